@@ -1,0 +1,47 @@
+# sm_library(NAME SOURCES a.cc ... DEPS x y ...): one component. `DEPS` is the
+# whole truth about what it may include; tests/architecture checks it.
+function(sm_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE sm_warnings)
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(${name} INTERFACE ${ARG_DEPS})
+  endif()
+endfunction()
+
+# sm_binary(NAME SOURCES ... DEPS ...): a program in build/<preset>/bin.
+function(sm_binary name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} sm_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endfunction()
+
+# sm_test(NAME SOURCES ... DEPS ... [TIMEOUT seconds] [PROGRAMS targets...]): a
+# GoogleTest binary, one ctest entry. PROGRAMS are binaries that it starts; their
+# folder is passed in SM_BIN_DIR.
+function(sm_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;PROGRAMS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} sm_warnings GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  if(ARG_PROGRAMS)
+    add_dependencies(${name} ${ARG_PROGRAMS})
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT
+    "SM_BIN_DIR=${PROJECT_BINARY_DIR}/bin;SM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# sm_bench(NAME SOURCES ... DEPS ...): a program that `scripts/bench` runs.
+function(sm_bench name)
+  sm_binary(${ARGV})
+endfunction()

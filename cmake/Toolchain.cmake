@@ -1,0 +1,28 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# "Dev": assertions on, fast to compile, fast enough to test with.
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
+set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
+
+add_library(sm_warnings INTERFACE)
+target_compile_options(sm_warnings INTERFACE -Wall -Wextra -Werror -Wnon-virtual-dtor
+                                             -Woverloaded-virtual -Wno-missing-field-initializers)
+
+if(SM_SANITIZE)
+  add_compile_options(-fsanitize=${SM_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SM_SANITIZE})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE}")
+endif()

@@ -1,0 +1,122 @@
+// The client library. Start here if you call a sharded service.
+//
+//   shardmanager::Router router({.discovery = {"127.0.0.1:7401"}});
+//   auto client = router.GetClient<kv::KeyValue>("kv", "apple");
+//   grpc::Status status = client.Call(&kv::KeyValue::Stub::Put, request, &response);
+//
+// A lookup is a search in an immutable map: no lock, no allocation, no I/O. A
+// request that meets a server without the shard was not processed; the router
+// learns from the refusal and tries again until the deadline. With the control
+// plane down it works on from the last map.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "shardmanager/types.h"
+
+namespace grpc {
+class Channel;
+class ClientContext;
+class Status;
+}  // namespace grpc
+
+namespace shardmanager {
+
+struct RouterOptions {
+  // REQUIRED. Discovery endpoints, "host:port", tried in order and in turn.
+  std::vector<std::string> discovery;
+  // Who this is, for the other side's logs. Default: "<host>/<pid>".
+  std::string subscriber;
+  // Preferred when a shard has several serving replicas. Default: none.
+  std::string region;
+};
+
+struct CallOptions {
+  // For the whole call, retries and waits included.
+  std::chrono::milliseconds timeout{5'000};
+  // The request may be processed twice without harm, so it is also retried when
+  // the connection broke and nobody knows whether it was processed. Refusals are
+  // always retried: a refused request was not processed.
+  bool idempotent = false;
+};
+
+// One server that holds a shard, as the map has it. Views live as long as the
+// Target (it keeps its map alive).
+class Target;
+
+// Counters since the router was made. Monotonic.
+struct RouterStats {
+  uint64_t calls = 0;
+  uint64_t attempts = 0;          // attempts - calls: retries
+  uint64_t refused = 0;           // attempts that a server refused
+  uint64_t transport_errors = 0;  // attempts that died on the way
+  uint64_t failed_calls = 0;      // calls that returned an error of ours
+  uint64_t map_updates = 0;
+};
+
+class RouterImpl;
+
+// Calls to the server that holds one key. Cheap to make: make one per call.
+template <typename Service>
+class Client {
+ public:
+  using Stub = typename Service::Stub;
+
+  // Blocking unary call. Returns the application's status as it is, or, when no
+  // attempt was processed before the deadline: DEADLINE_EXCEEDED or UNAVAILABLE
+  // with the reason of the last attempt. NOT_FOUND: no shard holds the key.
+  template <typename Request, typename Response>
+  grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                    const Request& request, Response* response, const CallOptions& options = {});
+
+ private:
+  friend class Router;
+  Client(RouterImpl& router, std::string_view app, std::string_view key_or_shard, bool by_shard)
+      : router_(router), app_(app), key_(key_or_shard), by_shard_(by_shard) {}
+
+  RouterImpl& router_;
+  std::string app_;
+  std::string key_;
+  bool by_shard_;
+};
+
+// Thread-safe; make one per process.
+class Router {
+ public:
+  explicit Router(RouterOptions options);
+  ~Router();
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  // The first use of an app subscribes to its map; calls wait for it within their
+  // deadline.
+  template <typename Service>
+  Client<Service> GetClient(std::string_view app, std::string_view key) {
+    return Client<Service>(*impl_, app, key, /*by_shard=*/false);
+  }
+  template <typename Service>
+  Client<Service> GetClientForShard(std::string_view app, const ShardId& shard) {
+    return Client<Service>(*impl_, app, shard.value(), /*by_shard=*/true);
+  }
+
+  // Waits until a map of the app with all shards served has come. DEADLINE_EXCEEDED
+  // names what is missing.
+  absl::Status WaitReady(std::string_view app, std::chrono::milliseconds timeout);
+
+  RouterStats stats() const;
+
+ private:
+  std::unique_ptr<RouterImpl> impl_;
+};
+
+}  // namespace shardmanager
+
+#include "shardmanager/router_inl.h"

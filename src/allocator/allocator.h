@@ -1,0 +1,96 @@
+// The allocator: which server should hold which shard.
+//
+// Pure: the same snapshot, options and seed give the same plan. No clock; the
+// budget is counted in steps. Runs on any thread, on its own copy of the state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dense_id.h"
+#include "shardmanager/types.h"
+
+namespace shardmanager::allocator {
+
+// Numbers stand for names: the caller keeps the tables. Equal numbers, same domain.
+struct ServerInfo {
+  ServerIndex server;
+  uint32_t region = 0;
+  uint32_t datacenter = 0;  // unique over all regions
+  uint32_t rack = 0;        // unique over all datacenters
+  uint32_t capacity = 0;    // most replicas; 0: no limit
+  bool accepts = true;      // may be given more replicas
+};
+
+struct ReplicaInfo {
+  ServerIndex server;
+  Role role = Role::kPrimary;
+  bool movable = true;  // false: a migration of it is under way
+};
+
+struct ShardInfo {
+  ShardIndex shard;
+  uint32_t wanted_replicas = 1;
+  Role new_role = Role::kPrimary;        // of replicas that are missing
+  uint32_t preferred_region = kNoRegion;
+  std::vector<ReplicaInfo> replicas;     // where they are, or are going to be
+
+  static constexpr uint32_t kNoRegion = UINT32_MAX;
+};
+
+enum class Spread : uint8_t { kServer, kRack, kDatacenter, kRegion };
+
+// A partition at one moment. Servers and shards each in ascending order of id.
+struct Snapshot {
+  std::vector<ServerInfo> servers;
+  std::vector<ShardInfo> shards;
+  Spread spread = Spread::kServer;
+};
+
+enum class Mode : uint8_t {
+  kEmergency,  // place what is missing, at once
+  kPeriodic,   // improve what is placed
+};
+
+struct Options {
+  Mode mode = Mode::kPeriodic;
+  uint64_t seed = 1;
+  uint64_t step_budget = 100'000'000;
+  // Periodic: most moves in the plan, in all and for one server (as source or
+  // target).
+  uint32_t max_moves = 20;
+  uint32_t max_moves_per_server = 5;
+};
+
+enum class MoveReason : uint8_t { kPlaceMissing, kRegionPreference, kBalance, kSpread };
+
+struct Move {
+  ShardIndex shard;
+  ServerIndex from;  // invalid: a new replica
+  ServerIndex to;
+  Role role = Role::kPrimary;
+  MoveReason reason = MoveReason::kPlaceMissing;
+};
+
+// Why a missing replica could not be placed.
+enum class SkipReason : uint8_t { kNoServers, kNoCapacity, kNoFaultDomain };
+
+struct Skipped {
+  ShardIndex shard;
+  SkipReason reason;
+};
+
+struct Plan {
+  std::vector<Move> moves;
+  std::vector<Skipped> skipped;
+  uint64_t steps = 0;
+};
+
+std::string_view ToString(MoveReason reason);
+// A sentence for a person.
+std::string_view ToString(SkipReason reason);
+
+Plan Solve(const Snapshot& snapshot, const Options& options);
+
+}  // namespace shardmanager::allocator

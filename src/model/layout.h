@@ -1,0 +1,24 @@
+// The shards of an app as its spec names them, in key order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shardmanager/types.h"
+#include "shardmanager/v1/app_spec.pb.h"
+
+namespace shardmanager {
+
+struct LayoutShard {
+  ShardId id;
+  bool has_range = false;
+  std::string start;             // "" : from the first key
+  std::string end;               // "" : to the last key
+  std::string preferred_region;  // the shard's, else the app's; "": none
+};
+
+// Shards in ascending order of range start (or of id, without ranges); expands
+// `split_points`. REQUIRES: the spec is valid (spec_validation.h).
+std::vector<LayoutShard> ExpandLayout(const v1::AppSpec& spec);
+
+}  // namespace shardmanager

@@ -1,0 +1,24 @@
+// gRPC metadata that the router and the server library exchange on every request.
+#pragma once
+
+namespace shardmanager::request_metadata {
+
+// Request: the app and the server that the router means to reach (a port may have
+// passed to another process), and the shard.
+inline constexpr char kApp[] = "sm-app";
+inline constexpr char kServer[] = "sm-server";
+inline constexpr char kShard[] = "sm-shard";
+
+// Trailing, with UNAVAILABLE: the request was refused and NOT processed; the value
+// says why (a Refusal name). Any request may be retried after it.
+inline constexpr char kRefused[] = "sm-refused";
+
+// Values of kRefused.
+inline constexpr char kNotOwner[] = "not-owner";        // no grant here: the map is stale
+inline constexpr char kLoading[] = "loading";           // granted, not ready yet
+inline constexpr char kLeaseLapsed[] = "lease-lapsed";  // cut off from the coordination store
+inline constexpr char kWrongServer[] = "wrong-server";  // another process has this port now
+inline constexpr char kStopping[] = "stopping";         // shutting down
+inline constexpr char kNoShard[] = "no-shard";          // the request names no shard
+
+}  // namespace shardmanager::request_metadata

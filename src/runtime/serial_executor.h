@@ -1,0 +1,60 @@
+// A thread that runs what is posted to it, one task after another.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <queue>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/time.h"
+
+namespace shardmanager {
+
+// Thread-safe. The destructor runs nothing more: tasks still queued are dropped.
+class SerialExecutor {
+ public:
+  using Task = std::function<void()>;
+
+  // `name` shows up in debuggers (at most 15 characters).
+  explicit SerialExecutor(std::string name);
+  ~SerialExecutor();
+  SerialExecutor(const SerialExecutor&) = delete;
+  SerialExecutor& operator=(const SerialExecutor&) = delete;
+
+  void Post(Task task);
+  // Runs the task at `when` (MonotonicNow() scale) or soon after.
+  void PostAt(TimePoint when, Task task);
+
+  // Finishes the task that runs, drops the rest, ends the thread. Idempotent.
+  // REQUIRES: not called on the executor's own thread.
+  void Stop();
+
+  bool OnThread() const { return std::this_thread::get_id() == thread_.get_id(); }
+  // Tasks ready to run and not started.
+  size_t backlog() const;
+
+ private:
+  struct Timed {
+    TimePoint when;
+    uint64_t order;
+    std::shared_ptr<Task> task;
+    bool operator>(const Timed& other) const {
+      return when != other.when ? when > other.when : order > other.order;
+    }
+  };
+
+  void Loop();
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::queue<Task> ready_;
+  std::priority_queue<Timed, std::vector<Timed>, std::greater<>> timed_;
+  uint64_t order_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace shardmanager

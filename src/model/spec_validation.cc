@@ -1,0 +1,1 @@
+#include "model/spec_validation.h"

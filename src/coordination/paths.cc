@@ -2,7 +2,8 @@
 
 #include <xxhash.h>
 
-#include "absl/strings/numbers.h"
+#include <charconv>
+
 #include "absl/strings/str_format.h"
 
 namespace shardmanager {
@@ -33,7 +34,9 @@ std::optional<LiveName> ParseLiveName(std::string_view node) {
   const size_t at = node.rfind('@');
   uint64_t incarnation = 0;
   if (at == std::string_view::npos || at == 0) return std::nullopt;
-  if (!absl::SimpleAtoi(node.substr(at + 1), &incarnation)) return std::nullopt;
+  const char* end = node.data() + node.size();
+  const auto parsed = std::from_chars(node.data() + at + 1, end, incarnation);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   return LiveName{ServerName(node.substr(0, at)), Incarnation(incarnation)};
 }
 

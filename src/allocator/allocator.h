@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/dense_id.h"
@@ -20,7 +20,8 @@ struct ServerInfo {
   uint32_t datacenter = 0;  // unique over all regions
   uint32_t rack = 0;        // unique over all datacenters
   uint32_t capacity = 0;    // most replicas; 0: no limit
-  bool accepts = true;      // may be given more replicas
+  uint32_t other_replicas = 0;  // held replicas of shards that the snapshot leaves out
+  bool accepts = true;          // may be given more replicas
 };
 
 struct ReplicaInfo {
@@ -41,7 +42,8 @@ struct ShardInfo {
 
 enum class Spread : uint8_t { kServer, kRack, kDatacenter, kRegion };
 
-// A partition at one moment. Servers and shards each in ascending order of id.
+// A partition at one moment. Servers and shards each in ascending order of id. For
+// an emergency it is enough to list the shards that miss replicas.
 struct Snapshot {
   std::vector<ServerInfo> servers;
   std::vector<ShardInfo> shards;

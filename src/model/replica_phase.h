@@ -1,0 +1,62 @@
+// The durable life of a replica, as a table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace shardmanager {
+
+// The first three are stored (stored.proto, Phase); the others only frame them.
+enum class Phase : uint8_t {
+  kAbsent,    // no record: before the first write and after the last
+  kReserved,  // chosen, no right to serve: the old primary must stop first
+  kGranted,   // may serve with its epoch, after loading
+  kDropping,  // must not serve; the drop is being confirmed
+};
+
+constexpr std::string_view ToString(Phase phase) {
+  constexpr std::array<std::string_view, 4> kNames = {"absent", "reserved", "granted", "dropping"};
+  return kNames[static_cast<size_t>(phase)];
+}
+
+// What must be true when the write that makes the transition is sent.
+enum class Proof : uint8_t {
+  kNone,
+  // No other replica of the shard has the right to serve as primary once this
+  // write is durable. (Always true of a secondary.)
+  kNoOtherPrimary,
+  // The server has confirmed the drop, or is lost and the write checks that it has
+  // not registered again.
+  kStopped,
+};
+
+struct PhaseTransition {
+  Phase from;
+  Phase to;
+  Proof proof;
+  std::string_view when;
+};
+
+inline constexpr std::array kPhaseTransitions = {
+    PhaseTransition{Phase::kAbsent, Phase::kReserved, Proof::kNone, "a primary is to move here"},
+    PhaseTransition{Phase::kAbsent, Phase::kGranted, Proof::kNoOtherPrimary,
+                    "first placement, failover, or a secondary move"},
+    PhaseTransition{Phase::kReserved, Phase::kGranted, Proof::kNoOtherPrimary,
+                    "the old primary has stopped"},
+    PhaseTransition{Phase::kReserved, Phase::kAbsent, Proof::kNone, "the move was called off"},
+    PhaseTransition{Phase::kGranted, Phase::kDropping, Proof::kNone, "move away, or surplus"},
+    PhaseTransition{Phase::kGranted, Phase::kAbsent, Proof::kStopped, "the server is lost"},
+    PhaseTransition{Phase::kDropping, Phase::kAbsent, Proof::kStopped, "the drop is confirmed"},
+};
+static_assert(kPhaseTransitions.size() == 7, "say in docs/invariants.md what a new row must prove");
+
+// Null: the transition does not exist.
+constexpr const PhaseTransition* FindTransition(Phase from, Phase to) {
+  for (const PhaseTransition& t : kPhaseTransitions) {
+    if (t.from == from && t.to == to) return &t;
+  }
+  return nullptr;
+}
+
+}  // namespace shardmanager

@@ -1,0 +1,205 @@
+// What goes into a Partition (events) and comes out of it (actions).
+//
+// Dense ids in events are ones that the partition handed out in an action; names
+// are used where something may be seen for the first time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "base/dense_id.h"
+#include "model/replica_phase.h"
+#include "shardmanager/types.h"
+#include "shardmanager/v1/app_spec.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// ---- events ----
+
+// One life of a server, as its live node says.
+struct ServerLife {
+  std::string name;
+  Incarnation incarnation;
+  std::string endpoint;
+  FaultDomain fault_domain;
+  uint32_t capacity = 0;
+};
+
+struct StoredReplica {
+  std::string shard;
+  Role role;
+  ShardEpoch epoch;
+  Phase phase;
+};
+
+struct StoredServer {
+  std::string name;
+  int32_t registration_version = 0;  // of the server's znode
+  bool departed = false;
+  std::optional<ServerLife> live;
+  std::vector<StoredReplica> assignment;
+};
+
+// First event: everything the store knows. Sent once.
+struct Recovered {
+  v1::AppSpec spec;
+  bool deleting = false;
+  std::vector<StoredServer> servers;
+};
+
+// `spec` is valid and has its defaults (model/spec_validation.h).
+struct SpecChanged {
+  v1::AppSpec spec;
+  bool deleting = false;
+};
+
+// A life of a server is there. Repeats change nothing.
+struct ServerUp {
+  ServerLife life;
+};
+
+// That life is over: its live node is gone, so its lease has lapsed.
+struct ServerDown {
+  std::string name;
+  Incarnation incarnation;
+  int32_t registration_version = 0;  // now; checked by failover writes
+  bool departed = false;             // it said good-bye
+};
+
+enum class WriteOutcome : uint8_t {
+  kOk,
+  kConflict,  // the registration check of `conflict` failed: it came back
+  kFailed,    // not written, for a reason that may pass
+  kDeposed,   // the leader epoch has moved on
+};
+struct WriteDone {
+  uint64_t batch = 0;
+  WriteOutcome outcome = WriteOutcome::kOk;
+  ServerIndex conflict;
+};
+
+enum class CommandKind : uint8_t { kAdd, kDrop };
+enum class CommandOutcome : uint8_t { kDone, kLoading, kFailed, kStale, kUnreachable };
+struct CommandResult {
+  CommandKind kind = CommandKind::kAdd;
+  CommandOutcome outcome = CommandOutcome::kDone;
+  ServerIndex server;
+  Incarnation incarnation;
+  ShardIndex shard;
+  ShardEpoch epoch;
+  float progress = 0;  // with kLoading, 0 to 1
+  std::string error;   // with kFailed, kStale, kUnreachable
+};
+
+struct HeldReplica {
+  std::string shard;
+  ShardEpoch epoch;
+  bool serving = false;
+};
+// The answer to Collect. Not ok: no answer.
+struct ServerReport {
+  ServerIndex server;
+  Incarnation incarnation;
+  bool ok = true;
+  std::vector<HeldReplica> held;
+};
+
+struct PlanReady {
+  uint64_t id = 0;
+  allocator::Plan plan;
+};
+
+using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
+                           ServerReport, PlanReady>;
+
+// ---- actions ----
+
+struct ReplicaRecord {
+  ShardIndex shard;
+  Role role;
+  Phase phase;
+  ShardEpoch epoch;
+};
+struct ServerWrite {
+  ServerIndex server;
+  std::vector<ReplicaRecord> replicas;  // its whole record
+};
+struct RegistrationCheck {
+  ServerIndex server;
+  int32_t version;
+};
+// Write all of it in one multi that also checks the leader epoch; answer with
+// WriteDone. One is out at a time.
+struct Persist {
+  uint64_t batch = 0;
+  std::vector<ServerWrite> writes;
+  std::vector<RegistrationCheck> checks;
+};
+
+struct Grant {
+  ShardIndex shard;
+  Role role;
+  ShardEpoch epoch;
+};
+// Answer with one final CommandResult for each grant.
+struct SendCommands {
+  CommandKind kind;
+  ServerIndex server;
+  Incarnation incarnation;
+  std::vector<Grant> grants;
+};
+
+// Ask what it holds; answer with ServerReport.
+struct Collect {
+  ServerIndex server;
+  Incarnation incarnation;
+};
+
+// Solve and answer with PlanReady. One is out at a time.
+struct ComputePlan {
+  uint64_t id = 0;
+  allocator::Snapshot snapshot;
+  allocator::Options options;
+};
+
+// Publish the map: all of it, or these shards' replicas as they are now.
+struct Publish {
+  bool whole = false;
+  std::vector<ShardIndex> shards;
+};
+
+enum class NoteKind : uint8_t {
+  kServerJoined,
+  kServerLost,
+  kServerDeparted,
+  kFailoverStarted,
+  kFailoverFinished,
+  kShardServing,
+  kShardUnplaceable,
+  kCommandFailed,
+  kMoveStarted,
+  kWriteRefused,
+  kSpecApplied,
+};
+// For logs, metrics and `shardctl watch`: what happened and why.
+struct Note {
+  NoteKind kind;
+  ServerIndex server;  // may be invalid
+  ShardIndex shard;    // may be invalid
+  std::string detail;
+};
+
+// Every shard of a deleted app is dropped: its records may go.
+struct Emptied {};
+
+// The leader epoch is not ours any more: stop at once. Nothing follows.
+struct StepDown {};
+
+using Action = std::variant<Persist, SendCommands, Collect, ComputePlan, Publish, Note, Emptied,
+                            StepDown>;
+
+}  // namespace shardmanager::orchestrator

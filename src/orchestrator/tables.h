@@ -1,0 +1,147 @@
+// The hot state of a partition: plain structs under dense ids. Sized for millions
+// of replicas (bench/core_bench.cc measures it).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dense_id.h"
+#include "base/interner.h"
+#include "base/time.h"
+#include "model/replica_phase.h"
+#include "shardmanager/types.h"
+
+namespace shardmanager::orchestrator {
+
+using ReplicaIndex = DenseId<struct ReplicaIndexTag>;
+
+// How far the server is with what the durable phase asks of it.
+enum class Contact : uint8_t {
+  kIdle,   // to be asked
+  kAsked,  // a command is out
+  kDone,   // it serves (granted) or has stopped (dropping)
+  kRetry,  // asked in vain; a timer brings it back to kIdle
+};
+
+// Why the replica was made.
+enum class Cause : uint8_t { kPlacement, kFailover, kBalance };
+
+struct Replica {
+  ShardIndex shard;
+  ServerIndex server;
+  ShardEpoch epoch;
+  ReplicaIndex next;           // of the same shard
+  uint32_t position = 0;       // in Server::replicas
+  ServerIndex lost_server;     // kFailover: whose loss this repairs, until it serves
+  Phase phase = Phase::kAbsent;
+  Phase writing = Phase::kAbsent;  // meaningful while `in_write`
+  bool in_write = false;           // the batch that is out changes it
+  Role role = Role::kPrimary;
+  Contact contact = Contact::kIdle;
+  Cause cause = Cause::kPlacement;
+  bool settled = false;   // has served once since it was made
+  uint8_t failures = 0;   // in a row
+};
+
+struct Shard {
+  ReplicaIndex first;            // list of its replicas
+  uint32_t map_index = kNotInMap;
+  uint16_t wanted = 0;           // replicas; 0: the shard is to go
+  uint16_t region = 0;           // preferred, 1-based domain number; 0: none
+  bool dirty = false;            // in the queue of shards to look at
+  bool waits_for_write = false;  // in the queue for the next batch
+  bool in_batch = false;
+  bool publish = false;          // in the queue for the next map
+  bool missing = false;          // lacks replicas that nobody has a place for yet
+  bool unplaceable = false;      // the last plan found no place
+
+  static constexpr uint32_t kNotInMap = UINT32_MAX;
+};
+
+enum class ServerState : uint8_t {
+  kDown,      // known by name; no life seen, or failed over
+  kLive,
+  kLost,      // its session expired; failover is waiting
+  kDeparted,  // it said good-bye
+};
+
+struct Server {
+  ServerState state = ServerState::kDown;
+  bool reported = false;         // said what it holds (or holds nothing)
+  bool failing_over = false;     // its replicas are to be given to others
+  bool conflicted = false;       // came back during failover: wait to see it live
+  Incarnation incarnation;
+  int32_t registration_version = 0;
+  uint32_t capacity = 0;
+  uint16_t region = 0;           // domain numbers; 0: never seen
+  uint16_t datacenter = 0;
+  uint32_t rack = 0;
+  uint32_t serving = 0;          // replicas that serve
+  uint32_t failover_pending = 0; // replicas taken from it that do not serve yet
+  uint32_t moves = 0;            // for balance, to or from it, under way
+  uint32_t unreachable = 0;      // failed contacts in a row
+  uint64_t batch = 0;            // last batch that touched it
+  TimePoint lost_at{};
+  TimePoint failover_at{};
+  std::vector<ReplicaIndex> replicas;
+  std::string endpoint;
+  FaultDomain fault_domain;
+};
+
+// Owns shards, servers and replicas, and the lists that tie them. No decisions.
+class Tables {
+ public:
+  ShardIndex InternShard(std::string_view id);
+  ServerIndex InternServer(std::string_view name);
+  ShardIndex FindShard(std::string_view id) const { return shard_ids_.Find(id); }
+  ServerIndex FindServer(std::string_view name) const { return server_names_.Find(name); }
+  const std::string& name(ShardIndex id) const { return shard_ids_.name(id); }
+  const std::string& name(ServerIndex id) const { return server_names_.name(id); }
+
+  Shard& shard(ShardIndex id) { return shards_[id.index()]; }
+  const Shard& shard(ShardIndex id) const { return shards_[id.index()]; }
+  Server& server(ServerIndex id) { return servers_[id.index()]; }
+  const Server& server(ServerIndex id) const { return servers_[id.index()]; }
+  Replica& replica(ReplicaIndex id) { return replicas_[id.index()]; }
+  const Replica& replica(ReplicaIndex id) const { return replicas_[id.index()]; }
+
+  size_t shard_count() const { return shards_.size(); }
+  size_t server_count() const { return servers_.size(); }
+  size_t replica_count() const { return replicas_.size() - free_.size(); }
+
+  ReplicaIndex AddReplica(ShardIndex shard, ServerIndex server, Role role, ShardEpoch epoch);
+  void RemoveReplica(ReplicaIndex id);
+  // Invalid when there is none.
+  ReplicaIndex FindReplica(ShardIndex shard, ServerIndex server) const;
+
+  // Calls f(ReplicaIndex, Replica&) for each replica of the shard. f may not add or
+  // remove any.
+  template <typename F>
+  void ForEach(ShardIndex shard, F&& f) {
+    for (ReplicaIndex i = shards_[shard.index()].first; i.valid();) {
+      const ReplicaIndex next = replicas_[i.index()].next;
+      f(i, replicas_[i.index()]);
+      i = next;
+    }
+  }
+  template <typename F>
+  void ForEach(ShardIndex shard, F&& f) const {
+    for (ReplicaIndex i = shards_[shard.index()].first; i.valid(); i = replicas_[i.index()].next) {
+      f(i, replicas_[i.index()]);
+    }
+  }
+
+  // Heap and table bytes, without what std::string keeps inline.
+  size_t memory_bytes() const;
+
+ private:
+  Interner<ShardIndex> shard_ids_;
+  Interner<ServerIndex> server_names_;
+  std::vector<Shard> shards_;
+  std::vector<Server> servers_;
+  std::vector<Replica> replicas_;
+  std::vector<ReplicaIndex> free_;
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,172 @@
+#include "allocator/allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/random.h"
+
+namespace shardmanager::allocator {
+namespace {
+
+// Servers spread over `regions` regions in turn, each its own rack and datacenter.
+Snapshot Fleet(uint32_t servers, uint32_t regions) {
+  Snapshot snapshot;
+  for (uint32_t i = 0; i < servers; ++i) {
+    snapshot.servers.push_back({.server = ServerIndex(i), .region = i % regions, .datacenter = i,
+                                .rack = i});
+  }
+  return snapshot;
+}
+
+void AddShards(Snapshot& snapshot, uint32_t count, uint32_t replicas = 1) {
+  for (uint32_t i = 0; i < count; ++i) {
+    snapshot.shards.push_back(
+        {.shard = ShardIndex(snapshot.shards.size()), .wanted_replicas = replicas});
+  }
+}
+
+void Apply(Snapshot& snapshot, const Plan& plan) {
+  for (const Move& move : plan.moves) {
+    auto& replicas = snapshot.shards[move.shard.index()].replicas;
+    std::erase_if(replicas, [&](const ReplicaInfo& r) { return r.server == move.from; });
+    replicas.push_back({move.to, move.role});
+  }
+}
+
+std::map<uint32_t, int> Counts(const Snapshot& snapshot) {
+  std::map<uint32_t, int> counts;
+  for (const ServerInfo& server : snapshot.servers) counts[server.server.index()] = 0;
+  for (const ShardInfo& shard : snapshot.shards) {
+    for (const ReplicaInfo& replica : shard.replicas) ++counts[replica.server.index()];
+  }
+  return counts;
+}
+
+std::pair<int, int> MinMax(const Snapshot& snapshot) {
+  auto counts = Counts(snapshot);
+  auto [low, high] = std::minmax_element(counts.begin(), counts.end(),
+                                         [](auto& a, auto& b) { return a.second < b.second; });
+  return {low->second, high->second};
+}
+
+TEST(AllocatorTest, EmergencyPlacesEveryMissingReplicaEvenly) {
+  Snapshot snapshot = Fleet(6, 3);
+  AddShards(snapshot, 120);
+  const Plan plan = Solve(snapshot, {.mode = Mode::kEmergency});
+  EXPECT_EQ(plan.moves.size(), 120u);
+  EXPECT_TRUE(plan.skipped.empty());
+  Apply(snapshot, plan);
+  EXPECT_EQ(MinMax(snapshot), std::make_pair(20, 20));
+}
+
+TEST(AllocatorTest, CountsReplicasOfShardsThatTheSnapshotLeavesOut) {
+  Snapshot snapshot = Fleet(2, 1);
+  snapshot.servers[0].other_replicas = 5;
+  AddShards(snapshot, 5);
+  const Plan plan = Solve(snapshot, {.mode = Mode::kEmergency});
+  for (const Move& move : plan.moves) EXPECT_EQ(move.to, ServerIndex(1));
+}
+
+TEST(AllocatorTest, SpreadsReplicasOverRegionsAndNeverSharesAFaultDomain) {
+  Snapshot snapshot = Fleet(6, 3);
+  snapshot.spread = Spread::kRegion;
+  AddShards(snapshot, 50, 3);
+  Apply(snapshot, Solve(snapshot, {.mode = Mode::kEmergency}));
+  for (const ShardInfo& shard : snapshot.shards) {
+    std::set<uint32_t> regions;
+    for (const ReplicaInfo& r : shard.replicas) regions.insert(r.server.index() % 3);
+    EXPECT_EQ(regions.size(), 3u);
+  }
+}
+
+TEST(AllocatorTest, SaysWhyAReplicaCannotBePlaced) {
+  Snapshot none;
+  AddShards(none, 1);
+  EXPECT_EQ(Solve(none, {}).skipped.at(0).reason, SkipReason::kNoServers);
+
+  Snapshot full = Fleet(1, 1);
+  full.servers[0].capacity = 1;
+  AddShards(full, 2);
+  EXPECT_EQ(Solve(full, {}).skipped.at(0).reason, SkipReason::kNoCapacity);
+
+  Snapshot narrow = Fleet(2, 1);
+  narrow.spread = Spread::kRegion;
+  AddShards(narrow, 1, 2);
+  EXPECT_EQ(Solve(narrow, {}).skipped.at(0).reason, SkipReason::kNoFaultDomain);
+}
+
+TEST(AllocatorTest, GivesNothingToServersThatDoNotAccept) {
+  Snapshot snapshot = Fleet(2, 1);
+  snapshot.servers[0].accepts = false;
+  AddShards(snapshot, 4);
+  for (const Move& move : Solve(snapshot, {}).moves) EXPECT_EQ(move.to, ServerIndex(1));
+}
+
+TEST(AllocatorTest, PrefersTheShardsRegionWhileItHasRoom) {
+  Snapshot snapshot = Fleet(6, 3);
+  AddShards(snapshot, 10);
+  for (ShardInfo& shard : snapshot.shards) shard.preferred_region = 2;
+  Apply(snapshot, Solve(snapshot, {.mode = Mode::kEmergency}));
+  for (const ShardInfo& shard : snapshot.shards) {
+    EXPECT_EQ(shard.replicas.at(0).server.index() % 3, 2u);
+  }
+}
+
+TEST(AllocatorTest, PeriodicMovesStrayShardsIntoTheirPreferredRegion) {
+  Snapshot snapshot = Fleet(2, 2);
+  AddShards(snapshot, 1);
+  snapshot.shards[0].replicas = {{ServerIndex(0)}};
+  snapshot.shards[0].preferred_region = 1;
+  const Plan plan = Solve(snapshot, {});
+  ASSERT_EQ(plan.moves.size(), 1u);
+  EXPECT_EQ(plan.moves[0].to, ServerIndex(1));
+  EXPECT_EQ(plan.moves[0].reason, MoveReason::kRegionPreference);
+}
+
+TEST(AllocatorTest, PeriodicKeepsTheMoveBudgets) {
+  Snapshot snapshot = Fleet(3, 1);
+  AddShards(snapshot, 90);
+  for (ShardInfo& shard : snapshot.shards) shard.replicas = {{ServerIndex(0)}};
+  const Plan plan = Solve(snapshot, {.max_moves = 20, .max_moves_per_server = 5});
+  EXPECT_EQ(plan.moves.size(), 5u);
+}
+
+TEST(AllocatorTest, LeavesReplicasUnderMigrationAlone) {
+  Snapshot snapshot = Fleet(2, 1);
+  AddShards(snapshot, 10);
+  for (ShardInfo& shard : snapshot.shards) {
+    shard.replicas = {{ServerIndex(0), Role::kPrimary, /*movable=*/false}};
+  }
+  EXPECT_TRUE(Solve(snapshot, {}).moves.empty());
+}
+
+// F20: an assignment that bounced between two servers for ever.
+TEST(AllocatorTest, F20_RepeatedSolvingComesToRest) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    Random random(seed);
+    Snapshot snapshot = Fleet(2 + static_cast<uint32_t>(random.Below(12)), 3);
+    AddShards(snapshot, 100, 1 + static_cast<uint32_t>(random.Below(2)));
+    for (ShardInfo& shard : snapshot.shards) {
+      if (random.Below(2) == 0) shard.preferred_region = static_cast<uint32_t>(random.Below(3));
+      shard.replicas = {{ServerIndex(random.Below(snapshot.servers.size()))}};
+    }
+    int rounds = 0;
+    for (Plan plan = Solve(snapshot, {}); !plan.moves.empty(); plan = Solve(snapshot, {})) {
+      Apply(snapshot, plan);
+      ASSERT_LT(++rounds, 200) << "seed " << seed;
+    }
+  }
+}
+
+TEST(AllocatorTest, EndsWithinTheStepBudget) {
+  Snapshot snapshot = Fleet(50, 3);
+  AddShards(snapshot, 10'000);
+  const Plan plan = Solve(snapshot, {.mode = Mode::kEmergency, .step_budget = 100});
+  EXPECT_LE(plan.moves.size(), 100u);
+}
+
+}  // namespace
+}  // namespace shardmanager::allocator

@@ -1,0 +1,116 @@
+#include "shard_db.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace kvstore {
+namespace {
+
+// WAL with synchronous=NORMAL: a commit is one write to the log and no fsync. What
+// is committed is in the kernel's hands, so it survives SIGKILL of this process,
+// which is what we promise here. To survive a power cut as well: synchronous=FULL.
+//
+// A process that is stopped (SIGSTOP) inside a transaction holds the file's lock
+// until it goes on. Transactions are tiny, so this is rare, but then others wait
+// for the busy time-out and report an error; the control plane tries AddShard
+// again. A database server would break the lock of a client that went silent.
+constexpr char kSettings[] =
+    "PRAGMA busy_timeout = 500;"
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = NORMAL;";
+
+// `audit` keeps who wrote under which token, in the order of the commits: the
+// tokens must never go down, and no two servers may use the same one.
+constexpr char kSchema[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS kv(key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS fence(id INTEGER PRIMARY KEY CHECK (id = 0), epoch INTEGER);"
+    "CREATE TABLE IF NOT EXISTS audit(seq INTEGER PRIMARY KEY, epoch INTEGER, server BLOB,"
+    "                                 what BLOB, key BLOB, accepted INTEGER);"
+    "INSERT OR IGNORE INTO fence VALUES (0, 0);"
+    "COMMIT;";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ShardDb>> ShardDb::Open(const std::string& path,
+                                                       const std::string& server) {
+  absl::StatusOr<Database> db = OpenDatabase(path);
+  if (!db.ok()) return db.status();
+  std::unique_ptr<ShardDb> shard(new ShardDb(*std::move(db), server));
+  if (absl::Status status = shard->Prepare(); !status.ok()) return status;
+  return shard;
+}
+
+absl::Status ShardDb::Prepare() {
+  if (absl::Status s = Execute(db_.get(), kSettings); !s.ok()) return s;
+  if (absl::Status s = Execute(db_.get(), kSchema); !s.ok()) return s;
+  const std::pair<Statement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&rollback_, "ROLLBACK"},
+      {&raise_token_, "UPDATE fence SET epoch = ?1 WHERE epoch <= ?1 RETURNING epoch"},
+      {&audit_, "INSERT INTO audit(epoch, server, what, key, accepted) VALUES (?, ?, ?, ?, ?)"},
+      {&put_, "INSERT OR REPLACE INTO kv VALUES (?, ?)"},
+      {&delete_, "DELETE FROM kv WHERE key = ?"},
+      {&get_, "SELECT value FROM kv WHERE key = ?"},
+  };
+  for (auto [statement, sql] : statements) {
+    absl::StatusOr<Statement> prepared = Statement::Prepare(db_.get(), sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShardDb::Write(ShardEpoch epoch, std::string_view what, std::string_view key,
+                            Statement* change) {
+  if (absl::Status s = begin_.Run(); !s.ok()) return s;
+  const auto token = static_cast<int64_t>(epoch.value());
+  const bool accepted = raise_token_.Bind(1, token).Step();
+  absl::Status status = raise_token_.Reset();
+  if (status.ok() && accepted && change != nullptr) status = change->Run();
+  if (status.ok()) {
+    audit_.Bind(1, token).Bind(2, server_).Bind(3, what).Bind(4, key);
+    status = audit_.Bind(5, int64_t{accepted}).Run();
+  }
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) {
+    (void)rollback_.Run();  // fails when SQLite has already rolled back
+    return status;
+  }
+  if (accepted) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("fenced: token ", epoch.value(),
+                                         " is older than the shard's; it has a new owner"));
+}
+
+absl::Status ShardDb::Fence(ShardEpoch epoch) {
+  std::lock_guard lock(mutex_);
+  return Write(epoch, "open", "", nullptr);
+}
+
+absl::Status ShardDb::Put(ShardEpoch epoch, std::string_view key, std::string_view value) {
+  std::lock_guard lock(mutex_);
+  put_.Bind(1, key).Bind(2, value);
+  return Write(epoch, "put", key, &put_);
+}
+
+absl::StatusOr<bool> ShardDb::Delete(ShardEpoch epoch, std::string_view key) {
+  std::lock_guard lock(mutex_);
+  get_.Bind(1, key);
+  const bool found = get_.Step();
+  if (absl::Status s = get_.Reset(); !s.ok()) return s;
+  delete_.Bind(1, key);
+  if (absl::Status s = Write(epoch, "delete", key, &delete_); !s.ok()) return s;
+  return found;
+}
+
+absl::StatusOr<std::optional<std::string>> ShardDb::Get(std::string_view key) {
+  std::lock_guard lock(mutex_);
+  std::optional<std::string> value;
+  if (get_.Bind(1, key).Step()) value = get_.Bytes(0);
+  if (absl::Status s = get_.Reset(); !s.ok()) return s;
+  return value;
+}
+
+}  // namespace kvstore

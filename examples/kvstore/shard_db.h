@@ -1,0 +1,58 @@
+// One shard's data, in one SQLite file that every server can open. The file stands
+// for the external database that most sharded services keep their state in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "shardmanager/types.h"
+#include "sqlite.h"
+
+namespace kvstore {
+
+using shardmanager::ShardEpoch;
+
+// Thread-safe. Every write checks and stores the fencing token in the transaction
+// that changes the data; one whose token is lower than the stored one is refused
+// with ABORTED: somebody else has been given the shard since.
+class ShardDb {
+ public:
+  // Opens the file, makes it if need be. `server` goes into the audit table.
+  static absl::StatusOr<std::unique_ptr<ShardDb>> Open(const std::string& path,
+                                                       const std::string& server);
+
+  // Raises the stored token: from here on no former owner can write, even one that
+  // has slept through the loss of its right and does not know yet.
+  absl::Status Fence(ShardEpoch epoch);
+  absl::Status Put(ShardEpoch epoch, std::string_view key, std::string_view value);
+  // Was it there?
+  absl::StatusOr<bool> Delete(ShardEpoch epoch, std::string_view key);
+  // No token: the file is shared, so what is read is what was last committed by
+  // anyone. A service that answers from its own memory needs a check here, too.
+  absl::StatusOr<std::optional<std::string>> Get(std::string_view key);
+
+ private:
+  explicit ShardDb(Database db, std::string server)
+      : db_(std::move(db)), server_(std::move(server)) {}
+
+  absl::Status Prepare();
+  // The transaction around every write. `change` (may be null) runs inside it, only
+  // if the token is good.
+  absl::Status Write(ShardEpoch epoch, std::string_view what, std::string_view key,
+                     Statement* change);
+
+  std::mutex mutex_;
+  Database db_;  // before the statements: they must go first
+  const std::string server_;
+  Statement begin_, commit_, rollback_;
+  Statement raise_token_, audit_;
+  Statement put_, delete_, get_;
+};
+
+}  // namespace kvstore

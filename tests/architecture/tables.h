@@ -1,0 +1,172 @@
+// The rules of the house, as data. Change the house by changing a row here, with a
+// decision record (docs/decisions) that says why.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace shardmanager::architecture {
+
+// ---- Layers. A file may include its own unit and units of a lower rank; units of
+// ---- one rank are siblings and never include each other.
+struct Layer {
+  std::string_view unit;  // a path prefix; the longest one that fits counts
+  int rank;
+};
+inline constexpr std::array kLayers = {
+    Layer{"include/shardmanager/types.h", 0},
+    Layer{"src/base", 10},
+    Layer{"src/model", 20},
+    Layer{"src/allocator", 30},
+    // Core files (below) of the other folders: rank kCoreRank.
+    Layer{"src/runtime", 50},
+    Layer{"src/coordination", 60},
+    Layer{"src/coordination/memory", 61},
+    Layer{"src/coordination/zookeeper", 61},
+    Layer{"src/orchestrator", 70},
+    Layer{"src/taskcontroller", 70},
+    Layer{"src/discovery", 70},
+    Layer{"src/frontend", 70},
+    Layer{"src/wire", 80},
+    Layer{"include/shardmanager/server.h", 90},
+    Layer{"src/server", 90},
+    Layer{"include/shardmanager/router.h", 90},
+    Layer{"include/shardmanager/router_inl.h", 90},
+    Layer{"src/router", 90},
+    Layer{"src/daemon", 100},
+    Layer{"src/cli", 100},
+};
+// Core files: the sources of the targets named sm_*_core, and the headers of their
+// folder that these include.
+inline constexpr int kCoreRank = 40;
+
+// Public headers that belong to a unit.
+struct PublicHeader {
+  std::string_view header;
+  std::string_view unit;
+};
+inline constexpr std::array kPublicHeaders = {
+    PublicHeader{"include/shardmanager/server.h", "src/server"},
+    PublicHeader{"include/shardmanager/router.h", "src/router"},
+    PublicHeader{"include/shardmanager/router_inl.h", "src/router"},
+};
+
+// ---- Folders whose every file is held to the rules for cores.
+inline constexpr std::array<std::string_view, 3> kPureFolders = {"src/base", "src/model",
+                                                                 "src/allocator"};
+
+// ---- What a core target, and base, model and allocator, may link. Also "absl::...".
+inline constexpr std::array<std::string_view, 5> kPureDeps = {"sm_base", "sm_model", "sm_proto",
+                                                              "sm_allocator", "PkgConfig::xxhash"};
+
+// ---- Headers of others, and from which rank or where they may be included.
+struct Foreign {
+  std::string_view prefix;
+  int lowest_rank;        // this rank and above; kNowhere: only `also`
+  std::string_view also;  // a path prefix that may in any case
+  std::string_view reason;
+};
+inline constexpr int kNowhere = 1'000;
+inline constexpr std::array kForeign = {
+    Foreign{"grpc", 80, "", "gRPC begins at src/wire"},
+    Foreign{"zookeeper/", kNowhere, "src/coordination/zookeeper",
+            "everybody else speaks coordination/store.h"},
+    Foreign{"prometheus/", kNowhere, "src/runtime/metrics.cc", "use runtime/metrics.h"},
+    Foreign{"spdlog/", 50, "", "cores return reasons; shells log them"},
+    Foreign{"CLI/", 100, "", "programs parse flags; components get options"},
+    Foreign{"yaml-cpp/", 100, "", "YAML is for people: it ends at the command line"},
+    Foreign{"sqlite3.h", kNowhere, "", "storage belongs to applications"},
+    Foreign{"zstd.h", kNowhere, "src/coordination", "use coordination/envelope.h"},
+};
+
+// ---- Calls that a core must not make, and what to do instead.
+struct Banned {
+  std::string_view pattern;  // ECMAScript, matched against code without comments and strings
+  std::string_view instead;
+};
+inline constexpr std::array kBannedInCores = {
+    Banned{R"(\babsl::Now\b)", "the `now` that the event came with"},
+    Banned{R"(\b(steady|system|high_resolution|utc)_clock\b)",
+           "the `now` that the event came with"},
+    Banned{R"(\b(clock_gettime|gettimeofday|localtime|gmtime)\b)",
+           "the `now` that the event came with"},
+    Banned{R"((\bstd::|[^\w.>:]|^)time\s*\(\s*(NULL|nullptr|0|&))",
+           "the `now` that the event came with"},
+    Banned{R"(\bMonotonicNow\b|\bWallMilliseconds\b)", "the `now` that the event came with"},
+    Banned{R"((\bstd::|[^\w.>:]|^)s?rand\s*\()", "base/random.h, seeded by an event"},
+    Banned{R"(\bstd::(random_device|mt19937(_64)?|default_random_engine)\b)",
+           "base/random.h, seeded by an event"},
+    Banned{R"(\babsl::(BitGen|InsecureBitGen|Uniform)\b)", "base/random.h, seeded by an event"},
+    Banned{R"(\bstd::(thread|jthread|async|future|promise)\b)",
+           "an action; the driver has the threads"},
+    Banned{
+        R"(\bstd::(mutex|shared_mutex|recursive_mutex|condition_variable|lock_guard|unique_lock|scoped_lock)\b)",
+        "nothing: a driver never calls a core from two threads"},
+    Banned{R"(\babsl::(Mutex|MutexLock|CondVar|Notification)\b)",
+           "nothing: a driver never calls a core from two threads"},
+    Banned{R"(\bspdlog\b)", "a reason in the output; the shell logs it"},
+    Banned{R"(\bstd::(cout|cerr|clog)\b)", "a reason in the output; the shell logs it"},
+    Banned{R"((\bstd::|[^\w.>:]|^)f?printf\s*\()", "a reason in the output; the shell logs it"},
+    Banned{R"(\bgrpc::)", "an action or an event; src/wire speaks gRPC"},
+    Banned{R"(\b(zoo_|zookeeper_)\w+\s*\()",
+           "an action or an event; src/coordination has the store"},
+    Banned{R"(\bCoordinationStore\b)", "an action; the driver writes and reports"},
+    Banned{R"(\bgetenv\b)", "an option in the constructor"},
+    Banned{R"(\b(u|nano)?sleep\s*\()", "Output::next_wake"},
+    Banned{R"(\bstd::(i|o)?fstream\b|\bstd::filesystem\b|\bfopen\b)", "an action or an event"},
+    Banned{R"(\bstd::(map|set)\s*<\s*(const\s+)?[\w:]+\s*\*)",
+           "an id as the key: addresses order differently on every run"},
+};
+// Places that may all the same.
+struct Exempt {
+  std::string_view path;
+  std::string_view found;  // what the pattern matches there
+  std::string_view why;
+};
+inline constexpr std::array kExempt = {
+    Exempt{"src/base/check.h", "std::fprintf(", "the last words of a process that aborts"},
+};
+// Nowhere in src/, include/ or examples/.
+inline constexpr std::array kBannedEverywhere = {
+    Banned{R"(\bsleep_(for|until)\b)", "wait for the event, or SerialExecutor::PostAt"},
+    Banned{R"(\b(u|nano)sleep\s*\(|(^|[^\w.>:])sleep\s*\()",
+           "wait for the event, or SerialExecutor::PostAt"},
+    Banned{R"(\bstd::random_device\b)", "base/random.h with a seed that can be logged"},
+    Banned{R"(\bthrow\b)", "absl::Status"},
+};
+
+// ---- Words that the glossary (docs/glossary.md) rules out, with what to say instead.
+// Whole words, also inside CamelCase and snake_case. Words with a second, honest
+// meaning in this code ("node" of the coordination store, "leader" of the control
+// plane, "target" of a move) cannot be checked by a machine and are not here.
+struct NeverWord {
+  std::string_view word;
+  std::string_view instead;
+};
+inline constexpr std::array kNeverWords = {
+    NeverWord{"tenant", "app"},
+    NeverWord{"tablet", "shard"},
+    NeverWord{"slice", "shard"},
+    NeverWord{"instance", "replica, or server"},
+    NeverWord{"peer", "replica"},
+    NeverWord{"master", "primary, or leader"},
+    NeverWord{"slave", "secondary"},
+    NeverWord{"worker", "server"},
+    NeverWord{"relocation", "migration"},
+    NeverWord{"evacuate", "drain"},
+    NeverWord{"locality", "fault domain"},
+    NeverWord{"generation", "incarnation"},
+};
+struct AllowedWord {
+  std::string_view path;  // a prefix
+  std::string_view word;
+  std::string_view why;
+};
+inline constexpr std::array kAllowedWords = {
+    AllowedWord{"src/", "peer", "grpc::ServerContext::peer()"},
+};
+
+// ---- Size: a file holds one idea.
+inline constexpr int kMostLinesPerFile = 500;
+
+}  // namespace shardmanager::architecture

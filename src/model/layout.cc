@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace shardmanager {
 namespace {

@@ -1,1 +1,208 @@
 #include "model/spec_validation.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/key_space_validation.h"
+#include "model/spec_names.h"
+#include "model/spec_problems.h"
+#include "model/text.h"
+
+namespace shardmanager {
+namespace {
+
+constexpr uint32_t kMostReplicas = 15;
+constexpr uint32_t kHourMs = 3'600'000;
+constexpr uint32_t kDayMs = 86'400'000;
+constexpr uint32_t kMostMoves = 100'000;
+
+struct Bounds {
+  uint32_t least;
+  uint32_t most;
+  bool zero_is_default = false;
+};
+
+void CheckBounds(const std::string& path, uint32_t value, Bounds bounds, SpecProblems* problems) {
+  if (value >= bounds.least && value <= bounds.most) return;
+  if (value == 0 && bounds.zero_is_default) return;
+  problems->Add(path, absl::StrCat(value),
+                absl::StrCat(bounds.least, " to ", bounds.most,
+                             bounds.zero_is_default ? ", or 0: the default" : ""));
+}
+
+// A value that this version has no name for: sent by a newer one.
+template <typename Enum>
+void CheckNamed(const std::string& path, Enum value, SpecProblems* problems) {
+  const auto& type = *google::protobuf::GetEnumDescriptor<Enum>();
+  if (type.FindValueByNumber(value) != nullptr) return;
+  problems->Add(path, absl::StrCat(static_cast<int>(value)), EnumLabels(type));
+}
+
+void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
+  const std::string allowed =
+      absl::StrCat(EnumLabel(v1::PRIMARY_ONLY), ", ", EnumLabel(v1::SECONDARY_ONLY));
+  const std::string path = "replication.strategy";
+  switch (replication.strategy()) {
+    case v1::PRIMARY_ONLY:
+    case v1::SECONDARY_ONLY:
+      return;
+    case v1::PRIMARY_SECONDARY:
+      return problems->NotSupported(path, EnumLabel(v1::PRIMARY_SECONDARY), allowed);
+    case v1::REPLICATION_STRATEGY_UNSPECIFIED:
+      return problems->Add(path, "nothing", allowed);
+    default:
+      return problems->Add(path, absl::StrCat(static_cast<int>(replication.strategy())), allowed);
+  }
+}
+
+void CheckReplicas(const v1::AppSpec& spec, SpecProblems* problems) {
+  const uint32_t replicas = spec.replication().replicas();
+  const auto regions = static_cast<uint32_t>(spec.placement().regions_size());
+  const std::string path = "replication.replicas";
+  if (replicas > kMostReplicas) {
+    CheckBounds(path, replicas, {1, kMostReplicas, true}, problems);
+  } else if (replicas > 1 && spec.replication().strategy() == v1::PRIMARY_ONLY) {
+    problems->Add(path, absl::StrCat(replicas), "1 with strategy primary-only");
+  } else if (spec.placement().spread() == v1::REGION && regions > 0 && replicas > regions) {
+    problems->Add(path, absl::StrCat(replicas),
+                  absl::StrCat("at most ", regions, " with placement.spread region: there ",
+                               regions == 1 ? "is " : "are ", Counted(regions, "region"),
+                               " in placement.regions"));
+  }
+}
+
+void CheckReplication(const v1::AppSpec& spec, SpecProblems* problems) {
+  problems->CheckKnown("replication", spec.replication());
+  CheckStrategy(spec.replication(), problems);
+  CheckReplicas(spec, problems);
+  if (spec.replication().quorum()) problems->NotSupported("replication.quorum", "true", "false");
+}
+
+void CheckRegionList(const v1::PlacementPolicy& placement, SpecProblems* problems) {
+  absl::flat_hash_map<std::string, int> seen;
+  for (int i = 0; i < placement.regions_size() && !problems->full(); ++i) {
+    const std::string& region = placement.regions(i);
+    const std::string path = absl::StrCat("placement.regions[", i, "]");
+    if (!IsPlainName(region, kMostRegionBytes)) {
+      problems->Add(path, Quoted(region), PlainNameRule(kMostRegionBytes));
+    } else if (auto [first, is_new] = seen.emplace(region, i); !is_new) {
+      problems->Add(
+          path, absl::StrCat(Quoted(region), " (already placement.regions[", first->second, "])"),
+          "each region once");
+    }
+  }
+}
+
+void CheckPlacement(const v1::PlacementPolicy& placement, const KnownRegions& regions,
+                    SpecProblems* problems) {
+  problems->CheckKnown("placement", placement);
+  CheckRegionList(placement, problems);
+  regions.Check("placement.preferred_region", placement.preferred_region(), problems);
+  CheckNamed("placement.spread", placement.spread(), problems);
+}
+
+void CheckFailover(const v1::FailoverPolicy& failover, SpecProblems* problems) {
+  problems->CheckKnown("failover", failover);
+  CheckBounds("failover.delay_ms", failover.delay_ms(), {0, kHourMs}, problems);
+  const std::string path = "failover.on_partition";
+  if (failover.on_partition() == v1::KEEP_SERVING) {
+    problems->NotSupported(
+        path, EnumLabel(v1::KEEP_SERVING),
+        absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL)));
+  }
+  CheckNamed(path, failover.on_partition(), problems);
+}
+
+void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
+  problems->CheckKnown("moves", moves);
+  CheckBounds("moves.max_concurrent", moves.max_concurrent(), {1, kMostMoves, true}, problems);
+  CheckBounds("moves.max_concurrent_per_server", moves.max_concurrent_per_server(),
+              {1, kMostMoves, true}, problems);
+  CheckBounds("moves.balance_interval_ms", moves.balance_interval_ms(), {100, kDayMs, true},
+              problems);
+}
+
+void CheckDrain(const v1::AppSpec& spec, SpecProblems* problems) {
+  if (!spec.has_drain()) return;
+  problems->CheckKnown("drain", spec.drain());
+  const char* field = spec.drain().primaries()     ? "drain.primaries"
+                      : spec.drain().secondaries() ? "drain.secondaries"
+                                                   : "drain";
+  const bool set = spec.drain().primaries() || spec.drain().secondaries();
+  problems->NotSupported(field, set ? "true" : "a drain policy", "nothing: leave drain out");
+}
+
+void CheckMetrics(const v1::AppSpec& spec, SpecProblems* problems) {
+  if (spec.metrics_size() == 0) return;
+  problems->NotSupported("metrics", Counted(static_cast<size_t>(spec.metrics_size()), "metric"),
+                         "nothing: the shard count is always balanced");
+  for (int i = 0; i < spec.metrics_size() && !problems->full(); ++i) {
+    const v1::Metric& metric = spec.metrics(i);
+    const std::string path = absl::StrCat("metrics[", i, "]");
+    problems->CheckKnown(path, metric);
+    if (metric.name().empty()) problems->Add(path + ".name", "nothing", "the metric's name");
+    // Written so that NaN, which compares with nothing, is refused.
+    if (!(metric.threshold() >= 0 && metric.threshold() <= 1)) {
+      problems->Add(path + ".threshold", absl::StrFormat("%g", metric.threshold()), "0 to 1");
+    }
+  }
+}
+
+void CheckCommands(const v1::CommandPolicy& commands, SpecProblems* problems) {
+  problems->CheckKnown("commands", commands);
+  CheckBounds("commands.timeout_ms", commands.timeout_ms(), {100, kDayMs, true}, problems);
+}
+
+// A gRPC status message travels in the trailing metadata, of which receivers take 8 KiB
+// in all by default; past that the caller would see RESOURCE_EXHAUSTED instead.
+constexpr size_t kMostTrailerBytes = 6000;
+
+// gRPC writes bytes outside of printable ASCII as %XX.
+size_t BytesInTrailer(const std::string& text) {
+  size_t bytes = text.size();
+  for (const char c : text) bytes += c < 0x20 || c > 0x7e || c == '%' ? 2 : 0;
+  return bytes;
+}
+
+}  // namespace
+
+std::string SpecProblem::ToString() const {
+  return absl::StrCat(path, ": found ", found, "; allowed: ", allowed);
+}
+
+std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
+  SpecProblems problems;
+  const KnownRegions regions(spec.placement());
+  problems.CheckKnown("the spec", spec);
+  CheckAppName(spec.name(), &problems);
+  CheckKeySpace(spec, regions, &problems);
+  CheckReplication(spec, &problems);
+  CheckPlacement(spec.placement(), regions, &problems);
+  CheckFailover(spec.failover(), &problems);
+  CheckMoves(spec.moves(), &problems);
+  CheckDrain(spec, &problems);
+  CheckMetrics(spec, &problems);
+  CheckCommands(spec.commands(), &problems);
+  return problems.Take();
+}
+
+absl::Status ToStatus(const std::vector<SpecProblem>& problems) {
+  if (problems.empty()) return absl::OkStatus();
+  std::string lines;
+  size_t listed = 0;
+  for (const SpecProblem& problem : problems) {
+    const std::string line = problem.ToString();
+    if (listed > 0 && BytesInTrailer(lines) + BytesInTrailer(line) > kMostTrailerBytes) break;
+    absl::StrAppend(&lines, listed > 0 ? "\n" : "", line);
+    ++listed;
+  }
+  if (listed < problems.size() || listed >= SpecProblems::kMost) {
+    absl::StrAppend(&lines, "\n(only the first ", listed, " problems are listed)");
+  }
+  return absl::InvalidArgumentError(lines);
+}
+
+}  // namespace shardmanager

@@ -1,0 +1,39 @@
+#include "model/spec_validation.h"
+
+namespace shardmanager {
+namespace {
+
+// 0 and "unspecified" mean "the default" in every field below.
+template <typename T>
+T Or(T value, T default_value) {
+  return value == T{} ? default_value : value;
+}
+
+}  // namespace
+
+// `drain` and `metrics` stay as they are: nothing carries them out yet, and a
+// filled spec must pass the validation again.
+v1::AppSpec WithDefaults(v1::AppSpec spec) {
+  v1::KeySpace& keys = *spec.mutable_key_space();
+  if (keys.split_points_size() > 0 && keys.shard_prefix().empty()) keys.set_shard_prefix("shard-");
+
+  v1::Replication& replication = *spec.mutable_replication();
+  replication.set_replicas(Or(replication.replicas(), 1u));
+
+  v1::PlacementPolicy& placement = *spec.mutable_placement();
+  placement.set_spread(Or(placement.spread(), v1::SERVER));
+
+  v1::FailoverPolicy& failover = *spec.mutable_failover();
+  failover.set_on_partition(Or(failover.on_partition(), v1::STOP_PRIMARIES));
+
+  v1::MoveLimits& moves = *spec.mutable_moves();
+  moves.set_max_concurrent(Or(moves.max_concurrent(), 20u));
+  moves.set_max_concurrent_per_server(Or(moves.max_concurrent_per_server(), 5u));
+  moves.set_balance_interval_ms(Or(moves.balance_interval_ms(), 10'000u));
+
+  v1::CommandPolicy& commands = *spec.mutable_commands();
+  commands.set_timeout_ms(Or(commands.timeout_ms(), 60'000u));
+  return spec;
+}
+
+}  // namespace shardmanager

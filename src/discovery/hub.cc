@@ -1,0 +1,149 @@
+#include "discovery/hub.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace shardmanager::discovery {
+
+struct Topic {
+  explicit Topic(AppName name, FeedLimits limits) : app(std::move(name)), feed(limits) {}
+
+  const AppName app;
+  bool wanted = false;  // guarded by the hub's mutex
+
+  std::mutex mutex;
+  MapFeed feed;
+  // Those who pulled all there was. A subscription takes itself out in its
+  // destructor, under the mutex, so one found here can still be asked for a
+  // shared_ptr (and says no when it is being destroyed).
+  absl::flat_hash_set<Subscription*> waiting;
+};
+
+Subscription::Subscription(Hub& hub, std::shared_ptr<Topic> topic, std::optional<MapVersion> at,
+                           std::function<void()> wake)
+    : hub_(hub), topic_(std::move(topic)), wake_(std::move(wake)), at_(at) {}
+
+Subscription::~Subscription() {
+  {
+    std::lock_guard lock(topic_->mutex);
+    topic_->waiting.erase(this);
+  }
+  hub_.Forget(std::move(topic_));
+}
+
+Message Subscription::Pull() {
+  std::lock_guard lock(topic_->mutex);
+  if (pending_.empty()) {
+    MapFeed::CatchUp catch_up = topic_->feed.CatchUpFrom(at_);
+    if (catch_up.messages.empty()) {
+      topic_->waiting.insert(this);
+      return nullptr;
+    }
+    at_ = catch_up.version;
+    pending_ = std::move(catch_up.messages);
+    std::reverse(pending_.begin(), pending_.end());
+  }
+  Message next = std::move(pending_.back());
+  pending_.pop_back();
+  return next;
+}
+
+Message Subscription::Heartbeat() const {
+  std::lock_guard lock(topic_->mutex);
+  return topic_->feed.Heartbeat();
+}
+
+Hub::Hub(HubOptions options) : options_(std::move(options)), fan_out_("sm-fan-out") {}
+
+Hub::~Hub() { fan_out_.Stop(); }
+
+Verdict Hub::Publish(const AppName& app, const v1::MapSnapshot& whole) {
+  return PublishUpdate(app, whole);
+}
+
+Verdict Hub::Publish(const AppName& app, const v1::MapDelta& delta) {
+  return PublishUpdate(app, delta);
+}
+
+template <typename Update>
+Verdict Hub::PublishUpdate(const AppName& app, const Update& update) {
+  const std::shared_ptr<Topic> topic = GetTopic(app);
+  {
+    std::lock_guard lock(topic->mutex);
+    Verdict verdict = topic->feed.Publish(update);
+    if (verdict.kind != Verdict::kApplied || topic->waiting.empty()) return verdict;
+  }
+  fan_out_.Post([this, topic] { WakeWaiting(*topic); });
+  return {};
+}
+
+void Hub::WakeWaiting(Topic& topic) {
+  std::vector<std::shared_ptr<Subscription>> woken;
+  {
+    std::lock_guard lock(topic.mutex);
+    woken.reserve(topic.waiting.size());
+    for (Subscription* subscription : topic.waiting) {
+      if (auto alive = subscription->weak_from_this().lock()) woken.push_back(std::move(alive));
+    }
+    topic.waiting.clear();
+  }
+  for (const auto& subscription : woken) subscription->wake_();
+}
+
+std::shared_ptr<Subscription> Hub::Subscribe(const AppName& app, std::optional<MapVersion> known,
+                                             std::function<void()> wake) {
+  std::shared_ptr<Topic> topic = GetTopic(app);
+  {
+    std::lock_guard lock(mutex_);
+    ++subscribers_;
+    if (!topic->wanted) {
+      topic->wanted = true;
+      if (options_.wanted) options_.wanted(app);
+    }
+  }
+  return std::shared_ptr<Subscription>(
+      new Subscription(*this, std::move(topic), known, std::move(wake)));
+}
+
+void Hub::Forget(std::shared_ptr<Topic> topic) {
+  std::lock_guard lock(mutex_);
+  --subscribers_;
+  constexpr long kOursAndTheTables = 2;
+  if (topic.use_count() > kOursAndTheTables) return;  // others use it
+  {
+    std::lock_guard topic_lock(topic->mutex);
+    if (topic->feed.version().has_value()) return;
+  }
+  if (topic->wanted && options_.unwanted) options_.unwanted(topic->app);
+  topics_.erase(topic->app.value());
+}
+
+std::shared_ptr<Topic> Hub::GetTopic(const AppName& app) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Topic>& topic = topics_[app.value()];
+  if (topic == nullptr) topic = std::make_shared<Topic>(app, options_.limits);
+  return topic;
+}
+
+std::shared_ptr<Topic> Hub::FindTopic(const AppName& app) const {
+  std::lock_guard lock(mutex_);
+  auto topic = topics_.find(app.value());
+  return topic == topics_.end() ? nullptr : topic->second;
+}
+
+std::optional<MapVersion> Hub::Version(const AppName& app) const {
+  const std::shared_ptr<Topic> topic = FindTopic(app);
+  if (topic == nullptr) return std::nullopt;
+  std::lock_guard lock(topic->mutex);
+  return topic->feed.version();
+}
+
+size_t Hub::subscribers() const {
+  std::lock_guard lock(mutex_);
+  return subscribers_;
+}
+
+}  // namespace shardmanager::discovery

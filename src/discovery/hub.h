@@ -1,0 +1,109 @@
+// Where published shard maps meet their subscribers, in one process.
+//
+//   Hub hub;
+//   hub.Publish(app, snapshot);                                  // any thread
+//   auto subscription = hub.Subscribe(app, known, [] { ... });   // then Pull()
+//
+// Cost. Publish: the size of the change, plus one task for all subscribers; never
+// waits for a subscriber. Each change is encoded once; a subscriber costs one wake
+// and one Pull (a lock and a pointer copy, below a microsecond) on the hub's fan-out
+// thread. Subscribers that stand at one version share the bytes of what they are
+// sent; a slow one holds one message, or the parts of one shared snapshot.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "discovery/map_encoding.h"
+#include "discovery/map_feed.h"
+#include "model/map_version.h"
+#include "runtime/serial_executor.h"
+#include "shardmanager/types.h"
+#include "shardmanager/v1/discovery.pb.h"
+
+namespace shardmanager::discovery {
+
+class Hub;
+struct Topic;  // one app
+
+// One subscriber's place in one app's map. Thread-safe.
+class Subscription : public std::enable_shared_from_this<Subscription> {
+ public:
+  ~Subscription();
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
+
+  // The next message to send. Null: the subscriber is up to date (or no map is
+  // known yet), and `wake` will be called once, soon after that changes.
+  Message Pull();
+  // Tells the subscriber that the stream is alive.
+  Message Heartbeat() const;
+
+ private:
+  friend class Hub;
+  Subscription(Hub& hub, std::shared_ptr<Topic> topic, std::optional<MapVersion> at,
+               std::function<void()> wake);
+
+  Hub& hub_;
+  std::shared_ptr<Topic> topic_;
+  const std::function<void()> wake_;
+  // Guarded by the topic's mutex.
+  std::optional<MapVersion> at_;  // once `pending_` is sent
+  std::vector<Message> pending_;  // in reverse order
+};
+
+struct HubOptions {
+  FeedLimits limits;
+  // Somebody subscribed to an app that nobody subscribed to before. Called in order
+  // with `unwanted`; must neither block nor call the hub.
+  std::function<void(const AppName&)> wanted;
+  // The last subscriber of an app left before any map of it came.
+  std::function<void(const AppName&)> unwanted;
+};
+
+// Thread-safe. Must outlive its subscriptions.
+class Hub {
+ public:
+  explicit Hub(HubOptions options = {});
+  ~Hub();
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
+
+  // The whole map in one piece. Never lets a version replace a newer one. A deleted
+  // app is a snapshot without shards.
+  Verdict Publish(const AppName& app, const v1::MapSnapshot& whole);
+  // From exactly the version published last; kGap otherwise.
+  Verdict Publish(const AppName& app, const v1::MapDelta& delta);
+
+  // `known`: the version that the subscriber holds. `wake` is called on the hub's
+  // thread and must not block; it may be called while (and just after) the
+  // subscription is destroyed.
+  std::shared_ptr<Subscription> Subscribe(const AppName& app, std::optional<MapVersion> known,
+                                          std::function<void()> wake);
+
+  // The version published last.
+  std::optional<MapVersion> Version(const AppName& app) const;
+  size_t subscribers() const;
+
+ private:
+  friend class Subscription;
+
+  std::shared_ptr<Topic> GetTopic(const AppName& app);
+  std::shared_ptr<Topic> FindTopic(const AppName& app) const;
+  template <typename Update>
+  Verdict PublishUpdate(const AppName& app, const Update& update);
+  void WakeWaiting(Topic& topic);
+  void Forget(std::shared_ptr<Topic> topic);
+
+  const HubOptions options_;
+  mutable std::mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Topic>> topics_;
+  size_t subscribers_ = 0;
+  SerialExecutor fan_out_;
+};
+
+}  // namespace shardmanager::discovery

@@ -1,0 +1,85 @@
+// What the publisher of one app's shard map knows, and what it tells whom.
+//
+// Subscribers pull: each says where it stands and gets what brings it to the
+// newest version in one step. So a slow one costs no memory and skips what it
+// missed, and those that stand at one place share one message.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discovery/delta_log.h"
+#include "discovery/map_encoding.h"
+#include "discovery/map_state.h"
+#include "model/map_version.h"
+#include "shardmanager/v1/discovery.pb.h"
+
+namespace shardmanager::discovery {
+
+struct FeedLimits {
+  // No message is (much) larger. A delta that would be is replaced by a snapshot,
+  // which can be cut into parts. gRPC refuses more than 4 MiB by default.
+  size_t message_bytes = 1'000'000;
+  DeltaLogLimits log;
+};
+
+// What became of something published.
+struct Verdict {
+  enum Kind {
+    kApplied,
+    kStale,      // not newer than what is known: ignored
+    kGap,        // a delta from another version: the publisher must send a snapshot
+    kMalformed,  // contradicts itself or the map: ignored
+  };
+  Kind kind = kApplied;
+  std::string reason;  // empty when applied
+};
+
+class MapFeed {
+ public:
+  explicit MapFeed(FeedLimits limits = {}) : limits_(limits), log_(limits.log) {}
+
+  // The whole map in one piece. With the same layout as before, subscribers get
+  // only the difference.
+  Verdict Publish(const v1::MapSnapshot& whole);
+  Verdict Publish(const v1::MapDelta& delta);
+
+  // The version published last; nothing before the first.
+  std::optional<MapVersion> version() const;
+
+  struct CatchUp {
+    std::vector<Message> messages;  // to be sent in this order; empty: nothing to say
+    MapVersion version;             // where they lead; meaningless when empty
+  };
+  // For a subscriber that holds `at` (nothing: no map yet). One that is ahead of us
+  // gets nothing until we catch up with it.
+  CatchUp CatchUpFrom(std::optional<MapVersion> at);
+
+  Message Heartbeat() const;
+
+ private:
+  struct Base {
+    MapVersion version;
+    std::vector<Message> parts;
+  };
+
+  void Advance(Change change);
+  Verdict CheckNewer(MapVersion version) const;
+  // What leads from `from` to the newest version in one message; null if only a
+  // snapshot does.
+  Message DeltaFrom(MapVersion from);
+  CatchUp SnapshotCatchUp();
+
+  const FeedLimits limits_;
+  std::optional<MapState> state_;
+  DeltaLog log_;
+  // Encoded when first asked for. A snapshot stays in use as long as one delta
+  // leads from it to the newest version, so a crowd of new subscribers costs one
+  // encoding.
+  std::optional<Base> base_;
+  std::map<MapVersion, Message> deltas_;  // by `from`, to the newest version
+};
+
+}  // namespace shardmanager::discovery

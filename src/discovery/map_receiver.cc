@@ -1,0 +1,84 @@
+#include "discovery/map_receiver.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::discovery {
+namespace {
+
+template <typename Repeated>
+void MoveAll(Repeated& from, Repeated& to) {
+  to.Reserve(to.size() + from.size());
+  for (auto& message : from) *to.Add() = std::move(message);
+}
+
+}  // namespace
+
+void MapReceiver::StreamOpened() { partial_.reset(); }
+
+Received MapReceiver::Receive(v1::WatchResponse response) {
+  switch (response.update_case()) {
+    case v1::WatchResponse::kSnapshot:
+      return ReceivePart(std::move(*response.mutable_snapshot()));
+    case v1::WatchResponse::kDelta:
+      return ReceiveDelta(std::move(*response.mutable_delta()));
+    case v1::WatchResponse::kHeartbeat:
+    case v1::WatchResponse::UPDATE_NOT_SET:  // a kind that only newer builds know
+      return Nothing{};
+  }
+  return Nothing{};
+}
+
+Received MapReceiver::ReceivePart(v1::MapSnapshot part) {
+  const MapVersion version = MapVersion::From(part.version());
+  if (!partial_.has_value()) {
+    partial_ = std::move(part);
+  } else {
+    if (version != MapVersion::From(partial_->version())) {
+      return Break(absl::StrCat("a part of snapshot ", version.ToString(), " inside snapshot ",
+                                MapVersion::From(partial_->version()).ToString()));
+    }
+    MoveAll(*part.mutable_servers(), *partial_->mutable_servers());
+    MoveAll(*part.mutable_shards(), *partial_->mutable_shards());
+    partial_->set_last(part.last());
+  }
+  if (!partial_->last()) return Nothing{};
+  v1::MapSnapshot whole = std::move(*partial_);
+  partial_.reset();
+  needs_snapshot_ = false;
+  if (held_.has_value() && version <= *held_) return Nothing{};
+  held_ = version;
+  return whole;
+}
+
+Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
+  const MapVersion from = MapVersion::From(delta.from());
+  const MapVersion to = MapVersion::From(delta.version());
+  if (partial_.has_value()) return Break("a delta in the middle of a snapshot");
+  if (!held_.has_value()) return Break("a delta before any snapshot");
+  if (to <= *held_) return Nothing{};
+  if (from != *held_) {
+    return Break(absl::StrCat("a delta from ", from.ToString(), " to ", to.ToString(),
+                              ", but the map is at ", held_->ToString()));
+  }
+  held_ = to;
+  return delta;
+}
+
+Received MapReceiver::Break(std::string reason) {
+  partial_.reset();
+  needs_snapshot_ = true;
+  return Broken{std::move(reason)};
+}
+
+std::optional<MapVersion> MapReceiver::known() const {
+  return needs_snapshot_ ? std::nullopt : held_;
+}
+
+void MapReceiver::Distrust() {
+  held_.reset();
+  needs_snapshot_ = true;
+}
+
+}  // namespace shardmanager::discovery

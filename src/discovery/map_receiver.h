@@ -1,0 +1,52 @@
+// The subscriber's side of one Discovery.Watch stream after another: puts parts
+// together and lets nothing old, torn or out of order through.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "model/map_version.h"
+#include "shardmanager/v1/discovery.pb.h"
+
+namespace shardmanager::discovery {
+
+// What one message means to who holds the map. Heartbeats, parts of a snapshot and
+// whatever is not newer than the map held mean Nothing.
+struct Nothing {};
+// This stream is of no use: open another one without `known`.
+struct Broken {
+  std::string reason;
+};
+using Received = std::variant<Nothing, v1::MapSnapshot, v1::MapDelta, Broken>;
+
+class MapReceiver {
+ public:
+  // `known`: the version already held, if any.
+  explicit MapReceiver(std::optional<MapVersion> known = std::nullopt) : held_(known) {}
+
+  // A new stream begins: the parts of a snapshot that the last one left are void.
+  void StreamOpened();
+
+  // Snapshots come out whole. What comes out counts as held from then on.
+  Received Receive(v1::WatchResponse response);
+
+  // What to send as WatchRequest.known: the version held, unless the last stream
+  // broke or Distrust() was called.
+  std::optional<MapVersion> known() const;
+  std::optional<MapVersion> held() const { return held_; }
+
+  // What came out could not be applied: begin again with a snapshot of any version.
+  void Distrust();
+
+ private:
+  Received ReceivePart(v1::MapSnapshot part);
+  Received ReceiveDelta(v1::MapDelta delta);
+  Received Break(std::string reason);
+
+  std::optional<MapVersion> held_;
+  bool needs_snapshot_ = false;
+  std::optional<v1::MapSnapshot> partial_;
+};
+
+}  // namespace shardmanager::discovery

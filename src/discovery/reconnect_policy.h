@@ -1,0 +1,44 @@
+// Where and when to connect next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/random.h"
+#include "base/time.h"
+
+namespace shardmanager::discovery {
+
+// Takes endpoints in turn. One round through all of them goes quickly; each further
+// round waits twice as long as the one before, up to a limit. Random within the
+// upper half, so that the subscribers of a lost publisher do not come back in step.
+class ReconnectPolicy {
+ public:
+  struct Limits {
+    Duration shortest = Milliseconds(100);
+    Duration longest = Seconds(5);
+  };
+  struct Next {
+    size_t endpoint;
+    Duration delay;
+  };
+
+  // REQUIRES: endpoints > 0.
+  ReconnectPolicy(size_t endpoints, Limits limits, uint64_t seed)
+      : endpoints_(endpoints), limits_(limits), random_(seed) {}
+
+  size_t endpoint() const { return endpoint_; }
+  // The connection delivered: what fails next is a new story.
+  void OnUseful() { failures_ = 0; }
+  // It failed, or ended.
+  Next OnFailure();
+
+ private:
+  const size_t endpoints_;
+  const Limits limits_;
+  Random random_;
+  size_t endpoint_ = 0;
+  uint64_t failures_ = 0;
+};
+
+}  // namespace shardmanager::discovery

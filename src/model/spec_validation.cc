@@ -1,6 +1,5 @@
 #include "model/spec_validation.h"
 
-#include <cmath>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,14 +32,6 @@ void CheckBounds(const std::string& path, uint32_t value, Bounds bounds, SpecPro
                              bounds.zero_is_default ? ", or 0: the default" : ""));
 }
 
-// A value that this version has no name for: sent by a newer one.
-template <typename Enum>
-void CheckNamed(const std::string& path, Enum value, SpecProblems* problems) {
-  const auto& type = *google::protobuf::GetEnumDescriptor<Enum>();
-  if (type.FindValueByNumber(value) != nullptr) return;
-  problems->Add(path, absl::StrCat(static_cast<int>(value)), EnumLabels(type));
-}
-
 void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
   const std::string allowed =
       absl::StrCat(EnumLabel(v1::PRIMARY_ONLY), ", ", EnumLabel(v1::SECONDARY_ONLY));
@@ -50,11 +41,11 @@ void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
     case v1::SECONDARY_ONLY:
       return;
     case v1::PRIMARY_SECONDARY:
-      return problems->NotSupported(path, EnumLabel(v1::PRIMARY_SECONDARY), allowed);
+      return problems->NotSupported(path, EnumLabel(replication.strategy()), allowed);
     case v1::REPLICATION_STRATEGY_UNSPECIFIED:
       return problems->Add(path, "nothing", allowed);
     default:
-      return problems->Add(path, absl::StrCat(static_cast<int>(replication.strategy())), allowed);
+      return problems->Add(path, EnumLabel(replication.strategy()), allowed);
   }
 }
 
@@ -101,19 +92,32 @@ void CheckPlacement(const v1::PlacementPolicy& placement, const KnownRegions& re
   problems->CheckKnown("placement", placement);
   CheckRegionList(placement, problems);
   regions.Check("placement.preferred_region", placement.preferred_region(), problems);
-  CheckNamed("placement.spread", placement.spread(), problems);
+  if (!v1::FaultDomainLevel_IsValid(placement.spread())) {
+    problems->Add("placement.spread", EnumLabel(placement.spread()),
+                  EnumLabels(*v1::FaultDomainLevel_descriptor()));
+  }
+}
+
+void CheckOnPartition(v1::OnPartition on_partition, SpecProblems* problems) {
+  const std::string path = "failover.on_partition";
+  const std::string allowed =
+      absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL));
+  switch (on_partition) {
+    case v1::ON_PARTITION_UNSPECIFIED:
+    case v1::STOP_PRIMARIES:
+    case v1::STOP_ALL:
+      return;
+    case v1::KEEP_SERVING:
+      return problems->NotSupported(path, EnumLabel(on_partition), allowed);
+    default:
+      return problems->Add(path, EnumLabel(on_partition), allowed);
+  }
 }
 
 void CheckFailover(const v1::FailoverPolicy& failover, SpecProblems* problems) {
   problems->CheckKnown("failover", failover);
   CheckBounds("failover.delay_ms", failover.delay_ms(), {0, kHourMs}, problems);
-  const std::string path = "failover.on_partition";
-  if (failover.on_partition() == v1::KEEP_SERVING) {
-    problems->NotSupported(
-        path, EnumLabel(v1::KEEP_SERVING),
-        absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL)));
-  }
-  CheckNamed(path, failover.on_partition(), problems);
+  CheckOnPartition(failover.on_partition(), problems);
 }
 
 void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {

@@ -1,0 +1,273 @@
+// The rules of AppSpec outside of its key space, one by one.
+#include "model/spec_validation.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/layout.h"
+#include "tests/model/spec_builder.h"
+
+namespace shardmanager {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+std::vector<std::string> Problems(const std::string& more) { return ProblemsOf(SpecWith(more)); }
+
+TEST(SpecValidationTest, AcceptsTheSmallestSpec) { EXPECT_THAT(Problems(""), IsEmpty()); }
+
+TEST(SpecValidationTest, AcceptsAFullSpec) {
+  EXPECT_THAT(Problems(R"(
+      replication { replicas: 3 }
+      placement { regions: ['eu-west', 'us-east', 'ap-south'] preferred_region: 'eu-west'
+                  spread: REGION max_replicas_per_server: 1000 }
+      failover { delay_ms: 3600000 max_concurrent: 500 on_partition: STOP_ALL }
+      moves { max_concurrent: 100000 max_concurrent_per_server: 2 balance_interval_ms: 100 }
+      commands { timeout_ms: 86400000 })"),
+              IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesWrongAppNames) {
+  const std::string rule = "; allowed: 1 to 63 characters of [a-z0-9-], starting with a letter";
+  EXPECT_THAT(ProblemsOf(SpecFromText("key_space { split_points: 'm' } "
+                                      "replication { strategy: PRIMARY_ONLY }")),
+              ElementsAre("name: found nothing" + rule));
+  for (const std::string name : {"Kv", "7kv", "-kv", "k_v", "k v", "k/v", "..", "k\\303\\251"}) {
+    EXPECT_THAT(Problems("name: '" + name + "'"), ElementsAre(EndsWith(rule))) << name;
+  }
+  EXPECT_THAT(Problems("name: '" + std::string(63, 'k') + "'"), IsEmpty());
+  EXPECT_THAT(Problems("name: '" + std::string(64, 'k') + "'"), SizeIs(1));
+}
+
+TEST(SpecValidationTest, RequiresAStrategy) {
+  EXPECT_THAT(ProblemsOf(SpecFromText("name: 'kv' key_space { split_points: 'm' }")),
+              ElementsAre("replication.strategy: found nothing; allowed: primary-only, "
+                          "secondary-only"));
+}
+
+TEST(SpecValidationTest, RefusesPrimarySecondaryAsNotSupportedYet) {
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_SECONDARY }"),
+              ElementsAre("replication.strategy: found primary-secondary (not supported yet); "
+                          "allowed: primary-only, secondary-only"));
+}
+
+TEST(SpecValidationTest, RefusesStrategiesOfANewerVersion) {
+  v1::AppSpec spec = SpecWith("");
+  spec.mutable_replication()->set_strategy(static_cast<v1::ReplicationStrategy>(9));
+  EXPECT_THAT(ProblemsOf(spec),
+              ElementsAre("replication.strategy: found 9; allowed: primary-only, secondary-only"));
+}
+
+TEST(SpecValidationTest, RefusesMoreThanOneReplicaWithoutSecondaries) {
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_ONLY replicas: 2 }"),
+              ElementsAre("replication.replicas: found 2; allowed: 1 with strategy primary-only"));
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_ONLY replicas: 1 }"), IsEmpty());
+}
+
+TEST(SpecValidationTest, BoundsReplicas) {
+  EXPECT_THAT(Problems("replication { replicas: 15 }"), IsEmpty());
+  EXPECT_THAT(Problems("replication { replicas: 16 }"),
+              ElementsAre("replication.replicas: found 16; allowed: 1 to 15, or 0: the default"));
+}
+
+TEST(SpecValidationTest, RefusesMoreReplicasThanRegionsToSpreadOver) {
+  EXPECT_THAT(
+      Problems("replication { replicas: 3 } placement { regions: ['a', 'b'] spread: REGION }"),
+      ElementsAre("replication.replicas: found 3; allowed: at most 2 with placement.spread "
+                  "region: there are 2 regions in placement.regions"));
+  EXPECT_THAT(Problems("replication { replicas: 3 } placement { spread: REGION }"), IsEmpty())
+      << "how many regions there are is not known";
+  EXPECT_THAT(Problems("replication { replicas: 3 } placement { regions: 'a' spread: RACK }"),
+              IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesQuorumAsNotSupportedYet) {
+  EXPECT_THAT(Problems("replication { quorum: true }"),
+              ElementsAre("replication.quorum: found true (not supported yet); allowed: false"));
+}
+
+TEST(SpecValidationTest, RefusesRegionsThatAreNotNamesOrNamedTwice) {
+  EXPECT_THAT(Problems("placement { regions: ['a', '', 'e u', 'a'] }"),
+              ElementsAre("placement.regions[1]: found \"\"; allowed: 1 to 63 characters of "
+                          "[A-Za-z0-9._-]",
+                          "placement.regions[2]: found \"e u\"; allowed: 1 to 63 characters of "
+                          "[A-Za-z0-9._-]",
+                          "placement.regions[3]: found \"a\" (already placement.regions[0]); "
+                          "allowed: each region once"));
+}
+
+TEST(SpecValidationTest, RefusesAnUnknownPreferredRegion) {
+  EXPECT_THAT(
+      Problems("placement { regions: ['a', 'b'] preferred_region: 'c' }"),
+      ElementsAre("placement.preferred_region: found \"c\" (unknown region); allowed: one of "
+                  "placement.regions: \"a\", \"b\""));
+  EXPECT_THAT(Problems("placement { preferred_region: 'c' }"), IsEmpty());
+  EXPECT_THAT(Problems("placement { preferred_region: 'c d' }"), SizeIs(1));
+}
+
+TEST(SpecValidationTest, ListsOnlySomeOfManyRegions) {
+  v1::AppSpec spec = SpecWith("placement { preferred_region: 'z' }");
+  for (int i = 0; i < 9; ++i) spec.mutable_placement()->add_regions(absl::StrCat("r", i));
+  EXPECT_THAT(ProblemsOf(spec), ElementsAre(EndsWith("\"r6\", \"r7\", ...")));
+}
+
+TEST(SpecValidationTest, RefusesEnumValuesOfANewerVersion) {
+  v1::AppSpec spec = SpecWith("");
+  spec.mutable_placement()->set_spread(static_cast<v1::FaultDomainLevel>(9));
+  spec.mutable_failover()->set_on_partition(static_cast<v1::OnPartition>(9));
+  EXPECT_THAT(ProblemsOf(spec),
+              ElementsAre("placement.spread: found 9; allowed: server, rack, datacenter, region",
+                          "failover.on_partition: found 9; allowed: stop-primaries, stop-all"));
+}
+
+TEST(SpecValidationTest, RefusesFieldsOfANewerVersionWherever) {
+  v1::AppSpec spec = SpecWith("failover {} moves {} commands {} placement {}");
+  spec.mutable_key_space()->clear_split_points();
+  spec.mutable_key_space()->add_shards()->set_id("s");
+  spec.mutable_key_space()->mutable_shards(0)->mutable_range();
+  const auto set_newer_field = [](google::protobuf::Message* message) {
+    message->GetReflection()->MutableUnknownFields(message)->AddVarint(999, 1);
+  };
+  set_newer_field(&spec);
+  set_newer_field(spec.mutable_key_space());
+  set_newer_field(spec.mutable_key_space()->mutable_shards(0));
+  set_newer_field(spec.mutable_key_space()->mutable_shards(0)->mutable_range());
+  set_newer_field(spec.mutable_replication());
+  set_newer_field(spec.mutable_placement());
+  set_newer_field(spec.mutable_failover());
+  set_newer_field(spec.mutable_moves());
+  set_newer_field(spec.mutable_commands());
+  const std::string what =
+      ": found unknown field number 999; allowed: the fields that this "
+      "version of the control plane knows";
+  EXPECT_THAT(
+      ProblemsOf(spec),
+      ElementsAre("the spec" + what, "key_space" + what, "key_space.shards[0]" + what,
+                  "key_space.shards[0].range" + what, "replication" + what, "placement" + what,
+                  "failover" + what, "moves" + what, "commands" + what));
+}
+
+TEST(SpecValidationTest, BoundsTheFailoverDelay) {
+  EXPECT_THAT(Problems("failover { delay_ms: 3600001 }"),
+              ElementsAre("failover.delay_ms: found 3600001; allowed: 0 to 3600000"));
+}
+
+TEST(SpecValidationTest, RefusesToKeepServingAsNotSupportedYet) {
+  EXPECT_THAT(Problems("failover { on_partition: KEEP_SERVING }"),
+              ElementsAre("failover.on_partition: found keep-serving (not supported yet); allowed: "
+                          "stop-primaries, stop-all"));
+}
+
+TEST(SpecValidationTest, BoundsTheMoveLimits) {
+  EXPECT_THAT(
+      Problems("moves { max_concurrent: 100001 max_concurrent_per_server: 100001 "
+               "balance_interval_ms: 99 }"),
+      ElementsAre("moves.max_concurrent: found 100001; allowed: 1 to 100000, or 0: the "
+                  "default",
+                  "moves.max_concurrent_per_server: found 100001; allowed: 1 to 100000, or "
+                  "0: the default",
+                  "moves.balance_interval_ms: found 99; allowed: 100 to 86400000, or 0: the "
+                  "default"));
+  EXPECT_THAT(Problems("moves { balance_interval_ms: 86400001 }"), SizeIs(1));
+}
+
+TEST(SpecValidationTest, RefusesADrainPolicyAsNotSupportedYet) {
+  const std::string rule = " (not supported yet); allowed: nothing: leave drain out";
+  EXPECT_THAT(Problems("drain {}"), ElementsAre("drain: found a drain policy" + rule));
+  EXPECT_THAT(Problems("drain { primaries: true }"),
+              ElementsAre("drain.primaries: found true" + rule));
+  EXPECT_THAT(Problems("drain { secondaries: true }"),
+              ElementsAre("drain.secondaries: found true" + rule));
+}
+
+TEST(SpecValidationTest, RefusesMetricsAsNotSupportedYet) {
+  EXPECT_THAT(
+      Problems("metrics { name: 'cpu' threshold: 0.5 }"),
+      ElementsAre("metrics: found 1 metric (not supported yet); allowed: nothing: the shard "
+                  "count is always balanced"));
+}
+
+TEST(SpecValidationTest, RefusesThresholdsThatAreNoFraction) {
+  for (const std::string threshold : {"nan", "inf", "-0.1", "1.1"}) {
+    EXPECT_THAT(Problems("metrics { name: 'cpu' threshold: " + threshold + " }"),
+                ElementsAre(StartsWith("metrics: "),
+                            "metrics[0].threshold: found " + threshold + "; allowed: 0 to 1"));
+  }
+  EXPECT_THAT(Problems("metrics { threshold: 1 }"),
+              ElementsAre(StartsWith("metrics: "),
+                          "metrics[0].name: found nothing; allowed: the metric's name"));
+}
+
+TEST(SpecValidationTest, BoundsTheCommandTimeOut) {
+  EXPECT_THAT(Problems("commands { timeout_ms: 99 }"),
+              ElementsAre("commands.timeout_ms: found 99; allowed: 100 to 86400000, or 0: the "
+                          "default"));
+}
+
+TEST(SpecValidationTest, FindsAllProblemsAtOnceInFieldOrder) {
+  EXPECT_THAT(Problems("name: 'KV' replication { replicas: 99 } failover { delay_ms: 4000000 }"),
+              ElementsAre(StartsWith("name: "), StartsWith("replication.replicas: "),
+                          StartsWith("failover.delay_ms: ")));
+}
+
+TEST(SpecValidationTest, StopsAtTwentyProblems) {
+  v1::AppSpec spec = SpecWith("");
+  spec.mutable_key_space()->clear_split_points();
+  for (int i = 0; i < 1000; ++i) spec.mutable_key_space()->add_shards();
+  EXPECT_THAT(ValidateSpec(spec), SizeIs(20));
+  EXPECT_THAT(std::string(ToStatus(ValidateSpec(spec)).message()),
+              EndsWith("\n(only the first 20 problems are listed)"));
+}
+
+TEST(SpecValidationTest, SaysAllInOneStatusALineEach) {
+  EXPECT_TRUE(ToStatus({}).ok());
+  const absl::Status status = ToStatus({{"a", "1", "2"}, {"b", "3", "4"}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "a: found 1; allowed: 2\nb: found 3; allowed: 4");
+}
+
+TEST(SpecValidationTest, KeepsTheStatusSmallEnoughForATrailer) {
+  const SpecProblem wide = {"path", std::string(300, '\xc3'), "rule"};
+  const std::string message(ToStatus(std::vector<SpecProblem>(20, wide)).message());
+  EXPECT_LT(message.size() * 3, 8192u);
+  EXPECT_THAT(message, HasSubstr("(only the first 6 problems are listed)"));
+}
+
+TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
+  const v1::AppSpec spec = WithDefaults(SpecWith(""));
+  EXPECT_EQ(spec.DebugString(), SpecWith(R"(
+      key_space { shard_prefix: 'shard-' }
+      replication { replicas: 1 }
+      placement { spread: SERVER }
+      failover { on_partition: STOP_PRIMARIES }
+      moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000 }
+      commands { timeout_ms: 60000 })")
+                                    .DebugString());
+}
+
+TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
+  const v1::AppSpec said = SpecWith(R"(
+      key_space { shard_prefix: 'p-' }
+      replication { replicas: 3 }
+      placement { spread: RACK max_replicas_per_server: 9 }
+      failover { delay_ms: 1 max_concurrent: 2 on_partition: STOP_ALL }
+      moves { max_concurrent: 3 max_concurrent_per_server: 4 balance_interval_ms: 500 }
+      commands { timeout_ms: 600 })");
+  EXPECT_EQ(WithDefaults(said).DebugString(), said.DebugString());
+}
+
+TEST(SpecDefaultsTest, AFilledSpecIsValidAndMeansTheSame) {
+  const v1::AppSpec spec = SpecWith("");
+  EXPECT_THAT(ProblemsOf(WithDefaults(spec)), IsEmpty());
+  EXPECT_THAT(CompareSpecs(spec, WithDefaults(spec)).differences, IsEmpty());
+  EXPECT_EQ(ExpandLayout(spec)[1].id, ExpandLayout(WithDefaults(spec))[1].id);
+}
+
+}  // namespace
+}  // namespace shardmanager

@@ -1,0 +1,53 @@
+#include "model/text.h"
+
+#include "gtest/gtest.h"
+#include "shardmanager/v1/app_spec.pb.h"
+
+namespace shardmanager {
+namespace {
+
+TEST(TextTest, EscapesWhateverIsNotPrintable) {
+  EXPECT_EQ(Escaped("plain 7 ~"), "plain 7 ~");
+  EXPECT_EQ(Escaped("a\nb\tc\rd"), "a\\nb\\tc\\rd");
+  EXPECT_EQ(Escaped("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
+  EXPECT_EQ(Escaped("\"\\"), "\\\"\\\\");
+  EXPECT_EQ(Escaped(std::string_view("\0", 1)), "\\x00");
+}
+
+TEST(TextTest, KeepsPrintableUtf8AndEscapesTheRestOfIt) {
+  EXPECT_EQ(Escaped("caf\u00e9 \u4e2d \U0001f600"), "caf\u00e9 \u4e2d \U0001f600");
+  EXPECT_EQ(Escaped("\xc2\x9b"), "\\xc2\\x9b") << "U+009B starts a terminal's escape sequence";
+  EXPECT_EQ(Escaped("\xff\xfe"), "\\xff\\xfe");
+  EXPECT_EQ(Escaped("\xc3"), "\\xc3") << "cut off";
+  EXPECT_EQ(Escaped("\xc0\xaf"), "\\xc0\\xaf") << "overlong";
+  EXPECT_EQ(Escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "surrogate";
+  EXPECT_EQ(Escaped("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "past U+10FFFF";
+}
+
+TEST(TextTest, QuotesAndShortensWithoutCuttingACharacter) {
+  EXPECT_EQ(Quoted(""), "\"\"");
+  EXPECT_EQ(Quoted(std::string(60, 'x')), "\"" + std::string(60, 'x') + "\"");
+  EXPECT_EQ(Quoted(std::string(61, 'x')), "\"" + std::string(60, 'x') + "...\"");
+  EXPECT_EQ(Quoted(std::string(59, 'x') + "\u00e9z"), "\"" + std::string(59, 'x') + "...\"");
+}
+
+TEST(TextTest, WritesRangesWithTheirOpenEnds) {
+  EXPECT_EQ(RangeText("a", "b"), "[\"a\", \"b\")");
+  EXPECT_EQ(RangeText("", "b"), "[first key, \"b\")");
+  EXPECT_EQ(RangeText("a", ""), "[\"a\", last key]");
+}
+
+TEST(TextTest, LabelsEnumValuesAsInYaml) {
+  EXPECT_EQ(EnumLabel(v1::PRIMARY_ONLY), "primary-only");
+  EXPECT_EQ(EnumLabel(static_cast<v1::OnPartition>(42)), "42");
+  EXPECT_EQ(EnumLabels(*v1::FaultDomainLevel_descriptor()), "server, rack, datacenter, region");
+}
+
+TEST(TextTest, CountsInWords) {
+  EXPECT_EQ(Counted(0, "shard"), "0 shards");
+  EXPECT_EQ(Counted(1, "shard"), "1 shard");
+  EXPECT_EQ(Counted(2, "shard"), "2 shards");
+}
+
+}  // namespace
+}  // namespace shardmanager

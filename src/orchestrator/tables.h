@@ -33,7 +33,7 @@ struct Replica {
   ShardEpoch epoch;
   ReplicaIndex next;           // of the same shard
   uint32_t position = 0;       // in Server::replicas
-  ServerIndex lost_server;     // kFailover: whose loss this repairs, until it serves
+  ServerIndex origin;          // kFailover: the server lost; kBalance: the source
   Phase phase = Phase::kAbsent;
   Phase writing = Phase::kAbsent;  // meaningful while `in_write`
   bool in_write = false;           // the batch that is out changes it
@@ -48,7 +48,7 @@ struct Shard {
   ReplicaIndex first;            // list of its replicas
   uint32_t map_index = kNotInMap;
   uint16_t wanted = 0;           // replicas; 0: the shard is to go
-  uint16_t region = 0;           // preferred, 1-based domain number; 0: none
+  uint32_t region = 0;           // preferred, 1-based domain number; 0: none
   bool dirty = false;            // in the queue of shards to look at
   bool waits_for_write = false;  // in the queue for the next batch
   bool in_batch = false;
@@ -74,13 +74,15 @@ struct Server {
   Incarnation incarnation;
   int32_t registration_version = 0;
   uint32_t capacity = 0;
-  uint16_t region = 0;           // domain numbers; 0: never seen
-  uint16_t datacenter = 0;
+  uint32_t region = 0;           // domain numbers; 0: never seen
+  uint32_t datacenter = 0;
   uint32_t rack = 0;
   uint32_t serving = 0;          // replicas that serve
   uint32_t failover_pending = 0; // replicas taken from it that do not serve yet
   uint32_t moves = 0;            // for balance, to or from it, under way
   uint32_t unreachable = 0;      // failed contacts in a row
+  bool retry_timer = false;      // kServerRetry is set
+  bool look_timer = false;       // kLook is set
   uint64_t batch = 0;            // last batch that touched it
   TimePoint lost_at{};
   TimePoint failover_at{};

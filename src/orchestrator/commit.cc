@@ -1,0 +1,255 @@
+// Batches: what is written together, and what becomes true when it is durable.
+#include <algorithm>
+
+#include "base/check.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+// A batch is one multi: keep it well below the store's limit of about 1 MB. A
+// server's whole record is rewritten with each change of it; records are compressed
+// later, which this estimate leaves as reserve.
+constexpr size_t kMaxBatchBytes = 600'000;
+constexpr size_t kServerBytes = 128;
+constexpr size_t kReplicaBytes = 40;
+
+constexpr Duration kWriteRetryDelay = Milliseconds(100);
+
+}  // namespace
+
+void Partition::FormBatch() {
+  if (batch_out_ || writes_blocked_ || write_queue_.empty()) return;
+  ++batch_;
+  batch_shards_.clear();
+  batch_servers_.clear();
+  batch_checks_.clear();
+  size_t bytes = 0;
+  while (!write_queue_.empty()) {
+    const ShardIndex id = write_queue_.front();
+    Decide(id);  // again: things may have changed since it was queued
+    const size_t cost = CostOf(change_);
+    if (!batch_shards_.empty() && bytes + cost > kMaxBatchBytes) break;
+    write_queue_.pop_front();
+    tables_.shard(id).waits_for_write = false;
+    if (change_.empty()) {
+      Look(id);
+      continue;
+    }
+    bytes += cost;
+    Stage(id);
+  }
+  if (!batch_shards_.empty()) SendBatch();
+}
+
+// Bytes that the change adds to the batch, about.
+size_t Partition::CostOf(const Change& change) const {
+  size_t bytes = 0;
+  const auto add = [&](ServerIndex id) {
+    const Server& server = tables_.server(id);
+    bytes += kReplicaBytes;
+    if (server.batch != batch_) bytes += kServerBytes + server.replicas.size() * kReplicaBytes;
+  };
+  for (const PhaseChange& c : change.phases) add(tables_.replica(c.replica).server);
+  for (const NewReplica& fresh : change.news) add(fresh.server);
+  return bytes;
+}
+
+// The one place through which every right to serve is given or taken: each
+// transition is held against model/replica_phase.h before it goes out.
+void Partition::Stage(ShardIndex id) {
+  Shard& shard = tables_.shard(id);
+  for (const PhaseChange& c : change_.phases) CheckRight(id, c);
+  for (const PhaseChange& c : change_.phases) {
+    Replica& replica = tables_.replica(c.replica);
+    replica.in_write = true;
+    replica.writing = c.to;
+    Touch(replica.server);
+  }
+  for (const NewReplica& fresh : change_.news) StageNew(id, fresh);
+  shard.in_batch = true;
+  shard.missing = false;
+  intents_.erase(id);
+  batch_shards_.push_back(id);
+}
+
+void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
+  const Replica& replica = tables_.replica(change.replica);
+  const PhaseTransition* rule = FindTransition(replica.phase, change.to);
+  SM_CHECK(rule != nullptr, "no such transition of a replica");
+  if (rule->proof == Proof::kNoOtherPrimary) CheckPrimaryRight(shard, change.replica);
+  if (rule->proof == Proof::kStopped) {
+    // A server that is not live is checked again by the write itself.
+    const bool confirmed =
+        replica.phase == Phase::kDropping && replica.contact == Contact::kDone;
+    SM_CHECK(confirmed || tables_.server(replica.server).state != ServerState::kLive,
+             "a replica is removed before it has stopped");
+  }
+}
+
+// REQUIRES: `granted` (invalid: a new replica) is about to be granted.
+void Partition::CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted) const {
+  if (WantedRole() != Role::kPrimary) return;
+  tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& other) {
+    if (id == granted || other.role != Role::kPrimary) return;
+    const bool may_serve = other.phase == Phase::kGranted || other.phase == Phase::kDropping;
+    const bool ends = std::any_of(
+        change_.phases.begin(), change_.phases.end(),
+        [&](const PhaseChange& c) { return c.replica == id && c.to == Phase::kAbsent; });
+    SM_CHECK(!may_serve || ends, "two replicas would have the right to serve as primary");
+  });
+}
+
+void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
+  if (fresh.phase == Phase::kGranted) CheckPrimaryRight(shard, ReplicaIndex());
+  const ReplicaIndex id = tables_.AddReplica(shard, fresh.server, WantedRole(), NextEpoch());
+  Replica& replica = tables_.replica(id);
+  replica.in_write = true;
+  replica.writing = fresh.phase;
+  replica.cause = fresh.cause;
+  replica.origin = fresh.origin;
+  if (fresh.cause == Cause::kBalance) {
+    ++moves_in_flight_;
+    ++tables_.server(fresh.server).moves;
+    ++tables_.server(fresh.origin).moves;
+    if (replica.role == Role::kSecondary) move_from_[shard] = fresh.origin;
+  }
+  if (fresh.cause == Cause::kFailover) {
+    ++failovers_in_flight_;
+    ++tables_.server(fresh.origin).failover_pending;
+  }
+  Touch(fresh.server);
+}
+
+void Partition::Touch(ServerIndex id) {
+  Server& server = tables_.server(id);
+  if (server.batch == batch_) return;
+  server.batch = batch_;
+  batch_servers_.push_back(id);
+}
+
+void Partition::SendBatch() {
+  Persist persist{batch_, {}, {}};
+  persist.writes.reserve(batch_servers_.size());
+  for (ServerIndex id : batch_servers_) {
+    const Server& server = tables_.server(id);
+    ServerWrite write{id, {}};
+    write.replicas.reserve(server.replicas.size());
+    bool needs_check = false;
+    for (ReplicaIndex r : server.replicas) {
+      const Replica& replica = tables_.replica(r);
+      const Phase phase = replica.in_write ? replica.writing : replica.phase;
+      needs_check |= replica.in_write && phase == Phase::kAbsent;
+      if (phase == Phase::kAbsent) continue;
+      write.replicas.push_back({replica.shard, replica.role, phase, replica.epoch});
+    }
+    // Taking something from a server that is not live holds only as long as it has
+    // not come back meanwhile.
+    if (needs_check && server.state != ServerState::kLive) {
+      persist.checks.push_back({id, server.registration_version});
+      batch_checks_.push_back(id);
+    }
+    std::sort(write.replicas.begin(), write.replicas.end(),
+              [](const ReplicaRecord& a, const ReplicaRecord& b) { return a.shard < b.shard; });
+    persist.writes.push_back(std::move(write));
+  }
+  batch_out_ = true;
+  out_.actions.emplace_back(std::move(persist));
+}
+
+void Partition::On(WriteDone& event) {
+  if (!batch_out_ || event.batch != batch_) return;
+  batch_out_ = false;
+  switch (event.outcome) {
+    case WriteOutcome::kOk:
+      ApplyBatch();
+      return;
+    case WriteOutcome::kConflict:
+      AddNote(NoteKind::kWriteRefused, event.conflict, ShardIndex(),
+              "it registered again while it was failed over");
+      tables_.server(event.conflict).conflicted = true;
+      RevertBatch();
+      return;
+    case WriteOutcome::kFailed:
+      writes_blocked_ = true;
+      SetTimer(kWriteRetryDelay, TimerKind::kWriteRetry);
+      RevertBatch();
+      return;
+    case WriteOutcome::kDeposed:
+      stopped_ = true;
+      out_ = {};
+      out_.actions.emplace_back(StepDown{});
+      return;
+  }
+}
+
+void Partition::ApplyBatch() {
+  std::vector<ReplicaIndex> ended;
+  for (ShardIndex id : batch_shards_) {
+    tables_.shard(id).in_batch = false;
+    tables_.ForEach(id, [&](ReplicaIndex r, Replica& replica) {
+      if (!std::exchange(replica.in_write, false)) return;
+      const bool served = Serves(replica);
+      replica.phase = replica.writing;
+      replica.contact = Contact::kIdle;
+      replica.failures = 0;
+      if (served) --tables_.server(replica.server).serving;
+      if (replica.phase == Phase::kAbsent) ended.push_back(r);
+    });
+    for (ReplicaIndex r : ended) {
+      const Replica& replica = tables_.replica(r);
+      if (auto it = move_from_.find(id); it != move_from_.end() && it->second == replica.server) {
+        move_from_.erase(it);
+      }
+      errors_.erase(Key(id, replica.server));
+      progress_.erase(Key(id, replica.server));
+      Settle(r);
+      tables_.RemoveReplica(r);
+    }
+    ended.clear();
+    MarkPublish(id);
+    MarkDirty(id);
+  }
+}
+
+void Partition::RevertBatch() {
+  std::vector<ReplicaIndex> fresh;
+  for (ShardIndex id : batch_shards_) {
+    tables_.shard(id).in_batch = false;
+    tables_.ForEach(id, [&](ReplicaIndex r, Replica& replica) {
+      if (!std::exchange(replica.in_write, false)) return;
+      if (replica.phase == Phase::kAbsent) fresh.push_back(r);
+    });
+    for (ReplicaIndex r : fresh) {
+      if (tables_.replica(r).cause == Cause::kBalance) move_from_.erase(id);
+      Settle(r);
+      tables_.RemoveReplica(r);
+    }
+    fresh.clear();
+    MarkDirty(id);
+  }
+}
+
+// What was counted as under way for this replica is not any more: it serves, or it
+// is gone.
+void Partition::Settle(ReplicaIndex id) {
+  Replica& replica = tables_.replica(id);
+  if (std::exchange(replica.settled, true)) return;
+  if (replica.cause == Cause::kBalance) {
+    --tables_.server(replica.server).moves;
+    --tables_.server(replica.origin).moves;
+    if (--moves_in_flight_ == 0) balance_soon_ = true;
+  }
+  if (replica.cause == Cause::kFailover) {
+    --failovers_in_flight_;
+    if (--tables_.server(replica.origin).failover_pending == 0) {
+      finished_failovers_.push_back(replica.origin);
+    }
+    if (!budget_waiters_.empty()) {
+      MarkDirty(budget_waiters_.front());
+      budget_waiters_.pop_front();
+    }
+  }
+}
+
+}  // namespace shardmanager::orchestrator

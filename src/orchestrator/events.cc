@@ -1,0 +1,347 @@
+// What each event changes in the tables. What follows from it is decided later, in
+// the same pass.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr Duration kLookInterval = Seconds(30);
+constexpr Duration kReplanInterval = Seconds(5);
+// How long a new leader waits for servers to say what they hold before it publishes
+// without them.
+constexpr Duration kMapPatience = Seconds(2);
+constexpr Duration kBackoffBase = Milliseconds(100);
+constexpr Duration kMaxServerBackoff = Seconds(5);
+constexpr int kBackoffMaxShift = 8;  // 25.6 s
+
+Duration Backoff(uint32_t failures) {
+  return kBackoffBase * (1 << std::min<int>(static_cast<int>(failures) - 1, kBackoffMaxShift));
+}
+
+}  // namespace
+
+void Partition::On(Recovered& event) {
+  AdoptSpec(event.spec, event.deleting);
+  for (StoredServer& stored : event.servers) RecoverServer(stored);
+  recovered_ = true;
+  publish_whole_ = true;
+  SetTimer(kMapPatience, TimerKind::kMapDeadline);
+  SetTimer(kReplanInterval, TimerKind::kReplan);
+  SetTimer(Milliseconds(spec_.moves().balance_interval_ms()), TimerKind::kBalance);
+}
+
+void Partition::RecoverServer(StoredServer& stored) {
+  const ServerIndex id = tables_.InternServer(stored.name);
+  for (const StoredReplica& r : stored.assignment) {
+    const ShardIndex shard = tables_.InternShard(r.shard);
+    if (tables_.FindReplica(shard, id).valid()) continue;  // one server, one replica
+    Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
+    replica.phase = r.phase;
+    replica.settled = true;
+    MarkDirty(shard);
+  }
+  tables_.server(id).registration_version = stored.registration_version;
+  if (stored.live) {
+    AdoptLife(id, *stored.live);
+  } else if (!tables_.server(id).replicas.empty()) {
+    LoseServer(id, stored.departed);
+  }
+}
+
+void Partition::On(SpecChanged& event) {
+  AdoptSpec(event.spec, event.deleting);
+  AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
+          event.deleting ? "deleting" : absl::StrCat(layout_.size(), " shards"));
+}
+
+void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
+  for (ShardIndex shard : map_order_) {
+    tables_.shard(shard).wanted = 0;
+    tables_.shard(shard).map_index = Shard::kNotInMap;
+    MarkDirty(shard);
+  }
+  spec_ = spec;
+  deleting_ = deleting;
+  layout_ = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
+  region_allowed_.clear();
+  for (const std::string& region : spec.placement().regions()) {
+    const uint32_t number = DomainNumber(region);
+    if (region_allowed_.size() <= number) region_allowed_.resize(number + 1);
+    region_allowed_[number] = true;
+  }
+  map_order_.clear();
+  map_order_.reserve(layout_.size());
+  for (const LayoutShard& entry : layout_) {
+    const ShardIndex id = tables_.InternShard(entry.id.value());
+    Shard& shard = tables_.shard(id);
+    shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
+    shard.map_index = static_cast<uint32_t>(map_order_.size());
+    shard.region = entry.preferred_region.empty()
+                       ? 0
+                       : DomainNumber(entry.preferred_region);
+    shard.unplaceable = false;
+    map_order_.push_back(id);
+    MarkDirty(id);
+  }
+  unplaceable_.clear();
+  publish_whole_ = true;
+  balance_soon_ = true;
+}
+
+void Partition::On(ServerUp& event) {
+  const ServerIndex id = tables_.InternServer(event.life.name);
+  const Server& server = tables_.server(id);
+  if (server.state == ServerState::kLive && server.incarnation >= event.life.incarnation) return;
+  if (server.state == ServerState::kLive) LoseServer(id, /*departed=*/false);
+  AdoptLife(id, event.life);
+}
+
+void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
+  Server& server = tables_.server(id);
+  server.state = ServerState::kLive;
+  server.failing_over = false;
+  server.conflicted = false;
+  server.unreachable = 0;
+  server.incarnation = life.incarnation;
+  server.registration_version = static_cast<int32_t>(life.incarnation.value());
+  server.endpoint = life.endpoint;
+  server.fault_domain = life.fault_domain;
+  server.capacity = life.capacity;
+  const FaultDomain& at = life.fault_domain;
+  server.region = DomainNumber(at.region);
+  server.datacenter = DomainNumber(at.region, at.datacenter);
+  server.rack = DomainNumber(at.region, at.datacenter, at.rack);
+  ForgetContacts(id);
+  AddNote(NoteKind::kServerJoined, id, ShardIndex(),
+          absl::StrCat("life ", life.incarnation.value(), " at ", life.endpoint));
+
+  server.reported = server.replicas.empty();
+  if (!server.reported) {
+    ++unreported_;
+    out_.actions.emplace_back(Collect{id, server.incarnation});
+  }
+  if (!std::exchange(server.look_timer, true)) {
+    SetTimer(kLookInterval, TimerKind::kLook, id.index());
+  }
+  balance_soon_ = true;
+  RetryUnplaceable();
+}
+
+void Partition::RetryUnplaceable() {
+  for (ShardIndex shard : missing_) tables_.shard(shard).unplaceable = false;
+}
+
+void Partition::On(ServerDown& event) {
+  const ServerIndex id = tables_.FindServer(event.name);
+  if (!id.valid()) return;
+  Server& server = tables_.server(id);
+  if (server.incarnation > event.incarnation) return;  // an earlier life
+  server.registration_version = event.registration_version;
+  server.conflicted = false;
+  if (server.state == ServerState::kLive) {
+    LoseServer(id, event.departed);
+  } else if (event.departed && server.state == ServerState::kLost) {
+    LoseServer(id, true);
+  } else {
+    MarkServerDirty(id);
+  }
+}
+
+// Its lease has lapsed: nothing is served there as primary any more.
+void Partition::LoseServer(ServerIndex id, bool departed) {
+  Server& server = tables_.server(id);
+  if (server.state == ServerState::kLive && !server.reported) --unreported_;
+  ForgetContacts(id);
+  server.state = departed ? ServerState::kDeparted : ServerState::kLost;
+  server.lost_at = now_;
+  const Duration delay =
+      departed ? Duration(0) : Milliseconds(spec_.failover().delay_ms());
+  server.failover_at = now_ + delay;
+  AddNote(departed ? NoteKind::kServerDeparted : NoteKind::kServerLost, id, ShardIndex(),
+          absl::StrCat(server.replicas.size(), " replicas; failover in ",
+                       std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(),
+                       " ms"));
+  SetTimer(delay, TimerKind::kFailover, id.index());
+}
+
+// Whatever was asked of the server, or heard from it, belonged to another life.
+void Partition::ForgetContacts(ServerIndex id) {
+  Server& server = tables_.server(id);
+  for (ReplicaIndex r : server.replicas) {
+    Replica& replica = tables_.replica(r);
+    replica.contact = Contact::kIdle;
+    replica.failures = 0;
+    MarkPublish(replica.shard);
+    MarkDirty(replica.shard);
+  }
+  server.serving = 0;
+  server.reported = true;
+}
+
+void Partition::On(CommandResult& event) {
+  Server& server = tables_.server(event.server);
+  if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
+  if (event.outcome != CommandOutcome::kUnreachable) GotThrough(event.server);
+  const ReplicaIndex id = tables_.FindReplica(event.shard, event.server);
+  if (!id.valid()) return;
+  Replica& replica = tables_.replica(id);
+  const Phase expected = event.kind == CommandKind::kAdd ? Phase::kGranted : Phase::kDropping;
+  const bool current = replica.phase == expected && replica.epoch == event.epoch;
+  if (!current || replica.contact != Contact::kAsked) return;
+
+  switch (event.outcome) {
+    case CommandOutcome::kLoading:
+      progress_[Key(event.shard, event.server)] = static_cast<uint8_t>(event.progress * 100);
+      return;
+    case CommandOutcome::kDone:
+      replica.contact = Contact::kDone;
+      replica.failures = 0;
+      if (event.kind == CommandKind::kAdd) AddDone(id);
+      // A lone replica at rest needs no second look.
+      if (event.kind == CommandKind::kDrop || replica.next.valid() ||
+          tables_.shard(event.shard).first != id) {
+        MarkDirty(event.shard);
+      }
+      return;
+    case CommandOutcome::kFailed:
+    case CommandOutcome::kStale:
+    case CommandOutcome::kUnreachable:
+      CommandFailed(id, event);
+      return;
+  }
+}
+
+void Partition::AddDone(ReplicaIndex id) {
+  const Replica& replica = tables_.replica(id);
+  ++tables_.server(replica.server).serving;
+  if (!errors_.empty()) errors_.erase(Key(replica.shard, replica.server));
+  if (!progress_.empty()) progress_.erase(Key(replica.shard, replica.server));
+  MarkPublish(replica.shard);
+  Settle(id);
+}
+
+void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
+  Replica& replica = tables_.replica(id);
+  replica.contact = Contact::kRetry;
+  errors_[Key(event.shard, event.server)] = event.error;
+  if (event.outcome == CommandOutcome::kUnreachable) {
+    replica.failures = 0;  // the server's timer brings it back, not its own
+    ServerUnreachable(event.server);
+    return;
+  }
+  if (replica.failures < UINT8_MAX) ++replica.failures;
+  AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
+  SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
+}
+
+// One timer for all of a server's commands that did not get through.
+void Partition::ServerUnreachable(ServerIndex id) {
+  Server& server = tables_.server(id);
+  if (std::exchange(server.retry_timer, true)) return;
+  ++server.unreachable;
+  SetTimer(std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff),
+           TimerKind::kServerRetry, id.index());
+}
+
+void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0; }
+
+void Partition::On(ServerReport& event) {
+  Server& server = tables_.server(event.server);
+  if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
+  if (!std::exchange(server.reported, true)) --unreported_;
+  MarkServerDirty(event.server);
+  if (!event.ok) return;  // commands will be tried anyway
+
+  absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
+  for (const HeldReplica& h : event.held) held[tables_.InternShard(h.shard)] = &h;
+  for (ReplicaIndex id : server.replicas) {
+    Replica& replica = tables_.replica(id);
+    auto it = held.find(replica.shard);
+    const bool serves =
+        it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
+    if (replica.in_write || replica.phase != Phase::kGranted) continue;
+    if (serves && replica.contact == Contact::kIdle) {
+      replica.contact = Contact::kDone;
+      AddDone(id);
+    } else if (!serves && replica.contact == Contact::kDone) {
+      // It says it does not serve what it said it served: ask again.
+      --server.serving;
+      replica.contact = Contact::kIdle;
+      MarkPublish(replica.shard);
+    }
+  }
+  DropStrays(event);
+}
+
+// Held there, but not assigned: leftovers of a failover.
+void Partition::DropStrays(const ServerReport& report) {
+  for (const HeldReplica& h : report.held) {
+    const ShardIndex shard = tables_.InternShard(h.shard);
+    if (tables_.FindReplica(shard, report.server).valid()) continue;
+    outbox_.push_back({report.server, CommandKind::kDrop, {shard, WantedRole(), h.epoch}});
+  }
+}
+
+void Partition::Fire(const Timer& timer) {
+  const ServerIndex server_id(timer.id);
+  switch (timer.kind) {
+    case TimerKind::kFailover: {
+      Server& server = tables_.server(server_id);
+      const bool due = server.state != ServerState::kLive && now_ >= server.failover_at;
+      if (!due || std::exchange(server.failing_over, true)) return;
+      if (!server.replicas.empty()) {
+        AddNote(NoteKind::kFailoverStarted, server_id, ShardIndex(),
+                absl::StrCat(server.replicas.size(), " replicas"));
+      }
+      MarkServerDirty(server_id);
+      return;
+    }
+    case TimerKind::kServerRetry: {
+      Server& server = tables_.server(server_id);
+      server.retry_timer = false;
+      for (ReplicaIndex r : server.replicas) {
+        Replica& replica = tables_.replica(r);
+        if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
+        replica.contact = Contact::kIdle;
+        MarkDirty(replica.shard);
+      }
+      return;
+    }
+    case TimerKind::kShardRetry:
+      tables_.ForEach(ShardIndex(timer.id), [](ReplicaIndex, Replica& replica) {
+        if (replica.contact == Contact::kRetry) replica.contact = Contact::kIdle;
+      });
+      MarkDirty(ShardIndex(timer.id));
+      return;
+    case TimerKind::kLook: {
+      Server& server = tables_.server(server_id);
+      server.look_timer = server.state == ServerState::kLive;
+      if (!server.look_timer) return;  // the next life sets its own
+      out_.actions.emplace_back(Collect{server_id, server.incarnation});
+      SetTimer(kLookInterval, TimerKind::kLook, timer.id);
+      return;
+    }
+    case TimerKind::kBalance:
+      balance_soon_ = true;
+      SetTimer(Milliseconds(spec_.moves().balance_interval_ms()), TimerKind::kBalance);
+      return;
+    case TimerKind::kReplan:
+      RetryUnplaceable();
+      SetTimer(kReplanInterval, TimerKind::kReplan);
+      return;
+    case TimerKind::kPublish:
+      publish_timer_ = false;
+      return;
+    case TimerKind::kWriteRetry:
+      writes_blocked_ = false;
+      return;
+    case TimerKind::kMapDeadline:
+      map_deadline_passed_ = true;
+      return;
+  }
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,276 @@
+// The orchestrator's core: the state machine of one partition (one app's servers
+// and shards). It sees what is stored and what happens, and decides what to write,
+// whom to command, when to plan, and what to publish.
+//
+// How it works, in one pass (Finish, after every event):
+//   1. look at each shard that something happened to     (reconcile.cc)
+//   2. put what must be written into one batch           (commit.cc)
+//   3. ask for a plan when replicas have no place        (planning.cc)
+//   4. send commands, publish the map
+//
+// Rules that everything here keeps:
+//   * A shard's next step is decided from its state alone (level-triggered), so a
+//     successor that recovers the same records goes on where this one stopped.
+//   * Nothing is commanded or published before the write that allows it is durable:
+//     a replica's `phase` changes only in OnEvent(WriteDone).
+//   * Each write's right is checked in one place, Stage(), against
+//     model/replica_phase.h.
+//   * One batch is out at a time; what comes up meanwhile goes into the next one
+//     (group commit).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "base/interner.h"
+#include "base/state_machine.h"
+#include "model/layout.h"
+#include "orchestrator/partition_io.h"
+#include "orchestrator/tables.h"
+
+namespace shardmanager::orchestrator {
+
+struct PartitionOptions {
+  // Every epoch that this leader grants is above those of all leaders before.
+  LeaderEpoch leader_epoch;
+  uint64_t seed = 1;
+};
+
+// Not thread-safe. See base/state_machine.h for the contract.
+class Partition {
+ public:
+  using Event = orchestrator::Event;
+  using Action = orchestrator::Action;
+
+  explicit Partition(PartitionOptions options) : options_(options) {}
+
+  Output<Action> OnEvent(TimePoint now, Event event);
+  Output<Action> OnAdvance(TimePoint now);
+
+  // ---- for those who render, publish and test ----
+  const Tables& tables() const { return tables_; }
+  const v1::AppSpec& spec() const { return spec_; }
+  bool recovered() const { return recovered_; }
+  bool deleting() const { return deleting_; }
+  // In the order of the map.
+  const std::vector<LayoutShard>& layout() const { return layout_; }
+  ShardIndex shard_at(size_t map_index) const { return map_order_[map_index]; }
+  uint32_t moves_in_flight() const { return moves_in_flight_; }
+  bool Serves(const Replica& replica) const;
+  // The replicas that clients should use now.
+  std::vector<ReplicaIndex> PublishedReplicas(ShardIndex shard) const;
+  // Why the replica's last command failed; empty when it did not.
+  const std::string& ErrorOf(ShardIndex shard, ServerIndex server) const;
+  // Why no place was found for a missing replica; empty when one was.
+  std::string_view UnplaceableReason(ShardIndex shard) const;
+  // Percent loaded, of a replica that is loading; -1: unknown.
+  int ProgressOf(ShardIndex shard, ServerIndex server) const;
+  // Beside the tables' own, in bytes.
+  size_t memory_bytes() const;
+
+ private:
+  // ---- timers ----
+  enum class TimerKind : uint8_t {
+    kFailover,     // of a server: the delay is over
+    kServerRetry,  // of a server: commands that did not get through
+    kShardRetry,   // of a shard: a command that failed
+    kLook,         // of a server: the periodic full look
+    kBalance,
+    kReplan,       // look again for places that were not found
+    kPublish,
+    kWriteRetry,
+    kMapDeadline,  // publish even if some server has not reported
+  };
+  struct Timer {
+    TimePoint when;
+    uint64_t order;
+    TimerKind kind;
+    uint32_t id;
+    bool operator>(const Timer& other) const {
+      return when != other.when ? when > other.when : order > other.order;
+    }
+  };
+
+  // ---- what should be written for one shard ----
+  struct PhaseChange {
+    ReplicaIndex replica;
+    Phase to;
+  };
+  struct NewReplica {
+    ServerIndex server;
+    Phase phase;
+    Cause cause;
+    ServerIndex origin;  // as Replica::origin
+  };
+  struct Change {
+    absl::InlinedVector<PhaseChange, 4> phases;
+    absl::InlinedVector<NewReplica, 2> news;
+    bool empty() const { return phases.empty() && news.empty(); }
+    void clear() {
+      phases.clear();
+      news.clear();
+    }
+  };
+  // What a plan wants for one shard; checked again when it is used.
+  struct Intent {
+    ServerIndex from;  // invalid: a missing replica
+    ServerIndex to;
+    allocator::MoveReason reason;
+  };
+  // A shard's replicas counted, those that the change removes left out.
+  struct Census {
+    uint32_t healthy = 0;        // granted or reserved, on servers that are not given up
+    uint32_t serving = 0;
+    bool primary_right = false;  // a primary may serve that the change does not end
+    bool moving = false;         // a replica is reserved or dropping
+    ReplicaIndex reserved;
+    absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
+  };
+  struct Outbox {
+    ServerIndex server;
+    CommandKind kind;
+    Grant grant;
+  };
+
+  // events.cc
+  void On(Recovered& event);
+  void On(SpecChanged& event);
+  void On(ServerUp& event);
+  void On(ServerDown& event);
+  void On(WriteDone& event);
+  void On(CommandResult& event);
+  void On(ServerReport& event);
+  void On(PlanReady& event);
+  void RecoverServer(StoredServer& stored);
+  void AdoptSpec(const v1::AppSpec& spec, bool deleting);
+  void AdoptLife(ServerIndex id, const ServerLife& life);
+  void LoseServer(ServerIndex id, bool departed);
+  void ForgetContacts(ServerIndex id);
+  void GotThrough(ServerIndex id);
+  void AddDone(ReplicaIndex id);
+  void CommandFailed(ReplicaIndex id, const CommandResult& event);
+  void ServerUnreachable(ServerIndex id);
+  void DropStrays(const ServerReport& report);
+  void RetryUnplaceable();
+  void Fire(const Timer& timer);
+
+  // reconcile.cc
+  void Look(ShardIndex shard);
+  void Decide(ShardIndex shard);
+  void DecideEnds(ShardIndex shard);
+  void DecideRetirement(ShardIndex shard);
+  void DecidePlacement(ShardIndex shard, Census& census);
+  void DecideMove(ShardIndex shard, const Intent& intent, Census& census);
+  void DecideSurplus(ShardIndex shard, const Census& census);
+  Census Count(ShardIndex shard) const;
+  void Command(ShardIndex shard);
+  bool IsEnding(ReplicaIndex id) const;
+  bool IsGivenUp(const Server& server) const;
+  bool CanBeTarget(ShardIndex shard, ServerIndex server) const;
+  bool FailoverBudgetLeft() const;
+  Role WantedRole() const;
+
+  // commit.cc
+  void FormBatch();
+  size_t CostOf(const Change& change) const;
+  void Stage(ShardIndex shard);
+  void CheckRight(ShardIndex shard, const PhaseChange& change) const;
+  void CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted) const;
+  void StageNew(ShardIndex shard, const NewReplica& fresh);
+  void Touch(ServerIndex server);
+  void SendBatch();
+  void ApplyBatch();
+  void RevertBatch();
+  void Settle(ReplicaIndex id);
+
+  // planning.cc
+  void RequestPlan();
+  void ConsiderBalance();
+  bool WorthBalancing() const;
+  allocator::Snapshot FleetSnapshot() const;
+  void AddToSnapshot(ShardIndex shard, bool emergency, allocator::Snapshot& snapshot) const;
+  void SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode);
+  void NoteSkipped(const allocator::Plan& plan);
+  void AcceptMove(const allocator::Move& move);
+
+  // partition.cc
+  Output<Action> Finish();
+  void FlushCommands();
+  void FlushPublish();
+  void MarkDirty(ShardIndex shard);
+  void MarkServerDirty(ServerIndex server);
+  void MarkPublish(ShardIndex shard);
+  void WantWrite(ShardIndex shard);
+  void SetTimer(Duration delay, TimerKind kind, uint32_t id = 0);
+  void AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail = {});
+  uint32_t DomainNumber(const std::string& region, const std::string& datacenter = {},
+                        const std::string& rack = {});
+  ShardEpoch NextEpoch();
+  bool MapReady() const;
+  static uint64_t Key(ShardIndex shard, ServerIndex server) {
+    return uint64_t{shard.index()} << 32 | server.index();
+  }
+
+  const PartitionOptions options_;
+  TimePoint now_{};
+  Output<Action> out_;
+  bool recovered_ = false;
+  bool stopped_ = false;
+  bool deleting_ = false;
+  bool emptied_ = false;
+
+  v1::AppSpec spec_;
+  std::vector<LayoutShard> layout_;
+  std::vector<ShardIndex> map_order_;
+  std::vector<bool> region_allowed_;  // by domain number; empty: all are
+  Tables tables_;
+  Interner<DenseId<struct DomainTag>> domains_;
+  uint32_t next_epoch_ = 0;
+
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  uint64_t timer_order_ = 0;
+
+  std::deque<ShardIndex> dirty_;
+  std::deque<ShardIndex> write_queue_;
+  Change change_;  // scratch of Decide
+
+  uint64_t batch_ = 0;
+  bool batch_out_ = false;
+  bool writes_blocked_ = false;
+  std::vector<ShardIndex> batch_shards_;
+  std::vector<ServerIndex> batch_servers_;
+  std::vector<ServerIndex> batch_checks_;
+
+  absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents_;
+  absl::flat_hash_map<ShardIndex, ServerIndex> move_from_;  // secondary moves under way
+  std::vector<ShardIndex> missing_;
+  absl::flat_hash_map<ShardIndex, allocator::SkipReason> unplaceable_;
+  std::deque<ShardIndex> budget_waiters_;
+  uint64_t plan_ = 0;
+  bool plan_out_ = false;
+  bool plan_is_emergency_ = false;
+  bool balance_soon_ = false;
+  uint32_t moves_in_flight_ = 0;
+  uint32_t failovers_in_flight_ = 0;
+
+  std::vector<Outbox> outbox_;
+  std::vector<ShardIndex> publish_;
+  bool publish_whole_ = false;
+  bool published_ = false;
+  bool publish_timer_ = false;
+  bool map_deadline_passed_ = false;
+  TimePoint last_publish_{};
+  std::vector<ServerIndex> finished_failovers_;
+  uint32_t unreported_ = 0;  // live servers that have not said what they hold
+
+  absl::flat_hash_map<uint64_t, std::string> errors_;  // by Key()
+  absl::flat_hash_map<uint64_t, uint8_t> progress_;    // by Key(), percent
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,181 @@
+// When a plan is asked for, from what, and what is taken over from it.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+// Smaller of two caps in which 0 means "none".
+uint32_t TighterCap(uint32_t a, uint32_t b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
+}
+
+allocator::Spread ToSpread(v1::FaultDomainLevel level) {
+  switch (level) {
+    case v1::RACK:
+      return allocator::Spread::kRack;
+    case v1::DATACENTER:
+      return allocator::Spread::kDatacenter;
+    case v1::REGION:
+      return allocator::Spread::kRegion;
+    default:
+      return allocator::Spread::kServer;
+  }
+}
+
+}  // namespace
+
+// Missing replicas come first; balance is looked at when nothing is missing.
+void Partition::RequestPlan() {
+  if (plan_out_ || !recovered_ || deleting_) return;
+  std::vector<ShardIndex> wanted;
+  std::vector<ShardIndex> kept;
+  for (ShardIndex id : missing_) {
+    const Shard& shard = tables_.shard(id);
+    if (!shard.missing) continue;
+    kept.push_back(id);
+    if (!shard.unplaceable) wanted.push_back(id);
+  }
+  missing_ = std::move(kept);
+  if (wanted.empty()) {
+    ConsiderBalance();
+    return;
+  }
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  allocator::Snapshot snapshot = FleetSnapshot();
+  for (ShardIndex id : wanted) AddToSnapshot(id, /*emergency=*/true, snapshot);
+  SendPlanRequest(std::move(snapshot), allocator::Mode::kEmergency);
+}
+
+void Partition::ConsiderBalance() {
+  if (!balance_soon_ || batch_out_ || !write_queue_.empty()) return;
+  if (moves_in_flight_ >= spec_.moves().max_concurrent()) return;
+  balance_soon_ = false;
+  if (!WorthBalancing()) return;
+  allocator::Snapshot snapshot = FleetSnapshot();
+  std::vector<ShardIndex> all = map_order_;
+  std::sort(all.begin(), all.end());
+  for (ShardIndex id : all) AddToSnapshot(id, /*emergency=*/false, snapshot);
+  SendPlanRequest(std::move(snapshot), allocator::Mode::kPeriodic);
+}
+
+// Cheap look before the state is copied for the allocator.
+bool Partition::WorthBalancing() const {
+  uint32_t low = UINT32_MAX;
+  uint32_t high = 0;
+  for (uint32_t i = 0; i < tables_.server_count(); ++i) {
+    const Server& server = tables_.server(ServerIndex(i));
+    if (server.state != ServerState::kLive) continue;
+    const auto count = static_cast<uint32_t>(server.replicas.size());
+    low = std::min(low, count);
+    high = std::max(high, count);
+  }
+  if (low == UINT32_MAX) return false;
+  const bool preferences = std::any_of(layout_.begin(), layout_.end(), [](const LayoutShard& s) {
+    return !s.preferred_region.empty();
+  });
+  return high >= low + 2 || preferences;
+}
+
+allocator::Snapshot Partition::FleetSnapshot() const {
+  allocator::Snapshot snapshot;
+  snapshot.spread = ToSpread(spec_.placement().spread());
+  for (uint32_t i = 0; i < tables_.server_count(); ++i) {
+    const Server& server = tables_.server(ServerIndex(i));
+    if (server.state != ServerState::kLive) continue;
+    const bool region_ok = region_allowed_.empty() || (server.region < region_allowed_.size() &&
+                                                       region_allowed_[server.region]);
+    snapshot.servers.push_back(
+        {.server = ServerIndex(i),
+         .region = server.region,
+         .datacenter = server.datacenter,
+         .rack = server.rack,
+         .capacity = TighterCap(server.capacity, spec_.placement().max_replicas_per_server()),
+         .other_replicas = static_cast<uint32_t>(server.replicas.size()),
+         .accepts = region_ok});
+  }
+  return snapshot;
+}
+
+void Partition::AddToSnapshot(ShardIndex id, bool emergency,
+                              allocator::Snapshot& snapshot) const {
+  const Shard& shard = tables_.shard(id);
+  allocator::ShardInfo info{.shard = id, .wanted_replicas = shard.wanted,
+                            .new_role = WantedRole()};
+  if (shard.region != 0) info.preferred_region = shard.region;
+  const uint32_t per_server = spec_.moves().max_concurrent_per_server();
+  bool at_rest = !shard.in_batch;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) {
+    at_rest &= r.phase == Phase::kGranted && !r.in_write;
+  });
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) {
+    const Server& server = tables_.server(r.server);
+    if (server.state != ServerState::kLive) {
+      // It counts while it may come back: nothing else takes its place.
+      if (!IsGivenUp(server) && r.phase == Phase::kGranted && info.wanted_replicas > 0) {
+        --info.wanted_replicas;
+      }
+      return;
+    }
+    // Listed below, so not among the "other" replicas of its server.
+    auto at = std::lower_bound(
+        snapshot.servers.begin(), snapshot.servers.end(), r.server,
+        [](const allocator::ServerInfo& s, ServerIndex server_id) { return s.server < server_id; });
+    --at->other_replicas;
+    if (r.phase == Phase::kDropping) ++info.wanted_replicas;  // holds a place, does not count
+    info.replicas.push_back({r.server, r.role, at_rest && !emergency && server.moves < per_server});
+  });
+  snapshot.shards.push_back(std::move(info));
+}
+
+void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
+  allocator::Options options{.mode = mode, .seed = options_.seed + plan_};
+  options.max_moves = spec_.moves().max_concurrent() - moves_in_flight_;
+  options.max_moves_per_server = spec_.moves().max_concurrent_per_server();
+  plan_out_ = true;
+  plan_is_emergency_ = mode == allocator::Mode::kEmergency;
+  out_.actions.emplace_back(ComputePlan{++plan_, std::move(snapshot), options});
+}
+
+// Every move is looked at again when it is used: the world went on meanwhile.
+void Partition::On(PlanReady& event) {
+  if (!plan_out_ || event.id != plan_) return;
+  plan_out_ = false;
+  NoteSkipped(event.plan);
+  for (const allocator::Move& move : event.plan.moves) AcceptMove(move);
+}
+
+// One note a plan, and only when there is news.
+void Partition::NoteSkipped(const allocator::Plan& plan) {
+  const allocator::Skipped* first = nullptr;
+  for (const allocator::Skipped& skipped : plan.skipped) {
+    Shard& shard = tables_.shard(skipped.shard);
+    if (!shard.missing) continue;
+    shard.unplaceable = true;
+    const auto [known, fresh] = unplaceable_.try_emplace(skipped.shard, skipped.reason);
+    const bool news = fresh || std::exchange(known->second, skipped.reason) != skipped.reason;
+    if (news && first == nullptr) first = &skipped;
+  }
+  if (first == nullptr) return;
+  std::string reason(allocator::ToString(first->reason));
+  if (plan.skipped.size() > 1) {
+    absl::StrAppend(&reason, " (and ", plan.skipped.size() - 1, " more shards have no place)");
+  }
+  AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
+}
+
+void Partition::AcceptMove(const allocator::Move& move) {
+  intents_[move.shard].push_back({move.from, move.to, move.reason});
+  if (move.from.valid()) {
+    AddNote(NoteKind::kMoveStarted, move.to, move.shard,
+            absl::StrCat("from ", tables_.name(move.from), ": ",
+                         std::string(allocator::ToString(move.reason))));
+  }
+  MarkDirty(move.shard);
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,212 @@
+// From one shard's state to its next step.
+#include <algorithm>
+#include <tuple>
+
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+
+void Partition::Look(ShardIndex id) {
+  Decide(id);
+  if (!change_.empty()) WantWrite(id);
+
+  Shard& shard = tables_.shard(id);
+  if (!shard.in_batch && change_.empty()) intents_.erase(id);  // they came too late
+  bool lacks = false;
+  if (!shard.in_batch && change_.empty() && shard.wanted > 0) {
+    const Census census = Count(id);
+    lacks = census.healthy < shard.wanted;
+    if (lacks && !census.lost.empty() && !FailoverBudgetLeft()) {
+      budget_waiters_.push_back(id);  // Settle() brings it back
+      lacks = false;
+    }
+  }
+  if (lacks && !std::exchange(shard.missing, true)) missing_.push_back(id);
+  if (!lacks) {
+    shard.missing = false;
+    shard.unplaceable = false;
+    if (!unplaceable_.empty()) unplaceable_.erase(id);
+  }
+  Command(id);
+}
+
+// Asks servers for what durable phases demand of them.
+void Partition::Command(ShardIndex id) {
+  tables_.ForEach(id, [&](ReplicaIndex, Replica& replica) {
+    const Server& server = tables_.server(replica.server);
+    if (replica.in_write || replica.contact != Contact::kIdle) return;
+    if (server.state != ServerState::kLive || !server.reported) return;
+    if (replica.phase != Phase::kGranted && replica.phase != Phase::kDropping) return;
+    const CommandKind kind =
+        replica.phase == Phase::kGranted ? CommandKind::kAdd : CommandKind::kDrop;
+    outbox_.push_back({replica.server, kind, {replica.shard, replica.role, replica.epoch}});
+    replica.contact = Contact::kAsked;
+  });
+}
+
+// Fills change_ with what should be written for the shard now. Changes nothing else.
+void Partition::Decide(ShardIndex id) {
+  change_.clear();
+  const Shard& shard = tables_.shard(id);
+  if (shard.in_batch) return;
+  DecideEnds(id);
+  if (shard.wanted == 0) return DecideRetirement(id);
+
+  Census census = Count(id);
+  DecidePlacement(id, census);
+  if (census.reserved.valid()) {
+    if (!census.primary_right) {
+      change_.phases.push_back({census.reserved, Phase::kGranted});
+    } else if (!census.moving) {
+      // Nothing makes way for it: the move was called off.
+      change_.phases.push_back({census.reserved, Phase::kAbsent});
+    }
+  }
+  if (census.healthy >= shard.wanted) {
+    for (ReplicaIndex lost : census.lost) change_.phases.push_back({lost, Phase::kAbsent});
+  }
+  DecideSurplus(id, census);
+}
+
+// Replicas whose time is over whatever else happens.
+void Partition::DecideEnds(ShardIndex id) {
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    const Server& server = tables_.server(replica.server);
+    const bool gone = server.state != ServerState::kLive && !server.conflicted;
+    switch (replica.phase) {
+      case Phase::kDropping:
+        if (replica.contact == Contact::kDone || gone) {
+          change_.phases.push_back({r, Phase::kAbsent});
+        }
+        break;
+      case Phase::kReserved:
+        if (server.state != ServerState::kLive) change_.phases.push_back({r, Phase::kAbsent});
+        break;
+      case Phase::kGranted:
+        // A change of strategy: the role cannot be changed in place yet.
+        if (replica.role != WantedRole()) change_.phases.push_back({r, Phase::kDropping});
+        break;
+      case Phase::kAbsent:
+        break;
+    }
+  });
+}
+
+// The shard is not in the spec any more.
+void Partition::DecideRetirement(ShardIndex id) {
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (IsEnding(r)) return;
+    if (replica.phase == Phase::kReserved) change_.phases.push_back({r, Phase::kAbsent});
+    if (replica.phase == Phase::kGranted) change_.phases.push_back({r, Phase::kDropping});
+  });
+}
+
+Partition::Census Partition::Count(ShardIndex id) const {
+  Census census;
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (IsEnding(r)) {
+      census.moving |= replica.phase == Phase::kGranted;  // on its way to dropping
+      census.primary_right |= replica.phase == Phase::kGranted && replica.role == Role::kPrimary;
+      return;
+    }
+    const bool given_up = IsGivenUp(tables_.server(replica.server));
+    if (replica.phase == Phase::kReserved) {
+      census.reserved = r;
+      ++census.healthy;
+    } else if (replica.phase == Phase::kDropping) {
+      census.moving = true;
+      census.primary_right |= replica.role == Role::kPrimary;
+    } else if (replica.phase == Phase::kGranted && given_up) {
+      census.lost.push_back(r);
+    } else if (replica.phase == Phase::kGranted) {
+      ++census.healthy;
+      census.serving += Serves(replica);
+      census.primary_right |= replica.role == Role::kPrimary;
+    }
+  });
+  return census;
+}
+
+// Uses what a plan proposed for the shard, as far as it still makes sense.
+void Partition::DecidePlacement(ShardIndex id, Census& census) {
+  auto it = intents_.find(id);
+  if (it == intents_.end() || (!census.lost.empty() && !FailoverBudgetLeft())) return;
+  const Shard& shard = tables_.shard(id);
+  size_t repaired = 0;
+  for (const Intent& intent : it->second) {
+    if (!CanBeTarget(id, intent.to)) continue;
+    if (intent.from.valid()) {
+      DecideMove(id, intent, census);
+      continue;
+    }
+    if (census.healthy >= shard.wanted) continue;
+    NewReplica fresh{intent.to, Phase::kGranted, Cause::kPlacement, ServerIndex()};
+    if (repaired < census.lost.size()) {
+      fresh.cause = Cause::kFailover;
+      fresh.origin = tables_.replica(census.lost[repaired++]).server;
+    }
+    if (WantedRole() == Role::kPrimary && census.primary_right) fresh.phase = Phase::kReserved;
+    change_.news.push_back(fresh);
+    ++census.healthy;
+  }
+}
+
+// A primary: the old one stops first. A secondary: the new one comes first.
+void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) {
+  const ReplicaIndex from = tables_.FindReplica(id, intent.from);
+  const bool at_rest = from.valid() && !IsEnding(from) && !census.moving &&
+                       !census.reserved.valid() && census.lost.empty() &&
+                       change_.news.empty() && census.healthy == tables_.shard(id).wanted;
+  if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
+  const bool primary = tables_.replica(from).role == Role::kPrimary;
+  if (primary) {
+    change_.phases.push_back({from, Phase::kDropping});
+    census.moving = true;
+  }
+  change_.news.push_back({intent.to, primary ? Phase::kReserved : Phase::kGranted, Cause::kBalance,
+                          intent.from});
+}
+
+// More replicas than wanted, all of them serving: one goes. The source of a move if
+// one is under way, else the one on the fullest server.
+void Partition::DecideSurplus(ShardIndex id, const Census& census) {
+  if (census.serving <= tables_.shard(id).wanted || census.healthy > census.serving) return;
+  auto hint = move_from_.find(id);
+  ReplicaIndex victim;
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (replica.phase != Phase::kGranted || !Serves(replica) || IsEnding(r)) return;
+    const auto rank = [&](const Replica& x) {
+      const bool hinted = hint != move_from_.end() && hint->second == x.server;
+      return std::tuple(!hinted, -static_cast<int64_t>(tables_.server(x.server).replicas.size()),
+                        x.epoch);
+    };
+    if (!victim.valid() || rank(replica) < rank(tables_.replica(victim))) victim = r;
+  });
+  if (victim.valid()) change_.phases.push_back({victim, Phase::kDropping});
+}
+
+bool Partition::IsEnding(ReplicaIndex id) const {
+  return std::any_of(change_.phases.begin(), change_.phases.end(), [&](const PhaseChange& c) {
+    return c.replica == id && (c.to == Phase::kAbsent || c.to == Phase::kDropping);
+  });
+}
+
+bool Partition::IsGivenUp(const Server& server) const {
+  return server.state != ServerState::kLive && server.failing_over && !server.conflicted;
+}
+
+bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
+  const Server& server = tables_.server(id);
+  return server.state == ServerState::kLive && !tables_.FindReplica(shard, id).valid();
+}
+
+bool Partition::FailoverBudgetLeft() const {
+  const uint32_t cap = spec_.failover().max_concurrent();
+  return cap == 0 || failovers_in_flight_ < cap;
+}
+
+Role Partition::WantedRole() const {
+  return spec_.replication().strategy() == v1::PRIMARY_ONLY ? Role::kPrimary : Role::kSecondary;
+}
+
+}  // namespace shardmanager::orchestrator

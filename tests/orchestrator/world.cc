@@ -1,0 +1,251 @@
+#include "tests/orchestrator/world.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "model/spec_validation.h"
+
+namespace shardmanager::orchestrator {
+
+v1::AppSpec TestSpec(int shards, v1::ReplicationStrategy strategy, uint32_t replicas) {
+  v1::AppSpec spec;
+  spec.set_name("kv");
+  for (int i = 0; i < shards; ++i) {
+    spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
+  }
+  spec.mutable_replication()->set_strategy(strategy);
+  spec.mutable_replication()->set_replicas(replicas);
+  return WithDefaults(spec);
+}
+
+World::World(v1::AppSpec spec, uint64_t leader_epoch)
+    : spec_(std::move(spec)), leader_epoch_(leader_epoch) {
+  partition_.emplace(PartitionOptions{.leader_epoch = LeaderEpoch(leader_epoch)});
+}
+
+void World::Start() {
+  Recovered recovered{.spec = spec_, .deleting = deleting_};
+  for (const auto& [name, server] : servers) {
+    StoredServer stored{.name = name,
+                        .registration_version = static_cast<int32_t>(server.incarnation.value()),
+                        .departed = server.departed,
+                        .assignment = server.record};
+    if (server.live) stored.live = LifeOf(name);
+    recovered.servers.push_back(stored);
+  }
+  Send(std::move(recovered));
+}
+
+void World::Restart() {
+  writes.clear();
+  plans.clear();
+  queue_.clear();
+  next_wake_ = kNever;
+  stepped_down = false;
+  partition_.emplace(PartitionOptions{.leader_epoch = LeaderEpoch(++leader_epoch_)});
+  Start();
+}
+
+ServerLife World::LifeOf(const std::string& name) const {
+  const AppServer& server = servers.at(name);
+  return {.name = name, .incarnation = server.incarnation, .endpoint = name + ":1",
+          .fault_domain = {server.region, "", ""}, .capacity = server.capacity};
+}
+
+void World::Join(const std::string& name, const std::string& region, uint32_t capacity) {
+  AppServer& server = servers[name];
+  server.incarnation = Incarnation(server.incarnation.value() + 1);
+  server.live = true;
+  server.departed = false;
+  server.region = region;
+  server.capacity = capacity;
+  server.held.clear();
+  for (const StoredReplica& r : server.record) {
+    if (r.phase == Phase::kGranted) server.held[r.shard] = {r.epoch, r.role};
+  }
+  Send(ServerUp{LifeOf(name)});
+}
+
+void World::Die(const std::string& name) {
+  AppServer& server = servers.at(name);
+  server.live = false;
+  server.held.clear();
+  Send(ServerDown{name, server.incarnation, static_cast<int32_t>(server.incarnation.value())});
+}
+
+void World::Depart(const std::string& name) {
+  AppServer& server = servers.at(name);
+  server.live = false;
+  server.departed = true;
+  server.held.clear();
+  Send(ServerDown{name, server.incarnation, static_cast<int32_t>(server.incarnation.value()),
+                  /*departed=*/true});
+}
+
+void World::Apply(v1::AppSpec spec, bool deleting) {
+  spec_ = std::move(spec);
+  deleting_ = deleting;
+  Send(SpecChanged{spec_, deleting});
+}
+
+void World::Send(Event event) {
+  queue_.push_back(std::move(event));
+  if (std::exchange(pumping_, true)) return;
+  while (!queue_.empty()) {
+    Event next = std::move(queue_.front());
+    queue_.pop_front();
+    Carry(partition_->OnEvent(now, std::move(next)));
+    CheckInvariants();
+  }
+  pumping_ = false;
+}
+
+void World::Advance(Duration time) {
+  const TimePoint end = now + time;
+  while (next_wake_ <= end) {
+    now = std::max(now, next_wake_);
+    next_wake_ = kNever;
+    pumping_ = true;
+    Carry(partition_->OnAdvance(now));
+    pumping_ = false;
+    if (!queue_.empty()) {
+      Event next = std::move(queue_.front());
+      queue_.pop_front();
+      Send(std::move(next));
+    }
+  }
+  now = end;
+}
+
+void World::Carry(Output<Action> output) {
+  for (Action& action : output.actions) std::visit([this](auto& a) { Do(a); }, action);
+  next_wake_ = output.next_wake;
+}
+
+void World::Do(Persist& action) {
+  if (hold_writes) {
+    writes.push_back(std::move(action));
+    return;
+  }
+  StoreWrite(action);
+  queue_.push_back(WriteDone{action.batch, WriteOutcome::kOk});
+}
+
+void World::StoreWrite(const Persist& action) {
+  for (const ServerWrite& write : action.writes) {
+    auto& record = servers[partition_->tables().name(write.server)].record;
+    record.clear();
+    for (const ReplicaRecord& r : write.replicas) {
+      record.push_back({Name(r.shard), r.role, r.epoch, r.phase});
+    }
+  }
+}
+
+void World::FinishWrite(WriteOutcome outcome, const std::string& conflict) {
+  const Persist write = std::move(writes.front());
+  writes.pop_front();
+  ServerIndex server =
+      conflict.empty() ? ServerIndex() : partition_->tables().FindServer(conflict);
+  for (const RegistrationCheck& check : write.checks) {
+    const AppServer& checked = servers.at(partition_->tables().name(check.server));
+    const bool same = checked.incarnation.value() == static_cast<uint64_t>(check.version);
+    if (same || outcome != WriteOutcome::kOk) continue;
+    outcome = WriteOutcome::kConflict;
+    server = check.server;
+  }
+  if (outcome == WriteOutcome::kOk) StoreWrite(write);
+  Send(WriteDone{write.batch, outcome, server});
+}
+
+void World::Do(SendCommands& action) {
+  const std::string name = partition_->tables().name(action.server);
+  AppServer& server = servers.at(name);
+  for (const Grant& grant : action.grants) {
+    const std::string shard = Name(grant.shard);
+    const bool add = action.kind == CommandKind::kAdd;
+    commands.push_back(absl::StrCat(add ? "add " : "drop ", shard, " ", name));
+    CommandResult result{.kind = action.kind, .server = action.server,
+                         .incarnation = action.incarnation, .shard = grant.shard,
+                         .epoch = grant.epoch};
+    if (!server.answers || !server.live) {
+      result.outcome = CommandOutcome::kUnreachable;
+      result.error = "no answer";
+    } else if (add && server.refuses.count(shard) > 0) {
+      result.outcome = CommandOutcome::kFailed;
+      result.error = "disk full";
+    } else if (add) {
+      server.held[shard] = {grant.epoch, grant.role};
+    } else {
+      server.held.erase(shard);
+    }
+    queue_.push_back(std::move(result));
+  }
+}
+
+void World::Do(Collect& action) {
+  const AppServer& server = servers.at(partition_->tables().name(action.server));
+  ServerReport report{.server = action.server, .incarnation = action.incarnation,
+                      .ok = server.answers && server.live};
+  for (const auto& [shard, held] : server.held) report.held.push_back({shard, held.epoch, true});
+  queue_.push_back(std::move(report));
+}
+
+void World::Do(ComputePlan& action) {
+  plans.push_back(std::move(action));
+  if (hold_plans) return;
+  const ComputePlan plan = std::move(plans.front());
+  plans.pop_front();
+  queue_.push_back(PlanReady{plan.id, allocator::Solve(plan.snapshot, plan.options)});
+}
+
+void World::FinishPlan() {
+  const ComputePlan plan = std::move(plans.front());
+  plans.pop_front();
+  Send(PlanReady{plan.id, allocator::Solve(plan.snapshot, plan.options)});
+}
+
+void World::Do(Publish&) { ++publishes; }
+
+size_t World::NoteCount(NoteKind kind) const {
+  return static_cast<size_t>(std::count_if(notes.begin(), notes.end(),
+                                           [&](const Note& n) { return n.kind == kind; }));
+}
+
+std::vector<std::string> World::Holders(const std::string& shard) const {
+  std::vector<std::string> holders;
+  for (const auto& [name, server] : servers) {
+    if (server.live && server.held.count(shard) > 0) holders.push_back(name);
+  }
+  return holders;
+}
+
+size_t World::Served() const {
+  size_t served = 0;
+  for (size_t i = 0; i < partition_->layout().size(); ++i) {
+    const ShardIndex shard = partition_->shard_at(i);
+    served += partition_->PublishedReplicas(shard).size() == partition_->tables().shard(shard).wanted;
+  }
+  return served;
+}
+
+std::map<std::string, size_t> World::Counts() const {
+  std::map<std::string, size_t> counts;
+  for (const auto& [name, server] : servers) {
+    if (server.live) counts[name] = server.held.size();
+  }
+  return counts;
+}
+
+void World::CheckInvariants() const {
+  std::map<std::string, std::string> primaries;
+  for (const auto& [name, server] : servers) {
+    if (!server.live) continue;
+    for (const auto& [shard, held] : server.held) {
+      if (held.role != Role::kPrimary) continue;
+      const auto [it, fresh] = primaries.emplace(shard, name);
+      EXPECT_TRUE(fresh) << shard << " has two primaries: " << it->second << " and " << name;
+    }
+  }
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,103 @@
+// A small world around a Partition: a store that keeps what is persisted, servers
+// that obey, all under virtual time. Everything that a test does not hold back
+// happens at once.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+
+class World {
+ public:
+  struct Held {
+    ShardEpoch epoch;
+    Role role;
+  };
+  struct AppServer {
+    Incarnation incarnation;
+    bool live = false;
+    bool departed = false;
+    std::string region;
+    uint32_t capacity = 0;
+    std::map<std::string, Held> held;       // what the process serves
+    std::vector<StoredReplica> record;      // its assignment record in the store
+    bool answers = true;                    // false: commands vanish
+    std::set<std::string> refuses;          // shards whose add fails
+  };
+
+  explicit World(v1::AppSpec spec, uint64_t leader_epoch = 1);
+
+  // ---- what happens ----
+  void Start();                                          // Recovered from the store
+  void Restart();                                        // a new leader, one epoch on
+  void Join(const std::string& server, const std::string& region = "r1", uint32_t capacity = 0);
+  void Die(const std::string& server);                   // its session has expired
+  void Depart(const std::string& server);                // SIGTERM
+  void Apply(v1::AppSpec spec, bool deleting = false);
+  void Advance(Duration time);                           // fires every wake on the way
+  void Send(Event event);
+
+  // ---- what is held back ----
+  bool hold_writes = false;                              // Persist waits in `writes`
+  bool hold_plans = false;
+  std::deque<Persist> writes;
+  std::deque<ComputePlan> plans;
+  void FinishWrite(WriteOutcome outcome, const std::string& conflict = {});
+  void FinishPlan();
+
+  // ---- what is seen ----
+  std::map<std::string, AppServer> servers;
+  std::vector<Note> notes;
+  int publishes = 0;
+  bool emptied = false;
+  bool stepped_down = false;
+  std::vector<std::string> commands;                     // "add s-1 kv-2" in order
+  size_t NoteCount(NoteKind kind) const;
+  // Servers that serve the shard, as the processes have it.
+  std::vector<std::string> Holders(const std::string& shard) const;
+  // Shards with exactly the wanted number of serving replicas, in the published map.
+  size_t Served() const;
+  std::map<std::string, size_t> Counts() const;
+  Partition& partition() { return *partition_; }
+  std::string Name(ShardIndex shard) const { return partition_->tables().name(shard); }
+  TimePoint now{};
+
+  // Invariant A, watched from outside after every step: fails the test when two
+  // live processes serve one shard as primary, or a process serves what its stored
+  // record does not grant.
+  void CheckInvariants() const;
+
+ private:
+  void Carry(Output<Action> output);
+  void Do(Persist& action);
+  void Do(SendCommands& action);
+  void Do(Collect& action);
+  void Do(ComputePlan& action);
+  void Do(Publish& action);
+  void Do(Note& action) { notes.push_back(action); }
+  void Do(Emptied&) { emptied = true; }
+  void Do(StepDown&) { stepped_down = true; }
+  void StoreWrite(const Persist& action);
+  ServerLife LifeOf(const std::string& name) const;
+
+  v1::AppSpec spec_;
+  bool deleting_ = false;
+  uint64_t leader_epoch_;
+  std::optional<Partition> partition_;
+  std::deque<Event> queue_;
+  bool pumping_ = false;
+  TimePoint next_wake_ = kNever;
+};
+
+// An app "kv" with `shards` shards "s-0".. and all defaults filled in.
+v1::AppSpec TestSpec(int shards, v1::ReplicationStrategy strategy = v1::PRIMARY_ONLY,
+                     uint32_t replicas = 1);
+
+}  // namespace shardmanager::orchestrator

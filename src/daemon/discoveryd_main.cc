@@ -1,0 +1,163 @@
+// shard-discoveryd: hears shard maps upstream and serves them downstream.
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "runtime/clock.h"
+#include "runtime/logging.h"
+#include "runtime/metrics.h"
+#include "runtime/signals.h"
+#include "wire/discovery_relay.h"
+#include "wire/discovery_service.h"
+
+namespace shardmanager {
+namespace {
+
+constexpr char kAbout[] =
+    R"(Serves shard maps to routers, so that shardmanagerd need not serve them all.
+
+It subscribes upstream to an app when the first router asks for it, and serves the same
+protocol downstream: put as many side by side as there are routers to serve (give routers
+all their addresses), and stack them where one upstream has too many to serve. It keeps
+no state: with the upstream gone it goes on serving the last map, and a restart fetches
+everything again.)";
+
+constexpr char kExamples[] =
+    R"(Examples:
+  shard-discoveryd                                   upstream and listening on this machine
+  shard-discoveryd --upstream sm-1:7400,sm-2:7400 --listen 0.0.0.0:7401
+  shard-discoveryd --upstream relay-eu:7401 --listen 0.0.0.0:7402    a relay of a relay
+
+Logs go to stderr; SM_LOG_LEVEL=debug shows more. SIGTERM stops it; routers turn to
+another one, or go on with the map they have.)";
+
+struct Flags {
+  std::string upstream = "127.0.0.1:7400";
+  std::string listen = "127.0.0.1:7401";
+  std::string metrics_listen;
+};
+
+std::string HostAndPid() {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return absl::StrCat(host, "/", getpid());
+}
+
+wire::DiscoveryClientOptions Upstream(const Flags& flags) {
+  wire::DiscoveryClientOptions options;
+  options.endpoints = absl::StrSplit(flags.upstream, ',', absl::SkipEmpty());
+  options.subscriber = absl::StrCat("shard-discoveryd ", HostAndPid());
+  options.seed = static_cast<uint64_t>(MonotonicNow().time_since_epoch().count()) ^
+                 static_cast<uint64_t>(getpid()) << 32;
+  return options;
+}
+
+// What the relay counts, for Prometheus.
+class RelayMetrics {
+ public:
+  explicit RelayMetrics(Metrics& metrics)
+      : subscribers_(
+            metrics.AddGauge("shardmanager_discovery_subscribers", "Streams served downstream.")),
+        apps_(metrics.AddGauge("shardmanager_discovery_apps", "Apps subscribed to upstream.")),
+        connected_(metrics.AddGauge("shardmanager_discovery_apps_connected",
+                                    "Apps whose stream from upstream delivers now.")),
+        updates_(metrics.AddCounter("shardmanager_discovery_updates_total",
+                                    "Snapshots and deltas passed on.")),
+        refused_(metrics.AddCounter("shardmanager_discovery_updates_refused_total",
+                                    "Updates from upstream that did not fit.")) {}
+
+  void Show(const wire::DiscoveryRelay::Stats& stats) {
+    subscribers_.Set(static_cast<double>(stats.subscribers));
+    apps_.Set(static_cast<double>(stats.apps));
+    connected_.Set(static_cast<double>(stats.apps_connected));
+    updates_.Add(static_cast<double>(stats.updates) - updates_.value());
+    refused_.Add(static_cast<double>(stats.updates_refused) - refused_.value());
+  }
+
+ private:
+  Gauge subscribers_, apps_, connected_;
+  Counter updates_, refused_;
+};
+
+std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::DiscoveryService& service) {
+  int port = 0;
+  grpc::ServerBuilder builder;
+  wire::PrepareForSubscribers(builder);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(service.service());
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    std::fprintf(stderr,
+                 "error: cannot listen on %s: is the port taken, or not an address of this "
+                 "machine? (--listen HOST:PORT)\n",
+                 address.c_str());
+    return nullptr;
+  }
+  spdlog::info("serving shard maps on port {}", port);
+  return server;
+}
+
+int Serve(const Flags& flags) {
+  StopSignals signals;
+  Metrics metrics;
+  RelayMetrics shown(metrics);
+  std::unique_ptr<MetricsServer> metrics_server;
+  if (!flags.metrics_listen.empty()) {
+    auto started = MetricsServer::Start(flags.metrics_listen, metrics);
+    if (!started.ok()) {
+      std::fprintf(stderr, "error: %s\n", std::string(started.status().message()).c_str());
+      return 1;
+    }
+    metrics_server = std::move(*started);
+  }
+  wire::DiscoveryRelay relay(Upstream(flags));
+  wire::DiscoveryService service(relay.hub());
+  const std::unique_ptr<grpc::Server> server = Listen(flags.listen, service);
+  if (server == nullptr) return 1;
+
+  constexpr std::chrono::milliseconds kMetricsPeriod(1'000);
+  while (!signals.WaitFor(kMetricsPeriod)) shown.Show(relay.stats());
+
+  spdlog::info("stopping");
+  service.EndStreams();
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App cli(kAbout, "shard-discoveryd");
+  cli.footer(kExamples);
+  cli.add_option("--upstream", flags.upstream,
+                 "Where maps come from: shardmanagerd or other relays, HOST:PORT[,...], tried in "
+                 "order and in turn")
+      ->capture_default_str();
+  cli.add_option("--listen", flags.listen, "Where routers and other relays connect, HOST:PORT")
+      ->capture_default_str();
+  cli.add_option("--metrics-listen", flags.metrics_listen,
+                 "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
+  CLI11_PARSE(cli, argc, argv);
+  if (Upstream(flags).endpoints.empty()) {
+    std::fprintf(stderr, "error: --upstream names no endpoint; allowed: HOST:PORT[,...]\n");
+    return 2;
+  }
+  if (absl::Status status = InitLogging("shard-discoveryd"); !status.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+    return 2;
+  }
+  return Serve(flags);
+}
+
+}  // namespace
+}  // namespace shardmanager
+
+int main(int argc, char** argv) { return shardmanager::Main(argc, argv); }

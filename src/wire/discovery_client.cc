@@ -1,0 +1,271 @@
+#include "wire/discovery_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/state_machine.h"
+#include "discovery/map_receiver.h"
+#include "discovery/reconnect_policy.h"
+#include "runtime/clock.h"
+#include "runtime/serial_executor.h"
+#include "shardmanager/v1/discovery.grpc.pb.h"
+
+namespace shardmanager::wire {
+namespace {
+
+std::unique_ptr<v1::Discovery::Stub> Connect(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  // This client has its own back-off; gRPC's would add to it.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetMaxReceiveMessageSize(16 << 20);
+  return v1::Discovery::NewStub(
+      grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments));
+}
+
+}  // namespace
+
+class DiscoveryClient::Impl {
+ public:
+  class Stream;
+  class Watch;
+
+  explicit Impl(DiscoveryClientOptions given)
+      : options(std::move(given)), executor("sm-discovery") {
+    SM_CHECK(!options.endpoints.empty(), "a discovery client has an endpoint");
+    for (const std::string& endpoint : options.endpoints) stubs.push_back(Connect(endpoint));
+  }
+
+  ~Impl() {
+    std::unique_lock lock(mutex_);
+    all_done_.wait(lock, [this] { return streams_ == 0; });
+  }
+
+  void StreamBegins() {
+    std::lock_guard lock(mutex_);
+    ++streams_;
+  }
+  void StreamIsDone() {
+    std::lock_guard lock(mutex_);
+    if (--streams_ == 0) all_done_.notify_all();
+  }
+
+  const DiscoveryClientOptions options;
+  std::vector<std::unique_ptr<v1::Discovery::Stub>> stubs;  // one for each endpoint
+  std::atomic<uint64_t> watches{0};
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_done_;
+  int streams_ = 0;
+
+ public:
+  SerialExecutor executor;  // the first to go: its tasks use the rest
+};
+
+using Impl = DiscoveryClient::Impl;
+
+// One attempt at one endpoint. gRPC's threads call the On... methods, which only hand
+// over to the executor; the next read starts when the last message was dealt with.
+class Impl::Stream final : public grpc::ClientReadReactor<v1::WatchResponse>,
+                           public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(Impl& impl, std::weak_ptr<Watch> watch) : impl_(impl), watch_(std::move(watch)) {}
+
+  void Begin(v1::Discovery::Stub& stub, v1::WatchRequest request) {
+    self_ = shared_from_this();
+    request_ = std::move(request);
+    impl_.StreamBegins();
+    stub.async()->Watch(&context_, &request_, this);
+    AddHold();  // reads start outside of gRPC's calls
+    StartRead(&response_);
+    StartCall();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+  Impl& impl_;
+  const std::weak_ptr<Watch> watch_;
+  std::shared_ptr<Stream> self_;  // until OnDone
+  grpc::ClientContext context_;
+  v1::WatchRequest request_;
+  v1::WatchResponse response_;
+};
+
+// Everything here runs on the executor's thread.
+class Impl::Watch final : public std::enable_shared_from_this<Watch> {
+ public:
+  Watch(Impl& impl, AppName app, std::optional<MapVersion> known, MapSink& sink, uint64_t seed)
+      : impl_(impl),
+        app_(std::move(app)),
+        sink_(sink),
+        receiver_(known),
+        policy_(impl.options.endpoints.size(),
+                {impl.options.shortest_backoff, impl.options.longest_backoff}, seed) {}
+
+  void Open() {
+    if (closed_) return;
+    v1::WatchRequest request;
+    request.set_app(app_.value());
+    request.set_subscriber(impl_.options.subscriber);
+    if (const auto known = receiver_.known()) *request.mutable_known() = known->ToProto();
+    receiver_.StreamOpened();
+    silent_since_ = MonotonicNow();
+    delivered_ = false;
+    problem_.clear();
+    stream_ = std::make_shared<Stream>(impl_, weak_from_this());
+    stream_->Begin(*impl_.stubs[policy_.endpoint()], std::move(request));
+    WatchSilence(stream_, impl_.options.first_message);
+  }
+
+  void Close() {
+    closed_ = true;
+    if (stream_ != nullptr) stream_->Cancel();
+  }
+
+  // False: this stream is of no more use.
+  bool OnMessage(Stream& stream, v1::WatchResponse response) {
+    if (closed_ || stream_.get() != &stream) return false;
+    silent_since_ = MonotonicNow();
+    if (!std::exchange(delivered_, true)) {
+      policy_.OnUseful();
+      sink_.OnStreamState(absl::OkStatus());
+    }
+    return Deliver(receiver_.Receive(std::move(response)));
+  }
+
+  void OnEnd(Stream& stream, const grpc::Status& status) {
+    if (stream_.get() != &stream) return;
+    stream_.reset();
+    if (closed_) return;
+    const std::string& endpoint = impl_.options.endpoints[policy_.endpoint()];
+    const auto next = policy_.OnFailure();
+    const std::string why = !problem_.empty()                 ? problem_
+                            : !status.error_message().empty() ? status.error_message()
+                                                              : "the stream ended";
+    sink_.OnStreamState(absl::UnavailableError(absl::StrCat(endpoint, ": ", why)));
+    impl_.executor.PostAt(MonotonicNow() + next.delay,
+                          [watch = shared_from_this()] { watch->Open(); });
+  }
+
+ private:
+  bool Deliver(discovery::Received received) {
+    return std::visit(Overloaded{[](discovery::Nothing&) { return true; },
+                                 [this](v1::MapSnapshot& whole) {
+                                   sink_.OnSnapshot(std::move(whole));
+                                   return true;
+                                 },
+                                 [this](v1::MapDelta& delta) {
+                                   if (sink_.OnDelta(std::move(delta))) return true;
+                                   receiver_.Distrust();
+                                   problem_ = "it sent a delta that does not fit the map";
+                                   return false;
+                                 },
+                                 [this](discovery::Broken& broken) {
+                                   problem_ = broken.reason;
+                                   return false;
+                                 }},
+                      received);
+  }
+
+  void WatchSilence(const std::shared_ptr<Stream>& stream, Duration limit) {
+    const std::weak_ptr<Stream> weak = stream;
+    impl_.executor.PostAt(silent_since_ + limit, [watch = shared_from_this(), weak, limit] {
+      const auto stream = weak.lock();
+      if (stream == nullptr || watch->stream_ != stream || watch->closed_) return;
+      const Duration allowed = watch->delivered_ ? watch->impl_.options.silence : limit;
+      if (MonotonicNow() < watch->silent_since_ + allowed) {
+        watch->WatchSilence(stream, allowed);
+        return;
+      }
+      watch->problem_ = absl::StrCat("nothing heard for ", allowed / Milliseconds(1), " ms");
+      stream->Cancel();
+    });
+  }
+
+  Impl& impl_;
+  const AppName app_;
+  MapSink& sink_;
+  discovery::MapReceiver receiver_;
+  discovery::ReconnectPolicy policy_;
+  std::shared_ptr<Stream> stream_;
+  TimePoint silent_since_;
+  bool delivered_ = false;  // this stream said something
+  std::string problem_;     // why we cancelled this stream
+  bool closed_ = false;
+};
+
+void Impl::Stream::OnReadDone(bool ok) {
+  if (!ok) {
+    RemoveHold();  // OnDone follows
+    return;
+  }
+  impl_.executor.Post([stream = shared_from_this()] {
+    const auto watch = stream->watch_.lock();
+    if (watch != nullptr && watch->OnMessage(*stream, std::move(stream->response_))) {
+      stream->StartRead(&stream->response_);
+    } else {
+      stream->Cancel();
+      stream->RemoveHold();
+    }
+  });
+}
+
+void Impl::Stream::OnDone(const grpc::Status& status) {
+  const std::shared_ptr<Stream> self = std::move(self_);
+  impl_.executor.Post([stream = self, status] {
+    if (auto watch = stream->watch_.lock()) watch->OnEnd(*stream, status);
+  });
+  impl_.StreamIsDone();
+}
+
+namespace {
+
+// The caller's end: closes the watch and waits until its last call is over.
+class Handle final : public MapWatch {
+ public:
+  Handle(Impl& impl, std::shared_ptr<Impl::Watch> watch) : impl_(impl), watch_(std::move(watch)) {}
+  ~Handle() override {
+    SM_CHECK(!impl_.executor.OnThread(), "a watch is not destroyed inside its sink");
+    std::promise<void> closed;
+    impl_.executor.Post([&] {
+      watch_->Close();
+      closed.set_value();
+    });
+    closed.get_future().wait();
+  }
+
+ private:
+  Impl& impl_;
+  std::shared_ptr<Impl::Watch> watch_;
+};
+
+}  // namespace
+
+DiscoveryClient::DiscoveryClient(DiscoveryClientOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+DiscoveryClient::~DiscoveryClient() = default;
+
+std::unique_ptr<MapWatch> DiscoveryClient::Watch(const AppName& app,
+                                                 std::optional<MapVersion> known, MapSink& sink) {
+  auto watch = std::make_shared<Impl::Watch>(*impl_, app, known, sink,
+                                             impl_->options.seed + ++impl_->watches);
+  impl_->executor.Post([watch] { watch->Open(); });
+  return std::make_unique<Handle>(*impl_, std::move(watch));
+}
+
+}  // namespace shardmanager::wire

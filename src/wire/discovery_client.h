@@ -1,0 +1,77 @@
+// Subscribes to shard maps over Discovery.Watch, for as long as it takes: connects
+// again after any failure, to several endpoints in turn, resumes by version, and
+// gives up on a stream that fell silent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/time.h"
+#include "model/map_version.h"
+#include "shardmanager/types.h"
+#include "shardmanager/v1/discovery.pb.h"
+
+namespace shardmanager::wire {
+
+// Gets the updates of one app, one call at a time, on the client's thread. Must not
+// block, and must not destroy the watch from inside a call.
+class MapSink {
+ public:
+  virtual ~MapSink() = default;
+  // A whole map, newer than any before it.
+  virtual void OnSnapshot(v1::MapSnapshot whole) = 0;
+  // From exactly the version delivered last. False: it cannot be applied; a snapshot
+  // comes next.
+  virtual bool OnDelta(v1::MapDelta delta) = 0;
+  // The stream is lost (why), or one delivers again (OK). For people: nothing needs
+  // to be done.
+  virtual void OnStreamState(const absl::Status& status) { (void)status; }
+};
+
+struct DiscoveryClientOptions {
+  // REQUIRED. "host:port", tried in order and in turn.
+  std::vector<std::string> endpoints;
+  // Who is asking, for the publisher's logs.
+  std::string subscriber;
+  // A stream without any message, heartbeats included, is dead after this.
+  Duration silence = Seconds(15);
+  // The same for the first message of a stream.
+  Duration first_message = Seconds(5);
+  // Between attempts, see ReconnectPolicy.
+  Duration shortest_backoff = Milliseconds(100);
+  Duration longest_backoff = Seconds(5);
+  // For jitter: give different processes different ones.
+  uint64_t seed = 0;
+};
+
+// One app's subscription. Destroy it to end it: no call is made to the sink after
+// that. Must not outlive its client.
+class MapWatch {
+ public:
+  virtual ~MapWatch() = default;
+};
+
+// Thread-safe. One thread and few connections for all apps.
+class DiscoveryClient {
+ public:
+  explicit DiscoveryClient(DiscoveryClientOptions options);
+  // REQUIRES: all watches are gone.
+  ~DiscoveryClient();
+  DiscoveryClient(const DiscoveryClient&) = delete;
+  DiscoveryClient& operator=(const DiscoveryClient&) = delete;
+
+  // `known`: the version that the sink holds already.
+  std::unique_ptr<MapWatch> Watch(const AppName& app, std::optional<MapVersion> known,
+                                  MapSink& sink);
+
+  class Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shardmanager::wire

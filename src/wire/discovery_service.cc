@@ -1,0 +1,245 @@
+#include "wire/discovery_service.h"
+
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/clock.h"
+#include "runtime/serial_executor.h"
+#include "shardmanager/v1/discovery.grpc.pb.h"
+
+namespace shardmanager::wire {
+namespace {
+
+using discovery::Hub;
+using discovery::Message;
+using discovery::Subscription;
+
+// Refers to the message's bytes instead of copying them.
+grpc::ByteBuffer Wrap(const Message& message) {
+  auto* keep = new Message(message);
+  const grpc::Slice bytes(
+      const_cast<char*>(message->data()), message->size(),
+      [](void* kept) { delete static_cast<Message*>(kept); }, keep);
+  return grpc::ByteBuffer(&bytes, 1);
+}
+
+// One subscriber's stream. gRPC, the hub and the heartbeat timer call in from their
+// own threads. At most one write is under way; what to write next is decided when it
+// is done, so a slow subscriber never has anything queued.
+class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                     public std::enable_shared_from_this<Stream> {
+ public:
+  using OnGone = std::function<void(Stream*)>;
+
+  explicit Stream(OnGone on_gone) : on_gone_(std::move(on_gone)) {}
+
+  // Lives from here until OnDone.
+  void Begin(Hub& hub, const v1::WatchRequest& request) {
+    self_ = shared_from_this();
+    std::optional<MapVersion> known;
+    if (request.has_known()) known = MapVersion::From(request.known());
+    auto subscription = hub.Subscribe(AppName(request.app()), known, [weak = weak_from_this()] {
+      if (auto stream = weak.lock()) stream->Pump();
+    });
+    {
+      std::lock_guard lock(mutex_);
+      subscription_ = std::move(subscription);
+    }
+    Pump();
+    Greet();
+  }
+
+  void Refuse(grpc::Status status) {
+    self_ = shared_from_this();
+    End(std::move(status));
+  }
+
+  void HeartbeatIfQuietFor(Duration quiet) {
+    std::lock_guard lock(mutex_);
+    if (writing_ || end_.has_value() || MonotonicNow() - last_write_ < quiet) return;
+    Write(subscription_->Heartbeat());
+  }
+
+  void End(grpc::Status status) {
+    std::lock_guard lock(mutex_);
+    if (end_.has_value()) return;
+    end_ = std::move(status);
+    if (!writing_) Finish(*end_);
+  }
+
+ private:
+  // Says at once that somebody listens, when there is nothing else to say.
+  void Greet() {
+    std::lock_guard lock(mutex_);
+    if (writing_ || end_.has_value() || last_write_ != TimePoint()) return;
+    Write(subscription_->Heartbeat());
+  }
+
+  void Pump() {
+    std::lock_guard lock(mutex_);
+    if (writing_ || end_.has_value()) return;
+    if (Message message = subscription_->Pull()) Write(message);
+  }
+
+  // REQUIRES: mutex_ held, not writing. gRPC never calls back from inside StartWrite.
+  void Write(const Message& message) {
+    buffer_ = Wrap(message);
+    writing_ = true;
+    last_write_ = MonotonicNow();
+    StartWrite(&buffer_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      std::lock_guard lock(mutex_);
+      writing_ = false;
+      buffer_.Clear();
+      if (!ok && !end_.has_value()) end_ = grpc::Status::CANCELLED;
+      if (end_.has_value()) {
+        Finish(*end_);
+        return;
+      }
+    }
+    Pump();
+  }
+
+  void OnCancel() override { End(grpc::Status::CANCELLED); }
+
+  void OnDone() override {
+    std::shared_ptr<Stream> self = std::move(self_);
+    std::shared_ptr<Subscription> subscription;
+    {
+      std::lock_guard lock(mutex_);
+      subscription = std::move(subscription_);
+    }
+    subscription.reset();
+    on_gone_(this);
+  }
+
+  const OnGone on_gone_;
+  std::shared_ptr<Stream> self_;
+
+  std::mutex mutex_;
+  std::shared_ptr<Subscription> subscription_;
+  bool writing_ = false;
+  std::optional<grpc::Status> end_;  // decided; Finish was or will be called once
+  TimePoint last_write_;
+  grpc::ByteBuffer buffer_;
+};
+
+}  // namespace
+
+class DiscoveryService::Impl final
+    : public v1::Discovery::WithRawCallbackMethod_Watch<v1::Discovery::Service> {
+ public:
+  Impl(Hub& hub, Options options) : hub_(hub), options_(options), timer_("sm-heartbeat") {
+    timer_.Post([this] { Beat(); });
+  }
+  ~Impl() override { timer_.Stop(); }
+
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext*,
+                                                    const grpc::ByteBuffer* bytes) override {
+    auto stream = std::make_shared<Stream>([this](Stream* gone) { Remove(gone); });
+    v1::WatchRequest request;
+    grpc::ByteBuffer copy(*bytes);
+    const grpc::Status parsed =
+        grpc::SerializationTraits<v1::WatchRequest>::Deserialize(&copy, &request);
+    if (grpc::Status status = Check(parsed, request); !status.ok()) {
+      stream->Refuse(status);
+    } else if (!Add(stream)) {
+      stream->Refuse({grpc::StatusCode::UNAVAILABLE, "this publisher is shutting down"});
+    } else {
+      spdlog::debug("{} subscribes to {}", request.subscriber(), request.app());
+      stream->Begin(hub_, request);
+    }
+    return stream.get();
+  }
+
+  void EndStreams() {
+    std::vector<std::shared_ptr<Stream>> streams;
+    {
+      std::lock_guard lock(mutex_);
+      ending_ = true;
+      streams = Alive();
+    }
+    for (const auto& stream : streams) {
+      stream->End({grpc::StatusCode::UNAVAILABLE, "this publisher is shutting down"});
+    }
+  }
+
+ private:
+  static grpc::Status Check(const grpc::Status& parsed, const v1::WatchRequest& request) {
+    constexpr size_t kLongestName = 63;
+    if (!parsed.ok()) return {grpc::StatusCode::INVALID_ARGUMENT, "not a WatchRequest"};
+    if (request.app().empty() || request.app().size() > kLongestName) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "app: found \"" +
+                                                      request.app().substr(0, kLongestName) +
+                                                      "\"; allowed: 1 to 63 characters"};
+    }
+    return grpc::Status::OK;
+  }
+
+  bool Add(const std::shared_ptr<Stream>& stream) {
+    std::lock_guard lock(mutex_);
+    if (ending_) return false;
+    streams_.emplace(stream.get(), stream);
+    return true;
+  }
+
+  void Remove(Stream* gone) {
+    std::lock_guard lock(mutex_);
+    streams_.erase(gone);
+  }
+
+  // REQUIRES: mutex_ held.
+  std::vector<std::shared_ptr<Stream>> Alive() const {
+    std::vector<std::shared_ptr<Stream>> alive;
+    alive.reserve(streams_.size());
+    for (const auto& [key, stream] : streams_) {
+      if (auto locked = stream.lock()) alive.push_back(std::move(locked));
+    }
+    return alive;
+  }
+
+  void Beat() {
+    std::vector<std::shared_ptr<Stream>> streams;
+    {
+      std::lock_guard lock(mutex_);
+      streams = Alive();
+    }
+    for (const auto& stream : streams) stream->HeartbeatIfQuietFor(options_.heartbeat);
+    timer_.PostAt(MonotonicNow() + options_.heartbeat / 4, [this] { Beat(); });
+  }
+
+  Hub& hub_;
+  const Options options_;
+  std::mutex mutex_;
+  bool ending_ = false;
+  absl::flat_hash_map<Stream*, std::weak_ptr<Stream>> streams_;
+  SerialExecutor timer_;
+};
+
+DiscoveryService::DiscoveryService(discovery::Hub& hub) : DiscoveryService(hub, Options{}) {}
+DiscoveryService::DiscoveryService(discovery::Hub& hub, Options options)
+    : impl_(std::make_unique<Impl>(hub, options)) {}
+DiscoveryService::~DiscoveryService() = default;
+
+grpc::Service* DiscoveryService::service() { return impl_.get(); }
+void DiscoveryService::EndStreams() { impl_->EndStreams(); }
+
+void PrepareForSubscribers(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+}
+
+}  // namespace shardmanager::wire

@@ -1,0 +1,48 @@
+// Discovery.Watch over a discovery::Hub. Subscribers cost no thread.
+#pragma once
+
+#include <memory>
+
+#include "base/time.h"
+#include "discovery/hub.h"
+
+namespace grpc {
+class ServerBuilder;
+class Service;
+}  // namespace grpc
+
+namespace shardmanager::wire {
+
+class DiscoveryService {
+ public:
+  struct Options {
+    // A subscriber that was sent nothing for so long gets a heartbeat.
+    Duration heartbeat = Seconds(5);
+  };
+
+  // `hub` must outlive this.
+  explicit DiscoveryService(discovery::Hub& hub);
+  DiscoveryService(discovery::Hub& hub, Options options);
+  // REQUIRES: the gRPC server that it was registered with is gone.
+  ~DiscoveryService();
+  DiscoveryService(const DiscoveryService&) = delete;
+  DiscoveryService& operator=(const DiscoveryService&) = delete;
+
+  // For grpc::ServerBuilder::RegisterService.
+  grpc::Service* service();
+
+  // Ends all streams and refuses new ones, so that subscribers turn elsewhere at
+  // once. Call it before grpc::Server::Shutdown(), which waits for streams.
+  void EndStreams();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// What a server of long-lived streams needs: finds subscribers that vanished without
+// a word, tolerates the pings of those that look for us, and does not share its port
+// with another process (a taken port is an error, not half the connections).
+void PrepareForSubscribers(grpc::ServerBuilder& builder);
+
+}  // namespace shardmanager::wire

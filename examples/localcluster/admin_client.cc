@@ -1,0 +1,129 @@
+#include "admin_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "runtime/clock.h"
+#include "shardmanager/v1/admin.grpc.pb.h"
+
+namespace shardmanager::local {
+namespace {
+
+constexpr std::chrono::seconds kDeadline{20};
+constexpr std::chrono::milliseconds kRetryPause{50};
+
+absl::Status ToAbsl(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+template <typename Request, typename Response>
+absl::StatusOr<Response> Call(const std::shared_ptr<grpc::Channel>& channel,
+                              grpc::Status (v1::Admin::Stub::*method)(grpc::ClientContext*,
+                                                                      const Request&, Response*),
+                              const Request& request) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  Response response;
+  const auto stub = v1::Admin::NewStub(channel);
+  const grpc::Status status = (stub.get()->*method)(&context, request, &response);
+  if (!status.ok()) return ToAbsl(status);
+  return response;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ApplyAppResponse> AdminClient::Apply(const v1::AppSpec& spec, bool force) {
+  v1::ApplyAppRequest request;
+  *request.mutable_spec() = spec;
+  request.set_force(force);
+  return Call(channel_, &v1::Admin::Stub::ApplyApp, request);
+}
+
+absl::Status AdminClient::Delete(const std::string& app) {
+  v1::DeleteAppRequest request;
+  request.set_app(app);
+  return Call(channel_, &v1::Admin::Stub::DeleteApp, request).status();
+}
+
+absl::StatusOr<v1::GetAppsResponse> AdminClient::GetApps() {
+  return Call(channel_, &v1::Admin::Stub::GetApps, v1::GetAppsRequest());
+}
+
+absl::StatusOr<v1::GetServersResponse> AdminClient::GetServers(const std::string& app) {
+  v1::GetServersRequest request;
+  request.set_app(app);
+  return Call(channel_, &v1::Admin::Stub::GetServers, request);
+}
+
+absl::StatusOr<v1::GetShardsResponse> AdminClient::GetShards(const std::string& app) {
+  v1::GetShardsRequest request;
+  request.set_app(app);
+  return Call(channel_, &v1::Admin::Stub::GetShards, request);
+}
+
+EventWatcher::EventWatcher(std::shared_ptr<grpc::Channel> admin, std::string app)
+    : channel_(std::move(admin)), app_(std::move(app)), thread_([this] { Run(); }) {}
+
+EventWatcher::~EventWatcher() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (current_ != nullptr) current_->TryCancel();
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+std::optional<EventWatcher::Event> EventWatcher::WaitFor(const std::string& kind,
+                                                         const std::string& server, TimePoint since,
+                                                         std::chrono::milliseconds timeout) const {
+  std::unique_lock lock(mutex_);
+  const Event* found = nullptr;
+  auto look = [&] {
+    for (const Event& e : events_) {
+      if (e.seen < since || e.event.kind() != kind) continue;
+      if (!server.empty() && e.event.server() != server) continue;
+      found = &e;
+      return true;
+    }
+    return false;
+  };
+  if (!changed_.wait_for(lock, timeout, look)) return std::nullopt;
+  return *found;
+}
+
+std::vector<EventWatcher::Event> EventWatcher::events() const {
+  std::lock_guard lock(mutex_);
+  return events_;
+}
+
+void EventWatcher::Run() {
+  while (true) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      current_ = &context;
+    }
+    v1::WatchEventsRequest request;
+    request.set_app(app_);
+    auto stream = v1::Admin::NewStub(channel_)->WatchEvents(&context, request);
+    v1::ControlEvent event;
+    while (stream->Read(&event)) {
+      std::lock_guard lock(mutex_);
+      // A new stream begins with the events that its predecessor brought already.
+      if (!known_.insert(event.SerializeAsString()).second) continue;
+      events_.push_back({event, MonotonicNow()});
+      changed_.notify_all();
+    }
+    (void)stream->Finish();
+    std::unique_lock lock(mutex_);
+    current_ = nullptr;
+    changed_.wait_for(lock, kRetryPause, [this] { return stopping_; });
+  }
+}
+
+}  // namespace shardmanager::local

@@ -1,0 +1,72 @@
+#include "program.h"
+
+#include <signal.h>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::local {
+namespace {
+
+// A process that does not stop within this is killed.
+constexpr std::chrono::milliseconds kGrace{15'000};
+
+}  // namespace
+
+Program::Program(std::string name, std::vector<std::string> argv, const std::string& log_folder)
+    : name_(std::move(name)),
+      argv_(std::move(argv)),
+      log_file_(absl::StrCat(log_folder, "/", name_, ".log")) {}
+
+absl::Status Program::Start() {
+  absl::StatusOr<ChildProcess> process =
+      ChildProcess::Start({.argv = argv_, .log_file = log_file_});
+  if (!process.ok()) return process.status();
+  process_ = *std::move(process);
+  paused_ = false;
+  return absl::OkStatus();
+}
+
+void Program::Kill() {
+  process_.Signal(SIGKILL);
+  process_.Wait(kGrace);
+  paused_ = false;
+}
+
+int Program::Stop() {
+  Resume();
+  return process_.Stop(kGrace);
+}
+
+void Program::Pause() {
+  process_.Signal(SIGSTOP);
+  paused_ = true;
+}
+
+void Program::Resume() {
+  if (!paused_) return;
+  process_.Signal(SIGCONT);
+  paused_ = false;
+}
+
+std::string Program::Log() const {
+  std::ifstream file(log_file_);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string Program::LogTail(size_t lines) const {
+  const std::string log = Log();
+  size_t from = log.size();
+  for (size_t found = 0; from > 0 && found <= lines; ++found) {
+    const size_t newline = log.rfind('\n', from - 1);
+    from = newline == std::string::npos ? 0 : newline;
+  }
+  return absl::StrCat("---- ", log_file_, from > 0 ? " (its end)" : "", log.substr(from), "\n");
+}
+
+}  // namespace shardmanager::local

@@ -21,8 +21,8 @@ absl::Status Decompress(const v1::Envelope& envelope, std::string* out) {
                                                envelope.record_bytes(), kMaxRecordBytes));
   }
   out->resize(envelope.record_bytes());
-  const size_t n = ZSTD_decompress(out->data(), out->size(), envelope.record().data(),
-                                   envelope.record().size());
+  const size_t n =
+      ZSTD_decompress(out->data(), out->size(), envelope.record().data(), envelope.record().size());
   if (ZSTD_isError(n) || n != out->size()) return absl::DataLossError("record does not decompress");
   return absl::OkStatus();
 }

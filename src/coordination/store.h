@@ -25,9 +25,9 @@
 namespace shardmanager {
 
 struct NodeStat {
-  int32_t version = 0;           // bumped by every set
-  int64_t created_zxid = 0;      // store-wide order of the create
-  int64_t ephemeral_session = 0; // 0: persistent
+  int32_t version = 0;            // bumped by every set
+  int64_t created_zxid = 0;       // store-wide order of the create
+  int64_t ephemeral_session = 0;  // 0: persistent
 };
 
 struct Node {
@@ -80,9 +80,9 @@ inline constexpr size_t kMaxWriteBytes = 900'000;
 enum class SessionState {
   kConnecting,  // never connected yet; keeps trying
   kConnected,
-  kSuspended,   // connection lost; the session may still live; keeps trying
-  kExpired,     // final: ephemeral nodes are gone; make a new session
-  kClosed,      // final
+  kSuspended,  // connection lost; the session may still live; keeps trying
+  kExpired,    // final: ephemeral nodes are gone; make a new session
+  kClosed,     // final
 };
 
 class CoordinationStore {
@@ -101,7 +101,8 @@ class CoordinationStore {
   // when it is created.
   virtual void Get(const std::string& path, NodeCallback done, Watch watch = nullptr) = 0;
   // Names, sorted. NOT_FOUND as above, but no watch is set then.
-  virtual void GetChildren(const std::string& path, ChildrenCallback done, Watch watch = nullptr) = 0;
+  virtual void GetChildren(const std::string& path, ChildrenCallback done,
+                           Watch watch = nullptr) = 0;
   virtual void Multi(std::vector<WriteOp> ops, WriteCallback done) = 0;
   // Done when this session's server has caught up with all writes that were
   // acknowledged to anyone before the call: reads after it are not stale.

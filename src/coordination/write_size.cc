@@ -1,0 +1,43 @@
+#include "coordination/write_size.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+namespace shardmanager {
+namespace {
+
+size_t DataBytes(const CheckVersion&) { return 0; }
+size_t DataBytes(const CreateNode& op) { return op.data.size(); }
+size_t DataBytes(const SetNode& op) { return op.data.size(); }
+size_t DataBytes(const DeleteNode&) { return 0; }
+
+}  // namespace
+
+const std::string& PathOf(const WriteOp& op) {
+  return std::visit([](const auto& o) -> const std::string& { return o.path; }, op);
+}
+
+size_t WriteBytes(const WriteOp& op) {
+  const size_t data = std::visit([](const auto& o) { return DataBytes(o); }, op);
+  return PathOf(op).size() + data + kWriteOpOverheadBytes;
+}
+
+size_t WriteBytes(const std::vector<WriteOp>& ops) {
+  size_t bytes = 0;
+  for (const WriteOp& op : ops) bytes += WriteBytes(op);
+  return bytes;
+}
+
+absl::Status CheckWriteSize(const std::vector<WriteOp>& ops) {
+  const size_t bytes = WriteBytes(ops);
+  if (bytes <= kMaxWriteBytes) return absl::OkStatus();
+  const auto largest = std::max_element(
+      ops.begin(), ops.end(),
+      [](const WriteOp& a, const WriteOp& b) { return WriteBytes(a) < WriteBytes(b); });
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("write of %d ops takes %d bytes; at most %d are allowed (largest: %s, %d)",
+                      ops.size(), bytes, kMaxWriteBytes, PathOf(*largest), WriteBytes(*largest)));
+}
+
+}  // namespace shardmanager

@@ -1,0 +1,121 @@
+// Requests to ZooKeeper's C client. Each owns every buffer that the client may touch
+// until it has answered.
+#pragma once
+
+#include <zookeeper/zookeeper.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordination/store.h"
+#include "coordination/watch_table.h"
+
+namespace shardmanager {
+
+class ZookeeperRequest;
+
+// What a request needs of its session.
+class ZookeeperRequestHost {
+ public:
+  // From the C client's thread: the client is done with the request.
+  virtual void Answered(ZookeeperRequest* request, int rc) = 0;
+  virtual watcher_fn data_watcher() const = 0;
+  virtual watcher_fn child_watcher() const = 0;
+  virtual void* watcher_context() = 0;
+  // On the session's thread.
+  virtual WatchTable& watches() = 0;
+
+ protected:
+  ~ZookeeperRequestHost() = default;
+};
+
+class ZookeeperRequest {
+ public:
+  explicit ZookeeperRequest(ZookeeperRequestHost* host) : host_(host) {}
+  virtual ~ZookeeperRequest() = default;
+  ZookeeperRequest(const ZookeeperRequest&) = delete;
+  ZookeeperRequest& operator=(const ZookeeperRequest&) = delete;
+
+  // Hands the request to the client. With ZOK exactly one answer follows (or none,
+  // if the handle is closed first); otherwise none does.
+  virtual int Send(zhandle_t* handle) = 0;
+  // Whether `rc` was only a step on the way: Send again.
+  virtual bool WantsAnotherStep(int /*rc*/) { return false; }
+  // Tells the caller. On the session's thread, once.
+  virtual void Answer(int rc) = 0;
+
+ protected:
+  ZookeeperRequestHost* host() const { return host_; }
+
+ private:
+  ZookeeperRequestHost* host_;
+};
+
+class GetRequest final : public ZookeeperRequest {
+ public:
+  GetRequest(ZookeeperRequestHost* host, std::string path, CoordinationStore::NodeCallback done,
+             CoordinationStore::Watch watch);
+  int Send(zhandle_t* handle) override;
+  bool WantsAnotherStep(int rc) override;
+  void Answer(int rc) override;
+
+ private:
+  static void OnData(int rc, const char* value, int value_bytes, const struct Stat* stat,
+                     const void* request);
+  static void OnExists(int rc, const struct Stat* stat, const void* request);
+
+  std::string path_;
+  CoordinationStore::NodeCallback done_;
+  CoordinationStore::Watch watch_;
+  // A get of a node that is not there sets no watch in ZooKeeper; an exists does.
+  bool ask_exists_ = false;
+  Node node_;
+};
+
+class ChildrenRequest final : public ZookeeperRequest {
+ public:
+  ChildrenRequest(ZookeeperRequestHost* host, std::string path,
+                  CoordinationStore::ChildrenCallback done, CoordinationStore::Watch watch);
+  int Send(zhandle_t* handle) override;
+  void Answer(int rc) override;
+
+ private:
+  static void OnStrings(int rc, const struct String_vector* strings, const void* request);
+
+  std::string path_;
+  CoordinationStore::ChildrenCallback done_;
+  CoordinationStore::Watch watch_;
+  std::vector<std::string> names_;
+};
+
+class MultiRequest final : public ZookeeperRequest {
+ public:
+  MultiRequest(ZookeeperRequestHost* host, std::vector<WriteOp> ops,
+               CoordinationStore::WriteCallback done);
+  int Send(zhandle_t* handle) override;
+  void Answer(int rc) override;
+
+ private:
+  static void OnVoid(int rc, const void* request);
+  int FailedOp() const;
+
+  const std::vector<WriteOp> ops_;
+  CoordinationStore::WriteCallback done_;
+  std::vector<zoo_op_t> zoo_ops_;
+  std::vector<zoo_op_result_t> results_;
+};
+
+class SyncRequest final : public ZookeeperRequest {
+ public:
+  SyncRequest(ZookeeperRequestHost* host, CoordinationStore::StatusCallback done);
+  int Send(zhandle_t* handle) override;
+  void Answer(int rc) override;
+
+ private:
+  static void OnString(int rc, const char* value, const void* request);
+
+  CoordinationStore::StatusCallback done_;
+};
+
+}  // namespace shardmanager

@@ -1,0 +1,90 @@
+// One session with Apache ZooKeeper, over its asynchronous C client.
+//
+// A session owns a thread (its SerialExecutor). The C client's threads only enqueue
+// on it: everything else, the client's calls included, happens there in order, and
+// the handle is closed from outside, as the client requires. All C watches of one
+// path and kind share one registration; who waits for them is in a WatchTable.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "coordination/store.h"
+#include "coordination/zookeeper/zookeeper_request.h"
+#include "runtime/serial_executor.h"
+
+namespace shardmanager {
+
+class ZookeeperSession final : public CoordinationStore, private ZookeeperRequestHost {
+ public:
+  // Starts connecting; returns at once. `connect_string`: "host:port[,host:port...]"
+  // with an optional "/folder" behind, below which all paths are then.
+  ZookeeperSession(std::string connect_string, SessionOptions options);
+  ~ZookeeperSession() override;
+
+  void Get(const std::string& path, NodeCallback done, Watch watch) override;
+  void GetChildren(const std::string& path, ChildrenCallback done, Watch watch) override;
+  void Multi(std::vector<WriteOp> ops, WriteCallback done) override;
+  void Sync(StatusCallback done) override;
+
+  SessionState state() const override { return state_; }
+  std::chrono::milliseconds session_timeout() const override {
+    return std::chrono::milliseconds(session_timeout_ms_);
+  }
+  int64_t session_id() const override { return session_id_; }
+
+  void Close() override;
+
+ private:
+  // From the C client's threads.
+  static void OnSession(zhandle_t*, int type, int zoo_state, const char* path, void* session);
+  static void OnDataWatch(zhandle_t*, int type, int zoo_state, const char* path, void* session);
+  static void OnChildWatch(zhandle_t*, int type, int zoo_state, const char* path, void* session);
+  void Answered(ZookeeperRequest* request, int rc) override;
+
+  watcher_fn data_watcher() const override { return &OnDataWatch; }
+  watcher_fn child_watcher() const override { return &OnChildWatch; }
+  void* watcher_context() override { return this; }
+  WatchTable& watches() override { return watches_; }
+
+  ZookeeperRequestHost* host() { return this; }
+
+  // On the session's thread, all of these.
+  void Open();
+  void Submit(std::shared_ptr<ZookeeperRequest> request);
+  void Send(const std::shared_ptr<ZookeeperRequest>& request);
+  void Finish(ZookeeperRequest* request, int rc);
+  void OnZooState(int zoo_state);
+  void OnConnected();
+  void OnDisconnected();
+  void OnExpired();
+  void SetState(SessionState state);
+  void ComplainLater(std::chrono::milliseconds delay);
+
+  const std::string connect_string_;
+  const SessionOptions options_;
+  std::atomic<SessionState> state_{SessionState::kConnecting};
+  std::atomic<int64_t> session_timeout_ms_{0};
+  std::atomic<int64_t> session_id_{0};
+
+  // Owned by the session's thread, and by Close() once that has ended.
+  zhandle_t* handle_ = nullptr;
+  WatchTable watches_;
+  // Sent and unanswered: kept here, as a handle that closes may drop completions.
+  std::map<ZookeeperRequest*, std::shared_ptr<ZookeeperRequest>> pending_;
+  // Waiting for the connection.
+  std::deque<std::shared_ptr<ZookeeperRequest>> held_;
+  // Counts connections, so that a complaint about an outage that is over is not made.
+  uint64_t outage_ = 0;
+  bool complained_ = false;
+
+  std::once_flag closed_;
+  // Last: its thread uses all of the above.
+  SerialExecutor executor_{"zk-session"};
+};
+
+}  // namespace shardmanager

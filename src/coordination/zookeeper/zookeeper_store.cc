@@ -1,0 +1,11 @@
+#include "coordination/zookeeper/zookeeper_store.h"
+
+#include "coordination/zookeeper/zookeeper_session.h"
+
+namespace shardmanager {
+
+std::unique_ptr<CoordinationStore> ZookeeperStoreFactory::NewSession(SessionOptions options) {
+  return std::make_unique<ZookeeperSession>(connect_string_, std::move(options));
+}
+
+}  // namespace shardmanager

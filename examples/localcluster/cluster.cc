@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coordination/zookeeper/private_zookeeper.h"
 #include "ports.h"
 
 namespace shardmanager::local {
@@ -51,6 +50,7 @@ std::string ReadFile(const std::string& path) {
 }  // namespace
 
 Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
+  zookeeper_port_ = StablePort();
   admin_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
   discovery_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
 }
@@ -96,6 +96,20 @@ absl::Status Cluster::AwaitAnswer(Program& program, const std::string& endpoint)
     }
   }
   return WithLog(absl::DeadlineExceededError(absl::StrCat("no answer at ", endpoint)), program);
+}
+
+std::string Cluster::zookeeper_endpoint() const {
+  return absl::StrCat("127.0.0.1:", zookeeper_port_);
+}
+
+absl::Status Cluster::StartZookeeper() {
+  if (zookeeper_ != nullptr) return zookeeper_->Restart();
+  auto zookeeper = PrivateZookeeper::Start({.data_dir = folder() + "/zookeeper",
+                                            .port = zookeeper_port_,
+                                            .tick_ms = options_.zookeeper_tick_ms});
+  if (!zookeeper.ok()) return zookeeper.status();
+  zookeeper_ = *std::move(zookeeper);
+  return absl::OkStatus();
 }
 
 absl::Status Cluster::StartControlPlane() {

@@ -12,12 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "admin_client.h"
+#include "coordination/zookeeper/private_zookeeper.h"
 #include "map_watcher.h"
 #include "program.h"
-
-namespace shardmanager {
-class PrivateZookeeper;
-}
 
 namespace shardmanager::local {
 
@@ -61,8 +58,8 @@ class Cluster {
   // ZooKeeper, the control plane, the discovery.
   absl::Status StartCore();
 
-  void KillZookeeper();  // SIGKILL; StartZookeeper() goes on with its data
-
+  // REQUIRES: it was started. After a Kill(), StartZookeeper() goes on with its data.
+  PrivateZookeeper& zookeeper() { return *zookeeper_; }
   Program& control_plane() { return *control_plane_; }
   Program& discovery() { return *discovery_; }
   // REQUIRES: StartServer() was called for it.
@@ -73,6 +70,8 @@ class Cluster {
 
   const ClusterOptions& options() const { return options_; }
   const std::string& folder() const { return options_.folder; }
+  // The path of one of our programs.
+  std::string Bin(const std::string& program) const;
   std::string data_folder() const { return options_.folder + "/data"; }
   std::string zookeeper_endpoint() const;
   const std::string& admin_endpoint() const { return admin_endpoint_; }
@@ -99,12 +98,12 @@ class Cluster {
  private:
   explicit Cluster(ClusterOptions options);
 
-  std::string Bin(const std::string& program) const;
   // Waits until the program answers there.
   absl::Status AwaitAnswer(Program& program, const std::string& endpoint) const;
 
   ClusterOptions options_;
   bool remove_folder_ = false;
+  int zookeeper_port_ = 0;
   std::string admin_endpoint_;
   std::string discovery_endpoint_;
   std::unique_ptr<PrivateZookeeper> zookeeper_;

@@ -1,0 +1,115 @@
+// Something that the cell leans on is away: the control plane, ZooKeeper, the relay.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "ports.h"
+#include "tests/support/cluster_test.h"
+
+namespace shardmanager::testing {
+namespace {
+
+using local::MapView;
+using ::testing::Optional;
+
+constexpr int kShards = 12;
+
+class OutageTest : public ClusterTest {
+ protected:
+  void Serve() {
+    SM_ASSERT_OK(cluster_->StartCore());
+    StartServers(3);
+    ServeShards(kShards);
+  }
+};
+
+TEST_F(OutageTest, ServersAndClientsGoOnWithoutControlPlane) {
+  Serve();
+  cluster_->control_plane().Kill();
+  for (int shard = 0; shard < kShards; ++shard) {
+    SM_ASSERT_OK(client_->Put(KeyOf(shard), "no control plane").status);
+  }
+  // Also when the relay has gone as well: the router keeps its last map.
+  cluster_->discovery().Kill();
+  for (int shard = 0; shard < kShards; ++shard) {
+    const KvAnswer got = client_->Get(KeyOf(shard));
+    SM_ASSERT_OK(got.status);
+    EXPECT_THAT(got.value, Optional(std::string("no control plane")));
+  }
+}
+
+TEST_F(OutageTest, RestartedServerServesItsShardsFromZooKeeperAlone) {
+  // A port of its own, so that clients find it with the map they have.
+  SM_ASSERT_OK(cluster_->StartCore());
+  const std::string listen = absl::StrCat("127.0.0.1:", local::StablePort());
+  SM_ASSERT_OK(cluster_->StartServer({.name = "kv-1", .listen = listen}));
+  ServeShards(kShards);
+  for (int shard = 0; shard < kShards; ++shard) {
+    SM_ASSERT_OK(client_->Put(KeyOf(shard), "kept").status);
+  }
+  cluster_->control_plane().Kill();
+  cluster_->server("kv-1").Kill();
+  SM_ASSERT_OK(cluster_->RestartServer("kv-1"));
+  // Its former life's session must expire first.
+  const ProbeResult probe = ProbeShards(*client_, kShards, failover_bound());
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+  EXPECT_THAT(client_->Get(KeyOf(0)).value, Optional(std::string("kept")));
+}
+
+TEST_F(OutageTest, ControlPlaneTakesUpAfterARestartWhereItWas) {
+  Serve();
+  const std::map<std::string, size_t> before = map_->view().counts();
+  cluster_->control_plane().Kill();
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  const auto version = map_->view().version;
+  ASSERT_TRUE(
+      map_->WaitFor([&](const MapView& v) { return v.version.first > version.first; }, kPatience))
+      << "no map of the new leader: " << map_->view().Describe();
+  ASSERT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience))
+      << map_->view().Describe();
+  EXPECT_EQ(map_->view().counts(), before) << "nothing needed to move";
+}
+
+TEST_F(OutageTest, ServerLostWhileTheControlPlaneIsAwayIsReplacedOnceItIsBack) {
+  Serve();
+  cluster_->control_plane().Kill();
+  cluster_->server("kv-2").Kill();
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  // Two sessions must expire, at the same time: the leader's and the server's.
+  const ProbeResult probe = ProbeShards(*client_, kShards, failover_bound());
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+}
+
+TEST_F(OutageTest, EverythingWaitsForZooKeeperAndThenServes) {
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  SM_ASSERT_OK(cluster_->StartDiscovery());
+  StartServers(2);
+  SM_ASSERT_OK(cluster_->StartZookeeper());
+  ServeShards(kShards);
+  for (const std::string& name : cluster_->server_names()) {
+    EXPECT_TRUE(cluster_->server(name).running()) << name;
+  }
+}
+
+TEST_F(OutageTest, ShardsAreServedAgainAfterZooKeeperComesBack) {
+  Serve();
+  for (int shard = 0; shard < kShards; ++shard) {
+    SM_ASSERT_OK(client_->Put(KeyOf(shard), "kept").status);
+  }
+  cluster_->zookeeper().Kill();
+  // Longer than the lease: every server stops by itself.
+  const auto stopped = [this] {
+    return !client_->Get(KeyOf(0), std::chrono::milliseconds(200)).status.ok();
+  };
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!stopped() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(stopped()) << "served on without a lease";
+  SM_ASSERT_OK(cluster_->StartZookeeper());
+  const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+  EXPECT_THAT(client_->Get(KeyOf(0)).value, Optional(std::string("kept")));
+}
+
+}  // namespace
+}  // namespace shardmanager::testing

@@ -1,0 +1,113 @@
+// The main job: an app is applied, its shards are placed, served and found.
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/support/cluster_test.h"
+
+namespace shardmanager::testing {
+namespace {
+
+using local::MapView;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+class ServingTest : public ClusterTest {};
+
+TEST_F(ServingTest, AppliedAppIsServedAndKeepsWhatWasPut) {
+  constexpr int kShards = 30;
+  SM_ASSERT_OK(cluster_->StartCore());
+  StartServers(3);
+  ServeShards(kShards);
+
+  std::set<std::string> servers;
+  for (int shard = 0; shard < kShards; ++shard) {
+    const KvAnswer put = client_->Put(KeyOf(shard), absl::StrCat("value ", shard));
+    SM_ASSERT_OK(put.status);
+    servers.insert(put.server);
+  }
+  for (int shard = 0; shard < kShards; ++shard) {
+    const KvAnswer got = client_->Get(KeyOf(shard));
+    SM_ASSERT_OK(got.status);
+    EXPECT_THAT(got.value, Optional(absl::StrCat("value ", shard)));
+  }
+  EXPECT_EQ(servers.size(), 3u);
+  for (const auto& [server, count] : map_->view().counts()) EXPECT_EQ(count, 10u) << server;
+}
+
+TEST_F(ServingTest, ServersThatCameBeforeTheAppServeItOnceItIsApplied) {
+  SM_ASSERT_OK(cluster_->StartCore());
+  StartServers(1);
+  map_ = cluster_->WatchMap();
+  SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(4)).status());
+  EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience))
+      << map_->view().Describe();
+}
+
+TEST_F(ServingTest, NewServerGetsItsShareAndNoRequestIsLost) {
+  constexpr int kShards = 30;
+  SM_ASSERT_OK(cluster_->StartCore());
+  StartServers(2);
+  ServeShards(kShards);
+  for (int shard = 0; shard < kShards; ++shard) {
+    SM_ASSERT_OK(client_->Put(KeyOf(shard), "before").status);
+  }
+  SM_ASSERT_OK(cluster_->StartServer({.name = "kv-3"}));
+  EXPECT_TRUE(map_->WaitFor(
+      [](const MapView& v) { return v.all_served() && v.counts()["kv-3"] == 10; }, kPatience))
+      << map_->view().Describe();
+  for (int shard = 0; shard < kShards; ++shard) {
+    const KvAnswer got = client_->Get(KeyOf(shard));
+    SM_ASSERT_OK(got.status);
+    EXPECT_THAT(got.value, Optional(std::string("before")));
+  }
+}
+
+TEST_F(ServingTest, DeletedAppIsServedNoMoreAndMayBeAppliedAgain) {
+  SM_ASSERT_OK(cluster_->StartCore());
+  StartServers(2);
+  ServeShards(6);
+  SM_ASSERT_OK(cluster_->admin().Delete("kv"));
+  EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.served() == 0; }, kPatience))
+      << map_->view().Describe();
+
+  SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(8)).status());
+  EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served() && v.shards.size() == 8; },
+                            kPatience))
+      << map_->view().Describe();
+}
+
+TEST_F(ServingTest, WrongSpecIsRefusedWithItsPathAndChangesNothing) {
+  SM_ASSERT_OK(cluster_->StartCore());
+  StartServers(1);
+  ServeShards(4);
+  v1::AppSpec wrong = KvSpec(4);
+  wrong.mutable_key_space()->add_split_points("00001");  // not ascending
+  const absl::Status refused = cluster_->admin().Apply(wrong).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("key_space.split_points[3]"));
+
+  const absl::Status lossy = cluster_->admin().Apply(KvSpec(3)).status();
+  EXPECT_EQ(lossy.code(), absl::StatusCode::kFailedPrecondition);
+
+  const auto apps = cluster_->admin().GetApps();
+  SM_ASSERT_OK(apps.status());
+  EXPECT_EQ(apps->apps(0).shards(), 4u);
+  EXPECT_EQ(apps->apps(0).shards_served(), 4u);
+}
+
+TEST_F(ServingTest, ServerThatSaysGoodByeIsReplacedAtOnce) {
+  constexpr int kShards = 12;
+  SM_ASSERT_OK(cluster_->StartCore());
+  StartServers(3);
+  ServeShards(kShards);
+  EXPECT_EQ(cluster_->server("kv-1").Stop(), 0);
+  // Sooner than its session could have expired.
+  const auto bound = std::chrono::milliseconds(cluster_->options().session_timeout_ms / 2);
+  const ProbeResult probe = ProbeShards(*client_, kShards, bound);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+}
+
+}  // namespace
+}  // namespace shardmanager::testing

@@ -1,0 +1,48 @@
+// The fixture of tests with real processes.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+#include "cluster.h"
+#include "gtest/gtest.h"
+#include "tests/support/kv_client.h"
+#include "tests/support/kv_spec.h"
+#include "tests/support/probe.h"
+
+namespace shardmanager::testing {
+
+// Long enough on a busy machine for what takes well below a second.
+inline constexpr std::chrono::milliseconds kPatience{20'000};
+
+#define SM_ASSERT_OK(expression)                         \
+  do {                                                   \
+    const absl::Status sm_status = (expression);         \
+    ASSERT_TRUE(sm_status.ok()) << sm_status.ToString(); \
+  } while (false)
+
+// A private cluster for each test, gone at its end; after a failure the ends of all
+// logs are printed.
+class ClusterTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // kv-1 to kv-<count>, each in its own rack.
+  void StartServers(int count);
+  // Applies KvSpec(shards) and waits until every shard is served.
+  void ServeShards(int shards);
+  // Detection of a loss and a second for the repair.
+  std::chrono::milliseconds failover_bound() const {
+    return cluster_->detection_bound() + std::chrono::seconds(1);
+  }
+
+  std::unique_ptr<local::Cluster> cluster_;
+  std::unique_ptr<local::MapWatcher> map_;
+  std::unique_ptr<local::EventWatcher> events_;
+  std::unique_ptr<KvClient> client_;
+};
+
+}  // namespace shardmanager::testing

@@ -1,0 +1,16 @@
+// Specs of the kvstore example, with keys that show which shard they belong to.
+#pragma once
+
+#include <string>
+
+#include "shardmanager/v1/app_spec.pb.h"
+
+namespace shardmanager::testing {
+
+// The app "kv", primary only, `shards` shards. It looks at the balance often.
+v1::AppSpec KvSpec(int shards);
+
+// The n-th key of the shard with this index under KvSpec().
+std::string KeyOf(int shard, int n = 0);
+
+}  // namespace shardmanager::testing

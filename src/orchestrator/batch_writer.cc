@@ -1,0 +1,132 @@
+#include "orchestrator/batch_writer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "coordination/envelope.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+v1::Phase ToProto(Phase phase) {
+  switch (phase) {
+    case Phase::kReserved:
+      return v1::RESERVED;
+    case Phase::kGranted:
+      return v1::GRANTED;
+    case Phase::kDropping:
+      return v1::DROPPING;
+    case Phase::kAbsent:
+      break;
+  }
+  return v1::PHASE_UNSPECIFIED;
+}
+
+std::string Encode(const ServerWrite& write, const Tables& tables) {
+  v1::AssignmentRecord record;
+  record.set_server(tables.name(write.server));
+  record.mutable_replicas()->Reserve(static_cast<int>(write.replicas.size()));
+  for (const ReplicaRecord& r : write.replicas) {
+    v1::AssignedReplica* out = record.add_replicas();
+    out->set_shard(tables.name(r.shard));
+    out->set_role(r.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_epoch(r.epoch.value());
+    out->set_phase(ToProto(r.phase));
+  }
+  return Seal(record);
+}
+
+}  // namespace
+
+void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
+  auto flight = std::make_shared<InFlight>();
+  flight->batch = batch.batch;
+  flight->done = std::move(done);
+  std::vector<WriteOp> ops;
+  ops.push_back(CheckVersion{options_.paths.leader_epoch(),
+                             static_cast<int32_t>(options_.leader_epoch.value())});
+  for (const RegistrationCheck& check : batch.checks) {
+    const ServerName server(tables.name(check.server));
+    ops.push_back(CheckVersion{options_.paths.server(options_.app, server, options_.buckets),
+                               check.version});
+    flight->checks.push_back(check.server);
+  }
+  for (const ServerWrite& write : batch.writes) {
+    const std::string& name = tables.name(write.server);
+    const std::string path =
+        options_.paths.assignment(options_.app, ServerName(name), options_.buckets);
+    std::string data = Encode(write, tables);
+    flight->records.push_back(name);
+    flight->probe_path = path;
+    flight->probe_data = data;
+    if (existing_.contains(name)) {
+      ops.push_back(SetNode{path, std::move(data)});
+    } else {
+      ops.push_back(CreateNode{path, std::move(data)});
+    }
+  }
+  options_.store->Multi(std::move(ops), [this, post = options_.post, flight](WriteResult result) {
+    post([this, flight, result = std::move(result)] { OnResult(flight, result); });
+  });
+}
+
+void BatchWriter::OnResult(std::shared_ptr<InFlight> flight, const WriteResult& result) {
+  if (result.status.ok()) {
+    existing_.insert(flight->records.begin(), flight->records.end());
+    return Finish(*flight, WriteOutcome::kOk);
+  }
+  if (absl::IsUnavailable(result.status)) return ReadBack(std::move(flight));
+  if (result.failed_op == 0 || absl::IsAborted(result.status)) {
+    spdlog::warn("app {}: a write was refused, we do not lead any more: {}", options_.app.value(),
+                 result.status.ToString());
+    return Finish(*flight, WriteOutcome::kDeposed);
+  }
+  const auto checks = static_cast<int>(flight->checks.size());
+  if (result.failed_op >= 1 && result.failed_op <= checks) {
+    return Finish(*flight, WriteOutcome::kConflict,
+                  flight->checks[static_cast<size_t>(result.failed_op) - 1]);
+  }
+  // A record is there that we thought was not, or the other way round: learn it.
+  const size_t record = static_cast<size_t>(result.failed_op - 1 - checks);
+  if (result.failed_op > checks && record < flight->records.size()) {
+    if (absl::IsAlreadyExists(result.status)) existing_.insert(flight->records[record]);
+    if (absl::IsNotFound(result.status)) existing_.erase(flight->records[record]);
+  }
+  spdlog::warn("app {}: a write failed and will be tried again: {}", options_.app.value(),
+               result.status.ToString());
+  Finish(*flight, WriteOutcome::kFailed);
+}
+
+// The multi happened as a whole or not at all, so one of its records tells. Sync
+// first: it passes through the store's leader behind our write.
+void BatchWriter::ReadBack(std::shared_ptr<InFlight> flight) {
+  CoordinationStore* store = options_.store;
+  store->Sync([this, store, post = options_.post, flight](absl::Status synced) {
+    if (!synced.ok()) {
+      post([this, flight, synced] { Compare(flight, synced); });
+      return;
+    }
+    store->Get(flight->probe_path, [this, post, flight](absl::StatusOr<Node> node) {
+      post([this, flight, node = std::move(node)] { Compare(flight, node); });
+    });
+  });
+}
+
+void BatchWriter::Compare(std::shared_ptr<InFlight> flight, const absl::StatusOr<Node>& node) {
+  if (node.ok() && node->data == flight->probe_data) {
+    existing_.insert(flight->records.begin(), flight->records.end());
+    return Finish(*flight, WriteOutcome::kOk);
+  }
+  if (node.ok() || absl::IsNotFound(node.status())) return Finish(*flight, WriteOutcome::kFailed);
+  if (absl::IsUnavailable(node.status())) return ReadBack(std::move(flight));
+  Finish(*flight, WriteOutcome::kDeposed);  // the session is over, and our lead with it
+}
+
+void BatchWriter::Finish(const InFlight& flight, WriteOutcome outcome, ServerIndex conflict) {
+  flight.done({flight.batch, outcome, conflict});
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,35 @@
+// What the control plane did and why, for `shardctl watch`.
+#pragma once
+
+#include <cstdint>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "shardmanager/v1/admin.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// The last events of one process, in order, in bounded memory. Thread-safe.
+class EventLog {
+ public:
+  explicit EventLog(size_t capacity = 10'000) : capacity_(capacity) {}
+
+  void Append(v1::ControlEvent event);
+
+  // Events from position `*cursor` on (0: the oldest kept); moves the cursor past
+  // them. Waits up to `patience` for the first one.
+  std::vector<v1::ControlEvent> Read(uint64_t* cursor, Duration patience);
+
+ private:
+  const size_t capacity_;
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::deque<v1::ControlEvent> events_;
+  uint64_t first_ = 0;  // position of events_.front()
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,33 @@
+// From a partition's state to the shard maps that clients see.
+#pragma once
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "orchestrator/partition.h"
+#include "shardmanager/v1/discovery.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// Keeps the version and what subscribers already know of servers. Not thread-safe.
+class MapBuilder {
+ public:
+  explicit MapBuilder(LeaderEpoch leader_epoch) : leader_epoch_(leader_epoch) {}
+
+  v1::MapSnapshot Whole(const Partition& partition);
+  // REQUIRES: Whole() was called before.
+  v1::MapDelta Delta(const Partition& partition, const std::vector<ShardIndex>& shards);
+
+  v1::MapVersion version() const;
+
+ private:
+  // The shard's replicas; servers that subscribers do not know yet go to `servers`.
+  void Fill(const Partition& partition, ShardIndex shard, v1::MapShard* entry,
+            google::protobuf::RepeatedPtrField<v1::MapServer>* servers);
+
+  const LeaderEpoch leader_epoch_;
+  uint64_t sequence_ = 0;
+  absl::flat_hash_map<ServerIndex, std::string> known_;  // server -> endpoint
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,286 @@
+#include "orchestrator/partition_driver.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "coordination/envelope.h"
+#include "model/spec_validation.h"
+#include "orchestrator/bulk_read.h"
+#include "orchestrator/status.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr Duration kRetryDelay = Milliseconds(500);
+// Deletes in one multi: paths are short, so this stays far below its size limit.
+constexpr size_t kDeletesPerWrite = 1'000;
+
+// Moves and joins are told at info, trouble at warning.
+spdlog::level::level_enum LevelOf(NoteKind kind) {
+  switch (kind) {
+    case NoteKind::kServerLost:
+    case NoteKind::kShardUnplaceable:
+    case NoteKind::kCommandFailed:
+    case NoteKind::kWriteRefused:
+      return spdlog::level::warn;
+    case NoteKind::kMoveStarted:
+    case NoteKind::kShardServing:
+      return spdlog::level::debug;
+    default:
+      return spdlog::level::info;
+  }
+}
+
+}  // namespace
+
+PartitionDriver::PartitionDriver(DriverContext context, AppName app, Callbacks callbacks)
+    : context_(std::move(context)),
+      app_(std::move(app)),
+      callbacks_(std::move(callbacks)),
+      maps_(context_.leader_epoch) {}
+
+PartitionDriver::~PartitionDriver() = default;
+
+PostFn PartitionDriver::MakePost() {
+  return [executor = context_.executor, alive = std::weak_ptr<int>(alive_)](auto task) {
+    executor->Post([alive, task = std::move(task)] {
+      if (!alive.expired()) task();
+    });
+  };
+}
+
+WriterOptions PartitionDriver::MakeWriterOptions() {
+  return {context_.store, context_.paths, app_, context_.buckets, context_.leader_epoch,
+          MakePost()};
+}
+
+const Partition* PartitionDriver::partition() const {
+  return core_ == nullptr ? nullptr : &core_->core();
+}
+
+// ---- reading the state ----
+
+void PartitionDriver::Start() { ReadSpec(); }
+
+void PartitionDriver::ReadSpec() {
+  spec_watched_ = true;
+  const PostFn post = MakePost();
+  context_.store->Get(
+      context_.paths.spec(app_),
+      [this, post](absl::StatusOr<Node> node) {
+        post([this, node = std::move(node)] { OnSpec(node); });
+      },
+      [this, post] { post([this] { ReadSpec(); }); });
+}
+
+void PartitionDriver::OnSpec(const absl::StatusOr<Node>& node) {
+  if (absl::IsNotFound(node.status())) return callbacks_.deleted();
+  if (!node.ok()) {
+    spec_watched_ = false;
+    return RetryLater(node.status());
+  }
+  if (node->stat.version == spec_version_) return;
+  v1::StoredSpec stored;
+  if (absl::Status status = Open(node->data, &stored); !status.ok()) {
+    problem_ = status;
+    spdlog::error("app {}: its stored spec cannot be read, the app is left as it is: {}",
+                  app_.value(), status.ToString());
+    return;
+  }
+  spec_ = std::move(stored);
+  spec_version_ = node->stat.version;
+  if (core_ != nullptr) {
+    core_->Handle(SpecChanged{WithDefaults(spec_.spec()), spec_.deleting()});
+  } else if (watch_ == nullptr) {
+    BeginRecovery();
+  }
+}
+
+void PartitionDriver::BeginRecovery() {
+  early_.clear();
+  watch_ = std::make_unique<ServerWatch>(MakeWriterOptions(),
+                                         [this](Event event) { Feed(std::move(event)); });
+  Recover(MakeWriterOptions(), *watch_,
+          [this](absl::StatusOr<RecoveredState> state) { OnRecovered(std::move(state)); });
+}
+
+void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
+  if (!state.ok()) {
+    watch_.reset();
+    return RetryLater(state.status());
+  }
+  problem_ = absl::OkStatus();
+  writer_ = std::make_unique<BatchWriter>(MakeWriterOptions(), std::move(state->records));
+  core_ = std::make_unique<CoreDriver<Partition>>(
+      *context_.executor, Partition({.leader_epoch = context_.leader_epoch}),
+      [this](Action& action) { Perform(action); });
+  state->event.spec = WithDefaults(spec_.spec());
+  state->event.deleting = spec_.deleting();
+  spdlog::info("app {}: read {} servers from the store", app_.value(),
+               state->event.servers.size());
+  core_->Handle(std::move(state->event));
+  for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
+}
+
+void PartitionDriver::RetryLater(const absl::Status& why) {
+  if (problem_ != why) {
+    spdlog::warn("app {}: its state cannot be read yet, trying again: {}", app_.value(),
+                 why.ToString());
+  }
+  problem_ = why;
+  context_.executor->PostAt(MonotonicNow() + kRetryDelay,
+                            [this, alive = std::weak_ptr<int>(alive_)] {
+                              if (alive.expired()) return;
+                              if (!spec_watched_) return ReadSpec();
+                              if (core_ == nullptr && watch_ == nullptr) BeginRecovery();
+                            });
+}
+
+void PartitionDriver::Relook() {
+  if (core_ != nullptr) watch_->Relist();
+}
+
+void PartitionDriver::Feed(Event event) {
+  if (core_ == nullptr) {
+    early_.push_back(std::move(event));
+  } else {
+    core_->Handle(std::move(event));
+  }
+}
+
+// ---- carrying out ----
+
+void PartitionDriver::Perform(Action& action) {
+  std::visit([this](auto& a) { Do(a); }, action);
+}
+
+void PartitionDriver::Do(Persist& action) {
+  writer_->Write(action, core_->core().tables(), [this](WriteDone done) {
+    if (done.outcome == WriteOutcome::kConflict) {
+      watch_->Recheck(core_->core().tables().name(done.conflict));
+    }
+    core_->Handle(done);
+  });
+}
+
+ServerAddress PartitionDriver::AddressOf(ServerIndex server, Incarnation incarnation) const {
+  const Tables& tables = core_->core().tables();
+  return {app_, ServerName(tables.name(server)), incarnation, context_.leader_epoch,
+          tables.server(server).endpoint};
+}
+
+void PartitionDriver::Do(SendCommands& action) {
+  const Tables& tables = core_->core().tables();
+  std::vector<NamedGrant> grants;
+  grants.reserve(action.grants.size());
+  for (const Grant& g : action.grants) {
+    grants.push_back({ShardId(tables.name(g.shard)), g.role, g.epoch});
+  }
+  const Duration timeout = Milliseconds(core_->core().spec().commands().timeout_ms());
+  context_.sender->Send(
+      AddressOf(action.server, action.incarnation), action.kind, std::move(grants), timeout,
+      [this, post = MakePost(), server = action.server, incarnation = action.incarnation,
+       kind = action.kind](std::vector<NamedResult> results) {
+        post([=, this, results = std::move(results)] {
+          OnResults(server, incarnation, kind, results);
+        });
+      });
+}
+
+void PartitionDriver::OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,
+                                std::vector<NamedResult> results) {
+  for (NamedResult& r : results) {
+    const ShardIndex shard = core_->core().tables().FindShard(r.shard.value());
+    if (!shard.valid()) continue;
+    core_->Handle(CommandResult{kind, r.outcome, server, incarnation, shard, r.epoch,
+                                static_cast<float>(r.progress), std::move(r.error)});
+  }
+}
+
+void PartitionDriver::Do(Collect& action) {
+  context_.sender->Collect(
+      AddressOf(action.server, action.incarnation),
+      [this, post = MakePost(), server = action.server,
+       incarnation = action.incarnation](absl::StatusOr<std::vector<HeldReplica>> held) {
+        ServerReport report{.server = server, .incarnation = incarnation, .ok = held.ok()};
+        if (held.ok()) report.held = *std::move(held);
+        post([this, report = std::move(report)] { core_->Handle(report); });
+      });
+}
+
+void PartitionDriver::Do(ComputePlan& action) {
+  auto request = std::make_shared<ComputePlan>(std::move(action));
+  context_.solver->Post([this, post = MakePost(), request] {
+    auto plan = std::make_shared<allocator::Plan>(
+        allocator::Solve(request->snapshot, request->options));
+    post([this, id = request->id, plan] { core_->Handle(PlanReady{id, std::move(*plan)}); });
+  });
+}
+
+void PartitionDriver::Do(Publish& action) {
+  if (action.whole) {
+    context_.publisher->Publish(app_, maps_.Whole(core_->core()));
+  } else {
+    context_.publisher->Publish(app_, maps_.Delta(core_->core(), action.shards));
+  }
+}
+
+void PartitionDriver::Do(Note& action) {
+  v1::ControlEvent event = DescribeNote(core_->core(), action);
+  event.set_time_ms(WallMilliseconds());
+  event.set_app(app_.value());
+  spdlog::log(LevelOf(action.kind), "{} app={} server={} shard={} {}", event.kind(), event.app(),
+              event.server(), event.shard(), event.message());
+  context_.events->Append(std::move(event));
+}
+
+void PartitionDriver::Do(StepDown&) { callbacks_.deposed(); }
+
+// The assignments first, the spec last: while it is there, a successor goes on here.
+// Registrations stay: they count the lives of servers that may still run.
+void PartitionDriver::Do(Emptied&) {
+  std::vector<std::string> folders;
+  for (uint32_t b = 0; b < context_.buckets; ++b) {
+    folders.push_back(Paths::bucket(context_.paths.assignments(app_), b));
+  }
+  ListAll(*context_.store, std::move(folders), [this, post = MakePost()](auto paths) {
+    post([this, paths = std::move(paths)] {
+      if (!paths.ok()) return RetryLater(paths.status());
+      std::vector<WriteOp> ops;
+      for (const std::string& path : *paths) ops.push_back(DeleteNode{path});
+      ops.push_back(DeleteNode{context_.paths.spec(app_)});
+      DeleteRecords(std::move(ops), 0);
+    });
+  });
+}
+
+void PartitionDriver::DeleteRecords(std::vector<WriteOp> ops, size_t from) {
+  std::vector<WriteOp> some;
+  some.push_back(CheckVersion{context_.paths.leader_epoch(),
+                              static_cast<int32_t>(context_.leader_epoch.value())});
+  const size_t end = std::min(ops.size(), from + kDeletesPerWrite);
+  some.insert(some.end(), ops.begin() + static_cast<std::ptrdiff_t>(from),
+              ops.begin() + static_cast<std::ptrdiff_t>(end));
+  context_.store->Multi(std::move(some), [this, post = MakePost(), ops = std::move(ops),
+                                          end](WriteResult result) {
+    post([this, ops, end, result] {
+      if (!result.status.ok()) {
+        spdlog::warn("app {}: its records could not be deleted: {}", app_.value(),
+                     result.status.ToString());
+        Action again = Emptied{};
+        context_.executor->PostAt(MonotonicNow() + kRetryDelay,
+                                  [this, alive = std::weak_ptr<int>(alive_), again]() mutable {
+                                    if (!alive.expired()) Perform(again);
+                                  });
+        return;
+      }
+      if (end < ops.size()) return DeleteRecords(ops, end);
+      spdlog::info("app {}: deleted", app_.value());
+      callbacks_.deleted();
+    });
+  });
+}
+
+}  // namespace shardmanager::orchestrator

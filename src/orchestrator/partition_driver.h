@@ -1,0 +1,105 @@
+// The shell around one Partition: reads its state from the store, feeds it, and
+// carries out what it decides. Threads, clock, store and network live here.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordination/store.h"
+#include "orchestrator/batch_writer.h"
+#include "orchestrator/event_log.h"
+#include "orchestrator/map_builder.h"
+#include "orchestrator/partition.h"
+#include "orchestrator/ports.h"
+#include "orchestrator/recovery.h"
+#include "orchestrator/server_watch.h"
+#include "runtime/core_driver.h"
+#include "runtime/serial_executor.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// What all partitions of a control plane share. Outlives them.
+struct DriverContext {
+  SerialExecutor* executor;  // the one thread of the control plane's decisions
+  SerialExecutor* solver;    // where plans are computed
+  CoordinationStore* store;
+  CommandSender* sender;
+  MapPublisher* publisher;
+  EventLog* events;
+  Paths paths;
+  uint32_t buckets;
+  LeaderEpoch leader_epoch;
+};
+
+// Made, used and destroyed on the executor's thread.
+class PartitionDriver {
+ public:
+  struct Callbacks {
+    std::function<void()> deposed;  // somebody else leads: stop everything
+    std::function<void()> deleted;  // the app's records are gone; destroy the driver
+  };
+
+  PartitionDriver(DriverContext context, AppName app, Callbacks callbacks);
+  ~PartitionDriver();
+
+  // Reads the app's state, then runs. Tries again while the store is out of reach.
+  void Start();
+
+  // The store's connection is back, or it is time for a full look.
+  void Relook();
+
+  // Null until the state was read.
+  const Partition* partition() const;
+  v1::MapVersion map_version() const { return maps_.version(); }
+  // As stored; nothing before it was read. The version is the znode's.
+  const v1::StoredSpec& spec() const { return spec_; }
+  int32_t spec_version() const { return spec_version_; }
+  bool has_spec() const { return spec_version_ >= 0; }
+  // Why the state cannot be read, if so.
+  const absl::Status& problem() const { return problem_; }
+
+ private:
+  void ReadSpec();
+  void OnSpec(const absl::StatusOr<Node>& node);
+  void BeginRecovery();
+  void OnRecovered(absl::StatusOr<RecoveredState> state);
+  void RetryLater(const absl::Status& why);
+
+  void Perform(Action& action);
+  void Do(Persist& action);
+  void Do(SendCommands& action);
+  void Do(Collect& action);
+  void Do(ComputePlan& action);
+  void Do(Publish& action);
+  void Do(Note& action);
+  void Do(Emptied& action);
+  void Do(StepDown& action);
+  void OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,
+                 std::vector<NamedResult> results);
+  void Feed(Event event);
+  void DeleteRecords(std::vector<WriteOp> ops, size_t from);
+  ServerAddress AddressOf(ServerIndex server, Incarnation incarnation) const;
+  PostFn MakePost();
+  WriterOptions MakeWriterOptions();
+
+  const DriverContext context_;
+  const AppName app_;
+  const Callbacks callbacks_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>();
+
+  v1::StoredSpec spec_;
+  int32_t spec_version_ = -1;
+  bool spec_watched_ = false;
+  absl::Status problem_;
+  MapBuilder maps_;
+  std::unique_ptr<ServerWatch> watch_;
+  std::unique_ptr<BatchWriter> writer_;
+  std::unique_ptr<CoreDriver<Partition>> core_;
+  std::vector<Event> early_;  // before the core is there
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,129 @@
+#include "orchestrator/recovery.h"
+
+#include <spdlog/spdlog.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "coordination/envelope.h"
+#include "orchestrator/bulk_read.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+Phase FromProto(v1::Phase phase) {
+  switch (phase) {
+    case v1::RESERVED:
+      return Phase::kReserved;
+    case v1::GRANTED:
+      return Phase::kGranted;
+    case v1::DROPPING:
+      return Phase::kDropping;
+    default:
+      return Phase::kAbsent;
+  }
+}
+
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// One recovery under way.
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  using Done = std::function<void(absl::StatusOr<RecoveredState>)>;
+
+  Run(const WriterOptions& options, ServerWatch& watch, Done done)
+      : options_(options), watch_(watch), done_(std::move(done)) {}
+
+  void Start() {
+    options_.store->Sync([self = shared_from_this()](absl::Status synced) {
+      self->options_.post([self, synced] {
+        if (!synced.ok()) return self->done_(synced);
+        self->ReadFolder(self->options_.paths.servers(self->options_.app),
+                         [self](auto& nodes) { return self->TakeRegistrations(nodes); });
+      });
+    });
+  }
+
+ private:
+  using Nodes = std::vector<NamedNode>;
+
+  // All nodes in all buckets of a folder; `then` on the driver's thread.
+  void ReadFolder(const std::string& folder, std::function<void(Nodes&)> then) {
+    std::vector<std::string> buckets;
+    for (uint32_t b = 0; b < options_.buckets; ++b) buckets.push_back(Paths::bucket(folder, b));
+    auto self = shared_from_this();
+    ListAll(*options_.store, buckets, [self, then](auto paths) {
+      if (!paths.ok()) return self->Fail(paths.status());
+      ReadAll(*self->options_.store, *std::move(paths), [self, then](auto nodes) {
+        if (!nodes.ok()) return self->Fail(nodes.status());
+        self->options_.post([then, nodes = *std::move(nodes)]() mutable { then(nodes); });
+      });
+    });
+  }
+
+  void Fail(absl::Status status) {
+    options_.post([self = shared_from_this(), status] { self->done_(status); });
+  }
+
+  void TakeRegistrations(const Nodes& nodes) {
+    for (const NamedNode& node : nodes) {
+      StoredServer& server = Server(LastPart(node.path));
+      server.registration_version = node.node.stat.version;
+      v1::ServerRecord record;
+      if (node.node.data.empty()) continue;
+      if (absl::Status status = Open(node.node.data, &record); !status.ok()) {
+        spdlog::error("{}: {}; taken as not departed", node.path, status.ToString());
+      }
+      server.departed = record.departed();
+    }
+    watch_.Begin([self = shared_from_this()](auto lives) {
+      if (!lives.ok()) return self->done_(lives.status());
+      for (ServerLife& life : *lives) self->Server(life.name).live = std::move(life);
+      self->ReadFolder(self->options_.paths.assignments(self->options_.app),
+                       [self](auto& nodes) { self->TakeAssignments(nodes); });
+    });
+  }
+
+  void TakeAssignments(const Nodes& nodes) {
+    for (const NamedNode& node : nodes) {
+      const std::string name = LastPart(node.path);
+      v1::AssignmentRecord record;
+      if (absl::Status status = Open(node.node.data, &record); !status.ok()) {
+        // Going on without it could grant its primaries a second time.
+        return done_(absl::DataLossError(node.path + ": " + std::string(status.message())));
+      }
+      state_.records.insert(name);
+      StoredServer& server = Server(name);
+      for (const v1::AssignedReplica& r : record.replicas()) {
+        server.assignment.push_back({r.shard(),
+                                     r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
+                                     ShardEpoch(r.epoch()), FromProto(r.phase())});
+      }
+    }
+    for (auto& [name, server] : servers_) state_.event.servers.push_back(std::move(server));
+    done_(std::move(state_));
+  }
+
+  StoredServer& Server(const std::string& name) {
+    StoredServer& server = servers_[name];
+    server.name = name;
+    return server;
+  }
+
+  const WriterOptions options_;
+  ServerWatch& watch_;
+  const Done done_;
+  std::map<std::string, StoredServer> servers_;
+  RecoveredState state_;
+};
+
+}  // namespace
+
+void Recover(const WriterOptions& options, ServerWatch& watch,
+             std::function<void(absl::StatusOr<RecoveredState>)> done) {
+  std::make_shared<Run>(options, watch, std::move(done))->Start();
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,225 @@
+#include "orchestrator/status.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+double SecondsOf(Duration d) { return std::chrono::duration<double>(d).count(); }
+
+const char* StateName(ServerState state) {
+  switch (state) {
+    case ServerState::kDown:
+      return "down";
+    case ServerState::kLive:
+      return "live";
+    case ServerState::kLost:
+      return "lost";
+    case ServerState::kDeparted:
+      return "departed";
+  }
+  return "unknown";
+}
+
+std::string ServerReason(const Server& server, TimePoint now) {
+  const double ago = SecondsOf(now - server.lost_at);
+  switch (server.state) {
+    case ServerState::kDown:
+      return "known by name, no live process seen";
+    case ServerState::kLive:
+      if (!server.reported) return "waiting for it to say what it holds";
+      if (server.unreachable > 0) {
+        return absl::StrFormat("%d commands in a row did not get through; trying again",
+                               server.unreachable);
+      }
+      return "";
+    case ServerState::kDeparted:
+      return absl::StrFormat("stopped as planned %.1f s ago", ago);
+    case ServerState::kLost:
+      if (now < server.failover_at) {
+        return absl::StrFormat("session expired %.1f s ago; failover in %.1f s", ago,
+                               SecondsOf(server.failover_at - now));
+      }
+      return server.replicas.empty()
+                 ? absl::StrFormat("session expired %.1f s ago; failed over", ago)
+                 : absl::StrFormat("session expired %.1f s ago; %d replicas wait for a new place",
+                                   ago, server.replicas.size());
+  }
+  return "";
+}
+
+v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& replica) {
+  const Tables& tables = partition.tables();
+  const Server& server = tables.server(replica.server);
+  v1::ReplicaStatus status;
+  status.set_server(tables.name(replica.server));
+  status.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+  status.set_epoch(replica.epoch.value());
+  status.set_reason(partition.ErrorOf(replica.shard, replica.server));
+  if (replica.phase == Phase::kReserved || replica.phase == Phase::kAbsent) {
+    status.set_state("reserved");
+    status.set_reason("waiting for the old primary to stop");
+  } else if (replica.phase == Phase::kDropping) {
+    status.set_state("dropping");
+  } else if (server.state != ServerState::kLive) {
+    status.set_state("unreachable");
+    status.set_reason(absl::StrCat("server is ", StateName(server.state)));
+  } else if (replica.contact == Contact::kDone) {
+    status.set_state("serving");
+  } else if (replica.contact == Contact::kRetry) {
+    status.set_state("failed");
+  } else {
+    status.set_state("loading");
+    const int percent = partition.ProgressOf(replica.shard, replica.server);
+    if (percent >= 0) status.set_reason(absl::StrCat(percent, "% loaded"));
+  }
+  return status;
+}
+
+std::string ShardReason(const Partition& partition, ShardIndex shard,
+                        const v1::ShardStatus& status) {
+  const std::string unplaceable(partition.UnplaceableReason(shard));
+  if (!unplaceable.empty()) return unplaceable;
+  for (const v1::ReplicaStatus& replica : status.replicas()) {
+    if (replica.state() == "serving") continue;
+    std::string reason = absl::StrCat(replica.state(), " on ", replica.server());
+    if (!replica.reason().empty()) absl::StrAppend(&reason, ": ", replica.reason());
+    return reason;
+  }
+  return status.replicas().empty() ? "waiting to be placed" : "";
+}
+
+v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
+  const LayoutShard& entry = partition.layout()[map_index];
+  const ShardIndex shard = partition.shard_at(map_index);
+  v1::ShardStatus status;
+  status.set_shard(entry.id.value());
+  if (entry.has_range) {
+    status.mutable_range()->set_start(entry.start);
+    status.mutable_range()->set_end(entry.end);
+  }
+  uint32_t serving = 0;
+  partition.tables().ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    *status.add_replicas() = DescribeReplica(partition, replica);
+    serving += partition.Serves(replica);
+  });
+  const uint32_t wanted = partition.tables().shard(shard).wanted;
+  status.set_state(serving == 0 ? "unserved" : serving < wanted ? "degraded" : "serving");
+  if (serving < wanted) status.set_reason(ShardReason(partition, shard, status));
+  return status;
+}
+
+const char* KindName(NoteKind kind) {
+  switch (kind) {
+    case NoteKind::kServerJoined:
+      return "ServerJoined";
+    case NoteKind::kServerLost:
+      return "ServerLost";
+    case NoteKind::kServerDeparted:
+      return "ServerDeparted";
+    case NoteKind::kFailoverStarted:
+      return "FailoverStarted";
+    case NoteKind::kFailoverFinished:
+      return "FailoverFinished";
+    case NoteKind::kShardServing:
+      return "ShardServing";
+    case NoteKind::kShardUnplaceable:
+      return "ShardUnplaceable";
+    case NoteKind::kCommandFailed:
+      return "CommandFailed";
+    case NoteKind::kMoveStarted:
+      return "MoveStarted";
+    case NoteKind::kWriteRefused:
+      return "WriteRefused";
+    case NoteKind::kSpecApplied:
+      return "SpecApplied";
+  }
+  return "Unknown";
+}
+
+}  // namespace
+
+v1::AppStatus DescribeApp(const Partition& partition) {
+  const Tables& tables = partition.tables();
+  v1::AppStatus status;
+  *status.mutable_spec() = partition.spec();
+  status.set_deleting(partition.deleting());
+  status.set_moves_in_flight(partition.moves_in_flight());
+  status.set_shards(static_cast<uint32_t>(partition.layout().size()));
+  uint32_t wanted = 0, serving = 0, served = 0;
+  for (size_t i = 0; i < partition.layout().size(); ++i) {
+    const ShardIndex shard = partition.shard_at(i);
+    uint32_t here = 0;
+    tables.ForEach(shard, [&](ReplicaIndex, const Replica& r) { here += partition.Serves(r); });
+    wanted += tables.shard(shard).wanted;
+    serving += here;
+    served += here > 0;
+  }
+  status.set_replicas_wanted(wanted);
+  status.set_replicas_serving(serving);
+  status.set_shards_served(served);
+  uint32_t live = 0;
+  for (size_t i = 0; i < tables.server_count(); ++i) {
+    live += tables.server(ServerIndex(i)).state == ServerState::kLive;
+  }
+  status.set_servers_live(live);
+  status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
+  if (!partition.recovered()) status.add_conditions("reading its records from the store");
+  if (partition.deleting()) status.add_conditions("being deleted");
+  if (live == 0) status.add_conditions("no live servers");
+  if (serving < wanted) {
+    status.add_conditions(absl::StrCat(wanted - serving, " of ", wanted, " replicas not serving"));
+  }
+  return status;
+}
+
+std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePoint now,
+                                              const std::string& only) {
+  const Tables& tables = partition.tables();
+  std::vector<v1::ServerStatus> all;
+  for (size_t i = 0; i < tables.server_count(); ++i) {
+    const ServerIndex id(i);
+    const Server& server = tables.server(id);
+    if (!only.empty() && tables.name(id) != only) continue;
+    v1::ServerStatus status;
+    status.set_server(tables.name(id));
+    status.set_state(StateName(server.state));
+    status.set_reason(ServerReason(server, now));
+    status.set_endpoint(server.endpoint);
+    status.set_incarnation(server.incarnation.value());
+    status.set_replicas(static_cast<uint32_t>(server.replicas.size()));
+    status.set_replicas_serving(server.serving);
+    status.set_capacity(server.capacity);
+    status.mutable_fault_domain()->set_region(server.fault_domain.region);
+    status.mutable_fault_domain()->set_datacenter(server.fault_domain.datacenter);
+    status.mutable_fault_domain()->set_rack(server.fault_domain.rack);
+    all.push_back(std::move(status));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.server() < b.server(); });
+  return all;
+}
+
+std::vector<v1::ShardStatus> DescribeShards(const Partition& partition, const std::string& only) {
+  std::vector<v1::ShardStatus> all;
+  for (size_t i = 0; i < partition.layout().size(); ++i) {
+    if (!only.empty() && partition.layout()[i].id.value() != only) continue;
+    all.push_back(DescribeShard(partition, i));
+  }
+  return all;
+}
+
+v1::ControlEvent DescribeNote(const Partition& partition, const Note& note) {
+  v1::ControlEvent event;
+  event.set_kind(KindName(note.kind));
+  if (note.server.valid()) event.set_server(partition.tables().name(note.server));
+  if (note.shard.valid()) event.set_shard(partition.tables().name(note.shard));
+  event.set_message(note.detail);
+  return event;
+}
+
+}  // namespace shardmanager::orchestrator

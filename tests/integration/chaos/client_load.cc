@@ -1,0 +1,86 @@
+#include "tests/integration/chaos/client_load.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/random.h"
+#include "runtime/clock.h"
+#include "tests/support/kv_spec.h"
+
+namespace shardmanager::testing {
+namespace {
+
+// Short, so that a client stuck at a stopped server soon turns to other keys.
+constexpr std::chrono::milliseconds kCallTimeout{500};
+constexpr std::chrono::milliseconds kLastReadTimeout{20'000};
+
+Micros Now() { return MonotonicNow().time_since_epoch().count(); }
+
+Outcome OutcomeOf(const absl::Status& status) {
+  if (status.ok()) return Outcome::kOk;
+  // The shard's database said no: it was not written, and never will be.
+  if (absl::IsAborted(status)) return Outcome::kRefused;
+  return Outcome::kUnknown;
+}
+
+}  // namespace
+
+ClientLoad::ClientLoad(KvClient& client, const ClientLoadOptions& options)
+    : client_(client), options_(options) {
+  for (int thread = 0; thread < options_.threads; ++thread) {
+    threads_.emplace_back([this, thread] { Run(thread); });
+  }
+}
+
+ClientLoad::~ClientLoad() { Stop(); }
+
+void ClientLoad::Stop() {
+  stopping_ = true;
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void ClientLoad::Run(int thread) {
+  Random random(options_.seed * 1'000 + static_cast<uint64_t>(thread));
+  const std::chrono::nanoseconds interval =
+      std::chrono::nanoseconds(std::chrono::seconds(options_.threads)) / options_.calls_per_second;
+  std::vector<Operation> seen;
+  auto due = std::chrono::steady_clock::now();
+  for (int call = 0; !stopping_; ++call) {
+    const auto shard = static_cast<int>(random.Below(static_cast<uint64_t>(options_.shards)));
+    const auto n = static_cast<int>(random.Below(static_cast<uint64_t>(options_.keys_per_shard)));
+    const Kind kind = random.Below(2) == 0 ? Kind::kPut : Kind::kGet;
+    const std::string value = absl::StrCat("client ", thread, " call ", call);
+    seen.push_back(Call(kind, KeyOf(shard, n), value, kCallTimeout));
+    ++(seen.back().outcome == Outcome::kOk ? acknowledged_ : failed_);
+    due = std::max(due + interval, std::chrono::steady_clock::now() - interval);
+    std::this_thread::sleep_until(due);  // the pace, not a wait
+  }
+  std::lock_guard lock(mutex_);
+  history_.insert(history_.end(), seen.begin(), seen.end());
+}
+
+Operation ClientLoad::Call(Kind kind, const std::string& key, const std::string& value,
+                           std::chrono::milliseconds timeout) {
+  Operation op{.kind = kind, .key = key, .invoked = Now()};
+  const KvAnswer answer =
+      kind == Kind::kPut ? client_.Put(key, value, timeout) : client_.Get(key, timeout);
+  op.returned = Now();
+  op.value = kind == Kind::kPut ? std::optional(value) : answer.value;
+  op.outcome = OutcomeOf(answer.status);
+  op.shard = answer.shard;
+  op.server = answer.server;
+  op.epoch = answer.epoch;
+  return op;
+}
+
+std::vector<Operation> ClientLoad::Finish(size_t* unread) {
+  Stop();
+  for (int shard = 0; shard < options_.shards; ++shard) {
+    for (int n = 0; n < options_.keys_per_shard; ++n) {
+      history_.push_back(Call(Kind::kGet, KeyOf(shard, n), "", kLastReadTimeout));
+      *unread += history_.back().outcome != Outcome::kOk;
+    }
+  }
+  return std::move(history_);
+}
+
+}  // namespace shardmanager::testing

@@ -1,0 +1,52 @@
+// Clients that put and get at random and write down what they saw.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/history.h"
+#include "tests/support/kv_client.h"
+
+namespace shardmanager::testing {
+
+struct ClientLoadOptions {
+  int shards = 0;          // of KvSpec()
+  int keys_per_shard = 3;  // few, so that clients meet on them
+  int threads = 6;
+  int calls_per_second = 600;  // of all threads together
+  uint64_t seed = 1;
+};
+
+// Runs from its making until Finish().
+class ClientLoad {
+ public:
+  ClientLoad(KvClient& client, const ClientLoadOptions& options);
+  ~ClientLoad();
+
+  // Ends the load and reads each key a last time; all that was seen. `unread`: how
+  // many of these last reads got no answer.
+  std::vector<Operation> Finish(size_t* unread);
+
+  size_t acknowledged() const { return acknowledged_; }
+  size_t failed() const { return failed_; }
+
+ private:
+  void Run(int thread);
+  Operation Call(Kind kind, const std::string& key, const std::string& value,
+                 std::chrono::milliseconds timeout);
+  void Stop();
+
+  KvClient& client_;
+  const ClientLoadOptions options_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<size_t> acknowledged_{0}, failed_{0};
+  std::mutex mutex_;
+  std::vector<Operation> history_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace shardmanager::testing

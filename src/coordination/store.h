@@ -7,6 +7,10 @@
 // answered; they must only enqueue (for example SerialExecutor::Post) and never
 // block or destroy the session.
 //
+// A request made while there is no connection waits for one. A request that was in
+// flight when the connection broke answers UNAVAILABLE; one made again at once waits,
+// so retrying needs no timer. Nothing waits past expiry: all is answered ABORTED.
+//
 // After Close() returns no callback runs any more; those that were waiting are
 // dropped without being called.
 #pragma once
@@ -65,8 +69,8 @@ using WriteOp = std::variant<CheckVersion, CreateNode, SetNode, DeleteNode>;
 //   RESOURCE_EXHAUSTED   larger than kMaxWriteBytes; not sent
 //   UNAVAILABLE          the connection was lost: the write may or may not have
 //                        happened; read back to find out
-//   ABORTED              the session has expired or is closed; as UNAVAILABLE for
-//                        writes in flight
+//   ABORTED              the session has expired; as UNAVAILABLE for writes in flight
+//   INVALID_ARGUMENT     a path is malformed
 struct WriteResult {
   absl::Status status;
   // Index of the op that failed, or -1.
@@ -74,7 +78,8 @@ struct WriteResult {
 };
 
 // A znode or a multi above about 1 MB dies as a lost connection in ZooKeeper, so
-// larger writes are refused here. In bytes, paths included.
+// larger writes are refused here. In bytes, as WriteBytes() in write_size.h counts
+// them: data, paths and 64 for each op.
 inline constexpr size_t kMaxWriteBytes = 900'000;
 
 enum class SessionState {
@@ -92,7 +97,8 @@ class CoordinationStore {
   using WriteCallback = std::function<void(WriteResult)>;
   using StatusCallback = std::function<void(absl::Status)>;
   // One-shot hint that what was read may have changed. Also fires (once) when the
-  // session is suspended or expires, as nobody knows then. Read again.
+  // session is suspended or expires, as nobody knows then. Read again. It is set by
+  // the answer: after an error other than those named below there is none.
   using Watch = std::function<void()>;
 
   virtual ~CoordinationStore() = default;

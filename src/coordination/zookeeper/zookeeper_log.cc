@@ -49,7 +49,8 @@ void OnZookeeperLog(const char* message) {
   int64_t suppressed = 0;
   {
     std::lock_guard lock(log.mutex);
-    log.latest = text;
+    // This one follows every round of attempts and would hide why they failed.
+    if (text.substr(0, 19) != "Delaying connection") log.latest = text;
     if (!MayLog(log, MonotonicNow())) {
       ++log.suppressed;
       return;

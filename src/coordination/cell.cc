@@ -1,0 +1,68 @@
+#include "coordination/cell.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "coordination/envelope.h"
+#include "coordination/paths.h"
+
+namespace shardmanager {
+namespace {
+
+absl::StatusOr<v1::CellConfig> Parse(const std::string& cell, const absl::StatusOr<Node>& node) {
+  if (!node.ok()) return node.status();
+  const std::string path = Paths(cell).config();
+  v1::CellConfig config;
+  if (absl::Status status = Open(node->data, &config); !status.ok()) {
+    if (absl::IsUnimplemented(status)) return status;
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is not a cell's config: ", std::string(status.message())));
+  }
+  if (config.cell() != cell) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " belongs to cell \"", config.cell(),
+                                                      "\", not to \"", cell, "\""));
+  }
+  if (config.buckets() == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " has no buckets"));
+  }
+  return config;
+}
+
+void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
+  const Paths paths(wanted.cell());
+  std::vector<WriteOp> ops;
+  ops.push_back(CreateNode{paths.root(), ""});
+  ops.push_back(CreateNode{paths.config(), Seal(wanted)});
+  ops.push_back(CreateNode{paths.leader(), ""});
+  ops.push_back(CreateNode{paths.leader_epoch(), ""});
+  ops.push_back(CreateNode{paths.apps(), ""});
+  store.Multi(std::move(ops), [&store, wanted, done](WriteResult result) {
+    if (result.status.ok()) return done(wanted);
+    if (!absl::IsAlreadyExists(result.status)) return done(result.status);
+    // Somebody was faster, or the path is taken by something else.
+    LoadCell(store, wanted.cell(), [wanted, done](absl::StatusOr<v1::CellConfig> config) {
+      if (!absl::IsNotFound(config.status())) return done(std::move(config));
+      done(absl::FailedPreconditionError(absl::StrCat(
+          Paths(wanted.cell()).root(), " exists in the store and is not a cell")));
+    });
+  });
+}
+
+}  // namespace
+
+void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
+  LoadCell(store, wanted.cell(), [&store, wanted, done](absl::StatusOr<v1::CellConfig> config) {
+    if (!absl::IsNotFound(config.status())) return done(std::move(config));
+    CreateCell(store, wanted, done);
+  });
+}
+
+void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
+              CoordinationStore::Watch changed) {
+  store.Get(
+      Paths(cell).config(),
+      [cell, done](absl::StatusOr<Node> node) { done(Parse(cell, node)); }, std::move(changed));
+}
+
+}  // namespace shardmanager

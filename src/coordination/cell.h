@@ -1,0 +1,26 @@
+// The cell's root in the store: made once, joined by every process.
+#pragma once
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "coordination/store.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager {
+
+using CellCallback = std::function<void(absl::StatusOr<v1::CellConfig>)>;
+
+// Makes the cell if it is not there, in one write, and gives its stored config, which
+// wins over `wanted`. Any number of processes may do so at once. `done` comes on the
+// session's thread. Errors: FAILED_PRECONDITION, the path holds something else or
+// another cell; UNIMPLEMENTED, made by a newer version; UNAVAILABLE and ABORTED as
+// the store gives them.
+void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done);
+
+// For processes that only join. NOT_FOUND: not made yet; with `changed`, a watch is
+// set that tells when it is.
+void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
+              CoordinationStore::Watch changed = nullptr);
+
+}  // namespace shardmanager

@@ -1,0 +1,291 @@
+#include "coordination/memory/memory_ensemble.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coordination/memory/memory_session.h"
+
+namespace shardmanager {
+namespace {
+
+absl::Status ConnectionLost() { return absl::UnavailableError("connection loss"); }
+absl::Status SessionExpired() { return absl::AbortedError("session expired"); }
+
+}  // namespace
+
+std::unique_ptr<CoordinationStore> MemoryEnsemble::NewSession(SessionOptions options) {
+  const SessionNumber number = ++last_session_;
+  Session& s = sessions_[number];
+  s.timeout =
+      std::clamp(options.timeout, options_.min_session_timeout, options_.max_session_timeout);
+  auto client = std::make_unique<MemorySession>(this, number, std::move(options));
+  s.client = client.get();
+  TryConnect(number);
+  return client;
+}
+
+// ---- Progress.
+
+bool MemoryEnsemble::RunOne() {
+  uint64_t oldest = next_order_;
+  std::function<void()> run;
+  for (auto& [number, s] : sessions_) {
+    if (CanApply(s) && s.requests.front().order < oldest) {
+      oldest = s.requests.front().order;
+      run = [this, n = number] { Apply(n); };
+    }
+    if (CanDeliver(s) && s.deliveries.front().order < oldest) {
+      oldest = s.deliveries.front().order;
+      run = [this, n = number] { Deliver(n); };
+    }
+  }
+  if (run) run();
+  return run != nullptr;
+}
+
+void MemoryEnsemble::RunUntilIdle() {
+  while (RunOne()) {
+  }
+}
+
+std::vector<SessionNumber> MemoryEnsemble::Appliable() const {
+  std::vector<SessionNumber> numbers;
+  for (const auto& [number, s] : sessions_) {
+    if (CanApply(s)) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<SessionNumber> MemoryEnsemble::Deliverable() const {
+  std::vector<SessionNumber> numbers;
+  for (const auto& [number, s] : sessions_) {
+    if (CanDeliver(s)) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void MemoryEnsemble::Apply(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  Request request = std::move(s.requests.front());
+  s.requests.pop_front();
+  Callback deliver = request.apply();
+  s.deliveries.push_back({next_order_++, true, std::move(deliver), std::move(request.fail)});
+  if (request.is_write && std::exchange(s.lose_next_answer, false)) Disconnect(number);
+}
+
+void MemoryEnsemble::Deliver(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  Delivery delivery = std::move(s.deliveries.front());
+  s.deliveries.pop_front();
+  delivery.deliver();
+}
+
+bool MemoryEnsemble::CanApply(const Session& s) const {
+  return s.connected && !s.cut_at && !s.requests.empty();
+}
+
+bool MemoryEnsemble::CanDeliver(const Session& s) const {
+  if (s.client == nullptr || s.deliveries.empty()) return false;
+  return !s.deliveries.front().over_connection || (!s.cut_at && !s.hold_answers);
+}
+
+// ---- Time.
+
+TimePoint MemoryEnsemble::DeadlineOf(const Session& s) const {
+  TimePoint deadline = kNever;
+  if (s.cut_at) deadline = std::min(deadline, *s.cut_at + Duration(s.timeout) * 2 / 3);
+  const bool silent = !s.connected || s.cut_at;
+  if (store_up_ && s.alive && silent) deadline = std::min(deadline, s.last_heard + s.timeout);
+  return deadline;
+}
+
+TimePoint MemoryEnsemble::next_deadline() const {
+  TimePoint next = kNever;
+  for (const auto& [number, s] : sessions_) next = std::min(next, DeadlineOf(s));
+  return next;
+}
+
+void MemoryEnsemble::AdvanceTo(TimePoint now) {
+  now_ = std::max(now_, now);
+  for (auto& [number, s] : sessions_) {
+    if (s.cut_at && now_ >= *s.cut_at + Duration(s.timeout) * 2 / 3) {
+      s.cut_at.reset();
+      s.connected = false;
+      TellClient(s, SessionState::kSuspended, ConnectionLost());
+    }
+    const bool silent = !s.connected || s.cut_at;
+    if (store_up_ && s.alive && silent && now_ >= s.last_heard + s.timeout) RemoveFromStore(number);
+  }
+}
+
+// ---- Faults.
+
+void MemoryEnsemble::Disconnect(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  s.may_connect = false;
+  if (!s.connected) return;
+  if (!s.cut_at) s.last_heard = now_;
+  s.cut_at.reset();
+  s.connected = false;
+  TellClient(s, SessionState::kSuspended, ConnectionLost());
+}
+
+void MemoryEnsemble::Cut(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  s.may_connect = false;
+  if (!s.connected || s.cut_at) return;
+  s.last_heard = now_;
+  s.cut_at = now_;
+}
+
+void MemoryEnsemble::Reconnect(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  s.may_connect = true;
+  s.hold_answers = false;
+  if (s.cut_at && s.alive) {
+    s.cut_at.reset();  // nobody noticed
+  } else if (s.cut_at) {
+    s.cut_at.reset();
+    s.connected = false;
+    TellClient(s, SessionState::kSuspended, ConnectionLost());
+  }
+  TryConnect(number);
+}
+
+void MemoryEnsemble::Expire(SessionNumber number) {
+  RemoveFromStore(number);
+  Session& s = sessions_.at(number);
+  if (!s.connected || s.cut_at) return;
+  s.connected = false;
+  TellExpired(s);
+}
+
+void MemoryEnsemble::HoldAnswers(SessionNumber number, bool hold) {
+  sessions_.at(number).hold_answers = hold;
+}
+
+void MemoryEnsemble::LoseNextAnswer(SessionNumber number) {
+  sessions_.at(number).lose_next_answer = true;
+}
+
+void MemoryEnsemble::StopStore() {
+  store_up_ = false;
+  for (auto& [number, s] : sessions_) {
+    if (!s.connected) continue;
+    s.cut_at.reset();
+    s.connected = false;
+    TellClient(s, SessionState::kSuspended, ConnectionLost());
+  }
+}
+
+void MemoryEnsemble::StartStore() {
+  store_up_ = true;
+  for (auto& [number, s] : sessions_) {
+    s.last_heard = now_;
+    TryConnect(number);
+  }
+}
+
+// ---- Sessions.
+
+void MemoryEnsemble::Enqueue(SessionNumber number, bool is_write, std::function<Callback()> apply,
+                             std::function<void(absl::Status)> fail) {
+  Session& s = sessions_.at(number);
+  if (s.client == nullptr) return;
+  if (s.told_expired) {
+    EnqueueLocal(number, [fail = std::move(fail)] { fail(SessionExpired()); });
+    return;
+  }
+  s.requests.push_back({next_order_++, is_write, std::move(apply), std::move(fail)});
+}
+
+void MemoryEnsemble::EnqueueLocal(SessionNumber number, Callback deliver) {
+  Session& s = sessions_.at(number);
+  if (s.client == nullptr) return;
+  s.deliveries.push_back({next_order_++, false, std::move(deliver), nullptr});
+}
+
+void MemoryEnsemble::CloseSession(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  // What was sent before is applied before, though nobody hears the answers.
+  while (CanApply(s)) Apply(number);
+  const bool in_reach = s.connected && !s.cut_at;
+  if (!in_reach && s.connected) s.last_heard = s.cut_at.value_or(now_);
+  s.client = nullptr;
+  s.connected = false;
+  s.cut_at.reset();
+  s.requests.clear();
+  s.deliveries.clear();
+  if (in_reach) RemoveFromStore(number);
+}
+
+void MemoryEnsemble::AddWatch(SessionNumber number, WatchKind kind, const std::string& path) {
+  watches_[{kind, path}].insert(number);
+}
+
+WriteResult MemoryEnsemble::Write(SessionNumber number, const std::vector<WriteOp>& ops) {
+  std::vector<TreeEvent> events;
+  WriteResult result = tree_.Apply(ops, number, &events);
+  FireWatches(events);
+  return result;
+}
+
+void MemoryEnsemble::TryConnect(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  if (!store_up_ || !s.may_connect || s.connected || s.client == nullptr) return;
+  if (s.expired) {
+    TellExpired(s);
+    return;
+  }
+  s.alive = true;
+  s.connected = true;
+  s.last_heard = now_;
+  auto* client = s.client;
+  EnqueueLocal(number, [client] { client->OnState(SessionState::kConnected); });
+}
+
+void MemoryEnsemble::TellClient(Session& s, SessionState state, const absl::Status& status) {
+  if (s.client == nullptr) return;
+  std::vector<std::function<void(absl::Status)>> unanswered;
+  for (Delivery& d : s.deliveries) {
+    if (d.fail) unanswered.push_back(std::move(d.fail));
+  }
+  for (Request& r : s.requests) unanswered.push_back(std::move(r.fail));
+  s.requests.clear();
+  std::erase_if(s.deliveries, [](const Delivery& d) { return d.over_connection; });
+
+  auto local = [&](Callback deliver) {
+    s.deliveries.push_back({next_order_++, false, std::move(deliver), nullptr});
+  };
+  local([client = s.client, state] { client->OnState(state); });
+  for (auto& fail : unanswered) local([fail = std::move(fail), status] { fail(status); });
+}
+
+void MemoryEnsemble::TellExpired(Session& s) {
+  if (std::exchange(s.told_expired, true)) return;
+  TellClient(s, SessionState::kExpired, SessionExpired());
+}
+
+void MemoryEnsemble::FireWatches(const std::vector<TreeEvent>& events) {
+  for (const TreeEvent& event : events) {
+    const auto found = watches_.extract({event.kind, event.path});
+    if (found.empty()) continue;
+    for (SessionNumber number : found.mapped()) {
+      Session& s = sessions_.at(number);
+      if (s.client == nullptr || !s.connected) continue;
+      auto fire = [client = s.client, event] { client->watches_.Fire(event.kind, event.path); };
+      s.deliveries.push_back({next_order_++, true, std::move(fire), nullptr});
+    }
+  }
+}
+
+void MemoryEnsemble::RemoveFromStore(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  s.alive = false;
+  s.expired = true;
+  std::vector<TreeEvent> events;
+  tree_.RemoveSession(number, &events);
+  FireWatches(events);
+}
+
+}  // namespace shardmanager

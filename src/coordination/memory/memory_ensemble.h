@@ -1,0 +1,153 @@
+// A CoordinationStore in memory, for tests and simulation: single-threaded,
+// deterministic, on virtual time, with faults on request.
+//
+// Nothing happens by itself. A request waits until it is applied; its answer (or a
+// watch, or a change of the session's state) waits until it is delivered. RunOne()
+// does the oldest thing that waits; a simulator picks for itself with Apply() and
+// Deliver(), keeping each session's own order, as one connection would.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "coordination/memory/memory_tree.h"
+#include "coordination/store.h"
+
+namespace shardmanager {
+
+// Names a session of a MemoryEnsemble, in order of creation from 1; equal to its
+// session_id() once that is known.
+using SessionNumber = int64_t;
+
+struct MemoryEnsembleOptions {
+  // Session time-outs are granted within these.
+  std::chrono::milliseconds min_session_timeout{400};
+  std::chrono::milliseconds max_session_timeout{60'000};
+};
+
+// The shared tree, and who is connected to it. Must outlive its sessions.
+// Not thread-safe.
+class MemoryEnsemble final : public CoordinationStoreFactory {
+ public:
+  explicit MemoryEnsemble(MemoryEnsembleOptions options = {}) : options_(options) {}
+
+  std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override;
+  // Of the latest NewSession().
+  SessionNumber last_session() const { return last_session_; }
+
+  // ---- Progress.
+  // Applies or delivers the oldest thing that can be. False: nothing can.
+  bool RunOne();
+  void RunUntilIdle();
+  // Sessions whose next request can be applied, or next answer delivered; ascending.
+  std::vector<SessionNumber> Appliable() const;
+  std::vector<SessionNumber> Deliverable() const;
+  // REQUIRES: the session is in the list above.
+  void Apply(SessionNumber session);
+  void Deliver(SessionNumber session);
+
+  // ---- Time. Never goes back.
+  TimePoint now() const { return now_; }
+  // Expires sessions that were silent for too long; tells clients of cut links.
+  void AdvanceTo(TimePoint now);
+  // When AdvanceTo would next change something; kNever if nothing waits for time.
+  TimePoint next_deadline() const;
+
+  // ---- Faults.
+  // The connection breaks and both ends know. Stays so until Reconnect().
+  void Disconnect(SessionNumber session);
+  // Nothing gets through and neither end is told: the client finds out after two
+  // thirds of its session time-out. Stays so until Reconnect().
+  void Cut(SessionNumber session);
+  void Reconnect(SessionNumber session);
+  // The store forgets the session now. Its client learns that when it is connected.
+  void Expire(SessionNumber session);
+  // Answers stay undelivered while requests go on being applied.
+  void HoldAnswers(SessionNumber session, bool hold);
+  // The next multi is applied, then the connection breaks before it is answered.
+  void LoseNextAnswer(SessionNumber session);
+  // The store is down for everybody. After StartStore() all sessions have their full
+  // time-out again, as with ZooKeeper.
+  void StopStore();
+  void StartStore();
+
+  // What is stored, for checkers.
+  const MemoryTree& tree() const { return tree_; }
+
+ private:
+  friend class MemorySession;
+  using Callback = std::function<void()>;
+
+  struct Request {
+    uint64_t order;
+    bool is_write;
+    std::function<Callback()> apply;         // returns what to deliver
+    std::function<void(absl::Status)> fail;  // the answer if that never comes
+  };
+  struct Delivery {
+    uint64_t order;
+    // Answers and watches come over the connection; changes of state and failed
+    // requests are the client library's own doing.
+    bool over_connection;
+    Callback deliver;
+    std::function<void(absl::Status)> fail;  // of an answer, if the connection breaks
+  };
+  // Both ends of one session.
+  struct Session {
+    class MemorySession* client = nullptr;  // null once closed
+    std::chrono::milliseconds timeout{0};
+    bool alive = false;  // known to the store
+    bool expired = false;
+    bool told_expired = false;
+    bool connected = false;
+    bool may_connect = true;
+    bool hold_answers = false;
+    bool lose_next_answer = false;
+    std::optional<TimePoint> cut_at;  // and the client does not know yet
+    TimePoint last_heard;
+    std::deque<Request> requests;
+    std::deque<Delivery> deliveries;
+  };
+
+  // For MemorySession.
+  void Enqueue(SessionNumber number, bool is_write, std::function<Callback()> apply,
+               std::function<void(absl::Status)> fail);
+  void EnqueueLocal(SessionNumber number, Callback deliver);
+  void CloseSession(SessionNumber number);
+  void AddWatch(SessionNumber number, WatchKind kind, const std::string& path);
+  WriteResult Write(SessionNumber number, const std::vector<WriteOp>& ops);
+  std::chrono::milliseconds granted_timeout(SessionNumber number) const {
+    return sessions_.at(number).timeout;
+  }
+
+  bool CanApply(const Session& s) const;
+  bool CanDeliver(const Session& s) const;
+  // Lets the client connect if nothing is in the way.
+  void TryConnect(SessionNumber number);
+  // Queues the change of state, then `status` as the answer to all that is in flight.
+  void TellClient(Session& s, SessionState state, const absl::Status& status);
+  void TellExpired(Session& s);
+  void RemoveFromStore(SessionNumber number);
+  void FireWatches(const std::vector<TreeEvent>& events);
+  TimePoint DeadlineOf(const Session& s) const;
+
+  const MemoryEnsembleOptions options_;
+  MemoryTree tree_;
+  TimePoint now_{};
+  bool store_up_ = true;
+  SessionNumber last_session_ = 0;
+  uint64_t next_order_ = 0;
+  std::map<SessionNumber, Session> sessions_;
+  std::map<std::pair<WatchKind, std::string>, std::set<SessionNumber>> watches_;
+};
+
+}  // namespace shardmanager

@@ -1,0 +1,69 @@
+#include "coordination/memory/memory_session.h"
+
+#include <utility>
+
+#include "coordination/write_size.h"
+
+namespace shardmanager {
+
+void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch) {
+  auto fail = [done](absl::Status status) { done(std::move(status)); };
+  auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
+    auto node = ensemble_->tree().Get(path);
+    const bool set = watch && (node.ok() || absl::IsNotFound(node.status()));
+    if (set) ensemble_->AddWatch(number_, WatchKind::kData, path);
+    return [this, path, done, watch, set, node = std::move(node)]() mutable {
+      if (set) watches_.Add(WatchKind::kData, path, std::move(watch));
+      done(std::move(node));
+    };
+  };
+  ensemble_->Enqueue(number_, false, std::move(apply), std::move(fail));
+}
+
+void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, Watch watch) {
+  auto fail = [done](absl::Status status) { done(std::move(status)); };
+  auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
+    auto names = ensemble_->tree().Children(path);
+    const bool set = watch && names.ok();
+    if (set) ensemble_->AddWatch(number_, WatchKind::kChildren, path);
+    return [this, path, done, watch, set, names = std::move(names)]() mutable {
+      if (set) watches_.Add(WatchKind::kChildren, path, std::move(watch));
+      done(std::move(names));
+    };
+  };
+  ensemble_->Enqueue(number_, false, std::move(apply), std::move(fail));
+}
+
+void MemorySession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
+  if (absl::Status fits = CheckWriteSize(ops); !fits.ok()) {
+    ensemble_->EnqueueLocal(number_, [done = std::move(done), fits] { done({fits, -1}); });
+    return;
+  }
+  auto fail = [done](absl::Status status) { done({std::move(status), -1}); };
+  auto apply = [this, ops = std::move(ops), done = std::move(done)] {
+    return [done, result = ensemble_->Write(number_, ops)] { done(result); };
+  };
+  ensemble_->Enqueue(number_, true, std::move(apply), std::move(fail));
+}
+
+void MemorySession::Sync(StatusCallback done) {
+  auto fail = [done](absl::Status status) { done(std::move(status)); };
+  auto apply = [done = std::move(done)] { return [done] { done(absl::OkStatus()); }; };
+  ensemble_->Enqueue(number_, false, std::move(apply), std::move(fail));
+}
+
+void MemorySession::Close() {
+  if (state_ == SessionState::kClosed) return;
+  state_ = SessionState::kClosed;
+  ensemble_->CloseSession(number_);
+  watches_.Clear();
+}
+
+void MemorySession::OnState(SessionState state) {
+  state_ = state;
+  if (state == SessionState::kConnected) timeout_ = ensemble_->granted_timeout(number_);
+  if (options_.on_state) options_.on_state(state);
+  if (state != SessionState::kConnected) watches_.FireAll();
+}
+
+}  // namespace shardmanager

@@ -1,0 +1,59 @@
+// ZooKeeper's data model in plain memory: nodes, versions, ephemeral owners, atomic
+// multis. No sessions, no time: MemoryEnsemble adds those.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordination/store.h"
+#include "coordination/watch_table.h"
+
+namespace shardmanager {
+
+// What a watch may wait for.
+struct TreeEvent {
+  WatchKind kind;
+  std::string path;
+};
+
+// Not thread-safe. Deterministic.
+class MemoryTree {
+ public:
+  MemoryTree() { nodes_["/"]; }
+
+  absl::StatusOr<Node> Get(const std::string& path) const;
+  absl::StatusOr<std::vector<std::string>> Children(const std::string& path) const;
+  // All ops or none, in the name of `session`. Appends what changed to `events`.
+  WriteResult Apply(const std::vector<WriteOp>& ops, int64_t session,
+                    std::vector<TreeEvent>* events);
+  // Deletes the session's ephemeral nodes.
+  void RemoveSession(int64_t session, std::vector<TreeEvent>* events);
+
+ private:
+  struct Znode {
+    Node node;
+    std::set<std::string> children;
+  };
+  // What undoes the ops applied so far, and what they changed.
+  struct Changes {
+    int64_t session;
+    int64_t zxid;
+    std::vector<std::function<void()>> undo;
+    std::vector<TreeEvent> events;
+  };
+
+  absl::Status Do(const CheckVersion& op, Changes& changes);
+  absl::Status Do(const CreateNode& op, Changes& changes);
+  absl::Status Do(const SetNode& op, Changes& changes);
+  absl::Status Do(const DeleteNode& op, Changes& changes);
+
+  std::map<std::string, Znode> nodes_;
+  int64_t last_zxid_ = 0;
+};
+
+}  // namespace shardmanager

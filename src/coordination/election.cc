@@ -1,5 +1,6 @@
 #include "coordination/election.h"
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -21,10 +22,13 @@ class LeaderElection::State : public std::enable_shared_from_this<State> {
   // Looks at the holder, and watches it.
   void Look() {
     if (stopped()) return;
+    const uint64_t look = ++looks_;
     store_.Get(
         paths_.leader_holder(),
         [self = shared_from_this()](absl::StatusOr<Node> node) { self->OnHolder(node); },
-        [self = shared_from_this()] { self->Look(); });
+        [self = shared_from_this(), look] {
+          if (look == self->looks_) self->Look();  // else a later look has its own watch
+        });
   }
 
   void Resign() {
@@ -114,6 +118,7 @@ class LeaderElection::State : public std::enable_shared_from_this<State> {
   const Callbacks callbacks_;
   std::mutex mutex_;
   bool stopped_ = false;
+  std::atomic<uint64_t> looks_{0};
   std::optional<LeaderEpoch> epoch_;  // while we lead; on the session's thread only
 };
 

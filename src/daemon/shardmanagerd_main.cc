@@ -1,0 +1,215 @@
+// shardmanagerd: the control plane.
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "coordination/zookeeper/private_zookeeper.h"
+#include "coordination/zookeeper/zookeeper_store.h"
+#include "daemon/control_metrics.h"
+#include "discovery/hub.h"
+#include "orchestrator/controller.h"
+#include "runtime/logging.h"
+#include "runtime/metrics.h"
+#include "runtime/signals.h"
+#include "wire/admin_service.h"
+#include "wire/discovery_service.h"
+#include "wire/shard_server_client.h"
+
+namespace shardmanager {
+namespace {
+
+constexpr char kVersion[] = "0.1.0";
+
+constexpr char kAbout[] =
+    R"(The control plane of Shard Manager: decides which server holds which shard.
+
+Run two or three of them for each cell, anywhere near ZooKeeper: one leads, the others
+stand by and take over when it goes. All state is in ZooKeeper; nothing is on the path
+of a request, so applications serve on while it is down.)";
+
+constexpr char kExamples[] =
+    R"(Examples:
+  shardmanagerd --dev                       try it: starts a private ZooKeeper, too
+  shardmanagerd --cell prod --zookeeper zk-1:2181,zk-2:2181,zk-3:2181 --listen 10.0.0.5:7400
+
+--listen serves both shardctl (admin) and shard maps (discovery); it is also what other
+processes are told to connect to, so give an address that they reach.
+Logs go to stderr; SM_LOG_LEVEL=debug shows more. SIGTERM hands over to a standby.)";
+
+struct Flags {
+  std::string cell = "default";
+  std::string zookeeper = "127.0.0.1:2181";
+  std::string listen = "127.0.0.1:7400";
+  std::string metrics_listen;
+  std::string data_dir;
+  bool dev = false;
+  uint32_t session_timeout_ms = 10'000;
+  uint32_t zookeeper_tick_ms = 2'000;
+  CLI::Option* timing_given[2] = {nullptr, nullptr};
+};
+
+// Hands the orchestrator's maps to the hub.
+class HubPublisher final : public orchestrator::MapPublisher {
+ public:
+  explicit HubPublisher(discovery::Hub& hub) : hub_(hub) {}
+  void Publish(const AppName& app, v1::MapSnapshot map) override { hub_.Publish(app, map); }
+  void Publish(const AppName& app, v1::MapDelta delta) override { hub_.Publish(app, delta); }
+
+ private:
+  discovery::Hub& hub_;
+};
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+std::string HostAndPid() {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return absl::StrCat(host, "/", getpid());
+}
+
+// --dev: a ZooKeeper of our own, in a folder of its own, gone with us.
+absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& flags) {
+  if (flags.data_dir.empty()) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "shardmanager-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) return absl::ErrnoToStatus(errno, pattern);
+    flags.data_dir = pattern;
+  }
+  flags.zookeeper_tick_ms = flags.timing_given[1]->count() > 0 ? flags.zookeeper_tick_ms : 200;
+  if (flags.timing_given[0]->count() == 0) flags.session_timeout_ms = 3'000;
+  auto zookeeper =
+      PrivateZookeeper::Start({.data_dir = flags.data_dir,
+                               .tick_ms = static_cast<int>(flags.zookeeper_tick_ms)});
+  if (!zookeeper.ok()) return zookeeper.status();
+  flags.zookeeper = (*zookeeper)->connect_string();
+  spdlog::info("private ZooKeeper at {}, data in {}", flags.zookeeper, flags.data_dir);
+  return zookeeper;
+}
+
+std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminService& admin,
+                                     wire::DiscoveryService& discovery, int* port) {
+  grpc::ServerBuilder builder;
+  wire::PrepareForSubscribers(builder);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+  builder.RegisterService(admin.service());
+  builder.RegisterService(discovery.service());
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  return server != nullptr && *port != 0 ? std::move(server) : nullptr;
+}
+
+orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
+  orchestrator::ControllerOptions options;
+  options.cell.set_cell(flags.cell);
+  options.cell.set_zookeeper_tick_ms(flags.zookeeper_tick_ms);
+  options.cell.set_session_timeout_ms(flags.session_timeout_ms);
+  options.cell.set_buckets(64);
+  options.self.set_endpoint(flags.listen);
+  options.self.set_process(HostAndPid());
+  return options;
+}
+
+// The pieces in the order in which they are made; they go in the reverse one.
+int Serve(Flags flags) {
+  StopSignals signals;
+  std::unique_ptr<PrivateZookeeper> zookeeper;
+  if (flags.dev) {
+    auto started = StartPrivateZookeeper(flags);
+    if (!started.ok()) return Fail(started.status());
+    zookeeper = *std::move(started);
+  }
+  Metrics metrics;
+  std::unique_ptr<MetricsServer> metrics_server;
+  if (!flags.metrics_listen.empty()) {
+    auto started = MetricsServer::Start(flags.metrics_listen, metrics);
+    if (!started.ok()) return Fail(started.status());
+    metrics_server = *std::move(started);
+  }
+  discovery::Hub hub;
+  HubPublisher publisher(hub);
+  orchestrator::EventLog events;
+  daemon::ControlMetrics control_metrics(metrics, events);
+  wire::ShardServerClient sender;
+  ZookeeperStoreFactory stores(flags.zookeeper);
+
+  auto controller = std::make_unique<orchestrator::Controller>(
+      ControllerOptionsFor(flags), stores, sender, publisher, events);
+  absl::Status fatal;
+  controller->on_fatal = [&](absl::Status status) {
+    fatal = std::move(status);
+    signals.RequestStop();
+  };
+  wire::AdminService admin(*controller, kVersion);
+  wire::DiscoveryService discovery(hub);
+  int port = 0;
+  const std::unique_ptr<grpc::Server> server = Listen(flags.listen, admin, discovery, &port);
+  if (server == nullptr) {
+    return Fail(absl::UnavailableError(
+        absl::StrCat("cannot listen on ", flags.listen,
+                     ": is the port taken, or not an address of this machine? (--listen "
+                     "HOST:PORT)")));
+  }
+  spdlog::info("cell {}: serving admin and discovery on port {}, ZooKeeper at {}", flags.cell,
+               port, flags.zookeeper);
+  controller->Start();
+  const int signal = signals.Wait();
+
+  if (fatal.ok()) spdlog::info("stopping ({})", signal == 0 ? "asked to" : "signal");
+  controller->Stop();
+  admin.EndStreams();
+  discovery.EndStreams();
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  return fatal.ok() ? 0 : Fail(fatal);
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App cli(kAbout, "shardmanagerd");
+  cli.footer(kExamples);
+  cli.set_version_flag("--version", kVersion);
+  cli.add_option("--cell", flags.cell, "Name of the cell; its records are below /<cell>")
+      ->capture_default_str();
+  cli.add_option("--zookeeper", flags.zookeeper, "ZooKeeper, HOST:PORT[,HOST:PORT...]")
+      ->capture_default_str();
+  cli.add_option("--listen", flags.listen, "Where shardctl and discovery connect, HOST:PORT")
+      ->capture_default_str();
+  cli.add_option("--metrics-listen", flags.metrics_listen,
+                 "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
+  cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
+  cli.add_option("--data-dir", flags.data_dir,
+                 "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
+  flags.timing_given[0] =
+      cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
+                     "When the cell is made: how long a silent server counts as alive")
+          ->check(CLI::Range(400, 600'000))
+          ->capture_default_str();
+  flags.timing_given[1] = cli.add_option("--zookeeper-tick-ms", flags.zookeeper_tick_ms,
+                                         "When the cell is made: ZooKeeper's tickTime")
+                              ->check(CLI::Range(50, 60'000))
+                              ->capture_default_str();
+  CLI11_PARSE(cli, argc, argv);
+  if (flags.listen.rfind(':') == std::string::npos) {
+    std::fprintf(stderr, "error: --listen: found \"%s\"; allowed: HOST:PORT\n",
+                 flags.listen.c_str());
+    return 2;
+  }
+  if (absl::Status status = InitLogging("shardmanagerd"); !status.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+    return 2;
+  }
+  return Serve(flags);
+}
+
+}  // namespace
+}  // namespace shardmanager
+
+int main(int argc, char** argv) { return shardmanager::Main(argc, argv); }

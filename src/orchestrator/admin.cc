@@ -1,0 +1,193 @@
+// What operators ask of the controller (admin.proto).
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/spec_validation.h"
+#include "orchestrator/controller.h"
+#include "orchestrator/status.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+std::string Lines(const std::vector<std::string>& lines) { return absl::StrJoin(lines, "\n"); }
+
+}  // namespace
+
+absl::Status Controller::NotLeading() const {
+  if (leader_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this process is a standby; the leader is ", leader_->process(), " at ",
+                     leader_->endpoint()));
+  }
+  const bool connected = store_ != nullptr && store_->state() == SessionState::kConnected;
+  return absl::UnavailableError(connected ? "no leader is elected yet"
+                                          : "the coordination store is out of reach");
+}
+
+absl::Status Controller::NoSuchApp(const std::string& app) const {
+  auto it = lead_->apps.find(app);
+  if (it != lead_->apps.end() && !it->second->has_spec()) {
+    return absl::UnavailableError(
+        absl::StrCat("app \"", app, "\" is still being read from the coordination store",
+                     it->second->problem().ok() ? "" : ": ",
+                     std::string(it->second->problem().message())));
+  }
+  return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
+}
+
+// Runs `work` on the controller's thread if this process leads.
+template <typename T>
+void Controller::OnThread(const Reply<T>& reply, std::function<void()> work) {
+  executor_.Post([this, reply, work = std::move(work)] {
+    if (!lead_) return reply(NotLeading());
+    work();
+  });
+}
+
+void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    const v1::AppSpec& spec = request.spec();
+    if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
+    PartitionDriver* existing = FindApp(spec.name());
+    if (existing == nullptr && absl::IsUnavailable(NoSuchApp(spec.name()))) {
+      return reply(NoSuchApp(spec.name()));
+    }
+    v1::ApplyAppResponse response;
+    response.set_outcome(v1::ApplyAppResponse::CREATED);
+    if (existing != nullptr) {
+      if (existing->spec().deleting()) {
+        return reply(absl::FailedPreconditionError(
+            absl::StrCat("app \"", spec.name(), "\" is being deleted; try again when it is gone")));
+      }
+      const SpecChange change = CompareSpecs(existing->spec().spec(), spec);
+      response.set_outcome(change.differences.empty() ? v1::ApplyAppResponse::UNCHANGED
+                                                      : v1::ApplyAppResponse::CONFIGURED);
+      for (const std::string& line : change.differences) response.add_changes(line);
+      if (!change.losses.empty() && !request.force()) {
+        return reply(absl::FailedPreconditionError(
+            absl::StrCat("the change would lose something; nothing was changed. Use --force if "
+                         "that is meant:\n",
+                         Lines(change.losses))));
+      }
+    }
+    if (request.dry_run() || response.outcome() == v1::ApplyAppResponse::UNCHANGED) {
+      return reply(response);
+    }
+    v1::StoredSpec stored;
+    *stored.mutable_spec() = spec;
+    const std::string name = spec.name();
+    WriteSpec(existing, stored, [this, name, response, reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      if (lead_) AddApp(name);
+      reply(response);
+    });
+  });
+}
+
+void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    PartitionDriver* existing = FindApp(request.app());
+    if (existing == nullptr) return reply(NoSuchApp(request.app()));
+    if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
+    v1::StoredSpec stored = existing->spec();
+    stored.set_deleting(true);
+    WriteSpec(existing, stored, [reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      reply(v1::DeleteAppResponse());
+    });
+  });
+}
+
+// Answers on the controller's thread.
+void Controller::WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec,
+                           SpecStore::Done done) {
+  const SpecStore specs(store_.get(), paths_, cell_.buckets(), lead_->epoch);
+  const AppName app(spec.spec().name());
+  auto posted = [this, done](absl::Status status) {
+    executor_.Post([done, status] { done(status); });
+  };
+  if (existing == nullptr) {
+    specs.Create(app, spec, posted);
+  } else {
+    specs.Replace(app, spec, existing->spec_version(), posted);
+  }
+}
+
+void Controller::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    v1::GetAppsResponse response;
+    for (const auto& [name, driver] : lead_->apps) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (!driver->has_spec() && driver->problem().ok()) continue;
+      v1::AppStatus status;
+      if (driver->partition() != nullptr) {
+        status = DescribeApp(*driver->partition());
+      } else {
+        *status.mutable_spec() = driver->spec().spec();
+        status.mutable_spec()->set_name(name);
+        status.add_conditions(driver->problem().ok()
+                                  ? "reading its records from the coordination store"
+                                  : driver->problem().ToString());
+      }
+      *status.mutable_map_version() = driver->map_version();
+      *response.add_apps() = std::move(status);
+    }
+    if (!request.app().empty() && response.apps().empty()) return reply(NoSuchApp(request.app()));
+    reply(std::move(response));
+  });
+}
+
+void Controller::GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    v1::GetServersResponse response;
+    for (const auto& [name, driver] : lead_->apps) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (driver->partition() == nullptr) continue;
+      for (auto& server :
+           DescribeServers(*driver->partition(), MonotonicNow(), request.server())) {
+        server.set_app(name);
+        *response.add_servers() = std::move(server);
+      }
+    }
+    if (!request.app().empty() && FindApp(request.app()) == nullptr) {
+      return reply(NoSuchApp(request.app()));
+    }
+    if (!request.server().empty() && response.servers().empty()) {
+      return reply(absl::NotFoundError(absl::StrCat("no server \"", request.server(), "\"")));
+    }
+    reply(std::move(response));
+  });
+}
+
+void Controller::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = FindApp(request.app());
+    if (driver == nullptr) return reply(NoSuchApp(request.app()));
+    v1::GetShardsResponse response;
+    if (driver->partition() != nullptr) {
+      for (auto& shard : DescribeShards(*driver->partition(), request.shard())) {
+        *response.add_shards() = std::move(shard);
+      }
+    }
+    if (!request.shard().empty() && response.shards().empty()) {
+      return reply(absl::NotFoundError(
+          absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
+    }
+    reply(std::move(response));
+  });
+}
+
+void Controller::GetStatus(Reply<v1::GetStatusResponse> reply) {
+  executor_.Post([this, reply] {
+    v1::GetStatusResponse response;
+    response.set_cell(options_.cell.cell());
+    response.set_leading(lead_.has_value());
+    if (lead_) response.set_leader_epoch(lead_->epoch.value());
+    if (leader_) response.set_leader_endpoint(leader_->endpoint());
+    reply(std::move(response));
+  });
+}
+
+}  // namespace shardmanager::orchestrator

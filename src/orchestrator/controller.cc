@@ -1,0 +1,231 @@
+// Session, election and the list of apps. What operators ask is in admin.cc.
+#include "orchestrator/controller.h"
+
+#include <spdlog/spdlog.h>
+
+#include <future>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordination/cell.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr Duration kRetryDelay = Milliseconds(500);
+constexpr Duration kRelookInterval = Seconds(10);
+
+}  // namespace
+
+Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stores,
+                       CommandSender& sender, MapPublisher& publisher, EventLog& events)
+    : options_(std::move(options)),
+      paths_(options_.cell.cell()),
+      stores_(stores),
+      sender_(sender),
+      publisher_(publisher),
+      events_(events) {}
+
+Controller::~Controller() { Stop(); }
+
+void Controller::Start() {
+  executor_.Post([this] { NewSession(); });
+}
+
+void Controller::Stop() {
+  std::call_once(stop_once_, [this] {
+    std::promise<void> left;
+    executor_.Post([this, &left] {
+      stopping_ = true;
+      lead_.reset();
+      election_.reset();
+      // Closing ends the session: the holder node goes, a standby takes over at once.
+      if (store_ != nullptr) store_->Close();
+      left.set_value();
+    });
+    left.get_future().wait();
+    solver_.Stop();
+    executor_.Stop();
+    store_.reset();
+  });
+}
+
+// ---- session ----
+
+void Controller::NewSession() {
+  if (stopping_) return;
+  const uint64_t session = ++session_;
+  lead_.reset();
+  election_.reset();
+  if (store_ != nullptr) store_->Close();
+  joined_ = false;
+  leader_.reset();
+  SessionOptions session_options;
+  session_options.timeout = std::chrono::milliseconds(options_.cell.session_timeout_ms());
+  session_options.on_state = [this, session](SessionState state) {
+    executor_.Post([this, session, state] { OnSession(session, state); });
+  };
+  store_ = stores_.NewSession(std::move(session_options));
+}
+
+void Controller::OnSession(uint64_t session, SessionState state) {
+  if (session != session_ || stopping_) return;
+  switch (state) {
+    case SessionState::kConnected:
+      unreachable_.Over("the coordination store is reached again");
+      if (!joined_) return JoinCell();
+      return Relook();
+    case SessionState::kSuspended:
+      unreachable_.Say("the connection to the coordination store is lost; trying again");
+      return;
+    case SessionState::kExpired:
+      OnLost("the session with the coordination store has expired");
+      return NewSession();
+    case SessionState::kConnecting:
+    case SessionState::kClosed:
+      return;
+  }
+}
+
+void Controller::Later(uint64_t session, Duration delay, void (Controller::*what)()) {
+  executor_.PostAt(MonotonicNow() + delay, [this, session, what] {
+    if (session == session_ && !stopping_) (this->*what)();
+  });
+}
+
+void Controller::JoinCell() {
+  EnsureCell(*store_, options_.cell, [this, session = session_](auto config) {
+    executor_.Post([this, session, config = std::move(config)]() mutable {
+      if (session == session_ && !stopping_) OnCell(std::move(config));
+    });
+  });
+}
+
+void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
+  if (joined_) return;
+  if (!config.ok()) {
+    if (absl::IsUnavailable(config.status()) || absl::IsAborted(config.status())) {
+      return Later(session_, kRetryDelay, &Controller::JoinCell);
+    }
+    spdlog::error("cannot join cell {}: {}", options_.cell.cell(), config.status().ToString());
+    if (on_fatal) on_fatal(config.status());
+    return;
+  }
+  joined_ = true;
+  cell_ = *std::move(config);
+  LeaderElection::Callbacks callbacks;
+  callbacks.on_elected = [this, session = session_](LeaderEpoch epoch) {
+    executor_.Post([this, session, epoch] {
+      if (session == session_ && !stopping_) OnElected(epoch);
+    });
+  };
+  callbacks.on_lost = [this, session = session_](std::string why) {
+    executor_.Post([this, session, why] {
+      if (session == session_) OnLost(why);
+    });
+  };
+  callbacks.on_observed = [this, session = session_](std::optional<v1::LeaderRecord> leader) {
+    executor_.Post([this, session, leader] {
+      if (session == session_) leader_ = leader;
+    });
+  };
+  election_ = std::make_unique<LeaderElection>(*store_, paths_, options_.self, callbacks);
+  election_->Start();
+}
+
+void Controller::OnElected(LeaderEpoch epoch) {
+  lead_.emplace(Lead{epoch, {}});
+  leader_ = options_.self;
+  Record("LeaderElected", absl::StrCat(options_.self.process(), " leads cell ", cell_.cell(),
+                                       ", epoch ", epoch.value()));
+  ListApps();
+  if (!std::exchange(relook_timer_, true)) {
+    executor_.PostAt(MonotonicNow() + kRelookInterval, [this] {
+      relook_timer_ = false;
+      Relook();
+    });
+  }
+}
+
+void Controller::OnLost(const std::string& why) {
+  if (!lead_) return;
+  Record("LeaderLost", absl::StrCat(options_.self.process(), " does not lead any more: ", why));
+  lead_.reset();
+  leader_.reset();
+}
+
+void Controller::Record(const char* kind, const std::string& message) {
+  spdlog::info("{} {}", kind, message);
+  v1::ControlEvent event;
+  event.set_time_ms(WallMilliseconds());
+  event.set_kind(kind);
+  event.set_message(message);
+  events_.Append(std::move(event));
+}
+
+// ---- apps ----
+
+void Controller::Relook() {
+  if (!lead_ || stopping_) return;
+  for (auto& [name, driver] : lead_->apps) driver->Relook();
+  ListApps();
+  if (!std::exchange(relook_timer_, true)) {
+    executor_.PostAt(MonotonicNow() + kRelookInterval, [this] {
+      relook_timer_ = false;
+      Relook();
+    });
+  }
+}
+
+void Controller::ListApps() {
+  store_->GetChildren(paths_.apps(), [this, session = session_](auto apps) {
+    executor_.Post([this, session, apps = std::move(apps)] {
+      if (session != session_ || stopping_ || !lead_) return;
+      if (!apps.ok()) return Later(session, kRetryDelay, &Controller::ListApps);
+      OnApps(*apps);
+    });
+  });
+}
+
+void Controller::OnApps(const std::vector<std::string>& apps) {
+  for (const std::string& app : apps) AddApp(app);
+}
+
+// An app without a spec (deleted, or being made) leaves again by itself.
+void Controller::AddApp(const std::string& app) {
+  auto [it, fresh] = lead_->apps.try_emplace(app);
+  if (!fresh) return;
+  DriverContext context{.executor = &executor_,
+                        .solver = &solver_,
+                        .store = store_.get(),
+                        .sender = &sender_,
+                        .publisher = &publisher_,
+                        .events = &events_,
+                        .paths = paths_,
+                        .buckets = cell_.buckets(),
+                        .leader_epoch = lead_->epoch};
+  PartitionDriver::Callbacks callbacks;
+  // Later: a driver is not destroyed inside its own callback.
+  callbacks.deposed = [this, session = session_] {
+    executor_.Post([this, session] {
+      if (session != session_ || !lead_) return;
+      OnLost("another process has a higher leader epoch");
+      NewSession();
+    });
+  };
+  callbacks.deleted = [this, app, epoch = lead_->epoch] {
+    executor_.Post([this, app, epoch] {
+      if (lead_ && lead_->epoch == epoch) lead_->apps.erase(app);
+    });
+  };
+  it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app), callbacks);
+  it->second->Start();
+}
+
+PartitionDriver* Controller::FindApp(const std::string& app) {
+  auto it = lead_->apps.find(app);
+  return it == lead_->apps.end() || !it->second->has_spec() ? nullptr : it->second.get();
+}
+
+}  // namespace shardmanager::orchestrator

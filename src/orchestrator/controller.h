@@ -1,0 +1,113 @@
+// One control-plane process: its session with the store, its candidacy, and, while
+// it leads, a driver for each app.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordination/election.h"
+#include "coordination/store.h"
+#include "orchestrator/event_log.h"
+#include "orchestrator/partition_driver.h"
+#include "orchestrator/ports.h"
+#include "orchestrator/spec_store.h"
+#include "runtime/logging.h"
+#include "shardmanager/v1/admin.pb.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+struct ControllerOptions {
+  // Written if the cell does not exist yet; what is stored wins.
+  v1::CellConfig cell;
+  // Who we are, for other candidates and for people.
+  v1::LeaderRecord self;
+};
+
+// Thread-safe. Replies come on the controller's own thread.
+class Controller {
+ public:
+  template <typename T>
+  using Reply = std::function<void(absl::StatusOr<T>)>;
+
+  // All must outlive the controller.
+  Controller(ControllerOptions options, CoordinationStoreFactory& stores, CommandSender& sender,
+             MapPublisher& publisher, EventLog& events);
+  ~Controller();
+
+  // Returns at once; connects, and stands for election, as long as it takes.
+  void Start();
+  // Resigns (so that a standby takes over at once) and ends the session. Idempotent.
+  void Stop();
+
+  // What operators ask (admin.proto). All but GetStatus answer FAILED_PRECONDITION
+  // while another process leads, UNAVAILABLE while nobody is known to.
+  void ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply);
+  void DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply);
+  void GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply);
+  void GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply);
+  void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
+  void GetStatus(Reply<v1::GetStatusResponse> reply);
+  EventLog& events() { return events_; }
+
+  // Called (on the controller's thread) when the process cannot go on, for example
+  // because the path belongs to another cell.
+  std::function<void(absl::Status)> on_fatal;
+
+ private:
+  struct Lead {
+    LeaderEpoch epoch;
+    std::map<std::string, std::unique_ptr<PartitionDriver>> apps;
+  };
+
+  // Session and election, on the executor's thread.
+  void NewSession();
+  void OnSession(uint64_t session, SessionState state);
+  void JoinCell();
+  void OnCell(absl::StatusOr<v1::CellConfig> config);
+  void OnElected(LeaderEpoch epoch);
+  void OnLost(const std::string& why);
+  void Later(uint64_t session, Duration delay, void (Controller::*what)());
+
+  // Apps, while leading.
+  void ListApps();
+  void OnApps(const std::vector<std::string>& apps);
+  void AddApp(const std::string& app);
+  void Relook();
+  PartitionDriver* FindApp(const std::string& app);
+  absl::Status NotLeading() const;
+  absl::Status NoSuchApp(const std::string& app) const;
+  void WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec, SpecStore::Done done);
+  void Record(const char* kind, const std::string& message);
+  template <typename T>
+  void OnThread(const Reply<T>& reply, std::function<void()> work);
+
+  const ControllerOptions options_;
+  const Paths paths_;
+  CoordinationStoreFactory& stores_;
+  CommandSender& sender_;
+  MapPublisher& publisher_;
+  EventLog& events_;
+
+  std::once_flag stop_once_;
+  uint64_t session_ = 0;  // counts sessions: callbacks of old ones are ignored
+  bool stopping_ = false;
+  std::unique_ptr<CoordinationStore> store_;
+  std::unique_ptr<LeaderElection> election_;
+  v1::CellConfig cell_;
+  bool joined_ = false;
+  bool relook_timer_ = false;
+  std::optional<v1::LeaderRecord> leader_;
+  std::optional<Lead> lead_;
+  Repeater unreachable_;
+
+  SerialExecutor solver_{"solver"};
+  SerialExecutor executor_{"control"};  // last: stops first
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,67 @@
+#include "orchestrator/spec_store.h"
+
+#include <utility>
+#include <vector>
+
+#include "coordination/envelope.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+absl::Status Explain(const WriteResult& result) {
+  if (result.status.ok() || absl::IsResourceExhausted(result.status)) return result.status;
+  if (result.failed_op == 0) return absl::AbortedError("another process leads now; try again");
+  return absl::AbortedError("the spec was changed by somebody else meanwhile; try again (" +
+                            std::string(result.status.message()) + ")");
+}
+
+}  // namespace
+
+std::vector<WriteOp> SpecStore::Folders(const AppName& app) const {
+  std::vector<WriteOp> ops;
+  ops.push_back(CreateNode{paths_.app(app), ""});
+  for (const std::string& folder :
+       {paths_.servers(app), paths_.live(app), paths_.assignments(app)}) {
+    ops.push_back(CreateNode{folder, ""});
+    for (uint32_t b = 0; b < buckets_; ++b) ops.push_back(CreateNode{Paths::bucket(folder, b), ""});
+  }
+  return ops;
+}
+
+void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done) const {
+  store_->Get(paths_.app(app), [self = *this, app, spec, done](absl::StatusOr<Node> node) {
+    if (!node.ok() && !absl::IsNotFound(node.status())) return done(node.status());
+    std::vector<WriteOp> ops;
+    if (!node.ok()) ops = self.Folders(app);
+    std::string data = Seal(spec);
+    ops.push_back(CreateNode{self.paths_.spec(app), data});
+    self.Write(app, std::move(ops), std::move(data), done);
+  });
+}
+
+void SpecStore::Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version,
+                        Done done) const {
+  std::string data = Seal(spec);
+  std::vector<WriteOp> ops;
+  ops.push_back(SetNode{paths_.spec(app), data, version});
+  Write(app, std::move(ops), std::move(data), std::move(done));
+}
+
+void SpecStore::Write(const AppName& app, std::vector<WriteOp> ops, std::string data,
+                      Done done) const {
+  ops.insert(ops.begin(), CheckVersion{paths_.leader_epoch(),
+                                       static_cast<int32_t>(leader_epoch_.value())});
+  store_->Multi(std::move(ops), [self = *this, app, data, done](WriteResult result) {
+    if (!absl::IsUnavailable(result.status)) return done(Explain(result));
+    // Nobody knows whether it happened: read back.
+    self.store_->Sync([self, app, data, done](absl::Status synced) {
+      if (!synced.ok()) return done(synced);
+      self.store_->Get(self.paths_.spec(app), [data, done](absl::StatusOr<Node> node) {
+        if (node.ok() && node->data == data) return done(absl::OkStatus());
+        done(absl::UnavailableError("the connection to the store was lost; nothing was changed"));
+      });
+    });
+  });
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,40 @@
+// Writes of application specs: fenced, and certain.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "coordination/paths.h"
+#include "coordination/store.h"
+#include "shardmanager/types.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// All calls answer on the session's thread; OK means durable. Errors:
+//   ABORTED              somebody else changed the spec meanwhile, or leads now
+//   RESOURCE_EXHAUSTED   the spec is larger than a record may be
+//   UNAVAILABLE          the store is out of reach
+class SpecStore {
+ public:
+  using Done = std::function<void(absl::Status)>;
+
+  SpecStore(CoordinationStore* store, Paths paths, uint32_t buckets, LeaderEpoch leader_epoch)
+      : store_(store), paths_(std::move(paths)), buckets_(buckets), leader_epoch_(leader_epoch) {}
+
+  // A new app: its folders (unless an earlier app of that name left them) and spec.
+  void Create(const AppName& app, const v1::StoredSpec& spec, Done done) const;
+  // REQUIRES: `version` is the one that the caller read.
+  void Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version, Done done) const;
+
+ private:
+  void Write(const AppName& app, std::vector<WriteOp> ops, std::string data, Done done) const;
+  std::vector<WriteOp> Folders(const AppName& app) const;
+
+  CoordinationStore* store_;
+  Paths paths_;
+  uint32_t buckets_;
+  LeaderEpoch leader_epoch_;
+};
+
+}  // namespace shardmanager::orchestrator

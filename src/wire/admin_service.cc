@@ -1,0 +1,127 @@
+#include "wire/admin_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/controller.h"
+#include "shardmanager/v1/admin.grpc.pb.h"
+
+namespace shardmanager::wire {
+namespace {
+
+using orchestrator::Controller;
+
+// Longest wait for the controller; it answers at once unless the store hangs.
+constexpr std::chrono::seconds kPatience{30};
+// Names the leader's endpoint beside a standby's refusal.
+constexpr char kLeaderMetadata[] = "sm-leader";
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+}  // namespace
+
+class AdminService::Impl final : public v1::Admin::Service {
+ public:
+  Impl(Controller& controller, std::string version)
+      : controller_(controller), version_(std::move(version)) {}
+
+  void EndStreams() { ending_ = true; }
+
+  grpc::Status ApplyApp(grpc::ServerContext* context, const v1::ApplyAppRequest* request,
+                        v1::ApplyAppResponse* response) override {
+    return Ask(context, request, response, &Controller::ApplyApp);
+  }
+  grpc::Status DeleteApp(grpc::ServerContext* context, const v1::DeleteAppRequest* request,
+                         v1::DeleteAppResponse* response) override {
+    return Ask(context, request, response, &Controller::DeleteApp);
+  }
+  grpc::Status GetApps(grpc::ServerContext* context, const v1::GetAppsRequest* request,
+                       v1::GetAppsResponse* response) override {
+    return Ask(context, request, response, &Controller::GetApps);
+  }
+  grpc::Status GetServers(grpc::ServerContext* context, const v1::GetServersRequest* request,
+                          v1::GetServersResponse* response) override {
+    return Ask(context, request, response, &Controller::GetServers);
+  }
+  grpc::Status GetShards(grpc::ServerContext* context, const v1::GetShardsRequest* request,
+                         v1::GetShardsResponse* response) override {
+    return Ask(context, request, response, &Controller::GetShards);
+  }
+
+  grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
+                         v1::GetStatusResponse* response) override {
+    auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
+    controller_.GetStatus([answer](auto result) { answer->set_value(std::move(result)); });
+    grpc::Status status = Await(*answer, response);
+    response->set_version(version_);
+    return status;
+  }
+
+  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
+                           grpc::ServerWriter<v1::ControlEvent>* writer) override {
+    uint64_t cursor = 0;
+    const Duration patience = request->no_follow() ? Duration(0) : Milliseconds(200);
+    while (!context->IsCancelled() && !ending_) {
+      for (const v1::ControlEvent& event : controller_.events().Read(&cursor, patience)) {
+        const bool wanted =
+            request->app().empty() || event.app().empty() || event.app() == request->app();
+        if (wanted && !writer->Write(event)) return grpc::Status::OK;
+      }
+      if (request->no_follow()) break;
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  template <typename Response>
+  grpc::Status Await(std::promise<absl::StatusOr<Response>>& answer, Response* response) {
+    auto future = answer.get_future();
+    if (future.wait_for(kPatience) != std::future_status::ready) {
+      return {grpc::StatusCode::UNAVAILABLE,
+              "the coordination store does not answer; the change may or may not have happened"};
+    }
+    absl::StatusOr<Response> result = future.get();
+    if (!result.ok()) return ToGrpc(result.status());
+    *response = *std::move(result);
+    return grpc::Status::OK;
+  }
+
+  template <typename Request, typename Response>
+  grpc::Status Ask(grpc::ServerContext* context, const Request* request, Response* response,
+                   void (Controller::*method)(Request, Controller::Reply<Response>)) {
+    auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
+    (controller_.*method)(*request, [answer](auto r) { answer->set_value(std::move(r)); });
+    grpc::Status status = Await(*answer, response);
+    if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) NameLeader(context);
+    return status;
+  }
+
+  // So that a client that met a standby can turn to the leader.
+  void NameLeader(grpc::ServerContext* context) {
+    auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
+    controller_.GetStatus([answer](auto result) { answer->set_value(std::move(result)); });
+    v1::GetStatusResponse status;
+    if (!Await(*answer, &status).ok() || status.leading()) return;
+    context->AddTrailingMetadata(kLeaderMetadata, status.leader_endpoint());
+  }
+
+  Controller& controller_;
+  const std::string version_;
+  std::atomic<bool> ending_{false};
+};
+
+AdminService::AdminService(Controller& controller, std::string version)
+    : impl_(std::make_unique<Impl>(controller, std::move(version))) {}
+AdminService::~AdminService() = default;
+
+grpc::Service* AdminService::service() { return impl_.get(); }
+void AdminService::EndStreams() { impl_->EndStreams(); }
+
+}  // namespace shardmanager::wire

@@ -1,0 +1,234 @@
+#include "wire/shard_server_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "shardmanager/v1/shard_server.grpc.pb.h"
+
+namespace shardmanager::wire {
+namespace {
+
+using orchestrator::CommandKind;
+using orchestrator::CommandOutcome;
+using orchestrator::NamedGrant;
+using orchestrator::NamedResult;
+using orchestrator::ServerAddress;
+
+constexpr std::chrono::seconds kCollectTimeout{10};
+// What a server with very many shards may answer.
+constexpr int kMaxMessageBytes = 64 << 20;
+
+void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
+  header->set_app(to.app.value());
+  header->set_server(to.server.value());
+  header->set_incarnation(to.incarnation.value());
+  header->set_leader_epoch(to.leader_epoch.value());
+}
+
+template <typename Request>
+void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
+                 Request* request) {
+  FillHeader(to, request->mutable_header());
+  for (const NamedGrant& grant : grants) {
+    v1::ShardGrant* out = request->add_shards();
+    out->set_shard(grant.shard.value());
+    out->set_role(grant.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_epoch(grant.epoch.value());
+  }
+}
+
+CommandOutcome ToOutcome(v1::ShardState state) {
+  switch (state) {
+    case v1::DONE:
+      return CommandOutcome::kDone;
+    case v1::FAILED:
+      return CommandOutcome::kFailed;
+    case v1::STALE:
+      return CommandOutcome::kStale;
+    default:
+      return CommandOutcome::kLoading;
+  }
+}
+
+}  // namespace
+
+// Calls under way register here, so that the destructor can cancel and await them.
+class ShardServerClient::Impl {
+ public:
+  using Stub = v1::ShardServer::Stub;
+
+  ~Impl() {
+    std::unique_lock lock(mutex_);
+    closing_ = true;
+    for (grpc::ClientContext* context : calls_) context->TryCancel();
+    idle_.wait(lock, [this] { return calls_.empty(); });
+  }
+
+  std::shared_ptr<Stub> StubFor(const std::string& endpoint) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Stub>& stub = stubs_[endpoint];
+    if (stub == nullptr) {
+      grpc::ChannelArguments args;
+      args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+      // A server that comes back on its port is to be reached soon.
+      args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+      args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+      args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+      stub = v1::ShardServer::NewStub(
+          grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), args));
+    }
+    return stub;
+  }
+
+  // False: closing, the call must not start.
+  bool Enter(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    if (closing_) return false;
+    calls_.insert(context);
+    return true;
+  }
+
+  void Leave(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    calls_.erase(context);
+    if (calls_.empty()) idle_.notify_all();
+  }
+
+  bool closing() {
+    std::lock_guard lock(mutex_);
+    return closing_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  bool closing_ = false;
+  std::set<grpc::ClientContext*> calls_;
+  std::map<std::string, std::shared_ptr<Stub>> stubs_;
+};
+
+namespace {
+
+// One AddShard or DropShard call; deletes itself when it is over.
+template <typename Client>
+class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
+ public:
+  CommandCall(Client& client, std::shared_ptr<v1::ShardServer::Stub> stub,
+              std::vector<NamedGrant> grants, Duration timeout,
+              orchestrator::CommandSender::ResultsCallback on_results)
+      : client_(client), stub_(std::move(stub)), on_results_(std::move(on_results)) {
+    context_.set_deadline(std::chrono::system_clock::now() + timeout);
+    for (const NamedGrant& grant : grants) open_[grant.shard] = grant.epoch;
+  }
+
+  void Start(CommandKind kind, const ServerAddress& to, const std::vector<NamedGrant>& grants) {
+    if (!client_.Enter(&context_)) {
+      delete this;
+      return;
+    }
+    if (kind == CommandKind::kAdd) {
+      FillCommand(to, grants, &add_);
+      stub_->async()->AddShard(&context_, &add_, this);
+    } else {
+      FillCommand(to, grants, &drop_);
+      stub_->async()->DropShard(&context_, &drop_, this);
+    }
+    StartRead(&message_);
+    StartCall();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    std::vector<NamedResult> results;
+    for (const v1::ShardResult& r : message_.results()) {
+      const CommandOutcome outcome = ToOutcome(r.state());
+      const ShardId shard(r.shard());
+      auto it = open_.find(shard);
+      if (it == open_.end()) continue;
+      results.push_back({shard, it->second, outcome, r.progress(), r.error()});
+      if (outcome != CommandOutcome::kLoading) open_.erase(it);
+    }
+    if (!results.empty() && !client_.closing()) on_results_(std::move(results));
+    StartRead(&message_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    std::vector<NamedResult> results;
+    for (const auto& [shard, epoch] : open_) {
+      results.push_back({shard, epoch, CommandOutcome::kUnreachable, 0,
+                         status.ok() ? "the server ended the call without an answer"
+                                     : absl::StrCat("call failed: ", status.error_message())});
+    }
+    if (!results.empty() && !client_.closing()) on_results_(std::move(results));
+    client_.Leave(&context_);
+    delete this;
+  }
+
+ private:
+  Client& client_;
+  const std::shared_ptr<v1::ShardServer::Stub> stub_;
+  const orchestrator::CommandSender::ResultsCallback on_results_;
+  grpc::ClientContext context_;
+  v1::AddShardRequest add_;
+  v1::DropShardRequest drop_;
+  v1::ShardResults message_;
+  std::map<ShardId, ShardEpoch> open_;  // without a final result
+};
+
+struct CollectCall {
+  grpc::ClientContext context;
+  v1::CollectLoadRequest request;
+  v1::CollectLoadResponse response;
+  std::shared_ptr<v1::ShardServer::Stub> stub;
+};
+
+std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& response) {
+  std::vector<orchestrator::HeldReplica> held;
+  held.reserve(static_cast<size_t>(response.shards_size()));
+  for (const v1::HeldShard& shard : response.shards()) {
+    held.push_back({shard.shard(), ShardEpoch(shard.epoch()), shard.state() == v1::DONE});
+  }
+  return held;
+}
+
+}  // namespace
+
+ShardServerClient::ShardServerClient() : impl_(std::make_unique<Impl>()) {}
+ShardServerClient::~ShardServerClient() = default;
+
+void ShardServerClient::Send(const ServerAddress& to, CommandKind kind,
+                             std::vector<NamedGrant> grants, Duration timeout,
+                             ResultsCallback on_results) {
+  auto* call = new CommandCall<Impl>(*impl_, impl_->StubFor(to.endpoint), grants, timeout,
+                                     std::move(on_results));
+  call->Start(kind, to, grants);  // it deletes itself
+}
+
+void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_report) {
+  auto call = std::make_shared<CollectCall>();
+  call->stub = impl_->StubFor(to.endpoint);
+  call->context.set_deadline(std::chrono::system_clock::now() + kCollectTimeout);
+  FillHeader(to, call->request.mutable_header());
+  if (!impl_->Enter(&call->context)) return;
+  call->stub->async()->CollectLoad(
+      &call->context, &call->request, &call->response,
+      [this, call, on_report = std::move(on_report)](const grpc::Status& status) {
+        if (!impl_->closing()) {
+          if (status.ok()) {
+            on_report(ToHeld(call->response));
+          } else {
+            on_report(absl::UnavailableError(status.error_message()));
+          }
+        }
+        impl_->Leave(&call->context);
+      });
+}
+
+}  // namespace shardmanager::wire

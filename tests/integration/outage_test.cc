@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "ports.h"
-#include "tests/support/cluster_test.h"
+#include "tests/support/cluster_fixture.h"
 
 namespace shardmanager::testing {
 namespace {

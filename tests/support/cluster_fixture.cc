@@ -1,4 +1,4 @@
-#include "tests/support/cluster_test.h"
+#include "tests/support/cluster_fixture.h"
 
 #include <iostream>
 

@@ -16,20 +16,32 @@ constexpr size_t kQuotedBytes = 60;
 
 bool IsContinuation(unsigned char byte) { return (byte & 0xc0) == 0x80; }
 
-// Bytes of the well-formed, printable, multi-byte UTF-8 character at the start of
-// `rest`; 0 if there is none. U+0080 to U+009F are terminal controls.
-size_t PrintableMultiByte(std::string_view rest) {
+// The first character of `rest`, as UTF-8. No bytes: it is not well-formed.
+struct Character {
+  size_t bytes = 0;
+  uint32_t code = 0;
+};
+
+Character FirstCharacter(std::string_view rest) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(rest[i]); };
-  const size_t length = at(0) >= 0xf0 ? 4 : at(0) >= 0xe0 ? 3 : at(0) >= 0xc0 ? 2 : 0;
-  if (length == 0 || at(0) >= 0xf5 || rest.size() < length) return 0;
-  uint32_t code = at(0) & (0x7fu >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if (!IsContinuation(at(i))) return 0;
+  if (at(0) < 0x80) return {1, at(0)};
+  const size_t bytes = at(0) >= 0xf0 ? 4 : at(0) >= 0xe0 ? 3 : at(0) >= 0xc0 ? 2 : 0;
+  if (bytes == 0 || at(0) >= 0xf8 || rest.size() < bytes) return {};
+  uint32_t code = at(0) & (0x7fu >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if (!IsContinuation(at(i))) return {};
     code = code << 6 | (at(i) & 0x3fu);
   }
-  constexpr uint32_t kSmallest[] = {0, 0, 0xa0, 0x800, 0x10000};
+  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return code >= kSmallest[length] && code <= 0x10ffff && !surrogate ? length : 0;
+  if (code < kSmallest[bytes] || code > 0x10ffff || surrogate) return {};
+  return {bytes, code};
+}
+
+// U+0080 to U+009F are terminal controls, like those below U+0020.
+bool IsPlain(const Character& character) {
+  if (character.bytes == 0 || character.code == '"' || character.code == '\\') return false;
+  return character.code >= 0x20 && (character.code < 0x7f || character.code >= 0xa0);
 }
 
 std::string EscapedByte(char byte) {
@@ -60,14 +72,25 @@ std::string_view Prefix(std::string_view text, size_t bytes) {
 std::string Escaped(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
-  for (size_t i = 0; i < bytes.size();) {
-    const char byte = bytes[i];
-    const bool plain = byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
-    const size_t length = plain ? 1 : PrintableMultiByte(bytes.substr(i));
-    out += length > 0 ? std::string(bytes.substr(i, length)) : EscapedByte(byte);
-    i += std::max<size_t>(length, 1);
+  while (!bytes.empty()) {
+    const Character character = FirstCharacter(bytes);
+    const size_t length = std::max<size_t>(character.bytes, 1);
+    for (const char byte : bytes.substr(0, length)) {
+      out += IsPlain(character) ? std::string(1, byte) : EscapedByte(byte);
+    }
+    bytes.remove_prefix(length);
   }
   return out;
+}
+
+size_t ValidUtf8Bytes(std::string_view bytes) {
+  size_t valid = 0;
+  while (valid < bytes.size()) {
+    const size_t length = FirstCharacter(bytes.substr(valid)).bytes;
+    if (length == 0) break;
+    valid += length;
+  }
+  return valid;
 }
 
 std::string Quoted(std::string_view bytes) {

@@ -24,6 +24,13 @@ TEST(TextTest, KeepsPrintableUtf8AndEscapesTheRestOfIt) {
   EXPECT_EQ(Escaped("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "past U+10FFFF";
 }
 
+TEST(TextTest, FindsWhereUtf8Ends) {
+  EXPECT_EQ(ValidUtf8Bytes(""), 0u);
+  EXPECT_EQ(ValidUtf8Bytes("caf\u00e9\x7f\u0085\U0001f600"), 12u);
+  EXPECT_EQ(ValidUtf8Bytes("ab\xffz"), 2u);
+  EXPECT_EQ(ValidUtf8Bytes("ab\xe4\xb8"), 2u);
+}
+
 TEST(TextTest, QuotesAndShortensWithoutCuttingACharacter) {
   EXPECT_EQ(Quoted(""), "\"\"");
   EXPECT_EQ(Quoted(std::string(60, 'x')), "\"" + std::string(60, 'x') + "\"");

@@ -1,0 +1,31 @@
+// yaml-cpp's events with less of yaml-cpp in them. Internal to the YAML reader.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/yaml_problems.h"
+
+namespace shardmanager::cli {
+
+// Every node of a text, in order.
+class YamlEvents {
+ public:
+  enum class Kind { kFields, kList };
+
+  virtual ~YamlEvents() = default;
+  // A scalar; null for YAML's null (an absent value, "~", "null").
+  virtual void OnText(YamlPlace place, const std::string* text) = 0;
+  virtual void OnAlias(YamlPlace place) = 0;
+  // A list or a set of fields opens, and closes. Names and values of fields take turns.
+  virtual void OnStart(YamlPlace place, Kind kind) = 0;
+  virtual void OnEnd() = 0;
+};
+
+// Feeds all documents to `events` and calls `next` after each one, until the end or
+// the first syntax error. Nothing runs away: nesting is bounded, and a parser that
+// stands still is stopped. yaml-cpp's exceptions end here.
+void ParseYaml(const std::string& text, YamlEvents& events, YamlProblems* problems,
+               const std::function<void()>& next);
+
+}  // namespace shardmanager::cli

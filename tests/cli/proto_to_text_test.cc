@@ -1,0 +1,147 @@
+#include "cli/proto_to_text.h"
+
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
+
+#include "cli/yaml_to_proto.h"
+#include "gtest/gtest.h"
+#include "shardmanager/v1/admin.pb.h"
+#include "shardmanager/v1/app_spec.pb.h"
+
+namespace shardmanager::cli {
+namespace {
+
+v1::AppSpec Spec(const std::string& text) {
+  v1::AppSpec spec;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
+  return spec;
+}
+
+void ExpectRoundTrip(const google::protobuf::Message& message) {
+  const std::string yaml = ToYaml(message);
+  const auto documents = ReadYaml(yaml, "out.yaml", message);
+  ASSERT_TRUE(documents.ok()) << documents.status() << "\n" << yaml;
+  ASSERT_EQ(documents->size(), 1u) << yaml;
+  EXPECT_TRUE(
+      google::protobuf::util::MessageDifferencer::Equals(*documents->front().message, message))
+      << yaml << documents->front().message->DebugString();
+}
+
+const char kFullSpec[] = R"(
+    name: "kv"
+    key_space { shards { id: "low" range { end: "m" } }
+                shards { id: "high" range { start: "m" } preferred_region: "eu-west" } }
+    replication { strategy: PRIMARY_ONLY replicas: 1 }
+    placement { regions: ["eu-west", "us-east"] spread: REGION }
+    failover {}
+    metrics { name: "cpu" threshold: 0.1 })";
+
+TEST(ToYamlTest, WritesTheFieldsThatAreSet) {
+  EXPECT_EQ(ToYaml(Spec(kFullSpec)), R"(name: kv
+key_space:
+  shards:
+    - id: low
+      range:
+        end: m
+    - id: high
+      range:
+        start: m
+      preferred_region: eu-west
+replication:
+  strategy: primary-only
+  replicas: 1
+placement:
+  regions:
+    - eu-west
+    - us-east
+  spread: region
+failover: {}
+metrics:
+  - name: cpu
+    threshold: 0.1
+)");
+}
+
+TEST(ToYamlTest, WritesAnEmptyMessage) { EXPECT_EQ(ToYaml(v1::AppSpec()), "{}\n"); }
+
+TEST(ToYamlTest, QuotesWhatAYamlReaderWouldTakeForSomethingElse) {
+  EXPECT_EQ(ToYaml(Spec(R"(key_space { split_points: [
+      'no', 'Null', '7', '1e3', '', ' a', 'a b', '- a', 'a: b', '#', '~', 'say "hi"', 'a\\b', '\n',
+      '\000', '\033', '\302\205', '\303\251', 'plain' ] })")),
+            R"(key_space:
+  split_points:
+    - "no"
+    - "Null"
+    - "7"
+    - "1e3"
+    - ""
+    - " a"
+    - "a b"
+    - "- a"
+    - "a: b"
+    - "#"
+    - "~"
+    - "say \"hi\""
+    - "a\\b"
+    - "\n"
+    - "\x00"
+    - "\x1b"
+    - "\x85"
+    - "é"
+    - plain
+)");
+}
+
+TEST(ToYamlTest, ReadsBackAsTheSameMessage) {
+  ExpectRoundTrip(Spec(kFullSpec));
+  ExpectRoundTrip(
+      Spec("metrics { threshold: inf } metrics { threshold: -inf } "
+           "metrics { threshold: 1e300 } metrics {}"));
+  v1::ShardStatus shard;
+  shard.set_shard("s");
+  shard.add_replicas()->set_epoch(~uint64_t{0});
+  shard.add_replicas()->set_role(v1::SECONDARY);
+  ExpectRoundTrip(shard);
+}
+
+// Every byte and every pair of bytes that UTF-8 has below U+0800, as keys.
+TEST(ToYamlTest, ReadsEveryCharacterBack) {
+  v1::AppSpec spec;
+  for (int c = 0; c < 0x80; ++c) {
+    spec.mutable_key_space()->add_split_points(std::string(1, static_cast<char>(c)));
+    spec.mutable_key_space()->add_split_points(std::string("x") + static_cast<char>(c) + "y");
+  }
+  for (int c = 0x80; c < 0x800; ++c) {
+    spec.mutable_key_space()->add_split_points(
+        {static_cast<char>(0xc0 | c >> 6), static_cast<char>(0x80 | (c & 0x3f))});
+  }
+  spec.mutable_key_space()->add_split_points("\u2028\u4e2d\ufeff\U0001f600");
+  ExpectRoundTrip(spec);
+}
+
+TEST(ToJsonTest, WritesAllFieldsUnderTheirProtoNames) {
+  v1::ControlEvent event;
+  event.set_time_ms(5);
+  event.set_kind("ServerLost");
+  EXPECT_EQ(ToJsonLine(event),
+            R"({"time_ms":"5","app":"","kind":"ServerLost","server":"","shard":"","message":""})");
+  EXPECT_EQ(ToJson(event), R"({
+ "time_ms": "5",
+ "app": "",
+ "kind": "ServerLost",
+ "server": "",
+ "shard": "",
+ "message": ""
+}
+)");
+}
+
+TEST(ToJsonTest, ReadsBackAsTheSameMessage) {
+  const v1::AppSpec spec = Spec(kFullSpec);
+  const auto documents = ReadYaml(ToJson(spec), "out.json", spec);
+  ASSERT_TRUE(documents.ok()) << documents.status();
+  EXPECT_EQ(documents->front().message->DebugString(), spec.DebugString());
+}
+
+}  // namespace
+}  // namespace shardmanager::cli

@@ -20,8 +20,8 @@ absl::StatusOr<v1::CellConfig> Parse(const std::string& cell, const absl::Status
         absl::StrCat(path, " is not a cell's config: ", std::string(status.message())));
   }
   if (config.cell() != cell) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " belongs to cell \"", config.cell(),
-                                                      "\", not to \"", cell, "\""));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " belongs to cell \"", config.cell(), "\", not to \"", cell, "\""));
   }
   if (config.buckets() == 0) {
     return absl::FailedPreconditionError(absl::StrCat(path, " has no buckets"));
@@ -43,8 +43,8 @@ void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
     // Somebody was faster, or the path is taken by something else.
     LoadCell(store, wanted.cell(), [wanted, done](absl::StatusOr<v1::CellConfig> config) {
       if (!absl::IsNotFound(config.status())) return done(std::move(config));
-      done(absl::FailedPreconditionError(absl::StrCat(
-          Paths(wanted.cell()).root(), " exists in the store and is not a cell")));
+      done(absl::FailedPreconditionError(
+          absl::StrCat(Paths(wanted.cell()).root(), " exists in the store and is not a cell")));
     });
   });
 }
@@ -61,8 +61,8 @@ void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
 void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
               CoordinationStore::Watch changed) {
   store.Get(
-      Paths(cell).config(),
-      [cell, done](absl::StatusOr<Node> node) { done(Parse(cell, node)); }, std::move(changed));
+      Paths(cell).config(), [cell, done](absl::StatusOr<Node> node) { done(Parse(cell, node)); },
+      std::move(changed));
 }
 
 }  // namespace shardmanager

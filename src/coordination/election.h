@@ -30,8 +30,7 @@ class LeaderElection {
   };
 
   // REQUIRES: the cell exists (cell.h). `store` must outlive this.
-  LeaderElection(CoordinationStore& store, Paths paths, v1::LeaderRecord self,
-                 Callbacks callbacks);
+  LeaderElection(CoordinationStore& store, Paths paths, v1::LeaderRecord self, Callbacks callbacks);
   // Stops; a holder node of ours stays until Resign() or the end of the session.
   ~LeaderElection();
   LeaderElection(const LeaderElection&) = delete;

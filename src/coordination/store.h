@@ -78,7 +78,7 @@ struct WriteResult {
 };
 
 // A znode or a multi above about 1 MB dies as a lost connection in ZooKeeper, so
-// larger writes are refused here. In bytes, as WriteBytes() in write_size.h counts
+// larger writes are refused here. In bytes, as WriteBytes() in write_check.h counts
 // them: data, paths and 64 for each op.
 inline constexpr size_t kMaxWriteBytes = 900'000;
 

@@ -2,11 +2,15 @@
 
 #include <utility>
 
-#include "coordination/write_size.h"
+#include "coordination/write_check.h"
 
 namespace shardmanager {
 
 void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch) {
+  if (absl::Status sound = CheckPath(path); !sound.ok()) {
+    ensemble_->EnqueueLocal(number_, [done = std::move(done), sound] { done(sound); });
+    return;
+  }
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
     auto node = ensemble_->tree().Get(path);
@@ -21,6 +25,10 @@ void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch)
 }
 
 void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, Watch watch) {
+  if (absl::Status sound = CheckPath(path); !sound.ok()) {
+    ensemble_->EnqueueLocal(number_, [done = std::move(done), sound] { done(sound); });
+    return;
+  }
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
     auto names = ensemble_->tree().Children(path);
@@ -35,8 +43,8 @@ void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, 
 }
 
 void MemorySession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
-  if (absl::Status fits = CheckWriteSize(ops); !fits.ok()) {
-    ensemble_->EnqueueLocal(number_, [done = std::move(done), fits] { done({fits, -1}); });
+  if (WriteResult checked = CheckWrite(ops); !checked.status.ok()) {
+    ensemble_->EnqueueLocal(number_, [done = std::move(done), checked] { done(checked); });
     return;
   }
   auto fail = [done](absl::Status status) { done({std::move(status), -1}); };

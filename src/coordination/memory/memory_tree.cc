@@ -15,14 +15,6 @@ std::string Parent(const std::string& path) {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-absl::Status CheckPath(const std::string& path) {
-  const bool well_formed =
-      path == "/" || (!path.empty() && path.front() == '/' && path.back() != '/' &&
-                      path.find("//") == std::string::npos);
-  if (well_formed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("malformed path '", path, "'"));
-}
-
 bool VersionMatches(int32_t wanted, const NodeStat& stat) {
   return wanted == kAnyVersion || wanted == stat.version;
 }
@@ -39,14 +31,12 @@ absl::Status BadVersion(const char* what, const std::string& path, const NodeSta
 }  // namespace
 
 absl::StatusOr<Node> MemoryTree::Get(const std::string& path) const {
-  if (absl::Status valid = CheckPath(path); !valid.ok()) return valid;
   const auto found = nodes_.find(path);
   if (found == nodes_.end()) return NoNode("get", path);
   return found->second.node;
 }
 
 absl::StatusOr<std::vector<std::string>> MemoryTree::Children(const std::string& path) const {
-  if (absl::Status valid = CheckPath(path); !valid.ok()) return valid;
   const auto found = nodes_.find(path);
   if (found == nodes_.end()) return NoNode("list", path);
   return std::vector<std::string>(found->second.children.begin(), found->second.children.end());
@@ -76,7 +66,6 @@ void MemoryTree::RemoveSession(int64_t session, std::vector<TreeEvent>* events) 
 }
 
 absl::Status MemoryTree::Do(const CheckVersion& op, Changes&) {
-  if (absl::Status valid = CheckPath(op.path); !valid.ok()) return valid;
   const auto found = nodes_.find(op.path);
   if (found == nodes_.end()) return NoNode("check", op.path);
   const NodeStat& stat = found->second.node.stat;
@@ -84,7 +73,6 @@ absl::Status MemoryTree::Do(const CheckVersion& op, Changes&) {
 }
 
 absl::Status MemoryTree::Do(const CreateNode& op, Changes& changes) {
-  if (absl::Status valid = CheckPath(op.path); !valid.ok()) return valid;
   const auto parent = nodes_.find(Parent(op.path));
   if (parent == nodes_.end()) return NoNode("create", op.path);
   if (nodes_.contains(op.path)) {
@@ -109,7 +97,6 @@ absl::Status MemoryTree::Do(const CreateNode& op, Changes& changes) {
 }
 
 absl::Status MemoryTree::Do(const SetNode& op, Changes& changes) {
-  if (absl::Status valid = CheckPath(op.path); !valid.ok()) return valid;
   const auto found = nodes_.find(op.path);
   if (found == nodes_.end()) return NoNode("set", op.path);
   Node& node = found->second.node;
@@ -122,7 +109,6 @@ absl::Status MemoryTree::Do(const SetNode& op, Changes& changes) {
 }
 
 absl::Status MemoryTree::Do(const DeleteNode& op, Changes& changes) {
-  if (absl::Status valid = CheckPath(op.path); !valid.ok()) return valid;
   const auto found = nodes_.find(op.path);
   if (found == nodes_.end() || op.path == "/") return NoNode("delete", op.path);
   const NodeStat& stat = found->second.node.stat;

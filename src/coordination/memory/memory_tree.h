@@ -21,7 +21,7 @@ struct TreeEvent {
   std::string path;
 };
 
-// Not thread-safe. Deterministic.
+// REQUIRES: paths pass CheckPath(). Not thread-safe. Deterministic.
 class MemoryTree {
  public:
   MemoryTree() { nodes_["/"]; }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/state_machine.h"
-#include "coordination/write_size.h"
+#include "coordination/write_check.h"
 #include "coordination/zookeeper/zookeeper_status.h"
 
 namespace shardmanager {

@@ -2,11 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "coordination/write_size.h"
+#include "coordination/write_check.h"
 #include "coordination/zookeeper/zookeeper_log.h"
 #include "runtime/clock.h"
 
@@ -18,6 +19,8 @@ constexpr std::chrono::milliseconds kFirstComplaint{1'000};
 constexpr std::chrono::milliseconds kNextComplaint{30'000};
 // Between attempts to make a handle at all, which fail when no name resolves.
 constexpr std::chrono::milliseconds kOpenAgain{1'000};
+// The client gives up connecting after a part of the time-out that it asks for.
+constexpr std::chrono::milliseconds kMinTimeout{100};
 
 }  // namespace
 
@@ -33,18 +36,26 @@ ZookeeperSession::ZookeeperSession(std::string connect_string, SessionOptions op
 ZookeeperSession::~ZookeeperSession() { Close(); }
 
 void ZookeeperSession::Get(const std::string& path, NodeCallback done, Watch watch) {
+  if (absl::Status sound = CheckPath(path); !sound.ok()) {
+    executor_.Post([done = std::move(done), sound] { done(sound); });
+    return;
+  }
   auto request = std::make_shared<GetRequest>(host(), path, std::move(done), std::move(watch));
   executor_.Post([this, request] { Submit(request); });
 }
 
 void ZookeeperSession::GetChildren(const std::string& path, ChildrenCallback done, Watch watch) {
+  if (absl::Status sound = CheckPath(path); !sound.ok()) {
+    executor_.Post([done = std::move(done), sound] { done(sound); });
+    return;
+  }
   auto request = std::make_shared<ChildrenRequest>(host(), path, std::move(done), std::move(watch));
   executor_.Post([this, request] { Submit(request); });
 }
 
 void ZookeeperSession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
-  if (absl::Status fits = CheckWriteSize(ops); !fits.ok()) {
-    executor_.Post([done = std::move(done), fits] { done({fits, -1}); });
+  if (WriteResult checked = CheckWrite(ops); !checked.status.ok()) {
+    executor_.Post([done = std::move(done), checked] { done(checked); });
     return;
   }
   auto request = std::make_shared<MultiRequest>(host(), std::move(ops), std::move(done));
@@ -96,8 +107,8 @@ void ZookeeperSession::Answered(ZookeeperRequest* request, int rc) {
 void ZookeeperSession::Open() {
   zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
   handle_ = zookeeper_init2(connect_string_.c_str(), &OnSession,
-                            static_cast<int>(options_.timeout.count()), nullptr, this,
-                            ZOO_NO_LOG_CLIENTENV, &OnZookeeperLog);
+                            static_cast<int>(std::max(options_.timeout, kMinTimeout).count()),
+                            nullptr, this, ZOO_NO_LOG_CLIENTENV, &OnZookeeperLog);
   if (handle_ != nullptr) return;
   spdlog::debug("cannot make a ZooKeeper handle for {}: {}", connect_string_, strerror(errno));
   executor_.PostAt(MonotonicNow() + kOpenAgain, [this] { Open(); });

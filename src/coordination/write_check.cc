@@ -1,4 +1,4 @@
-#include "coordination/write_size.h"
+#include "coordination/write_check.h"
 
 #include <algorithm>
 
@@ -38,6 +38,21 @@ absl::Status CheckWriteSize(const std::vector<WriteOp>& ops) {
   return absl::ResourceExhaustedError(
       absl::StrFormat("write of %d ops takes %d bytes; at most %d are allowed (largest: %s, %d)",
                       ops.size(), bytes, kMaxWriteBytes, PathOf(*largest), WriteBytes(*largest)));
+}
+
+absl::Status CheckPath(const std::string& path) {
+  const bool sound = path == "/" || (!path.empty() && path.front() == '/' && path.back() != '/' &&
+                                     path.find("//") == std::string::npos);
+  if (sound) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat("malformed path '%s'", path));
+}
+
+WriteResult CheckWrite(const std::vector<WriteOp>& ops) {
+  for (size_t i = 0; i < ops.size(); ++i) {
+    absl::Status sound = CheckPath(PathOf(ops[i]));
+    if (!sound.ok()) return {std::move(sound), static_cast<int>(i)};
+  }
+  return {CheckWriteSize(ops), -1};
 }
 
 }  // namespace shardmanager

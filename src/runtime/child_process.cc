@@ -11,11 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/clock.h"
 
 namespace shardmanager {
 namespace {
@@ -44,6 +46,20 @@ void PrepareChild(pid_t parent, const char* log_file) {
 
 int ExitCode(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+// Returns when the process has ended, or the time is over.
+void AwaitEnd(pid_t pid, std::chrono::milliseconds timeout) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (handle < 0) return;
+  pollfd event{handle, POLLIN, 0};
+  const TimePoint deadline = MonotonicNow() + timeout;
+  // A signal to us (say, Ctrl-C) interrupts poll: wait for what is left.
+  while (poll(&event, 1, static_cast<int>(timeout.count())) < 0 && errno == EINTR) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicNow());
+    timeout = std::max(left, std::chrono::milliseconds(0));
+  }
+  close(handle);
 }
 
 }  // namespace
@@ -108,12 +124,7 @@ void ChildProcess::Signal(int signal) {
 
 std::optional<int> ChildProcess::Wait(std::chrono::milliseconds timeout) {
   if (exit_code_ || pid_ <= 0) return exit_code_;
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-  if (handle >= 0) {
-    pollfd poll_handle{handle, POLLIN, 0};
-    poll(&poll_handle, 1, static_cast<int>(timeout.count()));
-    close(handle);
-  }
+  AwaitEnd(pid_, timeout);
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG) == pid_) exit_code_ = ExitCode(status);
   return exit_code_;

@@ -1,7 +1,10 @@
 // Runs one core (base/state_machine.h) on a SerialExecutor.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,7 +15,8 @@
 namespace shardmanager {
 
 // Feeds events in, carries actions out in order, wakes the core when it asked.
-// All on the executor's thread, which must be stopped before this is destroyed.
+// All on the executor's thread. Destroy it there, or after the executor has stopped:
+// what it had posted then does nothing.
 template <typename Core>
 class CoreDriver {
  public:
@@ -26,7 +30,8 @@ class CoreDriver {
 
   // From any thread.
   void Post(Event event) {
-    executor_.Post([this, event = std::move(event)]() mutable {
+    executor_.Post([this, alive = Alive(), event = std::move(event)]() mutable {
+      if (alive.expired()) return;
       Carry(core_.OnEvent(MonotonicNow(), std::move(event)));
     });
   }
@@ -44,18 +49,34 @@ class CoreDriver {
   }
 
   void Schedule(TimePoint wake) {
-    if (wake == kNever || wake >= scheduled_) return;
-    scheduled_ = wake;
-    executor_.PostAt(wake, [this, wake] {
-      if (scheduled_ == wake) scheduled_ = kNever;
-      Carry(core_.OnAdvance(MonotonicNow()));
+    wanted_ = std::min(wanted_, wake);
+    // A timer that fires earlier comes back here: the timers that wait stay few,
+    // however often the core changes its mind.
+    const bool covered = !timers_.empty() && *timers_.begin() <= wanted_;
+    if (wanted_ == kNever || covered) return;
+    timers_.insert(wanted_);
+    executor_.PostAt(wanted_, [this, alive = Alive(), at = wanted_] {
+      if (alive.expired()) return;
+      timers_.erase(at);
+      Wake();
     });
   }
+
+  void Wake() {
+    const TimePoint now = MonotonicNow();
+    if (now < wanted_) return Schedule(kNever);
+    wanted_ = kNever;
+    Carry(core_.OnAdvance(now));
+  }
+
+  std::weak_ptr<int> Alive() const { return alive_; }
 
   SerialExecutor& executor_;
   Core core_;
   Perform perform_;
-  TimePoint scheduled_ = kNever;
+  TimePoint wanted_ = kNever;   // when the core wants to be woken
+  std::set<TimePoint> timers_;  // posted and not fired
+  const std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace shardmanager

@@ -89,7 +89,8 @@ class Metrics {
   std::shared_ptr<prometheus::Registry> registry_;
 };
 
-// Serves http://<listen>/metrics until it is destroyed.
+// Serves http://<listen>/metrics until it is destroyed, which may take 2 s: its
+// library looks that seldom whether it should stop.
 class MetricsServer {
  public:
   // `listen`: "host:port", the host a numeric address; port 0: a free one.

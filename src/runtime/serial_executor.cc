@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/clock.h"
@@ -36,12 +37,19 @@ void SerialExecutor::PostAt(TimePoint when, Task task) {
 }
 
 void SerialExecutor::Stop() {
+  std::lock_guard one_at_a_time(stop_mutex_);
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
+  // What the dropped tasks hold may be about to die: let it go now.
+  decltype(ready_) ready;
+  decltype(timed_) timed;
+  std::lock_guard lock(mutex_);
+  ready.swap(ready_);
+  timed.swap(timed_);
 }
 
 size_t SerialExecutor::backlog() const {
@@ -61,7 +69,8 @@ void SerialExecutor::Loop() {
       if (timed_.empty()) {
         wake_.wait(lock);
       } else {
-        wake_.wait_for(lock, timed_.top().when - now);
+        // Bounded, as a wait until kNever would overflow the library's clock.
+        wake_.wait_for(lock, std::min(timed_.top().when - now, Seconds(3'600)));
       }
       continue;
     }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <queue>
 #include <string>
@@ -28,7 +30,7 @@ class SerialExecutor {
   // Runs the task at `when` (MonotonicNow() scale) or soon after.
   void PostAt(TimePoint when, Task task);
 
-  // Finishes the task that runs, drops the rest, ends the thread. Idempotent.
+  // Finishes the task that runs, destroys the rest, ends the thread. Idempotent.
   // REQUIRES: not called on the executor's own thread.
   void Stop();
 
@@ -48,6 +50,7 @@ class SerialExecutor {
 
   void Loop();
 
+  std::mutex stop_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::queue<Task> ready_;

@@ -1,0 +1,107 @@
+#include "runtime/logging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdlib>
+
+namespace shardmanager {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+constexpr TimePoint At(int64_t ms) { return TimePoint(Milliseconds(ms)); }
+
+// What `speak` writes to stderr.
+template <typename F>
+std::string Logged(F speak, const LogOptions& options = {.level = "info"}) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(InitLogging("testd", options).ok());
+  speak();
+  spdlog::default_logger()->flush();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(LoggingTest, WritesTimeLevelProgramAndMessageWithoutColourToAFile) {
+  EXPECT_THAT(Logged([] { spdlog::info("leads cell {}", "prod"); }),
+              MatchesRegex("[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+\\.[0-9]+Z info "
+                           "testd\\[[0-9]+\\]: leads cell prod\n"));
+}
+
+TEST(LoggingTest, HidesWhatIsBelowTheLevel) {
+  auto speak = [] {
+    spdlog::info("detail");
+    spdlog::warn("trouble");
+  };
+  const std::string text = Logged(speak, {.level = "warning"});
+  EXPECT_THAT(text, HasSubstr("trouble"));
+  EXPECT_THAT(text, Not(HasSubstr("detail")));
+}
+
+TEST(LoggingTest, TakesTheLevelFromTheEnvironmentUnlessTold) {
+  setenv("SM_LOG_LEVEL", "debug", 1);
+  EXPECT_THAT(Logged([] { spdlog::debug("detail"); }, {}), HasSubstr("detail"));
+  EXPECT_THAT(Logged([] { spdlog::debug("detail"); }, {.level = "info"}), IsEmpty());
+  unsetenv("SM_LOG_LEVEL");
+  EXPECT_THAT(Logged([] { spdlog::debug("detail"); }, {}), IsEmpty());
+}
+
+TEST(LoggingTest, RefusesALevelThatDoesNotExist) {
+  const absl::Status status = InitLogging("testd", {.level = "loud"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\"; allowed: trace, debug"));
+  EXPECT_TRUE(InitLogging("testd", {.level = "off"}).ok());
+}
+
+TEST(RepeatGateTest, SpeaksAtOnceThenOncePerInterval) {
+  RepeatGate gate(Seconds(30));
+  EXPECT_TRUE(gate.Again(At(0)).has_value());
+  for (int64_t ms = 100; ms < 30'000; ms += 100) EXPECT_FALSE(gate.Again(At(ms)).has_value());
+  const auto second = gate.Again(At(30'000));
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->times, 301u);
+  EXPECT_EQ(second->lasted, Seconds(30));
+  EXPECT_FALSE(gate.Again(At(59'999)).has_value());
+  EXPECT_TRUE(gate.Again(At(60'000)).has_value());
+}
+
+TEST(RepeatGateTest, SaysThatItIsOverOnceAndOnlyIfItHadBegun) {
+  RepeatGate gate(Seconds(30));
+  EXPECT_FALSE(gate.Over(At(0)).has_value());
+  gate.Again(At(1'000));
+  gate.Again(At(2'000));
+  const auto over = gate.Over(At(4'000));
+  ASSERT_TRUE(over.has_value());
+  EXPECT_EQ(over->times, 2u);
+  EXPECT_EQ(over->lasted, Seconds(3));
+  EXPECT_FALSE(gate.Over(At(5'000)).has_value());
+  EXPECT_TRUE(gate.Again(At(6'000)).has_value()) << "a new episode is news";
+}
+
+TEST(RepeaterTest, LogsTheProblemOnceAndItsEnd) {
+  Repeater repeater;
+  const std::string text = Logged([&] {
+    repeater.Over("nothing was wrong");
+    for (int i = 0; i < 100; ++i) repeater.Say("store out of reach");
+    repeater.Over("store reached");
+  });
+  EXPECT_THAT(text,
+              MatchesRegex(".*warning testd.*: store out of reach\n"
+                           ".*info testd.*: store reached \\(after 0\\.[0-9] s, 100 times\\)\n"));
+}
+
+TEST(RepeaterTest, RemindsWhileItLasts) {
+  Repeater repeater(Duration(0));
+  const std::string text = Logged([&] {
+    repeater.Say("store out of reach");
+    repeater.Say("store out of reach");
+  });
+  EXPECT_THAT(text, HasSubstr("store out of reach (for 0.0 s now, 2 times)"));
+}
+
+}  // namespace
+}  // namespace shardmanager

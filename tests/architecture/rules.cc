@@ -313,8 +313,10 @@ Violations CheckPublicSurface(const Tree& tree) {
   Violations found;
   for (const File& file : tree) {
     if (!IsCpp(file.path)) continue;
-    const bool is_public = Within(file.path, "include");
-    if (!is_public && !Within(file.path, "examples")) continue;
+    if (std::none_of(kUserCode.begin(), kUserCode.end(),
+                     [&](std::string_view folder) { return Within(file.path, folder); })) {
+      continue;
+    }
     for (const Include& include : Includes(file)) {
       if (!Within(house.Resolve(include.header), "src")) continue;
       found.push_back(At(file, include.line,

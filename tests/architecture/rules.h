@@ -19,7 +19,7 @@ std::set<std::string> PureFiles(const Tree& tree);
 Violations CheckIncludeDirections(const Tree& tree);
 // gRPC, ZooKeeper, logging and so on stay where they belong.
 Violations CheckForeignIncludes(const Tree& tree);
-// Public headers and the examples use the public headers only.
+// Public headers and what users copy use the public headers only.
 Violations CheckPublicSurface(const Tree& tree);
 // Core targets link nothing that could act.
 Violations CheckCoreLinks(const Tree& tree);

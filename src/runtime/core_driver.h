@@ -43,6 +43,8 @@ class CoreDriver {
   const Core& core() const { return core_; }
 
  private:
+  std::weak_ptr<void> Alive() const { return alive_; }
+
   void Carry(Output<Action> output) {
     for (Action& action : output.actions) perform_(action);
     Schedule(output.next_wake);
@@ -76,6 +78,7 @@ class CoreDriver {
   Perform perform_;
   TimePoint wanted_ = kNever;   // when the core wants to be woken
   std::set<TimePoint> timers_;  // posted and not fired
+  std::shared_ptr<void> alive_ = std::make_shared<char>();
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -128,6 +129,25 @@ TEST_F(CoreDriverTest, ManyEventsWithOneAlarmWakeTheCoreOnce) {
 TEST_F(CoreDriverTest, SleepsWhileTheCoreAsksForNothing) {
   driver_.Post(Ping{1});
   EXPECT_EQ(Advances(), 0);
+}
+
+// A leader that is deposed drops its drivers while their executor goes on.
+TEST_F(CoreDriverTest, NothingOfItRunsAfterItIsDestroyed) {
+  int performed = 0;
+  using Driver = CoreDriver<AlarmCore>;
+  auto driver = std::make_unique<Driver>(executor_, AlarmCore(),
+                                         [&performed](AlarmCore::Action&) { ++performed; });
+  const TimePoint soon = MonotonicNow() + Milliseconds(5);
+  OnExecutor([&] {
+    driver->Handle(SetAlarm{soon});
+    driver->Post(Ping{1});
+    driver.reset();
+    return 0;
+  });
+  std::promise<void> later;
+  executor_.PostAt(soon + Milliseconds(1), [&] { later.set_value(); });
+  later.get_future().wait();
+  EXPECT_EQ(performed, 0);
 }
 
 }  // namespace

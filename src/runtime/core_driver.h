@@ -71,15 +71,12 @@ class CoreDriver {
     Carry(core_.OnAdvance(now));
   }
 
-  std::weak_ptr<int> Alive() const { return alive_; }
-
   SerialExecutor& executor_;
   Core core_;
   Perform perform_;
   TimePoint wanted_ = kNever;   // when the core wants to be woken
   std::set<TimePoint> timers_;  // posted and not fired
-  std::shared_ptr<void> alive_ = std::make_shared<char>();
-  const std::shared_ptr<int> alive_ = std::make_shared<int>();
+  const std::shared_ptr<void> alive_ = std::make_shared<char>();
 };
 
 }  // namespace shardmanager

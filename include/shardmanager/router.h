@@ -12,18 +12,17 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "shardmanager/types.h"
 
 namespace grpc {
-class Channel;
+class ChannelInterface;
 class ClientContext;
 class Status;
 }  // namespace grpc
@@ -43,14 +42,11 @@ struct CallOptions {
   // For the whole call, retries and waits included.
   std::chrono::milliseconds timeout{5'000};
   // The request may be processed twice without harm, so it is also retried when
-  // the connection broke and nobody knows whether it was processed. Refusals are
-  // always retried: a refused request was not processed.
+  // the connection broke, or an attempt took long (the first a quarter of the
+  // timeout, the second half of what is left), and nobody knows whether it was
+  // processed. Refusals are always retried: a refused request was not processed.
   bool idempotent = false;
 };
-
-// One server that holds a shard, as the map has it. Views live as long as the
-// Target (it keeps its map alive).
-class Target;
 
 // Counters since the router was made. Monotonic.
 struct RouterStats {
@@ -62,29 +58,53 @@ struct RouterStats {
   uint64_t map_updates = 0;
 };
 
-class RouterImpl;
+// What the templates below stand on; not for use outside.
+namespace router_internal {
 
-// Calls to the server that holds one key. Cheap to make: make one per call.
+class RouterImpl;
+class AppRouter;  // one app, as long as the Router lives
+
+// Makes a stub of one service. The pointer identifies the service.
+using StubFactory =
+    std::shared_ptr<void> (*)(const std::shared_ptr<grpc::ChannelInterface>& channel);
+
+struct CallTarget {
+  AppRouter& app;
+  std::string_view key_or_shard;
+  bool by_shard;
+};
+
+// One attempt on the given stub.
+using Attempt = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext* context)>;
+
+grpc::Status Call(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
+                  Attempt attempt);
+
+}  // namespace router_internal
+
+// Calls to the server that holds one key. Cheap to make: make one per call. Must not
+// outlive its Router.
 template <typename Service>
 class Client {
  public:
   using Stub = typename Service::Stub;
 
-  // Blocking unary call. Returns the application's status as it is, or, when no
-  // attempt was processed before the deadline: DEADLINE_EXCEEDED or UNAVAILABLE
-  // with the reason of the last attempt. NOT_FOUND: no shard holds the key.
+  // Blocking unary call. Returns the application's status as it is, or one of ours,
+  // with the shard, the server and the reason of the last attempt:
+  // DEADLINE_EXCEEDED: no answer in time. UNAVAILABLE: the connection broke under a
+  // request that is not idempotent; it may have been processed. NOT_FOUND: no shard
+  // holds the key, or has that id.
   template <typename Request, typename Response>
   grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, const CallOptions& options = {});
 
  private:
   friend class Router;
-  Client(RouterImpl& router, std::string_view app, std::string_view key_or_shard, bool by_shard)
-      : router_(router), app_(app), key_(key_or_shard), by_shard_(by_shard) {}
+  Client(router_internal::AppRouter& app, std::string_view key_or_shard, bool by_shard)
+      : app_(app), key_or_shard_(key_or_shard), by_shard_(by_shard) {}
 
-  RouterImpl& router_;
-  std::string app_;
-  std::string key_;
+  router_internal::AppRouter& app_;
+  std::string key_or_shard_;
   bool by_shard_;
 };
 
@@ -100,11 +120,11 @@ class Router {
   // deadline.
   template <typename Service>
   Client<Service> GetClient(std::string_view app, std::string_view key) {
-    return Client<Service>(*impl_, app, key, /*by_shard=*/false);
+    return Client<Service>(App(app), key, /*by_shard=*/false);
   }
   template <typename Service>
   Client<Service> GetClientForShard(std::string_view app, const ShardId& shard) {
-    return Client<Service>(*impl_, app, shard.value(), /*by_shard=*/true);
+    return Client<Service>(App(app), shard.value(), /*by_shard=*/true);
   }
 
   // Waits until a map of the app with all shards served has come. DEADLINE_EXCEEDED
@@ -114,7 +134,9 @@ class Router {
   RouterStats stats() const;
 
  private:
-  std::unique_ptr<RouterImpl> impl_;
+  router_internal::AppRouter& App(std::string_view app);
+
+  std::unique_ptr<router_internal::RouterImpl> impl_;
 };
 
 }  // namespace shardmanager

@@ -1,18 +1,14 @@
 // shard-discoveryd: hears shard maps upstream and serves them downstream.
 #include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
@@ -46,18 +42,9 @@ struct Flags {
   std::string metrics_listen;
 };
 
-std::string HostAndPid() {
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  return absl::StrCat(host, "/", getpid());
-}
-
 wire::DiscoveryClientOptions Upstream(const Flags& flags) {
   wire::DiscoveryClientOptions options;
   options.endpoints = absl::StrSplit(flags.upstream, ',', absl::SkipEmpty());
-  options.subscriber = absl::StrCat("shard-discoveryd ", HostAndPid());
-  options.seed = static_cast<uint64_t>(MonotonicNow().time_since_epoch().count()) ^
-                 static_cast<uint64_t>(getpid()) << 32;
   return options;
 }
 

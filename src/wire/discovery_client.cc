@@ -1,6 +1,7 @@
 #include "wire/discovery_client.h"
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -20,6 +21,19 @@
 
 namespace shardmanager::wire {
 namespace {
+
+DiscoveryClientOptions WithDefaults(DiscoveryClientOptions options) {
+  if (options.subscriber.empty()) {
+    char host[256] = "unknown";
+    gethostname(host, sizeof host - 1);
+    options.subscriber = absl::StrCat(host, "/", getpid());
+  }
+  if (options.seed == 0) {
+    options.seed = static_cast<uint64_t>(MonotonicNow().time_since_epoch().count()) ^
+                   static_cast<uint64_t>(getpid()) << 32;
+  }
+  return options;
+}
 
 std::unique_ptr<v1::Discovery::Stub> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
@@ -42,7 +56,7 @@ class DiscoveryClient::Impl {
   class Watch;
 
   explicit Impl(DiscoveryClientOptions given)
-      : options(std::move(given)), executor("sm-discovery") {
+      : options(WithDefaults(std::move(given))), executor("sm-discovery") {
     SM_CHECK(!options.endpoints.empty(), "a discovery client has an endpoint");
     for (const std::string& endpoint : options.endpoints) stubs.push_back(Connect(endpoint));
   }

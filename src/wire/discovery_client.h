@@ -35,7 +35,7 @@ class MapSink {
 struct DiscoveryClientOptions {
   // REQUIRED. "host:port", tried in order and in turn.
   std::vector<std::string> endpoints;
-  // Who is asking, for the publisher's logs.
+  // Who is asking, for the publisher's logs. Default: "<host>/<pid>".
   std::string subscriber;
   // A stream without any message, heartbeats included, is dead after this.
   Duration silence = Seconds(15);
@@ -44,7 +44,7 @@ struct DiscoveryClientOptions {
   // Between attempts, see ReconnectPolicy.
   Duration shortest_backoff = Milliseconds(100);
   Duration longest_backoff = Seconds(5);
-  // For jitter: give different processes different ones.
+  // Of the jitter. Default 0: of this process and time.
   uint64_t seed = 0;
 };
 

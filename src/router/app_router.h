@@ -1,0 +1,88 @@
+// One app in a router: its current map, who waits for the next one, and what is in
+// flight.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "base/time.h"
+#include "router/map_holder.h"
+#include "router/published.h"
+#include "router/shard_map.h"
+#include "runtime/logging.h"
+#include "shardmanager/router.h"
+#include "wire/discovery_client.h"
+
+namespace shardmanager::router_internal {
+
+// Thread-safe, but for the MapSink calls, which come from the discovery client's thread.
+class AppRouter final : public wire::MapSink {
+ public:
+  using MapPointer = std::shared_ptr<const router::ShardMap>;
+
+  AppRouter(RouterImpl& router, std::string_view app);
+  ~AppRouter() override;
+
+  const std::string& name() const { return name_; }
+  RouterImpl& router() { return router_; }
+
+  // The newest map; null: none has come. No lock in the steady state: see Published.
+  // The reference is good until this thread's next call.
+  const MapPointer& map() const { return map_.Get(); }
+
+  // Waits until `accepts` the newest map (null: none), at most until `until`.
+  bool WaitForMap(TimePoint until, absl::FunctionRef<bool(const router::ShardMap* map)> accepts);
+  absl::Status WaitReady(TimePoint until);
+
+  // Why there may be no map, or none newer. OK: discovery delivers.
+  absl::Status discovery_status() const;
+
+  // An attempt on its way that may be given up and tried elsewhere. Views must outlive
+  // it.
+  struct InFlight {
+    grpc::ClientContext* context;
+    std::string_view shard;
+    const router::MappedServer* server;
+    bool superseded = false;
+  };
+  // From now until End, `attempt` is cancelled when a map comes that does not name its
+  // server for its shard any more. False: that is so already; it is not begun.
+  bool Begin(InFlight& attempt);
+  // Was it superseded?
+  bool End(InFlight& attempt);
+
+ private:
+  void OnSnapshot(v1::MapSnapshot whole) override;
+  bool OnDelta(v1::MapDelta delta) override;
+  void OnStreamState(const absl::Status& status) override;
+  bool Take(const absl::Status& applied);
+
+  static bool Names(const router::ShardMap& map, const InFlight& attempt);
+  // REQUIRES: mutex_ held.
+  std::string WhatIsMissing() const;
+
+  RouterImpl& router_;
+  const std::string name_;
+  router::MapHolder holder_;  // on the discovery client's thread
+  Repeater lost_;
+  router::Published<router::ShardMap> map_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  MapPointer newest_;  // what map_ has, for those who wait
+  size_t unserved_ = 0;
+  std::string first_unserved_;
+  absl::Status discovery_status_;
+  absl::flat_hash_set<InFlight*> in_flight_;
+
+  std::unique_ptr<wire::MapWatch> watch_;  // the first to go
+};
+
+}  // namespace shardmanager::router_internal

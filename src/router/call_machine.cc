@@ -1,0 +1,55 @@
+#include "router/call_machine.h"
+
+#include <algorithm>
+
+namespace shardmanager::router {
+
+TimePoint CallMachine::AttemptDeadline(TimePoint now) const {
+  constexpr Duration kShortest = Milliseconds(20);
+  if (!call_.idempotent || attempts_ >= 2) return call_.deadline;
+  const Duration left = call_.deadline - now;
+  const Duration share = left / (attempts_ == 0 ? 4 : 2);
+  return std::min(call_.deadline, now + std::max(share, kShortest));
+}
+
+CallMachine::Step CallMachine::OnAttemptEnd(TimePoint now, AttemptEnd end) {
+  ++attempts_;
+  switch (end) {
+    case AttemptEnd::kAnswered:
+      return {Next::kFinish};
+    case AttemptEnd::kRefused:
+    case AttemptEnd::kUnsent:
+      return WaitForBackoff(now);
+    case AttemptEnd::kBroken:
+    case AttemptEnd::kTimedOut:
+      if (now >= call_.deadline) return {Next::kFailDeadline};
+      return call_.idempotent ? WaitForBackoff(now) : Step{Next::kFailAmbiguous};
+    case AttemptEnd::kSuperseded:
+      if (now >= call_.deadline) return {Next::kFailDeadline};
+      return call_.idempotent ? Step{Next::kAttempt} : Step{Next::kFailAmbiguous};
+  }
+  return {Next::kFailAmbiguous};
+}
+
+CallMachine::Step CallMachine::OnNobody(TimePoint now) const {
+  if (now >= call_.deadline) return {Next::kFailDeadline};
+  return {Next::kWaitThenAttempt, call_.deadline};
+}
+
+CallMachine::Step CallMachine::OnWaited(TimePoint now) const {
+  return {now >= call_.deadline ? Next::kFailDeadline : Next::kAttempt};
+}
+
+CallMachine::Step CallMachine::WaitForBackoff(TimePoint now) {
+  constexpr Duration kFirst = Milliseconds(1);
+  constexpr Duration kLongest = Milliseconds(50);
+  constexpr uint64_t kMostDoublings = 6;
+  if (now >= call_.deadline) return {Next::kFailDeadline};
+  const uint64_t doublings = std::min(waits_++, kMostDoublings);
+  const Duration full = std::min(kLongest, kFirst * (int64_t{1} << doublings));
+  const auto half = static_cast<uint64_t>(full.count()) / 2;
+  const Duration wait(half + random_.Below(half + 1));
+  return {Next::kWaitThenAttempt, std::min(now + wait, call_.deadline)};
+}
+
+}  // namespace shardmanager::router

@@ -1,0 +1,74 @@
+// One call to a sharded service: what to do after each attempt.
+//
+// Rules:
+//  1. A refused or unsent attempt was not processed: always tried again.
+//  2. After an attempt that may have been processed, only an idempotent request is.
+//  3. Nothing outlives the deadline of the call.
+//  4. Between attempts it waits 1 ms, growing to 50 ms, but never longer than until
+//     the map names other servers for the shard.
+//  5. An answer of the application, also an error, ends the call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/random.h"
+#include "base/time.h"
+
+namespace shardmanager::router {
+
+// How an attempt ended.
+enum class AttemptEnd {
+  kAnswered,    // the application answered: OK or a status of its own
+  kRefused,     // the server refused it, unprocessed
+  kUnsent,      // no connection to the server: nothing was sent
+  kBroken,      // sent, then the connection broke
+  kTimedOut,    // sent, and no answer by the attempt's deadline
+  kSuperseded,  // given up: the map no longer names that server for the shard
+};
+
+class CallMachine {
+ public:
+  struct Call {
+    TimePoint begin;
+    TimePoint deadline;
+    bool idempotent = false;
+    uint64_t seed = 0;  // of the jitter
+  };
+
+  enum class Next {
+    kFinish,           // with the attempt's own status
+    kAttempt,          // now
+    kWaitThenAttempt,  // until `until`, or until the shard's servers change
+    kFailDeadline,     // DEADLINE_EXCEEDED
+    kFailAmbiguous,    // UNAVAILABLE: it may have been processed
+  };
+  struct Step {
+    Next next;
+    TimePoint until = kNever;
+  };
+
+  explicit CallMachine(const Call& call) : call_(call), random_(call.seed) {}
+
+  // How long an attempt that begins now may take. An idempotent one gets a quarter of
+  // what is left, then half, then all, so that a hung server does not cost the call.
+  TimePoint AttemptDeadline(TimePoint now) const;
+
+  Step OnAttemptEnd(TimePoint now, AttemptEnd end);
+  // There is nobody to send to: no map yet, or no server serves the shard.
+  Step OnNobody(TimePoint now) const;
+  // What OnAttemptEnd or OnNobody said to wait for came (a change, or the time).
+  Step OnWaited(TimePoint now) const;
+
+  uint64_t attempts() const { return attempts_; }
+
+ private:
+  Step WaitForBackoff(TimePoint now);
+
+  const Call call_;
+  Random random_;
+  uint64_t attempts_ = 0;
+  uint64_t waits_ = 0;
+};
+
+}  // namespace shardmanager::router

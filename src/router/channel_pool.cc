@@ -1,0 +1,81 @@
+#include "router/channel_pool.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+
+#include "runtime/clock.h"
+
+namespace shardmanager::router {
+namespace {
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  // A server that restarts is back at once; CallMachine's own back-off limits the rest.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+}
+
+gpr_timespec FromNow(TimePoint deadline) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_micros((deadline - MonotonicNow()).count(), GPR_TIMESPAN));
+}
+
+}  // namespace
+
+ServerChannel::ServerChannel(const std::string& endpoint) : channel_(Connect(endpoint)) {}
+
+bool ServerChannel::WaitConnected(TimePoint deadline) {
+  for (;;) {
+    const grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) return false;
+    if (!channel_->WaitForStateChange(state, FromNow(deadline))) return false;
+  }
+}
+
+std::shared_ptr<void> ServerChannel::Stub(router_internal::StubFactory make) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [maker, stub] : stubs_) {
+    if (maker == make) return stub;
+  }
+  return stubs_.emplace_back(make, make(channel_)).second;
+}
+
+std::shared_ptr<ServerChannel> ChannelPool::Get(const std::string& endpoint) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_[endpoint];
+  entry.last_use = ++uses_;
+  if (entry.channel != nullptr) return entry.channel;
+  entry.channel = std::make_shared<ServerChannel>(endpoint);
+  std::shared_ptr<ServerChannel> channel = entry.channel;
+  if (entries_.size() > limit_) DropOldest();
+  return channel;
+}
+
+void ChannelPool::DropOldest() {
+  const auto oldest = std::min_element(
+      entries_.begin(), entries_.end(),
+      [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
+  entries_.erase(oldest);
+}
+
+void ChannelPool::Drop(const std::vector<std::string>& endpoints) {
+  std::vector<Entry> dropped;  // destroyed outside the lock
+  std::lock_guard lock(mutex_);
+  for (const std::string& endpoint : endpoints) {
+    auto entry = entries_.find(endpoint);
+    if (entry == entries_.end()) continue;
+    dropped.push_back(std::move(entry->second));
+    entries_.erase(entry);
+  }
+}
+
+size_t ChannelPool::size() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+}  // namespace shardmanager::router

@@ -1,0 +1,66 @@
+// Connections to application servers, and the stubs on them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/time.h"
+#include "shardmanager/router.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace shardmanager::router {
+
+// One server's connection. Thread-safe. Lives as long as a call uses it, also when
+// the pool has dropped it.
+class ServerChannel {
+ public:
+  explicit ServerChannel(const std::string& endpoint);
+
+  // Waits for the attempt to connect that is under way, at most until `deadline`.
+  // False: it failed, or failed just now and is tried again soon, or takes longer;
+  // nothing can have been sent. An established connection costs no wait.
+  bool WaitConnected(TimePoint deadline);
+
+  // The stub that `make` makes, made once.
+  std::shared_ptr<void> Stub(router_internal::StubFactory make);
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  std::mutex mutex_;
+  std::vector<std::pair<router_internal::StubFactory, std::shared_ptr<void>>> stubs_;
+};
+
+// Thread-safe. At most `limit` connections: past it, the one not used for longest is
+// dropped.
+class ChannelPool {
+ public:
+  explicit ChannelPool(size_t limit) : limit_(limit) {}
+
+  std::shared_ptr<ServerChannel> Get(const std::string& endpoint);
+  // No map names these any more.
+  void Drop(const std::vector<std::string>& endpoints);
+  size_t size() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<ServerChannel> channel;
+    uint64_t last_use = 0;
+  };
+
+  void DropOldest();
+
+  const size_t limit_;
+  mutable std::mutex mutex_;
+  uint64_t uses_ = 0;
+  absl::flat_hash_map<std::string, Entry> entries_;
+};
+
+}  // namespace shardmanager::router

@@ -1,0 +1,82 @@
+#include "shardmanager/router.h"
+
+#include <functional>
+#include <utility>
+
+#include "base/random.h"
+#include "router/router_impl.h"
+#include "runtime/clock.h"
+
+namespace shardmanager {
+namespace router_internal {
+namespace {
+
+std::unique_ptr<wire::DiscoveryClient> Discovery(const RouterOptions& options) {
+  if (options.discovery.empty()) return nullptr;
+  wire::DiscoveryClientOptions client;
+  client.endpoints = options.discovery;
+  client.subscriber = options.subscriber;
+  return std::make_unique<wire::DiscoveryClient>(std::move(client));
+}
+
+}  // namespace
+
+RouterImpl::RouterImpl(RouterOptions options)
+    : options_(std::move(options)), discovery_(Discovery(options_)) {}
+
+RouterImpl::~RouterImpl() = default;
+
+AppRouter& RouterImpl::App(std::string_view app) {
+  const size_t bucket = std::hash<std::string_view>()(app) % buckets_.size();
+  if (AppRouter* found = Find(bucket, app)) return *found;
+  std::lock_guard lock(mutex_);
+  if (AppRouter* found = Find(bucket, app)) return *found;
+  Entry* first = buckets_[bucket].load(std::memory_order_relaxed);
+  entries_.push_back(std::make_unique<Entry>(*this, app, first));
+  buckets_[bucket].store(entries_.back().get(), std::memory_order_release);
+  return entries_.back()->app;
+}
+
+AppRouter* RouterImpl::Find(size_t bucket, std::string_view app) const {
+  Entry* entry = buckets_[bucket].load(std::memory_order_acquire);
+  while (entry != nullptr && entry->app.name() != app) entry = entry->next;
+  return entry == nullptr ? nullptr : &entry->app;
+}
+
+uint64_t RouterImpl::NextRandom() {
+  static std::atomic<uint64_t> threads{0};
+  thread_local Random random(static_cast<uint64_t>(MonotonicNow().time_since_epoch().count()) +
+                             (++threads << 40));
+  return random.Next();
+}
+
+std::unique_ptr<wire::MapWatch> RouterImpl::Watch(const std::string& app, wire::MapSink& sink) {
+  if (discovery_ == nullptr) return nullptr;
+  return discovery_->Watch(AppName(app), std::nullopt, sink);
+}
+
+void RouterImpl::OnMapUpdate(const std::vector<std::string>& abandoned_endpoints) {
+  ++counters_.map_updates;
+  channels_.Drop(abandoned_endpoints);
+}
+
+}  // namespace router_internal
+
+Router::Router(RouterOptions options)
+    : impl_(std::make_unique<router_internal::RouterImpl>(std::move(options))) {}
+
+Router::~Router() = default;
+
+router_internal::AppRouter& Router::App(std::string_view app) { return impl_->App(app); }
+
+absl::Status Router::WaitReady(std::string_view app, std::chrono::milliseconds timeout) {
+  return impl_->App(app).WaitReady(MonotonicNow() + timeout);
+}
+
+RouterStats Router::stats() const {
+  const auto& counters = impl_->counters();
+  return {counters.calls,        counters.attempts,   counters.refused, counters.transport_errors,
+          counters.failed_calls, counters.map_updates};
+}
+
+}  // namespace shardmanager

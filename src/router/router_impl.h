@@ -1,0 +1,69 @@
+// What the apps of one Router share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/app_router.h"
+#include "router/channel_pool.h"
+#include "shardmanager/router.h"
+#include "wire/discovery_client.h"
+
+namespace shardmanager::router_internal {
+
+// Thread-safe.
+class RouterImpl {
+ public:
+  explicit RouterImpl(RouterOptions options);
+  ~RouterImpl();
+
+  // The app's router; subscribes at first sight. Apps are never forgotten, so finding
+  // one takes no lock.
+  AppRouter& App(std::string_view app);
+
+  const RouterOptions& options() const { return options_; }
+  router::ChannelPool& channels() { return channels_; }
+  uint64_t NextRandom();
+
+  // Null when there is no discovery to ask.
+  std::unique_ptr<wire::MapWatch> Watch(const std::string& app, wire::MapSink& sink);
+  void OnMapUpdate(const std::vector<std::string>& abandoned_endpoints);
+
+  struct Counters {
+    std::atomic<uint64_t> calls{0};
+    std::atomic<uint64_t> attempts{0};
+    std::atomic<uint64_t> refused{0};
+    std::atomic<uint64_t> transport_errors{0};
+    std::atomic<uint64_t> failed_calls{0};
+    std::atomic<uint64_t> map_updates{0};
+  };
+  Counters& counters() { return counters_; }
+
+ private:
+  struct Entry {
+    Entry(RouterImpl& router, std::string_view name, Entry* rest) : app(router, name), next(rest) {}
+    AppRouter app;
+    Entry* const next;
+  };
+
+  static constexpr size_t kMostChannels = 4'096;
+
+  AppRouter* Find(size_t bucket, std::string_view app) const;
+
+  const RouterOptions options_;
+  Counters counters_;
+  router::ChannelPool channels_{kMostChannels};
+  std::unique_ptr<wire::DiscoveryClient> discovery_;
+
+  // A hash table that only grows: readers follow pointers, writers add in front.
+  std::mutex mutex_;
+  std::array<std::atomic<Entry*>, 64> buckets_{};
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+}  // namespace shardmanager::router_internal

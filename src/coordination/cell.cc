@@ -39,6 +39,8 @@ void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
   ops.push_back(CreateNode{paths.apps(), ""});
   store.Multi(std::move(ops), [&store, wanted, done](WriteResult result) {
     if (result.status.ok()) return done(wanted);
+    // Unknown whether it was made: look again, which waits for the connection.
+    if (absl::IsUnavailable(result.status)) return EnsureCell(store, wanted, done);
     if (!absl::IsAlreadyExists(result.status)) return done(result.status);
     // Somebody was faster, or the path is taken by something else.
     LoadCell(store, wanted.cell(), [wanted, done](absl::StatusOr<v1::CellConfig> config) {
@@ -53,6 +55,7 @@ void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
 
 void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
   LoadCell(store, wanted.cell(), [&store, wanted, done](absl::StatusOr<v1::CellConfig> config) {
+    if (absl::IsUnavailable(config.status())) return EnsureCell(store, wanted, done);
     if (!absl::IsNotFound(config.status())) return done(std::move(config));
     CreateCell(store, wanted, done);
   });

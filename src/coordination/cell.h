@@ -13,13 +13,13 @@ using CellCallback = std::function<void(absl::StatusOr<v1::CellConfig>)>;
 
 // Makes the cell if it is not there, in one write, and gives its stored config, which
 // wins over `wanted`. Any number of processes may do so at once. `done` comes on the
-// session's thread. Errors: FAILED_PRECONDITION, the path holds something else or
-// another cell; UNIMPLEMENTED, made by a newer version; UNAVAILABLE and ABORTED as
-// the store gives them.
+// session's thread, after any wait for the connection. Errors: FAILED_PRECONDITION,
+// the path holds something else or another cell; UNIMPLEMENTED, made by a newer
+// version; ABORTED, the session has expired.
 void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done);
 
 // For processes that only join. NOT_FOUND: not made yet; with `changed`, a watch is
-// set that tells when it is.
+// set that tells when it is. Other errors as above, and UNAVAILABLE: ask again.
 void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
               CoordinationStore::Watch changed = nullptr);
 

@@ -17,8 +17,12 @@ namespace shardmanager {
 // holder node and bumps the epoch node, whose version is then the leader epoch: every
 // write of a leader checks it, so that a deposed one can write nothing more.
 //
-// Level-triggered: whatever happened, the holder is read again. Thread-safe;
-// callbacks come on the session's thread.
+// Level-triggered: whatever happened, the holder is read again. A lost connection
+// alone does not depose: the holder node stands as long as the session. A holder node
+// of an earlier session of ours is another's: we wait for it to go.
+//
+// Thread-safe. Callbacks come on the session's thread, must not block, and may call
+// Resign(). None runs any more after Resign() or the destructor has returned.
 class LeaderElection {
  public:
   struct Callbacks {
@@ -29,7 +33,7 @@ class LeaderElection {
     std::function<void(std::optional<v1::LeaderRecord>)> on_observed;
   };
 
-  // REQUIRES: the cell exists (cell.h). `store` must outlive this.
+  // `store` must outlive this. If the cell (cell.h) does not exist yet, waits for it.
   LeaderElection(CoordinationStore& store, Paths paths, v1::LeaderRecord self, Callbacks callbacks);
   // Stops; a holder node of ours stays until Resign() or the end of the session.
   ~LeaderElection();
@@ -37,7 +41,7 @@ class LeaderElection {
   LeaderElection& operator=(const LeaderElection&) = delete;
 
   void Start();
-  // Gives the lead up and does not stand again.
+  // Gives the lead up and does not stand again. on_lost is not called.
   void Resign();
 
  private:

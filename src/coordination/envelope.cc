@@ -64,9 +64,14 @@ absl::Status Open(std::string_view bytes, google::protobuf::MessageLite* record)
   std::string plain;
   if (envelope.compression() == v1::COMPRESSION_ZSTD) {
     if (absl::Status status = Decompress(envelope, &plain); !status.ok()) return status;
-  } else {
+  } else if (envelope.compression() == v1::COMPRESSION_NONE) {
     plain = std::move(*envelope.mutable_record());
+  } else {
+    return absl::UnimplementedError(
+        absl::StrFormat("record has compression %d, which this build does not know",
+                        static_cast<int>(envelope.compression())));
   }
+  if (plain.size() != envelope.record_bytes()) return absl::DataLossError("record size differs");
   if (Checksum(plain) != envelope.checksum()) return absl::DataLossError("record checksum differs");
   if (!record->ParseFromString(plain)) return absl::DataLossError("record does not parse");
   return absl::OkStatus();

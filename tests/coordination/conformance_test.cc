@@ -3,12 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "coordination/store.h"
-#include "tests/coordination/memory_harness.h"
-#include "tests/coordination/store_harness.h"
-#include "tests/coordination/zookeeper_harness.h"
+#include "tests/coordination/store_test.h"
 
 namespace shardmanager {
 namespace {
@@ -19,91 +15,8 @@ using testing::HasSubstr;
 
 constexpr std::chrono::milliseconds kBelowMinimum{300};
 
-const char* NameOf(SessionState state) {
-  constexpr const char* kNames[] = {"connecting", "connected", "suspended", "expired", "closed"};
-  return kNames[static_cast<int>(state)];
-}
-
 template <typename Harness>
-class ConformanceTest : public testing::Test {
- protected:
-  using Session = std::unique_ptr<CoordinationStore>;
-
-  ConformanceTest() : log([this] { harness.Notify(); }) {}
-
-  // A connected session. Its states go to the log as "<name>:connected" and so on,
-  // if it has a name.
-  Session Connect(std::chrono::milliseconds timeout = kLongTimeout, std::string name = "") {
-    Session session = Start(timeout, std::move(name));
-    EXPECT_TRUE(harness.Await([&] { return session->state() == SessionState::kConnected; }));
-    return session;
-  }
-
-  Session Start(std::chrono::milliseconds timeout, std::string name) {
-    return harness.NewSession({.timeout = timeout, .on_state = [this, name](SessionState state) {
-                                 if (!name.empty()) log.Add(name + ":" + NameOf(state));
-                                 harness.Notify();
-                               }});
-  }
-
-  bool AwaitState(const Session& session, SessionState state) {
-    return harness.Await([&] { return session->state() == state; });
-  }
-  bool AwaitLog(const std::string& event, size_t times = 1) {
-    return harness.Await([&] { return log.Count(event) >= times; });
-  }
-
-  template <typename T>
-  T Wait(Answer<T> answer) {
-    EXPECT_TRUE(harness.Await([&] { return answer.has_value(); }));
-    return *answer.value();
-  }
-
-  WriteResult Write(const Session& session, std::vector<WriteOp> ops) {
-    Answer<WriteResult> answer(harness);
-    session->Multi(std::move(ops), answer.callback());
-    return Wait(answer);
-  }
-  absl::StatusOr<Node> Get(const Session& session, const std::string& path,
-                           CoordinationStore::Watch watch = nullptr) {
-    Answer<absl::StatusOr<Node>> answer(harness);
-    session->Get(path, answer.callback(), std::move(watch));
-    return Wait(answer);
-  }
-  absl::StatusOr<std::vector<std::string>> List(const Session& session, const std::string& path,
-                                                CoordinationStore::Watch watch = nullptr) {
-    Answer<absl::StatusOr<std::vector<std::string>>> answer(harness);
-    session->GetChildren(path, answer.callback(), std::move(watch));
-    return Wait(answer);
-  }
-  absl::Status Sync(const Session& session) {
-    Answer<absl::Status> answer(harness);
-    session->Sync(answer.callback());
-    return Wait(answer);
-  }
-  CoordinationStore::Watch LogWatch(const std::string& event) {
-    return [this, event] { log.Add(event); };
-  }
-  // Until the node is gone, as another session sees it.
-  bool AwaitGone(const Session& observer, const std::string& path) {
-    while (true) {
-      Answer<bool> changed(harness);
-      if (!Get(observer, path, [changed]() mutable { changed.Set(true); }).ok()) return true;
-      if (!harness.Await([&] { return changed.has_value(); })) return false;
-    }
-  }
-
-  Harness harness;
-  EventLog log;
-};
-
-using Harnesses = testing::Types<MemoryHarness, ZookeeperHarness>;
-struct HarnessNames {
-  template <typename T>
-  static std::string GetName(int) {
-    return std::is_same_v<T, MemoryHarness> ? "Memory" : "ZooKeeper";
-  }
-};
+using ConformanceTest = StoreTest<Harness>;
 TYPED_TEST_SUITE(ConformanceTest, Harnesses, HarnessNames);
 
 // ---- Records.
@@ -154,6 +67,8 @@ TYPED_TEST(ConformanceTest, SaysWhyNothingWasWritten) {
   EXPECT_EQ(code(CheckVersion{"/no", 0}), StatusCode::kNotFound);
   EXPECT_EQ(code(CheckVersion{"/a", 7}), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(this->Write(s, {CheckVersion{"/a", 0}}).status.ok());
+  EXPECT_TRUE(this->Write(s, {CheckVersion{"/a", kAnyVersion}}).status.ok());
+  EXPECT_EQ(code(CheckVersion{"/no", kAnyVersion}), StatusCode::kNotFound);
   EXPECT_EQ(code(CreateNode{"no-slash", ""}), StatusCode::kInvalidArgument);
   EXPECT_EQ(this->Get(s, "/a/").status().code(), StatusCode::kInvalidArgument);
 }

@@ -142,6 +142,7 @@ void MemoryEnsemble::Reconnect(SessionNumber number) {
   Session& s = sessions_.at(number);
   s.may_connect = true;
   s.hold_answers = false;
+  s.lose_next_answer = false;
   if (s.cut_at && s.alive) {
     s.cut_at.reset();  // nobody noticed
   } else if (s.cut_at) {

@@ -68,6 +68,7 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // Nothing gets through and neither end is told: the client finds out after two
   // thirds of its session time-out. Stays so until Reconnect().
   void Cut(SessionNumber session);
+  // Ends all faults of the session's connection.
   void Reconnect(SessionNumber session);
   // The store forgets the session now. Its client learns that when it is connected.
   void Expire(SessionNumber session);

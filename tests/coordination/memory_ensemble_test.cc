@@ -1,0 +1,163 @@
+// The hooks of the memory store that a simulator drives; what it shares with
+// ZooKeeper is in conformance_test.cc.
+#include "coordination/memory/memory_ensemble.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace shardmanager {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class MemoryEnsembleTest : public testing::Test {
+ protected:
+  std::unique_ptr<CoordinationStore> Connect() {
+    auto s = ensemble.NewSession({.timeout = seconds(9)});
+    ensemble.RunUntilIdle();
+    return s;
+  }
+  void Create(CoordinationStore& s, const std::string& path, bool ephemeral = false) {
+    s.Multi({CreateNode{path, "", ephemeral}}, [this](WriteResult r) { last_write = r.status; });
+  }
+  bool Exists(const std::string& path) const { return ensemble.tree().Get(path).ok(); }
+
+  MemoryEnsemble ensemble;
+  std::optional<absl::Status> last_write;
+};
+
+TEST_F(MemoryEnsembleTest, NothingHappensUntilItIsRun) {
+  auto s = ensemble.NewSession({});
+  EXPECT_EQ(s->state(), SessionState::kConnecting);
+  Create(*s, "/a");
+  EXPECT_FALSE(Exists("/a"));
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kConnected);
+  EXPECT_TRUE(Exists("/a"));
+  EXPECT_FALSE(ensemble.RunOne());
+}
+
+TEST_F(MemoryEnsembleTest, OwnerChoosesWhoseRequestIsAppliedAndAnswerDelivered) {
+  auto a = Connect();
+  auto b = Connect();
+  Create(*a, "/x");
+  Create(*b, "/y");
+  EXPECT_THAT(ensemble.Appliable(), ElementsAre(1, 2));
+  EXPECT_THAT(ensemble.Deliverable(), IsEmpty());
+  ensemble.Apply(2);
+  EXPECT_TRUE(Exists("/y"));
+  EXPECT_FALSE(Exists("/x"));
+  EXPECT_FALSE(last_write.has_value());
+  EXPECT_THAT(ensemble.Deliverable(), ElementsAre(2));
+  ensemble.Deliver(2);
+  EXPECT_TRUE(last_write->ok());
+}
+
+TEST_F(MemoryEnsembleTest, LoseNextAnswerAppliesTheWriteAndBreaksTheConnection) {
+  auto s = Connect();
+  ensemble.LoseNextAnswer(1);
+  s->Sync([](absl::Status status) { EXPECT_TRUE(status.ok()); });
+  ensemble.RunUntilIdle();  // that was no write
+  Create(*s, "/a");
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(Exists("/a"));
+  EXPECT_TRUE(absl::IsUnavailable(*last_write));
+  EXPECT_EQ(s->state(), SessionState::kSuspended);
+  ensemble.Reconnect(1);
+  Create(*s, "/b");
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(last_write->ok());  // only the next one
+}
+
+TEST_F(MemoryEnsembleTest, DisconnectedSessionExpiresAfterItsTimeoutAndNotBefore) {
+  auto s = Connect();
+  Create(*s, "/e", true);
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(ensemble.next_deadline(), kNever);
+  ensemble.AdvanceTo(TimePoint(Seconds(100)));  // connected sessions do not expire
+  ensemble.Disconnect(1);
+  EXPECT_EQ(ensemble.next_deadline(), TimePoint(Seconds(109)));
+  ensemble.AdvanceTo(TimePoint(Seconds(109)) - Duration(1));
+  EXPECT_TRUE(Exists("/e"));
+  ensemble.AdvanceTo(TimePoint(Seconds(109)));
+  EXPECT_FALSE(Exists("/e"));
+}
+
+TEST_F(MemoryEnsembleTest, ClientOfCutLinkFindsOutBeforeItsSessionExpires) {
+  auto s = Connect();
+  Create(*s, "/e", true);
+  ensemble.RunUntilIdle();
+  ensemble.Cut(1);
+  Create(*s, "/a");
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kConnected);  // it cannot know
+  EXPECT_FALSE(Exists("/a"));
+  ensemble.AdvanceTo(TimePoint(Seconds(6)));
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kSuspended);
+  EXPECT_TRUE(absl::IsUnavailable(*last_write));
+  EXPECT_TRUE(Exists("/e"));
+  ensemble.AdvanceTo(TimePoint(Seconds(9)));
+  EXPECT_FALSE(Exists("/e"));
+  EXPECT_EQ(s->state(), SessionState::kSuspended);
+  ensemble.Reconnect(1);
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kExpired);
+}
+
+TEST_F(MemoryEnsembleTest, CutThatHealsInTimeGoesUnnoticed) {
+  auto s = Connect();
+  ensemble.Cut(1);
+  Create(*s, "/a");
+  ensemble.AdvanceTo(TimePoint(Seconds(5)));
+  ensemble.RunUntilIdle();
+  EXPECT_FALSE(last_write.has_value());
+  ensemble.Reconnect(1);
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(last_write->ok());
+  EXPECT_EQ(s->state(), SessionState::kConnected);
+}
+
+TEST_F(MemoryEnsembleTest, OutageStopsTheClockOfSessions) {
+  auto s = Connect();
+  Create(*s, "/e", true);
+  ensemble.RunUntilIdle();
+  ensemble.StopStore();
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kSuspended);
+  ensemble.AdvanceTo(TimePoint(Seconds(1'000)));
+  ensemble.StartStore();
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kConnected);
+  EXPECT_TRUE(Exists("/e"));
+}
+
+TEST_F(MemoryEnsembleTest, SessionOfACrashedClientExpires) {
+  auto s = Connect();
+  Create(*s, "/e", true);
+  Create(*s, "/sent", false);
+  ensemble.Apply(1);
+  ensemble.Disconnect(1);
+  s.reset();
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(Exists("/e"));
+  EXPECT_FALSE(Exists("/sent"));
+  ensemble.AdvanceTo(TimePoint(Seconds(9)));
+  EXPECT_FALSE(Exists("/e"));
+}
+
+TEST_F(MemoryEnsembleTest, WhatWasSentBeforeCloseIsStillApplied) {
+  auto s = Connect();
+  Create(*s, "/a");
+  s->Close();
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(Exists("/a"));
+  EXPECT_FALSE(last_write.has_value());
+}
+
+}  // namespace
+}  // namespace shardmanager

@@ -18,22 +18,28 @@ YamlPlace PlaceOf(const YAML::Mark& mark) { return {mark.line + 1, mark.column +
 
 class Adapter : public YAML::EventHandler {
  public:
-  explicit Adapter(YamlEvents& events) : events_(events) {}
+  Adapter(YamlEvents& events, YamlProblems* problems) : events_(events), problems_(*problems) {}
+
+  // The parser stands still: yaml-cpp takes some of what it cannot read for endless
+  // empty documents.
+  bool stuck() const { return stuck_; }
 
  private:
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // yaml-cpp takes some of what it cannot read for endless empty documents.
-    if (last_start_ == mark.pos) throw YAML::ParserException(mark, "unexpected text");
+    stuck_ = last_start_ == mark.pos;
     last_start_ = mark.pos;
+    if (stuck_) problems_.Add(PlaceOf(mark), "this is not YAML: unexpected text");
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
-    events_.OnText(PlaceOf(mark), nullptr);
+    if (depth_ <= kMostNesting) events_.OnText(PlaceOf(mark), nullptr);
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { events_.OnAlias(PlaceOf(mark)); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    if (depth_ <= kMostNesting) events_.OnAlias(PlaceOf(mark));
+  }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                 const std::string& value) override {
-    events_.OnText(PlaceOf(mark), &value);
+    if (depth_ <= kMostNesting) events_.OnText(PlaceOf(mark), &value);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {
@@ -46,18 +52,22 @@ class Adapter : public YAML::EventHandler {
   void OnSequenceEnd() override { Ascend(); }
   void OnMapEnd() override { Ascend(); }
 
+  // Past the bound, nothing is passed on.
   void Descend(const YAML::Mark& mark, YamlEvents::Kind kind) {
-    if (++depth_ > kMostNesting) throw YAML::ParserException(mark, "nested too deeply");
-    events_.OnStart(PlaceOf(mark), kind);
+    if (++depth_ <= kMostNesting) return events_.OnStart(PlaceOf(mark), kind);
+    if (depth_ > kMostNesting + 1) return;
+    problems_.Add(PlaceOf(mark), absl::StrCat("found more than ", kMostNesting,
+                                              " levels of nesting; allowed: fewer"));
   }
   void Ascend() {
-    --depth_;
-    events_.OnEnd();
+    if (depth_-- <= kMostNesting) events_.OnEnd();
   }
 
   YamlEvents& events_;
+  YamlProblems& problems_;
   size_t depth_ = 0;
   std::optional<int> last_start_;
+  bool stuck_ = false;
 };
 
 // An explicit end of the document, without which yaml-cpp takes a quote that never
@@ -74,8 +84,8 @@ void ParseYaml(const std::string& text, YamlEvents& events, YamlProblems* proble
   try {
     std::istringstream stream(WithEnd(text));
     YAML::Parser parser(stream);
-    Adapter adapter(events);
-    while (parser.HandleNextDocument(adapter)) next();
+    Adapter adapter(events, problems);
+    while (parser.HandleNextDocument(adapter) && !adapter.stuck()) next();
   } catch (const YAML::Exception& e) {
     problems->Add(PlaceOf(e.mark), absl::StrCat("this is not YAML: ", e.msg));
   } catch (const std::exception& e) {

@@ -39,9 +39,13 @@ Character FirstCharacter(std::string_view rest) {
 }
 
 // U+0080 to U+009F are terminal controls, like those below U+0020.
-bool IsPlain(const Character& character) {
-  if (character.bytes == 0 || character.code == '"' || character.code == '\\') return false;
+bool IsPrintable(const Character& character) {
+  if (character.bytes == 0) return false;
   return character.code >= 0x20 && (character.code < 0x7f || character.code >= 0xa0);
+}
+
+bool IsPlain(const Character& character) {
+  return IsPrintable(character) && character.code != '"' && character.code != '\\';
 }
 
 std::string EscapedByte(char byte) {
@@ -61,6 +65,21 @@ std::string EscapedByte(char byte) {
   }
 }
 
+// Escapes all characters but those that are `fine`.
+std::string EscapedBut(bool (*fine)(const Character&), std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Character character = FirstCharacter(bytes);
+    const size_t length = std::max<size_t>(character.bytes, 1);
+    for (const char byte : bytes.substr(0, length)) {
+      out += fine(character) ? std::string(1, byte) : EscapedByte(byte);
+    }
+    bytes.remove_prefix(length);
+  }
+  return out;
+}
+
 // The longest prefix of at most `bytes` that does not cut a character in two.
 std::string_view Prefix(std::string_view text, size_t bytes) {
   while (bytes > 0 && IsContinuation(static_cast<unsigned char>(text[bytes]))) --bytes;
@@ -69,19 +88,9 @@ std::string_view Prefix(std::string_view text, size_t bytes) {
 
 }  // namespace
 
-std::string Escaped(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const Character character = FirstCharacter(bytes);
-    const size_t length = std::max<size_t>(character.bytes, 1);
-    for (const char byte : bytes.substr(0, length)) {
-      out += IsPlain(character) ? std::string(1, byte) : EscapedByte(byte);
-    }
-    bytes.remove_prefix(length);
-  }
-  return out;
-}
+std::string Escaped(std::string_view bytes) { return EscapedBut(IsPlain, bytes); }
+
+std::string Printable(std::string_view bytes) { return EscapedBut(IsPrintable, bytes); }
 
 size_t ValidUtf8Bytes(std::string_view bytes) {
   size_t valid = 0;

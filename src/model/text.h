@@ -13,6 +13,9 @@ namespace shardmanager {
 // never a terminal's escape sequence.
 std::string Escaped(std::string_view bytes);
 
+// Escaped, but for quotes and backslashes: for sentences.
+std::string Printable(std::string_view bytes);
+
 // Bytes of the longest prefix that is well-formed UTF-8.
 size_t ValidUtf8Bytes(std::string_view bytes);
 

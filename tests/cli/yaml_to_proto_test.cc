@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // The message as protobuf's one-line text; or the error.
@@ -266,11 +267,14 @@ TEST(ReadYamlErrorTest, SaysWhereTheSyntaxIsWrong) {
 }
 
 TEST(ReadYamlErrorTest, BoundsNesting) {
-  EXPECT_THAT(ReadSpec(std::string(100'000, '[')),
-              HasSubstr("this is not YAML: nested too deeply"));
-  std::string deep;
-  for (int i = 0; i < 1000; ++i) deep += std::string(static_cast<size_t>(i), ' ') + "a:\n";
-  EXPECT_THAT(ReadSpec(deep), HasSubstr("this is not YAML: nested too deeply"));
+  const std::string deep = "found more than 32 levels of nesting; allowed: fewer";
+  EXPECT_THAT(ReadSpec("x: " + std::string(31, '[') + std::string(31, ']')), Not(HasSubstr(deep)));
+  EXPECT_THAT(ReadSpec("x: " + std::string(32, '[') + std::string(32, ']')), HasSubstr(deep));
+  EXPECT_THAT(ReadSpec(std::string(100'000, '[')), HasSubstr(deep));
+  EXPECT_THAT(ReadSpec(std::string(100'000, '{')), HasSubstr(deep));
+  std::string indented;
+  for (int i = 0; i < 1000; ++i) indented += std::string(static_cast<size_t>(i), ' ') + "a:\n";
+  EXPECT_THAT(ReadSpec(indented), HasSubstr(deep));
 }
 
 TEST(ReadYamlErrorTest, BoundsTheSize) {

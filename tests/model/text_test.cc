@@ -24,6 +24,10 @@ TEST(TextTest, KeepsPrintableUtf8AndEscapesTheRestOfIt) {
   EXPECT_EQ(Escaped("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "past U+10FFFF";
 }
 
+TEST(TextTest, LeavesSentencesReadable) {
+  EXPECT_EQ(Printable("no \"kv\" in C:\\ \n\x1b"), "no \"kv\" in C:\\ \\n\\x1b");
+}
+
 TEST(TextTest, FindsWhereUtf8Ends) {
   EXPECT_EQ(ValidUtf8Bytes(""), 0u);
   EXPECT_EQ(ValidUtf8Bytes("caf\u00e9\x7f\u0085\U0001f600"), 12u);

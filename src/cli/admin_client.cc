@@ -1,0 +1,135 @@
+#include "cli/admin_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "shardmanager/v1/admin.grpc.pb.h"
+
+namespace shardmanager::cli {
+namespace {
+
+// Trailing metadata of a standby's FAILED_PRECONDITION: where the leader answers.
+constexpr char kLeaderMetadata[] = "sm-leader";
+
+absl::Status ToAbsl(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
+  grpc::ChannelArguments arguments;
+  // All shards of a large app come in one answer.
+  arguments.SetMaxReceiveMessageSize(-1);
+  // The control plane is inside; an HTTP proxy for the outside must not catch it.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A watch that waits for hours must notice that the other side is gone.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+class AdminClient::Impl {
+ public:
+  Impl(std::string server, std::chrono::milliseconds timeout) : timeout_(timeout) {
+    TurnTo(std::move(server));
+  }
+
+  const std::string& server() const { return server_; }
+  std::chrono::milliseconds timeout() const { return timeout_; }
+
+  template <typename Request, typename Response>
+  using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) {
+    Response response;
+    std::string leader;
+    absl::Status status = CallOnce(method, request, &response, &leader);
+    if (!leader.empty() && leader != server_) {
+      TurnTo(leader);
+      status = CallOnce(method, request, &response, &leader);
+    }
+    if (!status.ok()) return status;
+    return response;
+  }
+
+  absl::Status Watch(const v1::WatchEventsRequest& request,
+                     const std::function<void(const v1::ControlEvent&)>& on_event) {
+    const auto status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+    if (!status.ok()) return status.status();
+    if (!status->leading() && !status->leader_endpoint().empty()) {
+      TurnTo(status->leader_endpoint());
+      // A stream has no deadline that would end a fruitless attempt to connect.
+      const auto reached = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+      if (!reached.ok()) return reached.status();
+    }
+    grpc::ClientContext context;
+    const auto stream = stub_->WatchEvents(&context, request);
+    v1::ControlEvent event;
+    while (stream->Read(&event)) on_event(event);
+    return ToAbsl(stream->Finish());
+  }
+
+ private:
+  void TurnTo(std::string server) {
+    server_ = std::move(server);
+    stub_ = v1::Admin::NewStub(Connect(server_));
+  }
+
+  // `leader`: where a standby points to, else "".
+  template <typename Request, typename Response>
+  absl::Status CallOnce(Method<Request, Response> method, const Request& request,
+                        Response* response, std::string* leader) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + timeout_);
+    const grpc::Status status = (stub_.get()->*method)(&context, request, response);
+    leader->clear();
+    if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
+      const auto& trailing = context.GetServerTrailingMetadata();
+      const auto found = trailing.find(kLeaderMetadata);
+      if (found != trailing.end()) leader->assign(found->second.data(), found->second.size());
+    }
+    return ToAbsl(status);
+  }
+
+  const std::chrono::milliseconds timeout_;
+  std::string server_;
+  std::unique_ptr<v1::Admin::Stub> stub_;
+};
+
+AdminClient::AdminClient(std::string server, std::chrono::milliseconds timeout)
+    : impl_(std::make_unique<Impl>(std::move(server), timeout)) {}
+AdminClient::~AdminClient() = default;
+
+const std::string& AdminClient::server() const { return impl_->server(); }
+std::chrono::milliseconds AdminClient::timeout() const { return impl_->timeout(); }
+
+absl::StatusOr<v1::ApplyAppResponse> AdminClient::ApplyApp(const v1::ApplyAppRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::ApplyApp, request);
+}
+absl::StatusOr<v1::DeleteAppResponse> AdminClient::DeleteApp(const v1::DeleteAppRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::DeleteApp, request);
+}
+absl::StatusOr<v1::GetAppsResponse> AdminClient::GetApps(const v1::GetAppsRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetApps, request);
+}
+absl::StatusOr<v1::GetServersResponse> AdminClient::GetServers(
+    const v1::GetServersRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetServers, request);
+}
+absl::StatusOr<v1::GetShardsResponse> AdminClient::GetShards(const v1::GetShardsRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetShards, request);
+}
+absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
+  return impl_->Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+}
+absl::Status AdminClient::WatchEvents(
+    const v1::WatchEventsRequest& request,
+    const std::function<void(const v1::ControlEvent&)>& on_event) {
+  return impl_->Watch(request, on_event);
+}
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,48 @@
+// Calls to the admin service of the control plane. The one place here that speaks
+// gRPC.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "shardmanager/v1/admin.pb.h"
+
+namespace shardmanager::cli {
+
+// Blocking; not thread-safe. Errors are those of admin.proto, and UNAVAILABLE or
+// DEADLINE_EXCEEDED when nobody answers. A standby's "ask the leader" is followed,
+// once per call; later calls go to that leader directly.
+class AdminClient {
+ public:
+  // `server`: "host:port". `timeout`: for one call.
+  AdminClient(std::string server, std::chrono::milliseconds timeout);
+  ~AdminClient();
+  AdminClient(const AdminClient&) = delete;
+  AdminClient& operator=(const AdminClient&) = delete;
+
+  // Who is asked now, and for how long.
+  const std::string& server() const;
+  std::chrono::milliseconds timeout() const;
+
+  absl::StatusOr<v1::ApplyAppResponse> ApplyApp(const v1::ApplyAppRequest& request);
+  absl::StatusOr<v1::DeleteAppResponse> DeleteApp(const v1::DeleteAppRequest& request);
+  absl::StatusOr<v1::GetAppsResponse> GetApps(const v1::GetAppsRequest& request);
+  absl::StatusOr<v1::GetServersResponse> GetServers(const v1::GetServersRequest& request);
+  absl::StatusOr<v1::GetShardsResponse> GetShards(const v1::GetShardsRequest& request);
+  // Of the process at server(), leader or not.
+  absl::StatusOr<v1::GetStatusResponse> GetStatus();
+  // Calls `on_event` for each event until the stream ends: OK, it was complete. The
+  // leader is asked, for it is the one that acts.
+  absl::Status WatchEvents(const v1::WatchEventsRequest& request,
+                           const std::function<void(const v1::ControlEvent&)>& on_event);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,149 @@
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "cli/yaml_to_proto.h"
+
+namespace shardmanager::cli {
+namespace {
+
+// Read in full before anything is changed.
+struct File {
+  std::string name;
+  std::string text;
+};
+
+// One app to apply, and where it came from.
+struct Spec {
+  v1::AppSpec spec;
+  size_t file;      // position in the list of files
+  size_t document;  // in that file
+};
+
+absl::StatusOr<std::string> ReadAll(std::istream& in, const std::string& name) {
+  std::string text;
+  std::string block(size_t{1} << 16, '\0');
+  // One block more than allowed is enough for the YAML reader to refuse it.
+  while (text.size() <= kMostYamlBytes && in) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block, 0, static_cast<size_t>(in.gcount()));
+  }
+  if (in.bad()) return absl::InvalidArgumentError(absl::StrCat(name, ": cannot be read"));
+  return text;
+}
+
+absl::StatusOr<File> ReadFile(const std::string& name, Terminal& terminal) {
+  if (name == "-") {
+    auto text = ReadAll(*terminal.in, "standard input");
+    if (!text.ok()) return text.status();
+    return File{"standard input", *std::move(text)};
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(name, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": found a folder; allowed: a file"));
+  }
+  std::ifstream in(name, std::ios::binary);
+  if (!in.is_open()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": cannot be opened: ", std::generic_category().message(errno)));
+  }
+  auto text = ReadAll(in, name);
+  if (!text.ok()) return text.status();
+  return File{name, *std::move(text)};
+}
+
+// All specs of all files; what is wrong goes to the terminal. Nothing: something was.
+std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<File>* files,
+                            Terminal& terminal) {
+  std::vector<Spec> specs;
+  bool wrong = false;
+  for (const std::string& name : names) {
+    absl::StatusOr<File> file = ReadFile(name, terminal);
+    absl::StatusOr<std::vector<YamlDocument>> documents = file.status();
+    if (file.ok()) documents = ReadYaml(file->text, file->name, v1::AppSpec());
+    if (!documents.ok()) {
+      *terminal.err << std::string(documents.status().message()) << "\n";
+      wrong = true;
+      continue;
+    }
+    for (const YamlDocument& document : *documents) {
+      specs.push_back({{}, files->size(), document.index});
+      specs.back().spec.GetReflection()->Swap(&specs.back().spec, document.message.get());
+    }
+    files->push_back(*std::move(file));
+  }
+  if (wrong) specs.clear();
+  return specs;
+}
+
+// The control plane names fields by path; a person wants lines of the file.
+std::string WithPlaces(const std::string& message, const File& file, size_t document) {
+  const std::vector<std::string> lines = absl::StrSplit(message, '\n');
+  std::vector<std::string> paths;
+  for (const std::string& line : lines) paths.push_back(line.substr(0, line.find(": found ")));
+  const auto places = LocateFields(file.text, file.name, document, paths);
+  std::string located;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool names_field = paths[i].size() < lines[i].size();
+    absl::StrAppend(&located, names_field ? places[i] : file.name, ": ", Shown(lines[i]), "\n");
+  }
+  return located;
+}
+
+std::string OutcomeText(const v1::ApplyAppResponse& response) {
+  switch (response.outcome()) {
+    case v1::ApplyAppResponse::CREATED:
+      return "created";
+    case v1::ApplyAppResponse::CONFIGURED:
+      return "configured";
+    case v1::ApplyAppResponse::UNCHANGED:
+      return "unchanged";
+    default:
+      return "applied";
+  }
+}
+
+ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const File& file,
+                  AdminClient& client, Terminal& terminal) {
+  v1::ApplyAppRequest request;
+  *request.mutable_spec() = spec.spec;
+  request.set_force(command.force);
+  request.set_dry_run(command.dry_run);
+  const auto response = client.ApplyApp(request);
+  if (absl::IsInvalidArgument(response.status())) {
+    *terminal.err << WithPlaces(std::string(response.status().message()), file, spec.document);
+    return kUsage;
+  }
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << spec.spec.name() << " " << OutcomeText(*response)
+                << (command.dry_run ? " (dry run: nothing was changed)" : "") << "\n";
+  for (const std::string& change : response->changes()) {
+    *terminal.out << "  " << Shown(change) << "\n";
+  }
+  return kOk;
+}
+
+}  // namespace
+
+ExitCode Apply(const ApplyCommand& command, AdminClient& client, Terminal& terminal) {
+  std::vector<File> files;
+  const std::vector<Spec> specs = ReadSpecs(command.files, &files, terminal);
+  if (specs.empty()) return kUsage;
+  ExitCode code = kOk;
+  for (const Spec& spec : specs) {
+    const ExitCode one = ApplyOne(command, spec, files[spec.file], client, terminal);
+    if (code == kOk) code = one;
+    if (one == kUnreachable) break;
+  }
+  return code;
+}
+
+}  // namespace shardmanager::cli

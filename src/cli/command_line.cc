@@ -1,0 +1,332 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/suggest.h"
+#include "cli/time_text.h"
+
+namespace shardmanager::cli {
+namespace {
+
+constexpr char kAbout[] =
+    R"(shardctl: talk to the control plane of Shard Manager.
+
+An app is a sharded service; its specification, a YAML file, says what its owner
+wants. The control plane places the app's shards on the servers that are there.)";
+
+constexpr char kFooter[] = R"(
+First steps:
+  shardctl apply -f kv.yaml            create the app, or change it
+  shardctl get apps                    is it served?
+  shardctl get servers --app kv        who is there, and who is lost?
+  shardctl describe shard kv-007       who serves it, and if nobody, why?
+  shardctl watch                       what the control plane does, as it happens
+Exit codes:
+  0  done
+  1  refused by the control plane, or failed
+  2  wrong command line or bad file; nothing was changed
+  3  the control plane does not answer
+  4  no such app, server or shard
+Environment:
+  SHARDCTL_SERVER  where the control plane answers, instead of --server
+  NO_COLOR         set to anything: no colours (there are none in pipes, anyhow)
+`shardctl COMMAND --help` shows examples of each command.)";
+
+constexpr char kApplyFooter[] = R"(
+Each YAML document is one app; the fields are those of app_spec.proto. All files are
+read before anything is changed. A change that would lose shards or hand keys to other
+shards is refused unless --force is given.
+Examples:
+  shardctl apply -f kv.yaml                 create or change the app
+  shardctl apply -f kv.yaml --dry-run       what would change? changes nothing
+  shardctl apply -f a.yaml b.yaml           several
+  generate-spec | shardctl apply -f -       from the standard input
+  shardctl get app kv -o spec > kv.yaml     the other way round)";
+
+constexpr char kGetFooter[] = R"(
+Formats: table; wide, a table with more columns (shards: with their epochs); json and
+yaml, all that is known; name, one a line; spec (apps only), what `apply` takes.
+Shards need --app if there are several apps.
+Examples:
+  shardctl get apps
+  shardctl get servers --app kv -o wide
+  shardctl get shards --app kv
+  shardctl get shard kv-007 -o json | jq -r '.shards[0].replicas[0].server')";
+
+constexpr char kDescribeFooter[] = R"(
+Examples:
+  shardctl describe app kv
+  shardctl describe server kv-3
+  shardctl describe shard kv-007 --app kv)";
+
+constexpr char kDeleteFooter[] = R"(
+All servers drop their shards of the app; then the control plane forgets it. What the
+app itself stored is not touched.
+Examples:
+  shardctl delete app kv          asks first
+  shardctl delete app kv --yes    does not, for scripts)";
+
+constexpr char kWatchFooter[] = R"(
+Events since the control plane's leader started, oldest first, then new ones as they
+come. Ends on Ctrl-C, or with exit code 3 when the leader goes.
+Examples:
+  shardctl watch --app kv
+  shardctl watch --no-follow -o json | jq -r .kind | sort | uniq -c)";
+
+constexpr char kCompletionFooter[] = R"(
+Examples:
+  source <(shardctl completion bash)                               # in ~/.bashrc
+  source <(shardctl completion zsh)                                # in ~/.zshrc
+  shardctl completion fish > ~/.config/fish/completions/shardctl.fish)";
+
+constexpr char kDefaultServer[] = "127.0.0.1:7400";
+constexpr char kDefaultTimeout[] = "10s";
+
+const std::map<std::string, Resource> kResources = {
+    {"app", Resource::kApps},        {"apps", Resource::kApps},    {"server", Resource::kServers},
+    {"servers", Resource::kServers}, {"shard", Resource::kShards}, {"shards", Resource::kShards}};
+const std::map<std::string, Format> kFormats = {{"table", Format::kTable}, {"wide", Format::kWide},
+                                                {"json", Format::kJson},   {"yaml", Format::kYaml},
+                                                {"name", Format::kName},   {"spec", Format::kSpec}};
+
+// --- What a flag's value may be; "" when it is fine ---------------------------------
+
+std::string CheckTimeout(const std::string& text) {
+  const auto timeout = ParseAge(text);
+  if (timeout.has_value() && timeout->count() > 0) return "";
+  return absl::StrCat("found \"", text, "\"; allowed: a time such as 500ms, 10s or 2m");
+}
+
+std::string CheckEndpoint(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool digits =
+      !port.empty() && port.size() <= 5 &&
+      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (colon != 0 && digits) return "";
+  return absl::StrCat("found \"", text, "\"; allowed: HOST:PORT, as in ", kDefaultServer);
+}
+
+template <typename Value>
+CLI::Validator OneOf(const std::map<std::string, Value>& words) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : words) names.push_back(name);
+  return CLI::Validator(
+      [names](const std::string& word) -> std::string {
+        if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+        const std::string meant = Suggest(word, names);
+        return absl::StrCat("found \"", word, "\"",
+                            meant.empty() ? "" : absl::StrCat(" (did you mean \"", meant, "\"?)"),
+                            "; allowed: ", CLI::detail::join(names, ", "));
+      },
+      "");
+}
+
+// --- The commands -------------------------------------------------------------------
+
+// CLI11 fills these while it parses; `command` is the one that was given.
+struct Words {
+  std::string server = kDefaultServer;
+  std::string timeout = kDefaultTimeout;
+  std::string resource;
+  std::string format = "table";
+  ApplyCommand apply;
+  GetCommand get;
+  DescribeCommand describe;
+  DeleteCommand remove;
+  WatchCommand watch;
+  CompletionCommand completion;
+};
+
+void AddFormat(CLI::App& command, Words& words, std::map<std::string, Format> formats) {
+  std::string names;
+  for (const char* name : {"table", "wide", "json", "yaml", "name", "spec"}) {
+    if (formats.contains(name)) absl::StrAppend(&names, names.empty() ? "" : "|", name);
+  }
+  command.add_option("-o,--output", words.format, absl::StrCat("Format: ", names))
+      ->check(OneOf(formats))
+      ->type_name("FORMAT")
+      ->capture_default_str();
+}
+
+void AddResource(CLI::App& command, Words& words, const std::string& help) {
+  command.add_option("RESOURCE", words.resource, help)
+      ->required()
+      ->check(OneOf(kResources))
+      ->type_name("");
+}
+
+void AddApply(CLI::App& cli, Words& words) {
+  CLI::App& command = *cli.add_subcommand("apply", "Create or change apps from YAML files");
+  command.footer(kApplyFooter);
+  command.add_option("-f,--filename", words.apply.files, "YAML files; - for the standard input")
+      ->required()
+      ->type_name("FILE");
+  command.add_flag("--force", words.apply.force, "Accept the loss of shards or of key ranges");
+  command.add_flag("--dry-run", words.apply.dry_run, "Check and report; change nothing");
+}
+
+void AddGet(CLI::App& cli, Words& words) {
+  CLI::App& command = *cli.add_subcommand("get", "List apps, servers or shards");
+  command.footer(kGetFooter);
+  AddResource(command, words, "apps, servers or shards");
+  command.add_option("NAME", words.get.name, "Only this one")->type_name("");
+  command.add_option("-a,--app", words.get.app, "Of this app")->type_name("APP");
+  AddFormat(command, words, kFormats);
+}
+
+void AddDescribe(CLI::App& cli, Words& words) {
+  CLI::App& command =
+      *cli.add_subcommand("describe", "Show all about one app, server or shard, with its events");
+  command.footer(kDescribeFooter);
+  AddResource(command, words, "app, server or shard");
+  command.add_option("NAME", words.describe.name, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words.describe.app, "Of this app")->type_name("APP");
+}
+
+void AddDelete(CLI::App& cli, Words& words) {
+  CLI::App& command = *cli.add_subcommand("delete", "Delete an app");
+  command.footer(kDeleteFooter);
+  command.add_option("RESOURCE", words.resource, "app")
+      ->required()
+      ->check(OneOf(std::map<std::string, int>{{"app", 0}}))
+      ->type_name("");
+  command.add_option("NAME", words.remove.app, "Which one")->required()->type_name("");
+  command.add_flag("-y,--yes", words.remove.yes, "Do not ask");
+}
+
+void AddWatch(CLI::App& cli, Words& words) {
+  CLI::App& command =
+      *cli.add_subcommand("watch", "Show what the control plane does and why, as it happens");
+  command.footer(kWatchFooter);
+  command.add_option("-a,--app", words.watch.app, "Only of this app")->type_name("APP");
+  command.add_flag("--no-follow", words.watch.no_follow, "End after the events known now");
+  AddFormat(command, words, {{"table", Format::kTable}, {"json", Format::kJson}});
+}
+
+void AddOthers(CLI::App& cli, Words& words) {
+  CLI::App& status = *cli.add_subcommand("status", "Show who answers, and who leads");
+  AddFormat(status, words,
+            {{"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}});
+  CLI::App& completion = *cli.add_subcommand("completion", "Print a completion script for a shell");
+  completion.footer(kCompletionFooter);
+  completion.add_option("SHELL", words.completion.shell, "bash, zsh or fish")
+      ->required()
+      ->check(OneOf(std::map<std::string, int>{{"bash", 0}, {"zsh", 0}, {"fish", 0}}))
+      ->type_name("");
+  cli.add_subcommand("version", "Print shardctl's version");
+}
+
+void AddAll(CLI::App& cli, Words& words) {
+  cli.footer(kFooter);
+  cli.get_formatter()->column_width(32);
+  cli.require_subcommand(1);
+  // Flags for all commands may stand before or after the command.
+  cli.fallthrough();
+  cli.add_option("-s,--server", words.server, "Where the control plane answers")
+      ->envname("SHARDCTL_SERVER")
+      ->check(CLI::Validator(CheckEndpoint, ""))
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  cli.add_option("--timeout", words.timeout, "How long to wait for one answer")
+      ->check(CLI::Validator(CheckTimeout, ""))
+      ->type_name("TIME")
+      ->capture_default_str();
+  AddApply(cli, words);
+  AddGet(cli, words);
+  AddDescribe(cli, words);
+  AddDelete(cli, words);
+  AddWatch(cli, words);
+  AddOthers(cli, words);
+}
+
+CommandLine ToCommandLine(const std::string& command, Words words) {
+  CommandLine line{.server = words.server, .timeout = *ParseAge(words.timeout)};
+  const Format format = kFormats.at(words.format);
+  if (command == "apply") {
+    line.command = std::move(words.apply);
+  } else if (command == "get") {
+    words.get.resource = kResources.at(words.resource);
+    words.get.format = format;
+    line.command = std::move(words.get);
+  } else if (command == "describe") {
+    words.describe.resource = kResources.at(words.resource);
+    line.command = std::move(words.describe);
+  } else if (command == "delete") {
+    line.command = std::move(words.remove);
+  } else if (command == "watch") {
+    words.watch.json = format == Format::kJson;
+    line.command = std::move(words.watch);
+  } else if (command == "status") {
+    line.command = StatusCommand{format};
+  } else if (command == "completion") {
+    line.command = std::move(words.completion);
+  } else {
+    line.command = VersionCommand{};
+  }
+  return line;
+}
+
+// --- What is wrong with a command line ------------------------------------------------
+
+std::vector<std::string> CommandNames(const CLI::App& cli) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : cli.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// The first word that stands where a command should but is none; "" if there is none.
+std::string UnknownCommand(const CLI::App& cli, const std::vector<std::string>& arguments) {
+  const std::vector<std::string> names = CommandNames(cli);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "-s" || word == "--server" || word == "--timeout") ++i;
+    if (word.rfind('-', 0) == 0) continue;
+    return std::find(names.begin(), names.end(), word) == names.end() ? word : "";
+  }
+  return "";
+}
+
+Answer WrongUsage(const CLI::App& cli, const std::vector<std::string>& arguments,
+                  const std::string& problem) {
+  const std::string unknown = UnknownCommand(cli, arguments);
+  std::string text = absl::StrCat("error: ", problem, "\n");
+  if (!unknown.empty()) {
+    const std::string meant = Suggest(unknown, CommandNames(cli));
+    text = absl::StrCat("error: unknown command \"", unknown, "\"",
+                        meant.empty() ? "" : absl::StrCat(" (did you mean \"", meant, "\"?)"),
+                        "; allowed: ", CLI::detail::join(CommandNames(cli), ", "), "\n");
+  }
+  const auto given = cli.get_subcommands();
+  return {kUsage, absl::StrCat(text, "See `shardctl ",
+                               given.empty() ? "" : given.front()->get_name() + " ", "--help`.\n")};
+}
+
+}  // namespace
+
+std::variant<CommandLine, Answer> ParseCommandLine(std::vector<std::string> arguments) {
+  Words words;
+  CLI::App cli(kAbout, "shardctl");
+  AddAll(cli, words);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  if (arguments.empty()) return Answer{kUsage, cli.help()};
+  // The one place where CLI11's exceptions pass, and end.
+  try {
+    cli.parse(std::move(reversed));
+  } catch (const CLI::Success& e) {
+    std::ostringstream help, unused;
+    cli.exit(e, help, unused);
+    return Answer{kOk, help.str()};
+  } catch (const CLI::ParseError& e) {
+    return WrongUsage(cli, arguments, e.what());
+  }
+  return ToCommandLine(cli.get_subcommands().front()->get_name(), std::move(words));
+}
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,76 @@
+// The command line of shardctl as values. `shardctl --help` is its manual.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace shardmanager::cli {
+
+// What scripts can rely on.
+enum ExitCode {
+  kOk = 0,
+  kRefused = 1,      // the control plane said no, or failed
+  kUsage = 2,        // a wrong command line or a bad file
+  kUnreachable = 3,  // the control plane does not answer
+  kNotFound = 4,     // no such app, server or shard
+};
+
+enum class Resource { kApps, kServers, kShards };
+enum class Format { kTable, kWide, kJson, kYaml, kName, kSpec };
+
+struct ApplyCommand {
+  std::vector<std::string> files;  // "-": standard input
+  bool force = false;
+  bool dry_run = false;
+};
+struct GetCommand {
+  Resource resource = Resource::kApps;
+  std::string name;  // "": all
+  std::string app;
+  Format format = Format::kTable;
+};
+struct DescribeCommand {
+  Resource resource = Resource::kApps;
+  std::string name;
+  std::string app;
+};
+struct DeleteCommand {
+  std::string app;
+  bool yes = false;
+};
+struct WatchCommand {
+  std::string app;
+  bool no_follow = false;
+  bool json = false;
+};
+struct StatusCommand {
+  Format format = Format::kTable;
+};
+struct CompletionCommand {
+  std::string shell;
+};
+struct VersionCommand {};
+
+struct CommandLine {
+  // "host:port" of the control plane.
+  std::string server;
+  // For one call.
+  std::chrono::milliseconds timeout{0};
+  std::variant<ApplyCommand, GetCommand, DescribeCommand, DeleteCommand, WatchCommand,
+               StatusCommand, CompletionCommand, VersionCommand>
+      command;
+};
+
+// Instead of a command: help (kOk, to the standard output) or what is wrong (kUsage,
+// to the standard error).
+struct Answer {
+  ExitCode code = kOk;
+  std::string text;
+};
+
+// `arguments` without the program's name. The environment's SHARDCTL_SERVER is read.
+std::variant<CommandLine, Answer> ParseCommandLine(std::vector<std::string> arguments);
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,106 @@
+#include "cli/commands.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/proto_to_text.h"
+#include "cli/render.h"
+#include "cli/time_text.h"
+
+namespace shardmanager::cli {
+namespace {
+
+bool Confirmed(const std::string& app, Terminal& terminal) {
+  *terminal.err << "Delete app \"" << app << "\" and drop all its shards? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(*terminal.in, answer);
+  std::transform(answer.begin(), answer.end(), answer.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return answer == "y" || answer == "yes";
+}
+
+}  // namespace
+
+ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal) {
+  // Of several lines each is shown, but without any other control character.
+  std::string message;
+  std::string rest(status.message());
+  for (size_t end; (end = rest.find('\n')) != std::string::npos; rest.erase(0, end + 1)) {
+    absl::StrAppend(&message, Shown(rest.substr(0, end)), "\n");
+  }
+  message += Shown(rest);
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+      *terminal.err << "error: the control plane at " << client.server()
+                    << " cannot answer: " << message << "\n";
+      return kUnreachable;
+    case absl::StatusCode::kDeadlineExceeded:
+      *terminal.err << "error: no answer from the control plane at " << client.server()
+                    << " within " << AgeText(client.timeout()) << "\n";
+      return kUnreachable;
+    case absl::StatusCode::kNotFound:
+      *terminal.err << "error: " << message << "\n";
+      return kNotFound;
+    default:
+      *terminal.err << "error: "
+                    << (message.empty() ? absl::StatusCodeToString(status.code()) : message)
+                    << "\n";
+      return status.code() == absl::StatusCode::kInvalidArgument ? kUsage : kRefused;
+  }
+}
+
+absl::StatusOr<std::string> ChooseApp(const std::string& app, AdminClient& client) {
+  if (!app.empty()) return app;
+  const auto apps = client.GetApps({});
+  if (!apps.ok()) return apps.status();
+  if (apps->apps_size() == 1) return apps->apps(0).spec().name();
+  if (apps->apps().empty()) return absl::NotFoundError("there is no app yet");
+  std::vector<std::string> names;
+  for (const v1::AppStatus& status : apps->apps()) names.push_back(status.spec().name());
+  return absl::InvalidArgumentError(
+      absl::StrCat("which app? Say --app, one of: ", absl::StrJoin(names, ", ")));
+}
+
+ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal) {
+  if (!command.yes && !terminal.interactive) {
+    *terminal.err << "error: nobody can be asked here; say --yes to delete app \"" << command.app
+                  << "\"\n";
+    return kUsage;
+  }
+  if (!command.yes && !Confirmed(command.app, terminal)) {
+    *terminal.err << "nothing was deleted\n";
+    return kRefused;
+  }
+  v1::DeleteAppRequest request;
+  request.set_app(command.app);
+  const auto response = client.DeleteApp(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << command.app << " deleted: its servers drop its shards now\n";
+  return kOk;
+}
+
+ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal) {
+  v1::WatchEventsRequest request;
+  request.set_app(command.app);
+  request.set_no_follow(command.no_follow);
+  const absl::Status status = client.WatchEvents(request, [&](const v1::ControlEvent& event) {
+    *terminal.out << (command.json ? ToJsonLine(event) : EventLine(event, terminal.colour)) << "\n"
+                  << std::flush;
+  });
+  if (!status.ok()) return Fail(status, client, terminal);
+  if (command.no_follow) return kOk;
+  return Fail(absl::UnavailableError("it ended the stream of events"), client, terminal);
+}
+
+ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto status = client.GetStatus();
+  if (!status.ok()) return Fail(status.status(), client, terminal);
+  *terminal.out << (command.format == Format::kJson   ? ToJson(*status)
+                    : command.format == Format::kYaml ? ToYaml(*status)
+                                                      : StatusText(*status, terminal.colour));
+  return kOk;
+}
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,30 @@
+// One function for each command of shardctl. They write to the terminal and return
+// the exit code.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/admin_client.h"
+#include "cli/command_line.h"
+#include "cli/shardctl.h"
+
+namespace shardmanager::cli {
+
+ExitCode Apply(const ApplyCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
+
+// --- What they share ---------------------------------------------------------------
+
+// Says what went wrong in a call and returns the exit code for it.
+ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal);
+
+// `app` if it is given, else the only app that there is. Errors: those of the call, and
+// INVALID_ARGUMENT: there is none, or there are several, and which one is meant must be
+// said.
+absl::StatusOr<std::string> ChooseApp(const std::string& app, AdminClient& client);
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,205 @@
+#include "cli/describe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/time_text.h"
+#include "model/text.h"
+
+namespace shardmanager::cli {
+namespace {
+
+constexpr size_t kMostEvents = 20;
+constexpr int kMostShards = 50;
+constexpr char kIndent[] = "  ";
+
+std::string Events(const Surroundings& around,
+                   const std::function<bool(const v1::ControlEvent&)>& wanted) {
+  std::vector<const v1::ControlEvent*> events;
+  for (const v1::ControlEvent& event : around.events) {
+    if (wanted(event)) events.push_back(&event);
+  }
+  if (events.empty()) return "\nEvents:  none\n";
+  Table table({"AGE", "KIND", "SERVER", "SHARD", "MESSAGE"});
+  const size_t first = events.size() - std::min(events.size(), kMostEvents);
+  for (size_t i = first; i < events.size(); ++i) {
+    const v1::ControlEvent& event = *events[i];
+    table.AddRow({{AgeText(std::chrono::milliseconds(around.now_ms - event.time_ms()))},
+                  {Shown(event.kind())},
+                  {Shown(event.server())},
+                  {Shown(event.shard())},
+                  {Shown(event.message())}});
+  }
+  return absl::StrCat("\nEvents:\n", table.Render(around.colour, kIndent));
+}
+
+std::string Ms(uint32_t ms) { return AgeText(std::chrono::milliseconds(ms)); }
+
+std::string PlacementText(const v1::PlacementPolicy& placement) {
+  std::vector<std::string> parts;
+  if (!placement.regions().empty()) {
+    parts.push_back(absl::StrCat("in ", Shown(absl::StrJoin(placement.regions(), ", "))));
+  }
+  if (!placement.preferred_region().empty()) {
+    parts.push_back(absl::StrCat("preferably in ", Shown(placement.preferred_region())));
+  }
+  if (placement.spread() != 0) {
+    parts.push_back(absl::StrCat("one replica of a shard per ", EnumLabel(placement.spread())));
+  }
+  if (placement.max_replicas_per_server() != 0) {
+    parts.push_back(absl::StrCat(
+        "at most ", Counted(placement.max_replicas_per_server(), "replica"), " per server"));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+std::string FailoverText(const v1::FailoverPolicy& failover) {
+  std::string text = failover.delay_ms() == 0
+                         ? "at once"
+                         : absl::StrCat(Ms(failover.delay_ms()), " after a server is lost");
+  if (failover.max_concurrent() != 0) {
+    absl::StrAppend(&text, ", at most ", Counted(failover.max_concurrent(), "replica"), " at once");
+  }
+  if (failover.on_partition() != 0) {
+    absl::StrAppend(&text, "; cut off: ", EnumLabel(failover.on_partition()));
+  }
+  return text;
+}
+
+std::string MovesText(const v1::AppStatus& app) {
+  const v1::MoveLimits& moves = app.spec().moves();
+  std::string text = absl::StrCat(app.moves_in_flight(), " in flight");
+  if (moves.max_concurrent() != 0) {
+    absl::StrAppend(&text, "; at most ", moves.max_concurrent(), ", ",
+                    moves.max_concurrent_per_server(), " per server; a look every ",
+                    Ms(moves.balance_interval_ms()));
+  }
+  return text;
+}
+
+std::string Conditions(const v1::AppStatus& app) {
+  if (app.conditions_size() < 2) return "";  // the status says it
+  std::string text = "\nConditions:\n";
+  for (const std::string& condition : app.conditions()) {
+    absl::StrAppend(&text, kIndent, Shown(condition), "\n");
+  }
+  return text;
+}
+
+std::string DomainText(const v1::FaultDomain& domain) {
+  std::vector<std::string> parts;
+  for (const std::string& part : {domain.region(), domain.datacenter(), domain.rack()}) {
+    if (!part.empty()) parts.push_back(Shown(part));
+  }
+  return absl::StrJoin(parts, " / ");
+}
+
+const v1::ReplicaStatus* ReplicaOn(const std::string& server, const v1::ShardStatus& shard) {
+  for (const v1::ReplicaStatus& replica : shard.replicas()) {
+    if (replica.server() == server) return &replica;
+  }
+  return nullptr;
+}
+
+std::string ShardsOn(const v1::ServerStatus& server, const v1::GetShardsResponse& shards,
+                     bool colour) {
+  Table table({"SHARD", "ROLE", "STATE", "EPOCH", "REASON"});
+  int held = 0;
+  for (const v1::ShardStatus& shard : shards.shards()) {
+    const v1::ReplicaStatus* replica = ReplicaOn(server.server(), shard);
+    if (replica == nullptr || ++held > kMostShards) continue;
+    table.AddRow({{Shown(shard.shard())},
+                  {EnumLabel(replica->role())},
+                  StateCell(replica->state()),
+                  {absl::StrCat(replica->epoch())},
+                  {Shown(replica->reason())}});
+  }
+  if (held == 0) return "\nShards:  none\n";
+  const int more = held - kMostShards;
+  return absl::StrCat(
+      "\nShards:\n", table.Render(colour, kIndent),
+      more <= 0 ? ""
+                : absl::StrCat(kIndent, "(and ", more, " more: shardctl get shards --app ",
+                               Shown(server.app()), ")\n"));
+}
+
+std::string ReplicasOf(const v1::ShardStatus& shard, bool colour) {
+  if (shard.replicas().empty()) return "\nReplicas:  none\n";
+  Table table({"SERVER", "ROLE", "STATE", "EPOCH", "REASON"});
+  for (const v1::ReplicaStatus& replica : shard.replicas()) {
+    table.AddRow({{Shown(replica.server())},
+                  {EnumLabel(replica.role())},
+                  StateCell(replica.state()),
+                  {absl::StrCat(replica.epoch())},
+                  {Shown(replica.reason())}});
+  }
+  return absl::StrCat("\nReplicas:\n", table.Render(colour, kIndent));
+}
+
+}  // namespace
+
+std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& servers,
+                        const Surroundings& around) {
+  FieldList fields(around.colour);
+  fields.Add("App", Shown(app.spec().name()));
+  fields.Add("Status", StatusCell(app));
+  fields.Add("Strategy", EnumLabel(app.spec().replication().strategy()));
+  fields.Add("Shards", absl::StrCat(app.shards(), "; ", app.shards_served(), " served"));
+  fields.Add("Replicas",
+             absl::StrCat(app.replicas_wanted(), " wanted; ", app.replicas_serving(), " serving"));
+  fields.Add("Servers", absl::StrCat(app.servers_known(), " known; ", app.servers_live(), " live"));
+  fields.Add("Moves", MovesText(app));
+  fields.Add("Map version", VersionText(app.map_version()));
+  fields.Add("Placement", PlacementText(app.spec().placement()));
+  fields.Add("Failover", FailoverText(app.spec().failover()));
+  if (app.spec().commands().timeout_ms() != 0) {
+    fields.Add("Commands", absl::StrCat("fail after ", Ms(app.spec().commands().timeout_ms())));
+  }
+  const std::string list =
+      servers.servers().empty()
+          ? "\nServers:  none\n"
+          : absl::StrCat("\nServers:\n", ServersTable(servers, {.colour = around.colour}, kIndent));
+  return absl::StrCat(fields.Render(), Conditions(app), list,
+                      Events(around, [&](const auto& e) { return e.app() == app.spec().name(); }));
+}
+
+std::string DescribeServer(const v1::ServerStatus& server, const v1::GetShardsResponse& shards,
+                           const Surroundings& around) {
+  FieldList fields(around.colour);
+  fields.Add("Server", Shown(server.server()));
+  fields.Add("App", Shown(server.app()));
+  fields.Add("State", StateCell(server.state()));
+  fields.Add("Reason", Shown(server.reason()));
+  fields.Add("Endpoint", Shown(server.endpoint()));
+  fields.Add("Fault domain", DomainText(server.fault_domain()));
+  fields.Add("Incarnation", absl::StrCat(server.incarnation()));
+  fields.Add("Replicas",
+             absl::StrCat(server.replicas(), "; ", server.replicas_serving(), " serving"));
+  fields.Add("Capacity", server.capacity() == 0 ? "no limit of its own"
+                                                : Counted(server.capacity(), "replica"));
+  return absl::StrCat(fields.Render(), ShardsOn(server, shards, around.colour),
+                      Events(around, [&](const auto& event) {
+                        return event.app() == server.app() && event.server() == server.server();
+                      }));
+}
+
+std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
+                          const Surroundings& around) {
+  FieldList fields(around.colour);
+  fields.Add("Shard", Shown(shard.shard()));
+  fields.Add("App", Shown(app));
+  fields.Add("State", StateCell(shard.state()));
+  fields.Add("Reason", Shown(shard.reason()));
+  fields.Add("Keys", shard.has_range() ? RangeText(shard.range().start(), shard.range().end())
+                                       : "no range: clients address it by id");
+  return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),
+                      Events(around, [&](const auto& event) {
+                        return event.app() == app && event.shard() == shard.shard();
+                      }));
+}
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,51 @@
+#include "cli/shardctl.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/state_machine.h"
+#include "cli/admin_client.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+
+namespace shardmanager::cli {
+namespace {
+
+ExitCode Run(const CommandLine& line, Terminal& terminal) {
+  if (const auto* completion = std::get_if<CompletionCommand>(&line.command)) {
+    *terminal.out << CompletionScript(completion->shell);
+    return kOk;
+  }
+  if (std::holds_alternative<VersionCommand>(line.command)) {
+    *terminal.out << "shardctl " << SM_VERSION << "\n";
+    return kOk;
+  }
+  AdminClient client(line.server, line.timeout);
+  return std::visit(
+      Overloaded{
+          [&](const ApplyCommand& command) { return Apply(command, client, terminal); },
+          [&](const GetCommand& command) { return Get(command, client, terminal); },
+          [&](const DescribeCommand& command) { return Describe(command, client, terminal); },
+          [&](const DeleteCommand& command) { return Delete(command, client, terminal); },
+          [&](const WatchCommand& command) { return Watch(command, client, terminal); },
+          [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
+          [&](const auto&) { return kOk; }},
+      line.command);
+}
+
+}  // namespace
+
+ExitCode RunShardctl(const std::vector<std::string>& arguments, Terminal& terminal) {
+  const auto parsed = ParseCommandLine(arguments);
+  if (const auto* answer = std::get_if<Answer>(&parsed)) {
+    *(answer->code == kOk ? terminal.out : terminal.err) << answer->text;
+    return answer->code;
+  }
+  const ExitCode code = Run(std::get<CommandLine>(parsed), terminal);
+  terminal.out->flush();
+  if (terminal.out->good() || code != kOk) return code;
+  *terminal.err << "error: the output cannot be written\n";
+  return kRefused;
+}
+
+}  // namespace shardmanager::cli

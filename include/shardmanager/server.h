@@ -108,29 +108,42 @@ struct ServerOptions {
   std::chrono::milliseconds drain_timeout{10'000};
 };
 
+namespace server {
+class AdmissionSlot;
+}  // namespace server
+
 // The answer to "may I process this request?". Holds the shard open while it
-// lives: keep it until the work is done. Movable, not copyable.
+// lives: keep it until the work is done, on any thread. Movable, not copyable. Must
+// not outlive its Server.
 class Admission {
  public:
-  Admission(Admission&&) noexcept;
-  Admission& operator=(Admission&&) noexcept;
+  Admission(Admission&& other) noexcept;
+  Admission& operator=(Admission&& other) noexcept;
   ~Admission();
 
-  bool ok() const { return ticket_ != nullptr; }
+  bool ok() const { return slot_ != nullptr; }
   // Why not; return it from the gRPC method as it is. OK when admitted.
   grpc::Status status() const;
-  // REQUIRES: ok().
+  // One of the words of model/request_metadata.h ("not-owner", "loading", ...);
+  // null when admitted.
+  const char* refusal() const { return refusal_; }
+
+  // REQUIRES of the rest: ok().
   const ShardId& shard() const;
-  ShardEpoch epoch() const;
-  Role role() const;
+  // The fencing token of the grant under which the request was admitted.
+  ShardEpoch epoch() const { return epoch_; }
+  Role role() const { return role_; }
 
  private:
   friend class ServerImpl;
-  struct Ticket;
-  Admission(std::unique_ptr<Ticket> ticket, std::string refusal);
+  explicit Admission(const char* refusal) : refusal_(refusal) {}
+  Admission(server::AdmissionSlot* slot, ShardEpoch epoch, Role role)
+      : slot_(slot), epoch_(epoch), role_(role) {}
 
-  std::unique_ptr<Ticket> ticket_;  // null: refused
-  std::string refusal_;
+  server::AdmissionSlot* slot_ = nullptr;  // null: refused
+  const char* refusal_ = nullptr;
+  ShardEpoch epoch_;
+  Role role_ = Role::kPrimary;
 };
 
 // One application server. Thread-safe.

@@ -1,0 +1,251 @@
+#include "server/cell_link.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordination/cell.h"
+#include "coordination/envelope.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::server {
+namespace {
+
+// Of a read that found nothing, or nothing certain.
+Answer ToAnswer(const absl::Status& status) {
+  if (status.ok()) return Answer::kOk;
+  return absl::IsNotFound(status) ? Answer::kNotYet : Answer::kUnknown;
+}
+
+std::string HostAndPid() {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return absl::StrCat(host, "/", getpid());
+}
+
+std::vector<Grant> GrantsIn(const v1::AssignmentRecord& record) {
+  std::vector<Grant> grants;
+  for (const v1::AssignedReplica& r : record.replicas()) {
+    if (r.phase() != v1::GRANTED) continue;
+    grants.push_back({ShardId(r.shard()),
+                      r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
+                      ShardEpoch(r.epoch())});
+  }
+  return grants;
+}
+
+}  // namespace
+
+CellLink::CellLink(const ServerOptions& options, std::string endpoint,
+                   CoordinationStoreFactory& stores,
+                   std::function<void(std::function<void()>)> post, Callbacks callbacks)
+    : options_(options),
+      endpoint_(std::move(endpoint)),
+      app_(options.app),
+      name_(options.name),
+      paths_(options.cell),
+      stores_(stores),
+      post_(std::move(post)),
+      callbacks_(std::move(callbacks)) {}
+
+CellLink::~CellLink() { Close(); }
+
+void CellLink::Close() {
+  ++session_;
+  if (store_ != nullptr) store_->Close();
+  store_.reset();
+}
+
+void CellLink::NewSession() {
+  Close();
+  SessionOptions session_options;
+  session_options.timeout = session_timeout_;
+  session_options.on_state = [this, post = post_, session = session_](SessionState state) {
+    post([this, session, state] { OnState(session, state); });
+  };
+  store_ = stores_.NewSession(std::move(session_options));
+}
+
+void CellLink::OnState(uint64_t session, SessionState state) {
+  if (session != session_) return;
+  if (state == SessionState::kConnected) {
+    callbacks_.event(SessionUp{std::chrono::duration_cast<Duration>(store_->session_timeout())});
+  } else if (state == SessionState::kExpired) {
+    callbacks_.event(SessionExpired{});
+  }
+}
+
+// The cell says which time-out to ask for: a first session that was made with another
+// one is replaced.
+void CellLink::Do(const ReadCell& action) {
+  LoadCell(*store_, options_.cell, [this, post = post_, session = session_, action](auto config) {
+    post([this, session, action, config = std::move(config)] {
+      if (session != session_) return;
+      if (config.ok()) {
+        const std::chrono::milliseconds wanted(config->session_timeout_ms());
+        buckets_ = config->buckets();
+        if (!std::exchange(timeout_known_, true) && wanted != session_timeout_) {
+          session_timeout_ = wanted;
+          callbacks_.event(SessionExpired{});  // begins a new one
+          return;
+        }
+        callbacks_.event(CellAnswer{action.ticket, Answer::kOk, absl::OkStatus(),
+                                    Milliseconds(config->zookeeper_tick_ms())});
+        return;
+      }
+      const bool never = absl::IsFailedPrecondition(config.status()) ||
+                         absl::IsUnimplemented(config.status());
+      callbacks_.event(CellAnswer{action.ticket,
+                                  never ? Answer::kRefused : ToAnswer(config.status()),
+                                  config.status()});
+    });
+  });
+}
+
+void CellLink::Do(const ReadApp& action) {
+  store_->Get(paths_.spec(app_), [this, action](absl::StatusOr<Node> node) {
+    AppAnswer answer{action.ticket, ToAnswer(node.status())};
+    v1::StoredSpec spec;
+    if (node.ok() && Open(node->data, &spec).ok()) {
+      answer.stop_all = spec.spec().failover().on_partition() == v1::STOP_ALL;
+    }
+    callbacks_.event(answer);
+  });
+}
+
+// The registration first, the live nodes second: a life that is not listed then is
+// over, or its registration is newer than what was read and the write will fail.
+void CellLink::Do(const ReadStanding& action) {
+  const std::string path = paths_.server(app_, name_, buckets_);
+  store_->Get(path, [this, post = post_, session = session_, action](absl::StatusOr<Node> node) {
+    post([this, session, action, node = std::move(node)] {
+      if (session != session_) return;
+      Standing standing;
+      standing.known = node.ok();
+      if (node.ok()) standing.version = node->stat.version;
+      if (node.ok() || absl::IsNotFound(node.status())) return ReadLives(action.ticket, standing);
+      callbacks_.event(StandingAnswer{action.ticket, Answer::kUnknown, {}});
+    });
+  });
+}
+
+void CellLink::ReadLives(uint64_t ticket, Standing standing) {
+  const std::string folder =
+      Paths::bucket(paths_.live(app_), BucketOf(name_.value(), buckets_));
+  store_->GetChildren(folder, [this, post = post_, session = session_, ticket,
+                               standing](absl::StatusOr<std::vector<std::string>> lives) mutable {
+    if (lives.ok()) {
+      for (const std::string& child : *lives) {
+        const auto name = ParseLiveName(child);
+        if (!name || name->server != name_) continue;
+        standing.live = true;
+        standing.incarnation = std::max(standing.incarnation, name->incarnation);
+      }
+    }
+    if (lives.ok() && standing.live) {
+      post([this, session, ticket, standing] {
+        if (session == session_) ReadLife(ticket, standing);
+      });
+      return;
+    }
+    callbacks_.event(StandingAnswer{ticket, ToAnswer(lives.status()), standing});
+  });
+}
+
+void CellLink::ReadLife(uint64_t ticket, Standing standing) {
+  store_->Get(LivePath(standing.incarnation), [this, id = store_->session_id(), ticket,
+                                               standing](absl::StatusOr<Node> node) mutable {
+    v1::LiveRecord record;
+    if (node.ok()) {
+      standing.ours = node->stat.ephemeral_session == id;
+      if (Open(node->data, &record).ok()) {
+        standing.who = absl::StrCat(record.endpoint(), " (", record.process(), ")");
+      }
+    }
+    callbacks_.event(StandingAnswer{ticket, ToAnswer(node.status()), standing});
+  });
+}
+
+void CellLink::Do(const Register& action) {
+  v1::ServerRecord server;
+  server.set_server(name_.value());
+  const std::string path = paths_.server(app_, name_, buckets_);
+  std::vector<WriteOp> ops;
+  if (!action.known) ops.push_back(CreateNode{path, ""});
+  ops.push_back(SetNode{path, Seal(server), action.version});
+  ops.push_back(CreateNode{LivePath(action.incarnation), LiveRecordBytes(action.incarnation),
+                           /*ephemeral=*/true});
+  store_->Multi(std::move(ops), [this, action](WriteResult result) {
+    callbacks_.event(RegisterAnswer{action.ticket, ToAnswer(result.status)});
+  });
+}
+
+void CellLink::Do(const ReadAssignment& action) {
+  const std::string path = paths_.assignment(app_, name_, buckets_);
+  // Sync: the record must not be older than the registration that guards it.
+  store_->Sync([this, post = post_, session = session_, path, action](absl::Status synced) {
+    post([this, session, path, action, synced] {
+      if (session != session_) return;
+      if (!synced.ok()) {
+        return callbacks_.event(AssignmentAnswer{action.ticket, Answer::kUnknown});
+      }
+      store_->Get(path, [this, action](absl::StatusOr<Node> node) {
+        v1::AssignmentRecord record;
+        absl::Status status = node.status();
+        if (node.ok()) status = Open(node->data, &record);
+        if (absl::IsNotFound(status)) status = absl::OkStatus();  // nothing is assigned
+        if (status.ok()) callbacks_.assigned(GrantsIn(record));
+        callbacks_.event(AssignmentAnswer{action.ticket, ToAnswer(status)});
+      });
+    });
+  });
+}
+
+// Sync goes through the store's leader, which a follower that is cut off cannot
+// reach: only then does the read prove that the session lives. Both are sent at once;
+// the store answers them in order.
+void CellLink::Do(const RenewLease& action) {
+  const TimePoint sent_at = MonotonicNow();
+  auto synced = std::make_shared<absl::Status>();
+  store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
+  store_->Get(LivePath(action.incarnation), [this, action, sent_at, synced,
+                                             id = store_->session_id()](absl::StatusOr<Node> node) {
+    LeaseAnswer answer{action.ticket, ToAnswer(node.status()), sent_at};
+    if (!synced->ok()) answer.answer = Answer::kUnknown;
+    if (node.ok() && node->stat.ephemeral_session != id) answer.answer = Answer::kNotYet;
+    callbacks_.event(answer);
+  });
+}
+
+void CellLink::Do(const SayGoodBye& action) {
+  v1::ServerRecord server;
+  server.set_server(name_.value());
+  server.set_departed(true);
+  std::vector<WriteOp> ops;
+  ops.push_back(SetNode{paths_.server(app_, name_, buckets_), Seal(server),
+                        static_cast<int32_t>(action.incarnation.value())});
+  ops.push_back(DeleteNode{LivePath(action.incarnation)});
+  store_->Multi(std::move(ops),
+                [this, action](WriteResult) { callbacks_.event(LeaveAnswer{action.ticket}); });
+}
+
+std::string CellLink::LivePath(Incarnation incarnation) const {
+  return paths_.live(app_, name_, incarnation, buckets_);
+}
+
+std::string CellLink::LiveRecordBytes(Incarnation incarnation) const {
+  v1::LiveRecord record;
+  record.set_server(name_.value());
+  record.set_incarnation(incarnation.value());
+  record.set_endpoint(endpoint_);
+  record.mutable_fault_domain()->set_region(options_.fault_domain.region);
+  record.mutable_fault_domain()->set_datacenter(options_.fault_domain.datacenter);
+  record.mutable_fault_domain()->set_rack(options_.fault_domain.rack);
+  record.set_capacity(options_.capacity);
+  record.set_process(HostAndPid());
+  return Seal(record);
+}
+
+}  // namespace shardmanager::server

@@ -1,0 +1,67 @@
+// Carries out what Membership asks of the coordination store.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordination/paths.h"
+#include "coordination/store.h"
+#include "server/membership.h"
+#include "server/shard_book.h"
+#include "shardmanager/server.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::server {
+
+// On the executor's thread. One session at a time; answers of former sessions are
+// told apart by their tickets.
+class CellLink {
+ public:
+  struct Callbacks {
+    std::function<void(Membership::Event)> event;  // to be posted to the executor
+    std::function<void(std::vector<Grant>)> assigned;
+  };
+
+  // `endpoint`: where this server is reached.
+  CellLink(const ServerOptions& options, std::string endpoint,
+           CoordinationStoreFactory& stores, std::function<void(std::function<void()>)> post,
+           Callbacks callbacks);
+  ~CellLink();
+
+  void NewSession();
+  void Close();
+
+  void Do(const ReadCell& action);
+  void Do(const ReadApp& action);
+  void Do(const ReadStanding& action);
+  void Do(const Register& action);
+  void Do(const ReadAssignment& action);
+  void Do(const RenewLease& action);
+  void Do(const SayGoodBye& action);
+
+ private:
+  void OnState(uint64_t session, SessionState state);
+  void ReadLives(uint64_t ticket, Standing standing);
+  void ReadLife(uint64_t ticket, Standing standing);
+  std::string LiveRecordBytes(Incarnation incarnation) const;
+  std::string LivePath(Incarnation incarnation) const;
+
+  const ServerOptions options_;
+  const std::string endpoint_;
+  const AppName app_;
+  const ServerName name_;
+  const Paths paths_;
+  CoordinationStoreFactory& stores_;
+  const std::function<void(std::function<void()>)> post_;
+  const Callbacks callbacks_;
+  std::unique_ptr<CoordinationStore> store_;
+  uint64_t session_ = 0;
+  std::chrono::milliseconds session_timeout_{10'000};  // the cell's, once it is known
+  bool timeout_known_ = false;
+  uint32_t buckets_ = 1;
+};
+
+}  // namespace shardmanager::server

@@ -1,0 +1,219 @@
+#include "server/membership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::server {
+namespace {
+
+constexpr Duration kRetryDelay = Milliseconds(200);
+// Renewals per session time-out: several may be lost before the lease lapses.
+constexpr int kRenewalsPerTimeout = 6;
+// A good-bye that the store does not hear is not waited for.
+constexpr Duration kGoodByePatience = Seconds(2);
+
+}  // namespace
+
+Output<Membership::Action> Membership::OnEvent(TimePoint now, Event event) {
+  now_ = now;
+  std::visit([this](auto& e) { On(e); }, event);
+  return Finish();
+}
+
+Output<Membership::Action> Membership::OnAdvance(TimePoint now) {
+  now_ = now;
+  if (retry_at_ && now_ >= *retry_at_) {
+    retry_at_.reset();
+    Enter(step_);
+  }
+  if (renew_at_ && now_ >= *renew_at_) Renew();
+  if (leave_by_ && now_ >= *leave_by_) {
+    leave_by_.reset();
+    step_ = Step::kGone;
+    out_.actions.emplace_back(Gone{});
+  }
+  return Finish();
+}
+
+Output<Membership::Action> Membership::Finish() {
+  for (const auto& time : {retry_at_, renew_at_, leave_by_}) {
+    if (time) out_.next_wake = std::min(out_.next_wake, *time);
+  }
+  return std::exchange(out_, {});
+}
+
+void Membership::Say(std::string why) {
+  if (std::exchange(said_, why) != why) out_.actions.emplace_back(Waiting{std::move(why)});
+}
+
+// Asks what the step needs to know.
+void Membership::Enter(Step step) {
+  step_ = step;
+  retry_at_.reset();
+  ++ticket_;
+  switch (step) {
+    case Step::kCell:
+      out_.actions.emplace_back(ReadCell{ticket_});
+      return;
+    case Step::kApp:
+      out_.actions.emplace_back(ReadApp{ticket_});
+      return;
+    case Step::kStanding:
+      out_.actions.emplace_back(ReadStanding{ticket_});
+      return;
+    case Step::kRegistering: {
+      // A node that is only made now has version 0 and is set once at registration.
+      const int32_t version = standing_.known ? standing_.version : 0;
+      incarnation_ = Incarnation(static_cast<uint64_t>(version) + 1);
+      out_.actions.emplace_back(Register{ticket_, standing_.known, version, incarnation_});
+      return;
+    }
+    case Step::kAssignment:
+      out_.actions.emplace_back(ReadAssignment{ticket_, incarnation_});
+      return;
+    case Step::kLeaving:
+      out_.actions.emplace_back(SayGoodBye{ticket_, incarnation_});
+      return;
+    case Step::kOffline:
+    case Step::kMember:
+    case Step::kGone:
+      return;
+  }
+}
+
+// The same step again, a little later.
+void Membership::Retry() { retry_at_ = now_ + kRetryDelay; }
+
+void Membership::On(SessionUp& event) {
+  timeout_ = event.timeout;
+  if (step_ == Step::kOffline) Enter(cell_known_ ? Step::kApp : Step::kCell);
+}
+
+void Membership::On(SessionExpired&) {
+  if (step_ == Step::kGone) return;
+  renew_at_.reset();
+  retry_at_.reset();
+  lease_asked_ = false;
+  out_.actions.emplace_back(SetLease{TimePoint::min()});
+  if (step_ == Step::kLeaving) {
+    step_ = Step::kGone;
+    leave_by_.reset();
+    out_.actions.emplace_back(Gone{});
+    return;
+  }
+  Say("the session has expired; registering again");
+  step_ = Step::kOffline;
+  out_.actions.emplace_back(NewSession{});
+}
+
+void Membership::On(CellAnswer& event) {
+  if (!Current(event.ticket, Step::kCell)) return;
+  if (event.answer == Answer::kRefused) {
+    out_.actions.emplace_back(GiveUp{event.why});
+    return;
+  }
+  if (event.answer != Answer::kOk) {
+    if (event.answer == Answer::kNotYet) {
+      Say("the cell does not exist yet (is a shardmanagerd running for it?)");
+    }
+    return Retry();
+  }
+  cell_known_ = true;
+  tick_ = event.tick;
+  Enter(Step::kApp);
+}
+
+void Membership::On(AppAnswer& event) {
+  if (!Current(event.ticket, Step::kApp)) return;
+  if (event.answer != Answer::kOk) {
+    if (event.answer == Answer::kNotYet) {
+      Say(absl::StrCat("app \"", app_, "\" does not exist yet (shardctl apply -f ...)"));
+    }
+    return Retry();
+  }
+  out_.actions.emplace_back(SetPolicy{event.stop_all});
+  Enter(Step::kStanding);
+}
+
+void Membership::On(StandingAnswer& event) {
+  if (!Current(event.ticket, Step::kStanding)) return;
+  if (event.answer != Answer::kOk) return Retry();
+  standing_ = event.standing;
+  if (!standing_.live) return Enter(Step::kRegistering);
+  if (standing_.ours) return Member(standing_.incarnation);  // a lost answer was a yes
+  // A former life of ours whose session has not expired, or somebody else's process.
+  if (standing_.incarnation != blocker_) {
+    blocker_ = standing_.incarnation;
+    blocked_since_ = now_;
+  }
+  if (now_ - blocked_since_ > 2 * timeout_) {
+    out_.actions.emplace_back(GiveUp{absl::AlreadyExistsError(
+        absl::StrCat("another process runs under this server's name: ", standing_.who))});
+    return;
+  }
+  Say(absl::StrCat("waiting for the session of the former life to expire: ", standing_.who));
+  Retry();
+}
+
+void Membership::On(RegisterAnswer& event) {
+  if (!Current(event.ticket, Step::kRegistering)) return;
+  if (event.answer == Answer::kOk) return Member(incarnation_);
+  Enter(Step::kStanding);  // somebody was faster, or nobody knows: read
+}
+
+void Membership::Member(Incarnation incarnation) {
+  incarnation_ = incarnation;
+  out_.actions.emplace_back(BecameMember{incarnation});
+  Enter(Step::kAssignment);
+  Renew();
+}
+
+void Membership::On(AssignmentAnswer& event) {
+  if (!Current(event.ticket, Step::kAssignment)) return;
+  if (event.answer != Answer::kOk) return Retry();
+  step_ = Step::kMember;
+  Say("");
+}
+
+void Membership::Renew() {
+  renew_at_ = now_ + timeout_ / kRenewalsPerTimeout;
+  if (std::exchange(lease_asked_, true)) return;  // one at a time: it waits for its answer
+  out_.actions.emplace_back(RenewLease{++lease_ticket_, incarnation_});
+}
+
+void Membership::On(LeaseAnswer& event) {
+  if (event.ticket != lease_ticket_ || !renew_at_) return;
+  lease_asked_ = false;
+  if (event.answer == Answer::kOk) {
+    out_.actions.emplace_back(SetLease{LeaseUntil(event.sent_at, timeout_, tick_)});
+    return;
+  }
+  if (event.answer != Answer::kNotYet) return;  // nobody knows: the lease runs on
+  // Evicted: the live node is gone though the session is not.
+  renew_at_.reset();
+  out_.actions.emplace_back(SetLease{TimePoint::min()});
+  Say("the live node is gone: evicted; registering again");
+  if (step_ == Step::kMember || step_ == Step::kAssignment) Enter(Step::kStanding);
+}
+
+void Membership::On(Leave&) {
+  const bool member = step_ == Step::kMember || step_ == Step::kAssignment;
+  renew_at_.reset();
+  leave_by_ = now_ + (member ? kGoodByePatience : Duration(0));
+  if (member) {
+    Enter(Step::kLeaving);
+  } else {
+    step_ = Step::kLeaving;
+  }
+}
+
+void Membership::On(LeaveAnswer& event) {
+  if (!Current(event.ticket, Step::kLeaving)) return;
+  step_ = Step::kGone;
+  leave_by_.reset();
+  out_.actions.emplace_back(Gone{});
+}
+
+}  // namespace shardmanager::server

@@ -1,0 +1,203 @@
+// This process's place in the cell: the part of the server library's core that
+// decides about session, registration and lease.
+//
+//   connect -> cell -> app -> registration -> other lives? -> register -> assignment
+//                               ^                  | yes: wait             |
+//                               +------------------+                    member
+//                               ^                                          |
+//                               +-------- session expired, evicted <-------+
+//
+// Each step is asked of the store; an answer moves on, anything else asks again a
+// little later, from the registration on. Level-triggered: where it stands follows
+// from what was read, so a lost answer is found out by reading.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "base/state_machine.h"
+#include "shardmanager/types.h"
+
+namespace shardmanager::server {
+
+// What the store knows of this server's name.
+struct Standing {
+  bool known = false;        // a registration node exists
+  int32_t version = 0;       // of it
+  bool live = false;         // a live node exists; the newest one is:
+  bool ours = false;         // made by this very session
+  Incarnation incarnation;
+  std::string who;           // "endpoint (host/pid)" of the life that stands
+};
+
+// Why an answer did not come. kNotYet: what was looked for is not there (yet).
+enum class Answer : uint8_t { kOk, kNotYet, kUnknown, kRefused };
+
+// ---- events ---- (`ticket` repeats the one of the action that asked)
+struct SessionUp {
+  Duration timeout;  // as negotiated
+};
+struct SessionExpired {};
+struct CellAnswer {
+  uint64_t ticket = 0;
+  Answer answer = Answer::kOk;
+  absl::Status why;  // with kRefused: cannot ever join
+  Duration tick{};
+};
+struct AppAnswer {
+  uint64_t ticket = 0;
+  Answer answer = Answer::kOk;
+  bool stop_all = false;  // on_partition: secondaries need the lease, too
+};
+struct StandingAnswer {
+  uint64_t ticket = 0;
+  Answer answer = Answer::kOk;
+  Standing standing;
+};
+struct RegisterAnswer {
+  uint64_t ticket = 0;
+  Answer answer = Answer::kOk;
+};
+struct AssignmentAnswer {
+  uint64_t ticket = 0;
+  Answer answer = Answer::kOk;
+};
+struct LeaseAnswer {
+  uint64_t ticket = 0;
+  Answer answer = Answer::kOk;  // kNotYet: the live node is gone
+  TimePoint sent_at{};          // when the pair of sync and read was sent
+};
+struct Leave {};  // the process stops; its shards are dropped
+struct LeaveAnswer {
+  uint64_t ticket = 0;
+};
+
+// ---- actions ----
+struct ReadCell {
+  uint64_t ticket = 0;
+};
+struct ReadApp {
+  uint64_t ticket = 0;
+};
+struct ReadStanding {
+  uint64_t ticket = 0;
+};
+// One multi: bump the registration from `version` (make it, when not `known`) and
+// make the live node of `incarnation`.
+struct Register {
+  uint64_t ticket = 0;
+  bool known = false;
+  int32_t version = 0;
+  Incarnation incarnation;
+};
+struct ReadAssignment {
+  uint64_t ticket = 0;
+  Incarnation incarnation;
+};
+// Sync, then read the live node, pipelined; note the time before sending.
+struct RenewLease {
+  uint64_t ticket = 0;
+  Incarnation incarnation;
+};
+// Primary work may be admitted until then.
+struct SetLease {
+  TimePoint until{};
+};
+struct SetPolicy {
+  bool stop_all = false;
+};
+struct BecameMember {
+  Incarnation incarnation;
+};
+struct NewSession {};
+// One multi: mark the registration as departed and delete the live node.
+struct SayGoodBye {
+  uint64_t ticket = 0;
+  Incarnation incarnation;
+};
+// Cannot join, ever.
+struct GiveUp {
+  absl::Status why;
+};
+// For the log: why nothing goes on. Empty: it goes on again.
+struct Waiting {
+  std::string why;
+};
+struct Gone {};  // after Leave
+
+class Membership {
+ public:
+  using Event = std::variant<SessionUp, SessionExpired, CellAnswer, AppAnswer, StandingAnswer,
+                             RegisterAnswer, AssignmentAnswer, LeaseAnswer, Leave, LeaveAnswer>;
+  using Action = std::variant<ReadCell, ReadApp, ReadStanding, Register, ReadAssignment,
+                              RenewLease, SetLease, SetPolicy, BecameMember, NewSession,
+                              SayGoodBye, GiveUp, Waiting, Gone>;
+
+  explicit Membership(std::string app) : app_(std::move(app)) {}
+
+  Output<Action> OnEvent(TimePoint now, Event event);
+  Output<Action> OnAdvance(TimePoint now);
+
+  // The lease that a renewal sent at `sent_at` gives. The store may expire the session
+  // one time-out after it last heard of it; the margin covers that touches reach its
+  // leader with followers' pings only (two ticks) and clocks that drift by 1%.
+  static TimePoint LeaseUntil(TimePoint sent_at, Duration timeout, Duration tick) {
+    return sent_at + timeout - 2 * tick - timeout / 100;
+  }
+
+ private:
+  enum class Step : uint8_t {
+    kOffline,
+    kCell,
+    kApp,
+    kStanding,
+    kRegistering,
+    kAssignment,
+    kMember,
+    kLeaving,
+    kGone,
+  };
+
+  void On(SessionUp& event);
+  void On(SessionExpired& event);
+  void On(CellAnswer& event);
+  void On(AppAnswer& event);
+  void On(StandingAnswer& event);
+  void On(RegisterAnswer& event);
+  void On(AssignmentAnswer& event);
+  void On(LeaseAnswer& event);
+  void On(Leave& event);
+  void On(LeaveAnswer& event);
+
+  void Enter(Step step);
+  void Retry();
+  void Renew();
+  void Member(Incarnation incarnation);
+  bool Current(uint64_t ticket, Step step) const { return ticket == ticket_ && step == step_; }
+  void Say(std::string why);
+  Output<Action> Finish();
+
+  const std::string app_;
+  TimePoint now_{};
+  Output<Action> out_;
+  Step step_ = Step::kOffline;
+  uint64_t ticket_ = 0;
+  uint64_t lease_ticket_ = 0;
+  bool lease_asked_ = false;
+  bool cell_known_ = false;
+  Duration timeout_{};
+  Duration tick_{};
+  Standing standing_;
+  Incarnation incarnation_;
+  std::optional<TimePoint> retry_at_;
+  std::optional<TimePoint> renew_at_;
+  std::optional<TimePoint> leave_by_;
+  TimePoint blocked_since_{};  // by the life `blocker_`
+  Incarnation blocker_;
+  std::string said_;
+};
+
+}  // namespace shardmanager::server

@@ -1,0 +1,117 @@
+// The public face (include/shardmanager/server.h).
+#include "shardmanager/server.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "model/request_metadata.h"
+#include "runtime/signals.h"
+#include "server/admission_table.h"
+#include "server/server_impl.h"
+
+namespace shardmanager {
+namespace {
+
+absl::Status NotYet(const char* what) {
+  return absl::UnimplementedError(std::string(what) + " is not implemented by this application");
+}
+
+const char* Explain(const char* refusal) {
+  namespace meta = request_metadata;
+  if (std::strcmp(refusal, meta::kNotOwner) == 0) return "this server does not hold the shard";
+  if (std::strcmp(refusal, meta::kLoading) == 0) return "the shard is still loading here";
+  if (std::strcmp(refusal, meta::kLeaseLapsed) == 0) {
+    return "this server's lease has lapsed: it is cut off from the coordination store";
+  }
+  if (std::strcmp(refusal, meta::kWrongServer) == 0) {
+    return "the request is for another server or app";
+  }
+  if (std::strcmp(refusal, meta::kStopping) == 0) return "the server is shutting down";
+  return "the request names no shard (is it sent through the router?)";
+}
+
+}  // namespace
+
+// ---- ShardHandler's defaults ----
+
+absl::Status ShardHandler::ChangeRole(const ShardGrant&) { return NotYet("ChangeRole"); }
+absl::Status ShardHandler::PrepareAddShard(const ShardGrant&) { return NotYet("PrepareAddShard"); }
+absl::Status ShardHandler::PrepareDropShard(const ShardId&) { return NotYet("PrepareDropShard"); }
+absl::Status ShardHandler::UpdateMembership(const ShardId&, const std::vector<ServerName>&) {
+  return NotYet("UpdateMembership");
+}
+std::map<std::string, double> ShardHandler::CollectLoad(const ShardId&) { return {}; }
+
+// ---- Admission ----
+
+Admission::Admission(Admission&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)),
+      refusal_(other.refusal_),
+      epoch_(other.epoch_),
+      role_(other.role_) {}
+
+Admission& Admission::operator=(Admission&& other) noexcept {
+  std::swap(slot_, other.slot_);
+  std::swap(refusal_, other.refusal_);
+  std::swap(epoch_, other.epoch_);
+  std::swap(role_, other.role_);
+  return *this;
+}
+
+Admission::~Admission() {
+  if (slot_ != nullptr) slot_->Release();
+}
+
+grpc::Status Admission::status() const {
+  if (refusal_ == nullptr) return grpc::Status::OK;
+  return {grpc::StatusCode::UNAVAILABLE,
+          std::string("refused (") + refusal_ + "): " + Explain(refusal_)};
+}
+
+const ShardId& Admission::shard() const { return slot_->shard(); }
+
+// ---- Server ----
+
+Server::Server(ServerOptions options)
+    : impl_(std::make_unique<ServerImpl>(std::move(options), nullptr)) {}
+Server::~Server() = default;
+
+absl::Status Server::Run(ShardHandler& handler, std::vector<grpc::Service*> services) {
+  StopSignals signals;
+  std::thread watcher([&] {
+    signals.Wait();
+    impl_->RequestStop();
+  });
+  absl::Status status = impl_->Start(handler, services);
+  if (status.ok()) impl_->Wait();
+  impl_->Shutdown();
+  signals.RequestStop();
+  watcher.join();
+  return absl::IsCancelled(status) ? absl::OkStatus() : status;
+}
+
+absl::Status Server::Start(ShardHandler& handler, std::vector<grpc::Service*> services) {
+  return impl_->Start(handler, services);
+}
+
+void Server::Wait() {
+  StopSignals signals;
+  std::thread watcher([&] {
+    signals.Wait();
+    impl_->RequestStop();
+  });
+  impl_->Wait();
+  signals.RequestStop();
+  watcher.join();
+}
+
+void Server::Shutdown() { impl_->Shutdown(); }
+
+Admission Server::Admit(grpc::ServerContext& context) { return impl_->Admit(context); }
+Admission Server::Admit(const ShardId& shard) { return impl_->Admit(shard); }
+std::string Server::endpoint() const { return impl_->endpoint(); }
+
+}  // namespace shardmanager

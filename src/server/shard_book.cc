@@ -1,0 +1,284 @@
+#include "server/shard_book.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::server {
+
+Output<ShardBook::Action> ShardBook::OnEvent(TimePoint now, Event event) {
+  now_ = now;
+  std::visit([this](auto& e) { On(e); }, event);
+  return Finish();
+}
+
+Output<ShardBook::Action> ShardBook::OnAdvance(TimePoint now) {
+  now_ = now;
+  return Finish();
+}
+
+Output<ShardBook::Action> ShardBook::Finish() {
+  CheckDrains();
+  for (auto& [reply, results] : std::exchange(results_, {})) {
+    const bool last = open_[reply] == 0;
+    if (last) open_.erase(reply);
+    out_.actions.emplace_back(Reply{reply, std::move(results), last});
+  }
+  CheckEmptied();
+  return std::exchange(out_, {});
+}
+
+// Drains that have ended leave the set; those that take too long are called off.
+void ShardBook::CheckDrains() {
+  for (auto it = draining_.begin(); it != draining_.end();) {
+    Entry& entry = entries_[*it];
+    if (entry.state == State::kDraining && now_ < entry.drain_until) {
+      out_.next_wake = std::min(out_.next_wake, entry.drain_until);
+      ++it;
+      continue;
+    }
+    if (entry.state == State::kDraining) CallOff(entry);
+    it = draining_.erase(it);
+  }
+}
+
+void ShardBook::CallOff(Entry& entry) {
+  if (stopping_) {
+    out_.actions.emplace_back(Warn{absl::StrCat(
+        entry.grant.shard.value(), ": requests are still in flight; stopping without them")});
+    entry.state = State::kAbsent;
+    return;
+  }
+  // The shard stays, and whoever asked hears why.
+  entry.state = State::kServing;
+  entry.dropped = false;
+  entry.next.reset();
+  out_.actions.emplace_back(OpenShard{entry.grant});
+  AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
+                "requests in flight did not finish in time; the shard stays");
+  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed,
+                "requests of the former grant did not finish in time");
+}
+
+// ---- commands ----
+
+absl::Status ShardBook::CheckHeader(const Command& command) {
+  if (command.app != options_.app || command.server != options_.server) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this is server \"", options_.server, "\" of app \"", options_.app,
+                     "\"; the command is for \"", command.server, "\" of \"", command.app, "\""));
+  }
+  if (command.incarnation != incarnation_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this is life ", incarnation_.value(), " of the server; the command is for ",
+                     command.incarnation.value()));
+  }
+  if (command.leader_epoch < leader_epoch_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("leader epoch ", command.leader_epoch.value(), " is deposed; epoch ",
+                     leader_epoch_.value(), " has been seen"));
+  }
+  leader_epoch_ = command.leader_epoch;
+  return absl::OkStatus();
+}
+
+void ShardBook::On(Command& command) {
+  if (absl::Status status = CheckHeader(command); !status.ok()) {
+    out_.actions.emplace_back(Refuse{command.reply, std::move(status)});
+    return;
+  }
+  if (stopping_) {
+    out_.actions.emplace_back(
+        Refuse{command.reply, absl::UnavailableError("the server is shutting down")});
+    return;
+  }
+  open_[command.reply] = command.grants.size();
+  results_[command.reply];  // an answer goes out even if there is nothing to say yet
+  for (const Grant& grant : command.grants) {
+    if (command.kind == CommandKind::kAdd) {
+      Add(grant, command.reply);
+    } else {
+      Drop(grant.shard, grant.epoch, command.reply);
+    }
+  }
+}
+
+void ShardBook::Add(const Grant& grant, ReplyId reply) {
+  Entry& entry = entries_[grant.shard];
+  const bool old = grant.epoch < entry.highest;
+  if (old || (grant.epoch == entry.highest && entry.dropped)) {
+    Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
+                   absl::StrCat("epoch ", entry.highest.value(),
+                                old ? " has been seen" : " has been dropped")});
+    return;
+  }
+  const bool news = grant.epoch > entry.highest;
+  entry.highest = grant.epoch;
+  entry.dropped = false;
+  entry.life = incarnation_;
+  const bool serving = entry.state == State::kServing;
+  if (serving && entry.grant.epoch == grant.epoch) {
+    Answer(reply, {grant.shard, grant.epoch, ResultState::kDone});
+    return;
+  }
+  if (news) {
+    AnswerWaiters(entry, CommandKind::kAdd, ResultState::kStale, "a newer grant came");
+  }
+  if (reply != 0) entry.waiters.push_back({reply, CommandKind::kAdd, grant.epoch});
+  if (entry.state == State::kAbsent) {
+    Load(entry, grant);
+  } else if (news || serving) {
+    entry.next = grant;
+    if (serving) Drain(entry);
+  }
+  if (reply != 0) results_[reply].push_back({grant.shard, grant.epoch, ResultState::kLoading});
+}
+
+void ShardBook::Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply) {
+  Entry& entry = entries_[shard];
+  if (epoch < entry.highest && !entry.dropped) {
+    Answer(reply, {shard, epoch, ResultState::kStale, 0,
+                   absl::StrCat("it is held under the newer epoch ", entry.highest.value())});
+    return;
+  }
+  entry.highest = std::max(entry.highest, epoch);
+  entry.dropped = true;
+  entry.next.reset();
+  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed, "dropped meanwhile");
+  if (entry.state == State::kAbsent) {
+    Answer(reply, {shard, epoch, ResultState::kDone});
+    return;
+  }
+  if (reply != 0) entry.waiters.push_back({reply, CommandKind::kDrop, epoch});
+  if (entry.state == State::kServing) Drain(entry);
+  if (reply != 0) results_[reply].push_back({shard, epoch, ResultState::kLoading});
+}
+
+// What the stored record grants. Held and not granted any more: goes. Held under the
+// same epoch: stays as it is.
+void ShardBook::On(Assigned& event) {
+  if (stopping_) return;
+  for (const Grant& grant : event.grants) Add(grant, 0);
+  for (auto& [shard, entry] : entries_) {
+    const bool held = entry.state != State::kAbsent && !entry.dropped;
+    if (held && entry.life != incarnation_) Drop(shard, entry.highest, 0);
+  }
+}
+
+void ShardBook::On(Stop&) {
+  stopping_ = true;
+  for (auto& [shard, entry] : entries_) {
+    if (entry.state != State::kAbsent) Drop(shard, entry.highest, 0);
+  }
+}
+
+// ---- what came of it ----
+
+void ShardBook::Load(Entry& entry, const Grant& grant) {
+  entry.state = State::kLoading;
+  entry.grant = grant;
+  entry.next.reset();
+  out_.actions.emplace_back(ShowLoading{grant.shard});
+  out_.actions.emplace_back(RunAdd{grant});
+}
+
+void ShardBook::Drain(Entry& entry) {
+  entry.state = State::kDraining;
+  entry.drain_until = now_ + options_.drain_timeout;
+  draining_.insert(entry.grant.shard);
+  out_.actions.emplace_back(CloseShard{entry.grant.shard});
+}
+
+void ShardBook::On(Loaded& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
+  if (!event.status.ok() && !entry.dropped && !entry.next) {
+    entry.state = State::kAbsent;
+    out_.actions.emplace_back(CloseShard{event.shard});
+    AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed, event.status.ToString());
+    return;
+  }
+  if (entry.next) return Load(entry, *entry.next);
+  if (entry.dropped) {
+    entry.state = State::kDropping;
+    out_.actions.emplace_back(RunDrop{event.shard});
+    return;
+  }
+  entry.state = State::kServing;
+  out_.actions.emplace_back(OpenShard{entry.grant});
+  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kDone, "");
+}
+
+void ShardBook::On(Progress& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
+  for (const Waiter& waiter : entry.waiters) {
+    if (waiter.kind != CommandKind::kAdd) continue;
+    results_[waiter.reply].push_back(
+        {event.shard, event.epoch, ResultState::kLoading, event.fraction});
+  }
+}
+
+void ShardBook::On(Drained& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kDraining) return;
+  // A newer grant of a shard that was not dropped in between needs no DropShard.
+  if (entry.next) return Load(entry, *entry.next);
+  entry.state = State::kDropping;
+  out_.actions.emplace_back(RunDrop{event.shard});
+}
+
+void ShardBook::On(Dropped& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kDropping) return;
+  if (!event.status.ok()) {
+    out_.actions.emplace_back(Warn{absl::StrCat("DropShard of ", event.shard.value(),
+                                                " failed; it counts as dropped: ",
+                                                event.status.ToString())});
+  }
+  entry.state = State::kAbsent;
+  AnswerWaiters(entry, CommandKind::kDrop, ResultState::kDone, "");
+  if (entry.next) Load(entry, *entry.next);
+}
+
+// ---- answers ----
+
+// A final result.
+void ShardBook::Answer(ReplyId reply, ShardResult result) {
+  if (reply == 0) return;
+  results_[reply].push_back(std::move(result));
+  --open_[reply];
+}
+
+void ShardBook::AnswerWaiters(Entry& entry, CommandKind kind, ResultState state,
+                              const std::string& error) {
+  std::vector<Waiter> others;
+  for (const Waiter& waiter : std::exchange(entry.waiters, {})) {
+    if (waiter.kind != kind) {
+      others.push_back(waiter);
+      continue;
+    }
+    Answer(waiter.reply, {entry.grant.shard, waiter.epoch, state, 0, error});
+  }
+  entry.waiters = std::move(others);
+}
+
+void ShardBook::CheckEmptied() {
+  if (!stopping_ || emptied_) return;
+  emptied_ = std::all_of(entries_.begin(), entries_.end(),
+                         [](const auto& e) { return e.second.state == State::kAbsent; });
+  if (emptied_) out_.actions.emplace_back(Emptied{});
+}
+
+std::vector<ShardBook::Held> ShardBook::held() const {
+  std::vector<Held> held;
+  for (const auto& [shard, entry] : entries_) {
+    if (entry.state == State::kLoading || entry.state == State::kServing) {
+      held.push_back({entry.grant, entry.state == State::kServing});
+    }
+  }
+  return held;
+}
+
+}  // namespace shardmanager::server

@@ -1,0 +1,202 @@
+// Which shards this server holds, loads and drops: the part of the server library's
+// core that decides about shards.
+//
+// One entry per shard that was ever granted here; it remembers the highest epoch
+// seen, also after the drop, so that nothing old is ever obeyed:
+//
+//             add                 loaded
+//   absent ---------> loading ---------------> serving
+//     ^                  | failed, or            | drop, or a newer grant
+//     |                  | dropped meanwhile     v
+//     +---- dropping <---+--------------- draining
+//            handler.DropShard            requests in flight finish
+//
+// A newer grant of a shard that is being drained or dropped waits for that to end;
+// of several wishes the last one counts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/state_machine.h"
+#include "shardmanager/types.h"
+
+namespace shardmanager::server {
+
+struct Grant {
+  ShardId shard;
+  Role role = Role::kPrimary;
+  ShardEpoch epoch;
+};
+
+// Names one call whose results are awaited; 0: nobody waits.
+using ReplyId = uint64_t;
+
+enum class ResultState : uint8_t { kLoading, kDone, kFailed, kStale };
+struct ShardResult {
+  ShardId shard;
+  ShardEpoch epoch;
+  ResultState state = ResultState::kDone;
+  double progress = 0;
+  std::string error;
+};
+
+// ---- events ----
+enum class CommandKind : uint8_t { kAdd, kDrop };
+struct Command {
+  CommandKind kind = CommandKind::kAdd;
+  ReplyId reply = 0;
+  std::string app;
+  std::string server;
+  Incarnation incarnation;
+  LeaderEpoch leader_epoch;
+  std::vector<Grant> grants;
+};
+// This process is that life now; commands for it are obeyed from here on.
+struct Registered {
+  Incarnation incarnation;
+};
+// What the stored record grants, read after registration.
+struct Assigned {
+  std::vector<Grant> grants;
+};
+struct Loaded {
+  ShardId shard;
+  ShardEpoch epoch;
+  absl::Status status;
+};
+struct Progress {
+  ShardId shard;
+  ShardEpoch epoch;
+  double fraction = 0;
+};
+// No request of the shard is in flight (may come more than once).
+struct Drained {
+  ShardId shard;
+};
+struct Dropped {
+  ShardId shard;
+  absl::Status status;
+};
+// The process stops: every shard is to go, none is to come.
+struct Stop {};
+
+// ---- actions ----
+struct RunAdd {
+  Grant grant;
+};
+struct RunDrop {
+  ShardId shard;
+};
+// Admit requests of the shard under this grant.
+struct OpenShard {
+  Grant grant;
+};
+// Refuse them as "loading" until OpenShard.
+struct ShowLoading {
+  ShardId shard;
+};
+// Admit no more; send Drained when none is in flight.
+struct CloseShard {
+  ShardId shard;
+};
+struct Reply {
+  ReplyId reply = 0;
+  std::vector<ShardResult> results;
+  bool last = false;  // nothing more will come for this reply
+};
+// The whole command is refused.
+struct Refuse {
+  ReplyId reply = 0;
+  absl::Status status;
+};
+struct Warn {
+  std::string text;
+};
+// After Stop: no shard is held any more.
+struct Emptied {};
+
+struct ShardBookOptions {
+  std::string app;
+  std::string server;
+  Duration drain_timeout = Seconds(10);
+};
+
+class ShardBook {
+ public:
+  using Event = std::variant<Command, Registered, Assigned, Loaded, Progress, Drained, Dropped, Stop>;
+  using Action = std::variant<RunAdd, RunDrop, OpenShard, ShowLoading, CloseShard, Reply, Refuse,
+                              Warn, Emptied>;
+
+  explicit ShardBook(ShardBookOptions options) : options_(std::move(options)) {}
+
+  Output<Action> OnEvent(TimePoint now, Event event);
+  Output<Action> OnAdvance(TimePoint now);
+
+  struct Held {
+    Grant grant;
+    bool serving = false;
+  };
+  // Loading and serving ones, ascending by shard.
+  std::vector<Held> held() const;
+
+ private:
+  enum class State : uint8_t { kAbsent, kLoading, kServing, kDraining, kDropping };
+  struct Waiter {
+    ReplyId reply;
+    CommandKind kind;
+    ShardEpoch epoch;
+  };
+  struct Entry {
+    State state = State::kAbsent;
+    Grant grant;               // that is loading, serving or going
+    ShardEpoch highest;        // ever seen
+    bool dropped = false;      // the wish for `highest` is: not here
+    std::optional<Grant> next; // to load when what goes on now has ended
+    Incarnation life;          // in which the newest grant came
+    TimePoint drain_until{};
+    std::vector<Waiter> waiters;
+  };
+
+  void On(Command& event);
+  void On(Registered& event) { incarnation_ = event.incarnation; }
+  void On(Assigned& event);
+  void On(Loaded& event);
+  void On(Progress& event);
+  void On(Drained& event);
+  void On(Dropped& event);
+  void On(Stop& event);
+
+  absl::Status CheckHeader(const Command& command);
+  void Add(const Grant& grant, ReplyId reply);
+  void Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply);
+  void Load(Entry& entry, const Grant& grant);
+  void Drain(Entry& entry);
+  void GoOn(Entry& entry);
+  void Answer(ReplyId reply, ShardResult result);
+  void AnswerWaiters(Entry& entry, CommandKind kind, ResultState state, const std::string& error);
+  void CheckDrains();
+  void CallOff(Entry& entry);
+  void CheckEmptied();
+  Output<Action> Finish();
+
+  const ShardBookOptions options_;
+  TimePoint now_{};
+  Output<Action> out_;
+  std::map<ShardId, Entry> entries_;
+  std::set<ShardId> draining_;
+  Incarnation incarnation_;
+  LeaderEpoch leader_epoch_;
+  bool stopping_ = false;
+  bool emptied_ = false;
+  std::map<ReplyId, size_t> open_;                       // results still owed
+  std::map<ReplyId, std::vector<ShardResult>> results_;  // to be sent with this output
+};
+
+}  // namespace shardmanager::server

@@ -1,0 +1,237 @@
+#include "server/shard_server_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "shardmanager/v1/shard_server.grpc.pb.h"
+
+namespace shardmanager::server {
+namespace {
+
+// As documented on the requests.
+constexpr int kMaxShardsPerCommand = 10'000;
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+v1::ShardState ToProto(ResultState state) {
+  switch (state) {
+    case ResultState::kLoading:
+      return v1::LOADING;
+    case ResultState::kDone:
+      return v1::DONE;
+    case ResultState::kFailed:
+      return v1::FAILED;
+    case ResultState::kStale:
+      return v1::STALE;
+  }
+  return v1::SHARD_STATE_UNSPECIFIED;
+}
+
+Command FromHeader(const v1::CommandHeader& header) {
+  Command command;
+  command.app = header.app();
+  command.server = header.server();
+  command.incarnation = Incarnation(header.incarnation());
+  command.leader_epoch = LeaderEpoch(header.leader_epoch());
+  return command;
+}
+
+// One call's results. gRPC allows one write at a time; the rest queues here.
+class ResultStream final : public grpc::ServerWriteReactor<v1::ShardResults> {
+ public:
+  explicit ResultStream(std::function<void()> on_gone) : on_gone_(std::move(on_gone)) {}
+
+  void Send(const Reply& reply) {
+    v1::ShardResults message;
+    for (const ShardResult& r : reply.results) {
+      v1::ShardResult* out = message.add_results();
+      out->set_shard(r.shard.value());
+      out->set_epoch(r.epoch.value());
+      out->set_state(ToProto(r.state));
+      out->set_progress(r.progress);
+      out->set_error(r.error);
+    }
+    std::lock_guard lock(mutex_);
+    if (message.results_size() > 0) queue_.push_back(std::move(message));
+    if (reply.last) end_ = grpc::Status::OK;
+    GoOn();
+  }
+
+  void End(const grpc::Status& status) {
+    std::lock_guard lock(mutex_);
+    end_ = status;
+    GoOn();
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(mutex_);
+    writing_ = false;
+    queue_.pop_front();
+    if (!ok) {
+      queue_.clear();
+      end_ = grpc::Status(grpc::StatusCode::CANCELLED, "the caller has gone");
+    }
+    GoOn();
+  }
+
+  void OnCancel() override { End({grpc::StatusCode::CANCELLED, "cancelled"}); }
+
+  void OnDone() override { on_gone_(); }
+
+ private:
+  // REQUIRES: mutex_ is held.
+  void GoOn() {
+    if (writing_ || finished_) return;
+    if (!queue_.empty()) {
+      writing_ = true;
+      StartWrite(&queue_.front());
+    } else if (end_) {
+      finished_ = true;
+      Finish(*end_);
+    }
+  }
+
+  const std::function<void()> on_gone_;
+  std::mutex mutex_;
+  std::deque<v1::ShardResults> queue_;
+  std::optional<grpc::Status> end_;
+  bool writing_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
+ public:
+  using Writer = grpc::ServerWriteReactor<v1::ShardResults>;
+
+  explicit Impl(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
+
+  Writer* AddShard(grpc::CallbackServerContext*, const v1::AddShardRequest* request) override {
+    return Start(CommandKind::kAdd, *request);
+  }
+  Writer* DropShard(grpc::CallbackServerContext*, const v1::DropShardRequest* request) override {
+    return Start(CommandKind::kDrop, *request);
+  }
+  Writer* ChangeRole(grpc::CallbackServerContext*, const v1::ChangeRoleRequest*) override {
+    return NotYet();
+  }
+  Writer* PrepareAddShard(grpc::CallbackServerContext*,
+                          const v1::PrepareAddShardRequest*) override {
+    return NotYet();
+  }
+  Writer* PrepareDropShard(grpc::CallbackServerContext*,
+                           const v1::PrepareDropShardRequest*) override {
+    return NotYet();
+  }
+  Writer* UpdateMembership(grpc::CallbackServerContext*,
+                           const v1::UpdateMembershipRequest*) override {
+    return NotYet();
+  }
+
+  grpc::ServerUnaryReactor* CollectLoad(grpc::CallbackServerContext* context,
+                                        const v1::CollectLoadRequest* request,
+                                        v1::CollectLoadResponse* response) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    callbacks_.collect(FromHeader(request->header()),
+                       [this, reactor, response](absl::StatusOr<Held> held) {
+                         if (!held.ok()) return reactor->Finish(ToGrpc(held.status()));
+                         Fill(*held, response);
+                         reactor->Finish(grpc::Status::OK);
+                       });
+    return reactor;
+  }
+
+  std::shared_ptr<ResultStream> Find(ReplyId id) {
+    std::lock_guard lock(mutex_);
+    auto it = streams_.find(id);
+    return it == streams_.end() ? nullptr : it->second;
+  }
+
+ private:
+  std::pair<ReplyId, std::shared_ptr<ResultStream>> NewStream() {
+    std::lock_guard lock(mutex_);
+    const ReplyId id = ++last_id_;
+    auto stream = std::make_shared<ResultStream>([this, id] {
+      std::shared_ptr<ResultStream> gone;  // destroyed outside the lock
+      std::lock_guard inner(mutex_);
+      auto it = streams_.find(id);
+      gone = std::move(it->second);
+      streams_.erase(it);
+    });
+    streams_[id] = stream;
+    return {id, stream};
+  }
+
+  template <typename Request>
+  Writer* Start(CommandKind kind, const Request& request) {
+    auto [id, stream] = NewStream();
+    const int count = request.shards_size();
+    if (count < 1 || count > kMaxShardsPerCommand) {
+      stream->End({grpc::StatusCode::INVALID_ARGUMENT,
+                   absl::StrCat("shards: found ", count, "; allowed: 1 to ", kMaxShardsPerCommand)});
+      return stream.get();
+    }
+    Command command = FromHeader(request.header());
+    command.kind = kind;
+    command.reply = id;
+    for (const v1::ShardGrant& grant : request.shards()) {
+      const Role role = grant.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary;
+      command.grants.push_back({ShardId(grant.shard()), role, ShardEpoch(grant.epoch())});
+    }
+    callbacks_.command(std::move(command));
+    return stream.get();
+  }
+
+  Writer* NotYet() {
+    auto stream = NewStream().second;
+    stream->End({grpc::StatusCode::UNIMPLEMENTED, "not supported yet"});
+    return stream.get();
+  }
+
+  void Fill(const Held& held, v1::CollectLoadResponse* response) {
+    for (const ShardBook::Held& h : held.shards) {
+      v1::HeldShard* out = response->add_shards();
+      out->set_shard(h.grant.shard.value());
+      out->set_role(h.grant.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+      out->set_epoch(h.grant.epoch.value());
+      out->set_state(h.serving ? v1::DONE : v1::LOADING);
+      for (const auto& [metric, amount] : callbacks_.load(h.grant.shard)) {
+        (*out->mutable_load())[metric] = amount;
+      }
+    }
+    using std::chrono::milliseconds;
+    response->set_lease_remaining_ms(static_cast<uint64_t>(
+        std::chrono::duration_cast<milliseconds>(held.lease_remaining).count()));
+  }
+
+  const Callbacks callbacks_;
+  std::mutex mutex_;
+  ReplyId last_id_ = 0;
+  std::map<ReplyId, std::shared_ptr<ResultStream>> streams_;
+};
+
+ShardServerService::ShardServerService(Callbacks callbacks)
+    : impl_(std::make_unique<Impl>(std::move(callbacks))) {}
+ShardServerService::~ShardServerService() = default;
+
+grpc::Service* ShardServerService::service() { return impl_.get(); }
+
+void ShardServerService::Send(const Reply& reply) {
+  if (auto stream = impl_->Find(reply.reply)) stream->Send(reply);
+}
+
+void ShardServerService::Send(const Refuse& refuse) {
+  if (auto stream = impl_->Find(refuse.reply)) stream->End(ToGrpc(refuse.status));
+}
+
+}  // namespace shardmanager::server

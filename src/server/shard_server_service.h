@@ -1,0 +1,49 @@
+// The ShardServer service (shard_server.proto) in front of a ShardBook.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/shard_book.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace shardmanager::server {
+
+// Calls cost no thread, however long a shard loads.
+class ShardServerService {
+ public:
+  struct Held {
+    std::vector<ShardBook::Held> shards;
+    Duration lease_remaining{};
+  };
+  struct Callbacks {
+    std::function<void(Command)> command;
+    // Gives what is held, on any thread, to the function passed. Refused like a
+    // command when the header is not for us.
+    std::function<void(Command header, std::function<void(absl::StatusOr<Held>)>)> collect;
+    std::function<std::map<std::string, double>(const ShardId&)> load;
+  };
+
+  explicit ShardServerService(Callbacks callbacks);
+  // REQUIRES: the gRPC server that it was registered with is gone.
+  ~ShardServerService();
+
+  grpc::Service* service();
+
+  // To the call that waits; nothing happens if it has gone.
+  void Send(const Reply& reply);
+  void Send(const Refuse& refuse);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shardmanager::server

@@ -241,6 +241,44 @@ TEST(ElectionFaultTest, WinWhoseAnswerIsLostIsFoundByReadingBack) {
   EXPECT_EQ(ensemble.tree().Get(paths.leader_epoch())->stat.version, 1);
 }
 
+// A win whose answer was lost, and then somebody else takes the lead, at each step of
+// the way back: the epoch of that one is never taken for ours.
+TEST(ElectionFaultTest, EpochOfASuccessorIsNeverTakenForOurs) {
+  bool too_late = false;
+  for (int steps = 0; !too_late; ++steps) {
+    MemoryEnsemble ensemble;
+    const Paths paths("c");
+    auto other = ensemble.NewSession({});
+    other->Multi({CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
+                  CreateNode{paths.leader_epoch(), ""}},
+                 [](WriteResult) {});
+    ensemble.RunUntilIdle();
+    auto s = ensemble.NewSession({});
+    const SessionNumber ours = ensemble.last_session();
+    std::vector<uint64_t> elected;
+    bool lost = false;
+    LeaderElection election(
+        *s, paths, Record("a"),
+        {.on_elected = [&](LeaderEpoch epoch) { elected.push_back(epoch.value()); },
+         .on_lost = [&](std::string) { lost = true; }});
+    ensemble.LoseNextAnswer(ours);
+    election.Start();
+    ensemble.RunUntilIdle();
+    ensemble.Reconnect(ours);
+    for (int i = 0; i < steps; ++i) too_late = !ensemble.RunOne();
+
+    other->Multi({DeleteNode{paths.leader_holder()},
+                  CreateNode{paths.leader_holder(), Seal(Record("b")), true},
+                  SetNode{paths.leader_epoch(), "", 1}},
+                 [](WriteResult result) { EXPECT_TRUE(result.status.ok()) << result.status; });
+    ensemble.Apply(1);
+    ensemble.RunUntilIdle();
+    for (uint64_t epoch : elected) EXPECT_EQ(epoch, 1u) << "after " << steps << " steps";
+    EXPECT_EQ(lost, !elected.empty()) << "after " << steps << " steps";
+    EXPECT_TRUE(!too_late || !elected.empty());
+  }
+}
+
 // Three candidates under random schedules and faults. Whatever happens, an epoch is
 // claimed by one candidate at most; and when faults stop, exactly one leads, and its
 // epoch is the stored one.

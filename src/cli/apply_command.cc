@@ -67,8 +67,8 @@ std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<F
   bool wrong = false;
   for (const std::string& name : names) {
     absl::StatusOr<File> file = ReadFile(name, terminal);
-    absl::StatusOr<std::vector<YamlDocument>> documents = file.status();
-    if (file.ok()) documents = ReadYaml(file->text, file->name, v1::AppSpec());
+    auto documents = file.ok() ? ReadYaml(file->text, file->name, v1::AppSpec())
+                               : absl::StatusOr<std::vector<YamlDocument>>(file.status());
     if (!documents.ok()) {
       *terminal.err << std::string(documents.status().message()) << "\n";
       wrong = true;

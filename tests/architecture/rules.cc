@@ -23,6 +23,11 @@ bool InPureFolder(std::string_view path) {
                      [&](std::string_view folder) { return Within(path, folder); });
 }
 
+bool IsUserCode(std::string_view path) {
+  return std::any_of(kUserCode.begin(), kUserCode.end(),
+                     [&](std::string_view folder) { return Within(path, folder); });
+}
+
 bool IsCoreTarget(const Target& target) {
   return target.name.starts_with("sm_") && target.name.ends_with("_core");
 }
@@ -313,10 +318,7 @@ Violations CheckPublicSurface(const Tree& tree) {
   Violations found;
   for (const File& file : tree) {
     if (!IsCpp(file.path)) continue;
-    if (std::none_of(kUserCode.begin(), kUserCode.end(),
-                     [&](std::string_view folder) { return Within(file.path, folder); })) {
-      continue;
-    }
+    if (!IsUserCode(file.path)) continue;
     for (const Include& include : Includes(file)) {
       if (!Within(house.Resolve(include.header), "src")) continue;
       found.push_back(At(file, include.line,
@@ -377,7 +379,9 @@ Violations CheckBannedCalls(const Tree& tree) {
   for (const File& file : tree) {
     if (!IsCpp(file.path)) continue;
     if (pure.contains(file.path)) Append(found, FindBanned(file, kBannedInCores, "cores"));
-    Append(found, FindBanned(file, kBannedEverywhere, "this code"));
+    if (Within(file.path, "src") || IsUserCode(file.path)) {
+      Append(found, FindBanned(file, kBannedEverywhere, "this code"));
+    }
   }
   return found;
 }

@@ -1,0 +1,26 @@
+// Documents must speak of what exists.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tests/architecture/rules.h"
+#include "tests/architecture/source_tree.h"
+
+namespace shardmanager::architecture {
+
+// All *.md files of the repository, but for build folders.
+Tree LoadDocuments(const std::filesystem::path& root);
+// All *_test.cc files.
+Tree LoadTests(const std::filesystem::path& root);
+
+using Exists = std::function<bool(const std::string& path)>;  // from the repository's root
+
+// Relative links, and paths in backticks that begin with a folder of the repository,
+// lead to a file or folder.
+Violations CheckDocumentPaths(const Tree& documents, const Exists& exists);
+
+// `SomeTest.Name` in backticks is a test; `SomeTest.*` a test suite.
+Violations CheckDocumentTests(const Tree& documents, const Tree& tests);
+
+}  // namespace shardmanager::architecture

@@ -1,0 +1,55 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/str_join.h"
+#include "tests/architecture/doc_rules.h"
+
+namespace shardmanager::architecture {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::filesystem::path Root() {
+  const char* root = std::getenv("SM_SOURCE_DIR");
+  return root != nullptr ? root : ".";
+}
+
+TEST(DocumentsTest, SpeakOfFilesThatExist) {
+  const Tree documents = LoadDocuments(Root());
+  ASSERT_GT(documents.size(), 10u);
+  const Violations found = CheckDocumentPaths(
+      documents, [](const std::string& path) { return std::filesystem::exists(Root() / path); });
+  EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
+}
+
+TEST(DocumentsTest, SpeakOfTestsThatExist) {
+  const Violations found = CheckDocumentTests(LoadDocuments(Root()), LoadTests(Root()));
+  EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
+}
+
+TEST(DocumentRulesTest, RefusesDeadLinksAndPaths) {
+  const Tree documents = {
+      {"docs/a.md",
+       "[good](../README.md#there) [web](https://example.org/x)\n"
+       "[bad](gone.md) `src/base/time.h` `src/wire/discovery_*` `src/gone.h`\n"}};
+  const auto exists = [](const std::string& path) {
+    return path == "README.md" || path == "src/base/time.h";
+  };
+  EXPECT_THAT(
+      CheckDocumentPaths(documents, exists),
+      ElementsAre("docs/a.md:2: gone.md does not exist", "docs/a.md:2: src/gone.h does not exist"));
+}
+
+TEST(DocumentRulesTest, RefusesTestsThatAreNot) {
+  const Tree tests = {{"tests/a_test.cc", "TEST(ATest, Holds) {\nTEST_F(BTest,Works) {\n"}};
+  const Tree documents = {{"docs/a.md", "`ATest.Holds` `BTest.Works` `ATest.*` `ATest.Gone`\n"}};
+  EXPECT_THAT(CheckDocumentTests(documents, tests),
+              ElementsAre("docs/a.md:1: there is no test ATest.Gone"));
+}
+
+}  // namespace
+}  // namespace shardmanager::architecture

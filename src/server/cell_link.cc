@@ -88,7 +88,7 @@ void CellLink::Do(const ReadCell& action) {
         buckets_ = config->buckets();
         if (!std::exchange(timeout_known_, true) && wanted != session_timeout_) {
           session_timeout_ = wanted;
-          callbacks_.event(SessionExpired{});  // begins a new one
+          callbacks_.event(SessionReplaced{});
           return;
         }
         callbacks_.event(CellAnswer{action.ticket, Answer::kOk, absl::OkStatus(),

@@ -108,6 +108,12 @@ void Membership::On(SessionExpired&) {
   out_.actions.emplace_back(NewSession{});
 }
 
+void Membership::On(SessionReplaced&) {
+  if (step_ != Step::kCell) return;
+  step_ = Step::kOffline;
+  out_.actions.emplace_back(NewSession{});
+}
+
 void Membership::On(CellAnswer& event) {
   if (!Current(event.ticket, Step::kCell)) return;
   if (event.answer == Answer::kRefused) {

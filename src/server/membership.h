@@ -41,6 +41,8 @@ struct SessionUp {
   Duration timeout;  // as negotiated
 };
 struct SessionExpired {};
+// The session was ended by us: the cell asks for another time-out.
+struct SessionReplaced {};
 struct CellAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
@@ -130,7 +132,7 @@ struct Gone {};  // after Leave
 
 class Membership {
  public:
-  using Event = std::variant<SessionUp, SessionExpired, CellAnswer, AppAnswer, StandingAnswer,
+  using Event = std::variant<SessionUp, SessionExpired, SessionReplaced, CellAnswer, AppAnswer, StandingAnswer,
                              RegisterAnswer, AssignmentAnswer, LeaseAnswer, Leave, LeaveAnswer>;
   using Action = std::variant<ReadCell, ReadApp, ReadStanding, Register, ReadAssignment,
                               RenewLease, SetLease, SetPolicy, BecameMember, NewSession,
@@ -163,6 +165,7 @@ class Membership {
 
   void On(SessionUp& event);
   void On(SessionExpired& event);
+  void On(SessionReplaced& event);
   void On(CellAnswer& event);
   void On(AppAnswer& event);
   void On(StandingAnswer& event);

@@ -284,7 +284,7 @@ void ServerImpl::Do(server::GiveUp& action) {
 
 void ServerImpl::Do(server::Waiting& action) {
   if (action.why.empty()) {
-    spdlog::info("server {} of app {}: a member again", options_.name, options_.app);
+    spdlog::info("server {} of app {}: a member of the cell", options_.name, options_.app);
   } else {
     spdlog::warn("server {} of app {}: {}", options_.name, options_.app, action.why);
   }

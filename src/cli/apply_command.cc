@@ -60,15 +60,19 @@ absl::StatusOr<File> ReadFile(const std::string& name, Terminal& terminal) {
   return File{name, *std::move(text)};
 }
 
-// All specs of all files; what is wrong goes to the terminal. Nothing: something was.
+absl::StatusOr<std::vector<YamlDocument>> ReadDocuments(const absl::StatusOr<File>& file) {
+  if (!file.ok()) return file.status();
+  return ReadYaml(file->text, file->name, v1::AppSpec());
+}
+
+// All specs of all files. None: something was wrong, and the terminal says what.
 std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<File>* files,
                             Terminal& terminal) {
   std::vector<Spec> specs;
   bool wrong = false;
   for (const std::string& name : names) {
     absl::StatusOr<File> file = ReadFile(name, terminal);
-    auto documents = file.ok() ? ReadYaml(file->text, file->name, v1::AppSpec())
-                               : absl::StatusOr<std::vector<YamlDocument>>(file.status());
+    const auto documents = ReadDocuments(file);
     if (!documents.ok()) {
       *terminal.err << std::string(documents.status().message()) << "\n";
       wrong = true;

@@ -25,7 +25,7 @@ First steps:
   shardctl apply -f kv.yaml            create the app, or change it
   shardctl get apps                    is it served?
   shardctl get servers --app kv        who is there, and who is lost?
-  shardctl describe shard kv-007       who serves it, and if nobody, why?
+  shardctl describe shard shard-007    who serves it, and if nobody, why?
   shardctl watch                       what the control plane does, as it happens
 Exit codes:
   0  done
@@ -57,13 +57,13 @@ Examples:
   shardctl get apps
   shardctl get servers --app kv -o wide
   shardctl get shards --app kv
-  shardctl get shard kv-007 -o json | jq -r '.shards[0].replicas[0].server')";
+  shardctl get shard shard-007 -o json | jq -r '.shards[0].replicas[0].server')";
 
 constexpr char kDescribeFooter[] = R"(
 Examples:
   shardctl describe app kv
   shardctl describe server kv-3
-  shardctl describe shard kv-007 --app kv)";
+  shardctl describe shard shard-007 --app kv)";
 
 constexpr char kDeleteFooter[] = R"(
 All servers drop their shards of the app; then the control plane forgets it. What the

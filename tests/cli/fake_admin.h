@@ -1,0 +1,106 @@
+// A control plane of canned answers, in this process.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "shardmanager/v1/admin.grpc.pb.h"
+#include "tests/cli/answers.h"
+
+namespace shardmanager::cli {
+
+// Set the answers before the first call. A `refusal` that is set answers every call.
+class FakeAdmin final : public v1::Admin::Service {
+ public:
+  FakeAdmin() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeAdmin() override { Stop(); }
+
+  void Stop() {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
+  }
+
+  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  grpc::Status refusal;
+  // Where it says that the leader is, with its refusal.
+  std::string leader;
+  v1::ApplyAppResponse apply;
+  v1::GetAppsResponse apps;
+  v1::GetServersResponse servers;
+  v1::GetShardsResponse shards;
+  v1::GetStatusResponse status;
+  std::vector<v1::ControlEvent> events;
+
+  // Requests so far, as "Name{fields}".
+  std::vector<std::string> requests() {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
+
+ private:
+  using Context = grpc::ServerContext*;
+
+  grpc::Status ApplyApp(Context context, const v1::ApplyAppRequest* request,
+                        v1::ApplyAppResponse* response) override {
+    return Answer(context, "ApplyApp", *request, apply, response);
+  }
+  grpc::Status DeleteApp(Context context, const v1::DeleteAppRequest* request,
+                         v1::DeleteAppResponse* response) override {
+    return Answer(context, "DeleteApp", *request, {}, response);
+  }
+  grpc::Status GetApps(Context context, const v1::GetAppsRequest* request,
+                       v1::GetAppsResponse* response) override {
+    return Answer(context, "GetApps", *request, apps, response);
+  }
+  grpc::Status GetServers(Context context, const v1::GetServersRequest* request,
+                          v1::GetServersResponse* response) override {
+    return Answer(context, "GetServers", *request, servers, response);
+  }
+  grpc::Status GetShards(Context context, const v1::GetShardsRequest* request,
+                         v1::GetShardsResponse* response) override {
+    return Answer(context, "GetShards", *request, shards, response);
+  }
+  // A standby answers this one, too.
+  grpc::Status GetStatus(Context, const v1::GetStatusRequest*,
+                         v1::GetStatusResponse* response) override {
+    *response = status;
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchEvents(Context context, const v1::WatchEventsRequest* request,
+                           grpc::ServerWriter<v1::ControlEvent>* writer) override {
+    for (const v1::ControlEvent& event : events) writer->Write(event);
+    v1::DeleteAppResponse none;
+    return Answer(context, "WatchEvents", *request, none, &none);
+  }
+
+  template <typename Response>
+  grpc::Status Answer(Context context, const std::string& name,
+                      const google::protobuf::Message& request, const Response& answer,
+                      Response* response) {
+    {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(name + "{" + request.ShortDebugString() + "}");
+    }
+    if (!leader.empty()) context->AddTrailingMetadata("sm-leader", leader);
+    if (!refusal.ok()) return refusal;
+    *response = answer;
+    return grpc::Status::OK;
+  }
+
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::mutex mutex_;
+  std::vector<std::string> requests_;
+};
+
+}  // namespace shardmanager::cli

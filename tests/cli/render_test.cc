@@ -1,0 +1,254 @@
+// Golden texts: what people see.
+#include "cli/render.h"
+
+#include "absl/strings/str_cat.h"
+#include "cli/describe.h"
+#include "gtest/gtest.h"
+#include "tests/cli/answers.h"
+
+namespace shardmanager::cli {
+namespace {
+
+TEST(RenderTest, ListsApps) {
+  EXPECT_EQ(AppsTable(TwoApps(), {}),
+            R"(NAME     STRATEGY         SHARDS   SERVED   REPLICAS   SERVERS   MOVES   STATUS
+kv       primary-only     3        2        2/3        2/3       1       1 of 3 replicas not serving (+1 more)
+search   secondary-only   10       10       20/20      4/4       0       ok
+)");
+}
+
+TEST(RenderTest, ListsAppsWithTheirMapVersionsWhenWide) {
+  EXPECT_EQ(
+      AppsTable(TwoApps(), {.wide = true}),
+      R"(NAME     STRATEGY         SHARDS   SERVED   REPLICAS   SERVERS   MOVES   MAP    STATUS
+kv       primary-only     3        2        2/3        2/3       1       4.17   1 of 3 replicas not serving (+1 more)
+search   secondary-only   10       10       20/20      4/4       0       4.2    ok
+)");
+}
+
+TEST(RenderTest, PaintsWhatNeedsAttention) {
+  v1::GetAppsResponse apps = TwoApps();
+  apps.mutable_apps()->DeleteSubrange(0, 1);
+  apps.mutable_apps(0)->set_deleting(true);
+  apps.mutable_apps(0)->set_servers_live(0);
+  EXPECT_EQ(
+      AppsTable(apps, {.colour = true}),
+      "NAME     STRATEGY         SHARDS   SERVED   REPLICAS   SERVERS   MOVES   STATUS\n"
+      "search   secondary-only   10       10       20/20      \x1b[31m0/4\x1b[0m       0       "
+      "\x1b[33mdeleting\x1b[0m\n");
+}
+
+TEST(RenderTest, ListsServers) {
+  EXPECT_EQ(ServersTable(ThreeServers(), {}),
+            R"(NAME   STATE   REGION    REPLICAS   ENDPOINT         REASON
+kv-1   live    eu-west   1/1        127.0.0.1:9001
+kv-2   live    us-east   1/1        127.0.0.1:9002
+kv-3   lost    eu-west   0/1        127.0.0.1:9003   session expired 2.1 s ago; failover in 27.9 s
+)");
+}
+
+TEST(RenderTest, ListsServersInFullWhenWide) {
+  EXPECT_EQ(
+      ServersTable(ThreeServers(), {.wide = true}),
+      R"(NAME   STATE   REGION    REPLICAS   ENDPOINT         DATACENTER   RACK   CAPACITY   INCARNATION   REASON
+kv-1   live    eu-west   1/1        127.0.0.1:9001   dub1         r07    1000       1
+kv-2   live    us-east   1/1        127.0.0.1:9002   -            -      -          12
+kv-3   lost    eu-west   0/1        127.0.0.1:9003   -            -      -          1             session expired 2.1 s ago; failover in 27.9 s
+)");
+}
+
+TEST(RenderTest, NamesTheAppOnlyWhereThereAreSeveral) {
+  v1::GetServersResponse servers = ThreeServers();
+  servers.mutable_servers(2)->set_app("search");
+  EXPECT_EQ(ServersTable(servers, {}),
+            R"(APP      NAME   STATE   REGION    REPLICAS   ENDPOINT         REASON
+kv       kv-1   live    eu-west   1/1        127.0.0.1:9001
+kv       kv-2   live    us-east   1/1        127.0.0.1:9002
+search   kv-3   lost    eu-west   0/1        127.0.0.1:9003   session expired 2.1 s ago; failover in 27.9 s
+)");
+}
+
+TEST(RenderTest, ListsShardsWithTheirPrimaries) {
+  EXPECT_EQ(ShardsTable(ThreeShards(), {}),
+            R"(NAME      STATE      PRIMARY         RANGE               REASON
+shard-0   serving    kv-1            [first key, "g")
+shard-1   unserved   kv-2(loading)   ["g", "n\n")        40% loaded
+shard-2   unserved   -               ["n\n", last key]   no server has room
+)");
+}
+
+TEST(RenderTest, ListsShardsWithTheirEpochsWhenWide) {
+  EXPECT_EQ(ShardsTable(ThreeShards(), {.wide = true}),
+            R"(NAME      STATE      PRIMARY@EPOCH               RANGE               REASON
+shard-0   serving    kv-1@17179869185            [first key, "g")
+shard-1   unserved   kv-2(loading)@17179869186   ["g", "n\n")        40% loaded
+shard-2   unserved   -                           ["n\n", last key]   no server has room
+)");
+}
+
+TEST(RenderTest, ListsAllReplicasOfReplicatedShards) {
+  EXPECT_EQ(ShardsTable(ReplicatedShards(), {}),
+            R"(NAME   STATE      REPLICAS          RANGE   REASON
+a      degraded   s-1,s-2(failed)   -       1 of 2 replicas serving
+)");
+}
+
+TEST(RenderTest, ShowsNoControlCharactersFromTheWire) {
+  v1::GetServersResponse servers;
+  v1::ServerStatus& server = *servers.add_servers();
+  server.set_server("kv-1\x1b[2J");
+  server.set_reason("\x1b]0;owned\x07\nline two, \"quoted\"");
+  EXPECT_EQ(ServersTable(servers, {}),
+            "NAME          STATE   REGION   REPLICAS   ENDPOINT   REASON\n"
+            "kv-1\\x1b[2J   -       -        0/0        -          \\x1b]0;owned\\x07\\nline two, "
+            "\"quoted\"\n");
+}
+
+TEST(RenderTest, WritesAnEventALine) {
+  const auto events = ThreeEvents();
+  EXPECT_EQ(EventLine(events[0], false),
+            "2026-03-01T12:00:00.000Z  ServerLost  kv/kv-3  session expired");
+  EXPECT_EQ(EventLine(events[1], false), "2026-03-01T12:00:01.000Z  ShardServing  kv/kv-1/shard-0");
+  EXPECT_EQ(EventLine(events[2], true),
+            "\x1b[2m2026-03-01T12:00:02.000Z\x1b[0m  LeaderElected  epoch 4");
+}
+
+TEST(RenderTest, ShowsWhoAnswersAndWhoLeads) {
+  EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>(
+                           "cell: 'c' leading: true leader_epoch: 4 leader_endpoint: 'h:1' "
+                           "version: '0.1.0'"),
+                       false),
+            "Cell:          c\nRole:          leader\nLeader:        h:1\nLeader epoch:  4\n"
+            "Version:       0.1.0\n");
+  EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>("cell: 'c' version: '0.1.0'"), false),
+            "Cell:          c\nRole:          standby\nLeader:        none is known\n"
+            "Leader epoch:  0\nVersion:       0.1.0\n");
+}
+
+Surroundings Around() {
+  return {.events = ThreeEvents(), .now_ms = 1772366400000 + 123'000, .colour = false};
+}
+
+TEST(DescribeTest, ShowsAnApp) {
+  EXPECT_EQ(DescribeApp(TwoApps().apps(0), ThreeServers(), Around()),
+            R"(App:          kv
+Status:       1 of 3 replicas not serving (+1 more)
+Strategy:     primary-only
+Shards:       3; 2 served
+Replicas:     3 wanted; 2 serving
+Servers:      3 known; 2 live
+Moves:        1 in flight; at most 20, 5 per server; a look every 10s
+Map version:  4.17
+Placement:    in eu-west, us-east; preferably in eu-west; one replica of a shard per server; at most 100 replicas per server
+Failover:     30s after a server is lost; cut off: stop-primaries
+Commands:     fail after 1m
+
+Conditions:
+  1 of 3 replicas not serving
+  server kv-3 is lost
+
+Servers:
+  NAME   STATE   REGION    REPLICAS   ENDPOINT         REASON
+  kv-1   live    eu-west   1/1        127.0.0.1:9001
+  kv-2   live    us-east   1/1        127.0.0.1:9002
+  kv-3   lost    eu-west   0/1        127.0.0.1:9003   session expired 2.1 s ago; failover in 27.9 s
+
+Events:
+  AGE    KIND           SERVER   SHARD     MESSAGE
+  2m3s   ServerLost     kv-3     -         session expired
+  2m2s   ShardServing   kv-1     shard-0
+)");
+}
+
+TEST(DescribeTest, ShowsAnAppWithoutAnything) {
+  EXPECT_EQ(DescribeApp(FromText<v1::AppStatus>("spec { name: 'new' }"), {}, {}),
+            R"(App:          new
+Status:       ok
+Strategy:     replication-strategy-unspecified
+Shards:       0; 0 served
+Replicas:     0 wanted; 0 serving
+Servers:      0 known; 0 live
+Moves:        0 in flight
+Map version:  0.0
+Failover:     at once
+
+Servers:  none
+
+Events:  none
+)");
+}
+
+TEST(DescribeTest, ShowsAServerWithItsShards) {
+  EXPECT_EQ(DescribeServer(ThreeServers().servers(0), ThreeShards(), Around()),
+            R"(Server:        kv-1
+App:           kv
+State:         live
+Endpoint:      127.0.0.1:9001
+Fault domain:  eu-west / dub1 / r07
+Incarnation:   1
+Replicas:      1; 1 serving
+Capacity:      1000 replicas
+
+Shards:
+  SHARD     ROLE      STATE     EPOCH         REASON
+  shard-0   primary   serving   17179869185
+
+Events:
+  AGE    KIND           SERVER   SHARD     MESSAGE
+  2m2s   ShardServing   kv-1     shard-0
+)");
+}
+
+TEST(DescribeTest, ShowsSomeOfManyShards) {
+  v1::GetShardsResponse shards;
+  for (int i = 0; i < 52; ++i) {
+    shards.add_shards()->add_replicas()->set_server("kv-1");
+  }
+  const std::string text = DescribeServer(ThreeServers().servers(0), shards, {});
+  EXPECT_NE(text.find("\n  (and 2 more: shardctl get shards --app kv)\n"), std::string::npos)
+      << text;
+}
+
+TEST(DescribeTest, ShowsAShardWithItsReplicas) {
+  EXPECT_EQ(DescribeShard("kv", ThreeShards().shards(1), Around()),
+            R"(Shard:  shard-1
+App:    kv
+State:  unserved
+Keys:   ["g", "n\n")
+
+Replicas:
+  SERVER   ROLE      STATE     EPOCH         REASON
+  kv-2     primary   loading   17179869186   40% loaded
+
+Events:  none
+)");
+}
+
+TEST(DescribeTest, ShowsAShardThatNobodyHolds) {
+  EXPECT_EQ(DescribeShard("kv", ThreeShards().shards(2), Around()),
+            R"(Shard:   shard-2
+App:     kv
+State:   unserved
+Reason:  no server has room
+Keys:    ["n\n", last key]
+
+Replicas:  none
+
+Events:  none
+)");
+}
+
+TEST(DescribeTest, ShowsOnlyTheLastEvents) {
+  Surroundings around;
+  for (int i = 0; i < 30; ++i) {
+    around.events.push_back(FromText<v1::ControlEvent>("app: 'kv'"));
+    around.events.back().set_kind(absl::StrCat("Event", i));
+  }
+  const std::string text = DescribeApp(TwoApps().apps(0), {}, around);
+  EXPECT_EQ(text.find("Event9 "), std::string::npos) << text;
+  EXPECT_NE(text.find("Event10"), std::string::npos) << text;
+  EXPECT_NE(text.find("Event29"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace shardmanager::cli

@@ -1,0 +1,323 @@
+// shardctl from its command line to its exit code, against a control plane of canned
+// answers.
+#include "cli/shardctl.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/fake_admin.h"
+
+namespace shardmanager::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class ShardctlTest : public testing::Test {
+ protected:
+  ExitCode Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--server", admin_.endpoint(), "--timeout", "20s"});
+    return RunAsIs(arguments);
+  }
+  ExitCode RunAsIs(const std::vector<std::string>& arguments) {
+    std::istringstream in(input_);
+    std::ostringstream out, err;
+    Terminal terminal = {.in = &in,
+                         .out = &out,
+                         .err = &err,
+                         .interactive = interactive_,
+                         .colour = false,
+                         .now_ms = 1772366400000 + 123'000};
+    const ExitCode code = RunShardctl(arguments, terminal);
+    out_ = out.str();
+    err_ = err.str();
+    return code;
+  }
+
+  std::string WriteFile(const std::string& name, const std::string& text) {
+    const std::string path = testing::TempDir() + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  FakeAdmin admin_;
+  std::string input_;
+  bool interactive_ = false;
+  std::string out_;
+  std::string err_;
+};
+
+constexpr char kSpec[] = "name: kv\nkey_space: {split_points: [m]}\n";
+
+// --- apply ---------------------------------------------------------------------------
+
+TEST_F(ShardctlTest, AppliesAFile) {
+  admin_.apply.set_outcome(v1::ApplyAppResponse::CREATED);
+  EXPECT_EQ(Run({"apply", "-f", WriteFile("kv.yaml", kSpec)}), kOk);
+  EXPECT_EQ(out_, "kv created\n");
+  EXPECT_EQ(err_, "");
+  EXPECT_THAT(admin_.requests(),
+              ElementsAre("ApplyApp{spec { name: \"kv\" key_space { split_points: \"m\" } }}"));
+}
+
+TEST_F(ShardctlTest, AppliesTheStandardInputAndPassesFlagsOn) {
+  input_ = kSpec;
+  admin_.apply = FromText<v1::ApplyAppResponse>(
+      "outcome: CONFIGURED changes: 'shards: 1 -> 2 (1 added: shard-1)'");
+  EXPECT_EQ(Run({"apply", "-f", "-", "--dry-run", "--force"}), kOk);
+  EXPECT_EQ(out_,
+            "kv configured (dry run: nothing was changed)\n"
+            "  shards: 1 -> 2 (1 added: shard-1)\n");
+  EXPECT_THAT(admin_.requests(), ElementsAre(HasSubstr("force: true dry_run: true")));
+}
+
+TEST_F(ShardctlTest, AppliesNothingUnlessAllFilesAreGood) {
+  const std::string good = WriteFile("good.yaml", kSpec);
+  const std::string bad = WriteFile("bad.yaml", "name: kv\nreplicas: 3\n");
+  EXPECT_EQ(Run({"apply", "-f", good, bad, "/does/not/exist", testing::TempDir()}), kUsage);
+  EXPECT_EQ(out_, "");
+  EXPECT_THAT(err_, StartsWith(bad + ":2:1: found unknown field \"replicas\""));
+  EXPECT_THAT(err_, HasSubstr("/does/not/exist: cannot be opened: No such file or directory\n"));
+  EXPECT_THAT(err_, HasSubstr(testing::TempDir() + ": found a folder; allowed: a file\n"));
+  EXPECT_THAT(admin_.requests(), IsEmpty());
+}
+
+TEST_F(ShardctlTest, ShowsWhereInTheFileTheControlPlaneFoundProblems) {
+  admin_.refusal = {grpc::StatusCode::INVALID_ARGUMENT,
+                    "key_space.split_points[1]: found \"m\" (twice); allowed: another\n"
+                    "replication.strategy: found nothing; allowed: primary-only\n"
+                    "(only the first 2 problems are listed)"};
+  const std::string file =
+      WriteFile("two.yaml", "name: a\n---\nname: kv\nkey_space:\n  split_points:\n  - m\n  - m\n");
+  EXPECT_EQ(Run({"apply", "-f", file}), kUsage);
+  EXPECT_THAT(err_, HasSubstr(file +
+                              ":7:5: key_space.split_points[1]: found \"m\" (twice); "
+                              "allowed: another\n" +
+                              file +
+                              ":3:1: replication.strategy: found nothing; allowed: "
+                              "primary-only\n" +
+                              file + ": (only the first 2 problems are listed)\n"));
+}
+
+TEST_F(ShardctlTest, GoesOnWithOtherAppsAfterARefusal) {
+  admin_.refusal = {grpc::StatusCode::FAILED_PRECONDITION, "3 shards would be lost"};
+  input_ = std::string(kSpec) + "---\nname: other\n";
+  EXPECT_EQ(Run({"apply", "-f", "-"}), kRefused);
+  EXPECT_EQ(err_, "error: 3 shards would be lost\nerror: 3 shards would be lost\n");
+  EXPECT_EQ(admin_.requests().size(), 2u);
+}
+
+// --- get, describe, delete, watch, status --------------------------------------------
+
+TEST_F(ShardctlTest, GetsTables) {
+  admin_.apps = TwoApps();
+  admin_.servers = ThreeServers();
+  admin_.shards = ThreeShards();
+  EXPECT_EQ(Run({"get", "apps"}), kOk);
+  EXPECT_THAT(out_, StartsWith("NAME     STRATEGY"));
+  EXPECT_EQ(Run({"get", "servers", "-a", "kv", "-o", "wide"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("INCARNATION"));
+  EXPECT_EQ(Run({"get", "shards", "shard-1", "--app", "kv"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("kv-2(loading)"));
+  EXPECT_THAT(admin_.requests(), ElementsAre("GetApps{}", "GetServers{app: \"kv\"}",
+                                             "GetShards{app: \"kv\" shard: \"shard-1\"}"));
+}
+
+TEST_F(ShardctlTest, GetsNamesForScripts) {
+  admin_.apps = TwoApps();
+  admin_.servers = ThreeServers();
+  admin_.shards = ThreeShards();
+  EXPECT_EQ(Run({"get", "apps", "-o", "name"}), kOk);
+  EXPECT_EQ(out_, "kv\nsearch\n");
+  EXPECT_EQ(Run({"get", "servers", "-o", "name"}), kOk);
+  EXPECT_EQ(out_, "kv-1\nkv-2\nkv-3\n");
+  EXPECT_EQ(Run({"get", "shards", "--app", "kv", "-o", "name"}), kOk);
+  EXPECT_EQ(out_, "shard-0\nshard-1\nshard-2\n");
+}
+
+TEST_F(ShardctlTest, GetsJsonAndYaml) {
+  admin_.shards = ReplicatedShards();
+  EXPECT_EQ(Run({"get", "shards", "--app", "x", "-o", "yaml"}), kOk);
+  EXPECT_THAT(out_, StartsWith("shards:\n  - shard: a\n    replicas:\n      - server: s-1\n"));
+  EXPECT_EQ(Run({"get", "shards", "--app", "x", "-o", "json"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("\"server\": \"s-1\",\n     \"role\": \"SECONDARY\",\n"));
+}
+
+TEST_F(ShardctlTest, GetsSpecsThatCanBeAppliedAgain) {
+  admin_.apps = TwoApps();
+  EXPECT_EQ(Run({"get", "apps", "-o", "spec"}), kOk);
+  input_ = out_;
+  EXPECT_EQ(Run({"apply", "-f", "-"}), kOk) << err_;
+  EXPECT_EQ(admin_.requests()[1],
+            "ApplyApp{spec { " + admin_.apps.apps(0).spec().ShortDebugString() + " }}");
+  EXPECT_EQ(admin_.requests()[2],
+            "ApplyApp{spec { " + admin_.apps.apps(1).spec().ShortDebugString() + " }}");
+  EXPECT_EQ(Run({"get", "servers", "-o", "spec"}), kUsage);
+}
+
+TEST_F(ShardctlTest, FindsTheOnlyAppByItself) {
+  admin_.apps = TwoApps();
+  admin_.shards = ThreeShards();
+  EXPECT_EQ(Run({"get", "shards"}), kUsage);
+  EXPECT_EQ(err_, "error: which app? Say --app, one of: kv, search\n");
+  admin_.apps.mutable_apps()->DeleteSubrange(1, 1);
+  EXPECT_EQ(Run({"get", "shards"}), kOk);
+  EXPECT_EQ(admin_.requests().back(), "GetShards{app: \"kv\"}");
+  admin_.apps.clear_apps();
+  EXPECT_EQ(Run({"get", "shards"}), kNotFound);
+  EXPECT_EQ(err_, "error: there is no app yet\n");
+}
+
+TEST_F(ShardctlTest, FindsNothing) {
+  EXPECT_EQ(Run({"get", "apps"}), kOk) << "an empty list is an answer";
+  EXPECT_EQ(err_, "no apps yet\n");
+  EXPECT_EQ(Run({"get", "apps", "-o", "json"}), kOk);
+  EXPECT_EQ(out_, "{\n \"apps\": []\n}\n");
+  EXPECT_EQ(Run({"get", "app", "kv"}), kNotFound);
+  EXPECT_EQ(err_, "error: no app \"kv\"\n");
+  EXPECT_EQ(Run({"get", "server", "kv-9"}), kNotFound);
+  EXPECT_EQ(Run({"get", "shard", "s", "--app", "kv"}), kNotFound);
+  EXPECT_EQ(Run({"describe", "app", "kv"}), kNotFound);
+  EXPECT_EQ(Run({"describe", "server", "kv-9"}), kNotFound);
+  EXPECT_EQ(Run({"describe", "shard", "s", "--app", "kv"}), kNotFound);
+  admin_.refusal = {grpc::StatusCode::NOT_FOUND, "no app \"kv\""};
+  EXPECT_EQ(Run({"delete", "app", "kv", "--yes"}), kNotFound);
+  EXPECT_EQ(err_, "error: no app \"kv\"\n");
+}
+
+TEST_F(ShardctlTest, DescribesWithEvents) {
+  admin_.apps = TwoApps();
+  admin_.servers = ThreeServers();
+  admin_.shards = ThreeShards();
+  admin_.events = ThreeEvents();
+  EXPECT_EQ(Run({"describe", "app", "kv"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("  2m3s   ServerLost"));
+  EXPECT_EQ(Run({"describe", "server", "kv-1", "--app", "kv"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("Server:        kv-1\n"));
+  EXPECT_EQ(Run({"describe", "shard", "shard-0", "--app", "kv"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("  2m2s   ShardServing"));
+  EXPECT_EQ(err_, "");
+}
+
+TEST_F(ShardctlTest, AsksBeforeItDeletes) {
+  interactive_ = true;
+  input_ = "\n";
+  EXPECT_EQ(Run({"delete", "app", "kv"}), kRefused);
+  EXPECT_THAT(err_, HasSubstr("Delete app \"kv\" and drop all its shards? [y/N] "));
+  EXPECT_THAT(admin_.requests(), IsEmpty());
+  input_ = "Yes\n";
+  EXPECT_EQ(Run({"delete", "app", "kv"}), kOk);
+  EXPECT_THAT(admin_.requests(), ElementsAre("DeleteApp{app: \"kv\"}"));
+  EXPECT_EQ(out_, "kv deleted: its servers drop its shards now\n");
+}
+
+TEST_F(ShardctlTest, DeletesWithoutAskingOnlyWhenTold) {
+  input_ = "y\n";
+  EXPECT_EQ(Run({"delete", "app", "kv"}), kUsage) << "nobody is there to answer";
+  EXPECT_THAT(admin_.requests(), IsEmpty());
+  EXPECT_EQ(Run({"delete", "app", "kv", "--yes"}), kOk);
+  EXPECT_THAT(admin_.requests(), ElementsAre("DeleteApp{app: \"kv\"}"));
+}
+
+TEST_F(ShardctlTest, WatchesEvents) {
+  admin_.events = ThreeEvents();
+  EXPECT_EQ(Run({"watch", "--no-follow"}), kOk);
+  EXPECT_THAT(out_, StartsWith("2026-03-01T12:00:00.000Z  ServerLost  kv/kv-3  session expired\n"));
+  EXPECT_EQ(Run({"watch", "--no-follow", "-o", "json"}), kOk);
+  EXPECT_THAT(out_, StartsWith("{\"time_ms\":\"1772366400000\",\"app\":\"kv\","));
+  EXPECT_EQ(Run({"watch"}), kUnreachable) << "the stream should not have ended";
+}
+
+TEST_F(ShardctlTest, ShowsStatusCompletionAndVersion) {
+  admin_.status.set_cell("home");
+  EXPECT_EQ(Run({"status"}), kOk);
+  EXPECT_THAT(out_, StartsWith("Cell:          home\n"));
+  EXPECT_EQ(Run({"status", "-o", "json"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("\"cell\": \"home\""));
+  EXPECT_EQ(Run({"completion", "bash"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("complete -F _shardctl shardctl"));
+  EXPECT_EQ(Run({"version"}), kOk);
+  EXPECT_THAT(out_, StartsWith("shardctl "));
+}
+
+// --- Trouble -------------------------------------------------------------------------
+
+TEST_F(ShardctlTest, SaysWhenNobodyAnswers) {
+  const std::string endpoint = admin_.endpoint();
+  admin_.Stop();
+  EXPECT_EQ(Run({"get", "apps"}), kUnreachable);
+  EXPECT_THAT(err_, StartsWith("error: the control plane at " + endpoint + " cannot answer: "));
+  EXPECT_EQ(Run({"watch"}), kUnreachable);
+  input_ = std::string(kSpec) + "---\nname: other\n";
+  EXPECT_EQ(Run({"apply", "-f", "-"}), kUnreachable);
+  EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << "the second app cannot fare better";
+}
+
+TEST_F(ShardctlTest, TurnsErrorsIntoExitCodes) {
+  const std::vector<std::pair<grpc::StatusCode, ExitCode>> codes = {
+      {grpc::StatusCode::FAILED_PRECONDITION, kRefused},
+      {grpc::StatusCode::INTERNAL, kRefused},
+      {grpc::StatusCode::UNIMPLEMENTED, kRefused},
+      {grpc::StatusCode::INVALID_ARGUMENT, kUsage},
+      {grpc::StatusCode::UNAVAILABLE, kUnreachable},
+      {grpc::StatusCode::DEADLINE_EXCEEDED, kUnreachable},
+      {grpc::StatusCode::NOT_FOUND, kNotFound}};
+  for (const auto& [code, expected] : codes) {
+    admin_.refusal = {code, "because"};
+    EXPECT_EQ(Run({"get", "apps"}), expected) << code;
+    EXPECT_THAT(err_, StartsWith("error: "));
+  }
+}
+
+TEST_F(ShardctlTest, ShowsNoControlCharactersOfErrors) {
+  admin_.refusal = {grpc::StatusCode::INTERNAL, "one\n\x1b[2Jtwo"};
+  EXPECT_EQ(Run({"get", "apps"}), kRefused);
+  EXPECT_EQ(err_, "error: one\n\\x1b[2Jtwo\n");
+}
+
+TEST_F(ShardctlTest, FollowsAStandbyToTheLeader) {
+  FakeAdmin standby;
+  standby.refusal = {grpc::StatusCode::FAILED_PRECONDITION, "this process is a standby"};
+  standby.leader = admin_.endpoint();
+  standby.status.set_leader_endpoint(admin_.endpoint());
+  admin_.status.set_leading(true);
+  admin_.apps = TwoApps();
+  admin_.servers = ThreeServers();
+  admin_.events = ThreeEvents();
+  EXPECT_EQ(RunAsIs({"get", "apps", "--server", standby.endpoint()}), kOk);
+  EXPECT_THAT(out_, HasSubstr("search"));
+  EXPECT_EQ(RunAsIs({"watch", "--no-follow", "--server", standby.endpoint()}), kOk);
+  EXPECT_THAT(out_, HasSubstr("ServerLost"));
+  EXPECT_EQ(RunAsIs({"describe", "app", "kv", "--server", standby.endpoint()}), kOk);
+  EXPECT_THAT(standby.requests(), ElementsAre("GetApps{}", "GetApps{app: \"kv\"}"))
+      << "having found the leader, it stays with it";
+}
+
+TEST_F(ShardctlTest, FollowsOnlyOnce) {
+  FakeAdmin other;
+  admin_.refusal = other.refusal = {grpc::StatusCode::FAILED_PRECONDITION, "a standby"};
+  admin_.leader = other.endpoint();
+  other.leader = admin_.endpoint();
+  EXPECT_EQ(Run({"get", "apps"}), kRefused);
+  EXPECT_EQ(err_, "error: a standby\n");
+  EXPECT_EQ(admin_.requests().size(), 1u);
+  EXPECT_EQ(other.requests().size(), 1u);
+}
+
+TEST_F(ShardctlTest, NoticesThatItsOutputIsLost) {
+  admin_.apps = TwoApps();
+  std::ostringstream out, err;
+  std::istringstream in;
+  out.setstate(std::ios::badbit);
+  Terminal terminal = {.in = &in, .out = &out, .err = &err};
+  EXPECT_EQ(RunShardctl({"get", "apps", "-s", admin_.endpoint()}, terminal), kRefused);
+  EXPECT_EQ(err.str(), "error: the output cannot be written\n");
+}
+
+}  // namespace
+}  // namespace shardmanager::cli

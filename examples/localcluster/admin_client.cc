@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 
@@ -18,13 +19,17 @@ absl::Status ToAbsl(const grpc::Status& status) {
 }
 
 template <typename Request, typename Response>
-absl::StatusOr<Response> Call(const std::shared_ptr<grpc::Channel>& channel,
-                              grpc::Status (v1::Admin::Stub::*method)(grpc::ClientContext*,
-                                                                      const Request&, Response*),
-                              const Request& request) {
+using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+using Deadline = std::chrono::system_clock::time_point;
+
+template <typename Request, typename Response>
+absl::StatusOr<Response> CallOnce(const std::shared_ptr<grpc::Channel>& channel,
+                                  Method<Request, Response> method, const Request& request,
+                                  Deadline deadline) {
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
-  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  context.set_deadline(deadline);
   Response response;
   const auto stub = v1::Admin::NewStub(channel);
   const grpc::Status status = (stub.get()->*method)(&context, request, &response);
@@ -32,7 +37,34 @@ absl::StatusOr<Response> Call(const std::shared_ptr<grpc::Channel>& channel,
   return response;
 }
 
+// UNAVAILABLE: nothing was done, for example because it does not lead yet.
+template <typename Request, typename Response>
+absl::StatusOr<Response> Call(const std::shared_ptr<grpc::Channel>& channel,
+                              Method<Request, Response> method, const Request& request) {
+  const Deadline deadline = std::chrono::system_clock::now() + kDeadline;
+  while (true) {
+    auto response = CallOnce(channel, method, request, deadline);
+    if (!absl::IsUnavailable(response.status())) return response;
+    if (std::chrono::system_clock::now() + kRetryPause >= deadline) return response;
+    std::this_thread::sleep_for(kRetryPause);  // it has no event for this
+  }
+}
+
 }  // namespace
+
+absl::Status AdminClient::AwaitLeading(std::chrono::milliseconds timeout) {
+  const Deadline deadline = std::chrono::system_clock::now() + timeout;
+  while (true) {
+    const auto status =
+        CallOnce(channel_, &v1::Admin::Stub::GetStatus, v1::GetStatusRequest(), deadline);
+    if (status.ok() && status->leading()) return absl::OkStatus();
+    if (std::chrono::system_clock::now() + kRetryPause >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("shardmanagerd does not lead: ", status.status().ToString()));
+    }
+    std::this_thread::sleep_for(kRetryPause);  // it has no event for this
+  }
+}
 
 absl::StatusOr<v1::ApplyAppResponse> AdminClient::Apply(const v1::AppSpec& spec, bool force) {
   v1::ApplyAppRequest request;

@@ -24,11 +24,14 @@ class ClientContext;
 
 namespace shardmanager::local {
 
-// Thread-safe. Each call waits for the service to be there, up to its deadline.
+// Thread-safe. Each call waits for the service to be there and to lead, up to a
+// deadline of 20 s.
 class AdminClient {
  public:
   explicit AdminClient(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
 
+  // Waits until this shardmanagerd leads.
+  absl::Status AwaitLeading(std::chrono::milliseconds timeout);
   absl::StatusOr<v1::ApplyAppResponse> Apply(const v1::AppSpec& spec, bool force = false);
   absl::Status Delete(const std::string& app);
   absl::StatusOr<v1::GetAppsResponse> GetApps();

@@ -31,7 +31,9 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
 
 std::string DefaultBinFolder() {
   if (const char* folder = std::getenv("SM_BIN_DIR")) return folder;
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+  const auto own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  // Tests are in <build>/tests/bin, programs in <build>/bin.
+  return own.parent_path().filename() == "tests" ? own / "../../bin" : own;
 }
 
 absl::Status WithLog(const absl::Status& status, const Program& program) {
@@ -157,6 +159,9 @@ absl::Status Cluster::StartServer(const ServerOptions& options) {
 absl::Status Cluster::StartCore() {
   if (absl::Status status = StartZookeeper(); !status.ok()) return status;
   if (absl::Status status = StartControlPlane(); !status.ok()) return status;
+  if (absl::Status status = admin().AwaitLeading(kStartTimeout); !status.ok()) {
+    return WithLog(status, *control_plane_);
+  }
   return StartDiscovery();
 }
 

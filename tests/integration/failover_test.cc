@@ -19,8 +19,8 @@ class FailoverTest : public ClusterTest {
   void SetUp() override {
     ClusterTest::SetUp();
     SM_ASSERT_OK(cluster_->StartCore());
-    StartServers(3);
-    ServeShards(kShards);
+    SM_ASSERT_OK(StartServers(3));
+    SM_ASSERT_OK(ServeShards(kShards));
     for (int shard = 0; shard < kShards; ++shard) {
       SM_ASSERT_OK(client_->Put(KeyOf(shard), "kept").status);
     }

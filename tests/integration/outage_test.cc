@@ -16,15 +16,15 @@ constexpr int kShards = 12;
 
 class OutageTest : public ClusterTest {
  protected:
-  void Serve() {
-    SM_ASSERT_OK(cluster_->StartCore());
-    StartServers(3);
-    ServeShards(kShards);
+  absl::Status Serve() {
+    if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
+    if (absl::Status s = StartServers(3); !s.ok()) return s;
+    return ServeShards(kShards);
   }
 };
 
 TEST_F(OutageTest, ServersAndClientsGoOnWithoutControlPlane) {
-  Serve();
+  SM_ASSERT_OK(Serve());
   cluster_->control_plane().Kill();
   for (int shard = 0; shard < kShards; ++shard) {
     SM_ASSERT_OK(client_->Put(KeyOf(shard), "no control plane").status);
@@ -43,7 +43,7 @@ TEST_F(OutageTest, RestartedServerServesItsShardsFromZooKeeperAlone) {
   SM_ASSERT_OK(cluster_->StartCore());
   const std::string listen = absl::StrCat("127.0.0.1:", local::StablePort());
   SM_ASSERT_OK(cluster_->StartServer({.name = "kv-1", .listen = listen}));
-  ServeShards(kShards);
+  SM_ASSERT_OK(ServeShards(kShards));
   for (int shard = 0; shard < kShards; ++shard) {
     SM_ASSERT_OK(client_->Put(KeyOf(shard), "kept").status);
   }
@@ -57,7 +57,7 @@ TEST_F(OutageTest, RestartedServerServesItsShardsFromZooKeeperAlone) {
 }
 
 TEST_F(OutageTest, ControlPlaneTakesUpAfterARestartWhereItWas) {
-  Serve();
+  SM_ASSERT_OK(Serve());
   const std::map<std::string, size_t> before = map_->view().counts();
   cluster_->control_plane().Kill();
   SM_ASSERT_OK(cluster_->StartControlPlane());
@@ -71,7 +71,7 @@ TEST_F(OutageTest, ControlPlaneTakesUpAfterARestartWhereItWas) {
 }
 
 TEST_F(OutageTest, ServerLostWhileTheControlPlaneIsAwayIsReplacedOnceItIsBack) {
-  Serve();
+  SM_ASSERT_OK(Serve());
   cluster_->control_plane().Kill();
   cluster_->server("kv-2").Kill();
   SM_ASSERT_OK(cluster_->StartControlPlane());
@@ -83,16 +83,16 @@ TEST_F(OutageTest, ServerLostWhileTheControlPlaneIsAwayIsReplacedOnceItIsBack) {
 TEST_F(OutageTest, EverythingWaitsForZooKeeperAndThenServes) {
   SM_ASSERT_OK(cluster_->StartControlPlane());
   SM_ASSERT_OK(cluster_->StartDiscovery());
-  StartServers(2);
+  SM_ASSERT_OK(StartServers(2));
   SM_ASSERT_OK(cluster_->StartZookeeper());
-  ServeShards(kShards);
+  SM_ASSERT_OK(ServeShards(kShards));
   for (const std::string& name : cluster_->server_names()) {
     EXPECT_TRUE(cluster_->server(name).running()) << name;
   }
 }
 
 TEST_F(OutageTest, ShardsAreServedAgainAfterZooKeeperComesBack) {
-  Serve();
+  SM_ASSERT_OK(Serve());
   for (int shard = 0; shard < kShards; ++shard) {
     SM_ASSERT_OK(client_->Put(KeyOf(shard), "kept").status);
   }

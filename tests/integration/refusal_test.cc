@@ -35,7 +35,7 @@ class RefusalTest : public ClusterTest {
 TEST_F(RefusalTest, SecondServerOfOneNameEndsWithAnErrorThatNamesTheFirst) {
   const std::string first = absl::StrCat("127.0.0.1:", local::StablePort());
   SM_ASSERT_OK(cluster_->StartServer({.name = "kv-1", .listen = first}));
-  ServeShards(4);
+  SM_ASSERT_OK(ServeShards(4));
   local::Program second = Second("kv-1", "127.0.0.1:0");
   SM_ASSERT_OK(second.Start());
   // It first waits for what could be the session of a former life.
@@ -73,7 +73,7 @@ TEST_F(RefusalTest, ControlPlaneWhosePortIsTakenEndsWithAnErrorThatNamesThePort)
 TEST_F(RefusalTest, ShardThatCannotBeOpenedIsReportedAndServedOnceItCan) {
   const std::string blocked = cluster_->data_folder() + "/shard-2.db";
   ASSERT_EQ(mkdir(blocked.c_str(), 0755), 0);  // a folder where the file should be
-  StartServers(2);
+  SM_ASSERT_OK(StartServers(2));
   SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(4)).status());
   map_ = cluster_->WatchMap();
   ASSERT_TRUE(map_->WaitFor([](const local::MapView& v) { return v.served() == 3; }, kPatience))

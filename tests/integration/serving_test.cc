@@ -18,8 +18,8 @@ class ServingTest : public ClusterTest {};
 TEST_F(ServingTest, AppliedAppIsServedAndKeepsWhatWasPut) {
   constexpr int kShards = 30;
   SM_ASSERT_OK(cluster_->StartCore());
-  StartServers(3);
-  ServeShards(kShards);
+  SM_ASSERT_OK(StartServers(3));
+  SM_ASSERT_OK(ServeShards(kShards));
 
   std::set<std::string> servers;
   for (int shard = 0; shard < kShards; ++shard) {
@@ -38,7 +38,7 @@ TEST_F(ServingTest, AppliedAppIsServedAndKeepsWhatWasPut) {
 
 TEST_F(ServingTest, ServersThatCameBeforeTheAppServeItOnceItIsApplied) {
   SM_ASSERT_OK(cluster_->StartCore());
-  StartServers(1);
+  SM_ASSERT_OK(StartServers(1));
   map_ = cluster_->WatchMap();
   SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(4)).status());
   EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience))
@@ -48,8 +48,8 @@ TEST_F(ServingTest, ServersThatCameBeforeTheAppServeItOnceItIsApplied) {
 TEST_F(ServingTest, NewServerGetsItsShareAndNoRequestIsLost) {
   constexpr int kShards = 30;
   SM_ASSERT_OK(cluster_->StartCore());
-  StartServers(2);
-  ServeShards(kShards);
+  SM_ASSERT_OK(StartServers(2));
+  SM_ASSERT_OK(ServeShards(kShards));
   for (int shard = 0; shard < kShards; ++shard) {
     SM_ASSERT_OK(client_->Put(KeyOf(shard), "before").status);
   }
@@ -66,8 +66,8 @@ TEST_F(ServingTest, NewServerGetsItsShareAndNoRequestIsLost) {
 
 TEST_F(ServingTest, DeletedAppIsServedNoMoreAndMayBeAppliedAgain) {
   SM_ASSERT_OK(cluster_->StartCore());
-  StartServers(2);
-  ServeShards(6);
+  SM_ASSERT_OK(StartServers(2));
+  SM_ASSERT_OK(ServeShards(6));
   SM_ASSERT_OK(cluster_->admin().Delete("kv"));
   EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.served() == 0; }, kPatience))
       << map_->view().Describe();
@@ -80,8 +80,8 @@ TEST_F(ServingTest, DeletedAppIsServedNoMoreAndMayBeAppliedAgain) {
 
 TEST_F(ServingTest, WrongSpecIsRefusedWithItsPathAndChangesNothing) {
   SM_ASSERT_OK(cluster_->StartCore());
-  StartServers(1);
-  ServeShards(4);
+  SM_ASSERT_OK(StartServers(1));
+  SM_ASSERT_OK(ServeShards(4));
   v1::AppSpec wrong = KvSpec(4);
   wrong.mutable_key_space()->add_split_points("00001");  // not ascending
   const absl::Status refused = cluster_->admin().Apply(wrong).status();
@@ -100,8 +100,8 @@ TEST_F(ServingTest, WrongSpecIsRefusedWithItsPathAndChangesNothing) {
 TEST_F(ServingTest, ServerThatSaysGoodByeIsReplacedAtOnce) {
   constexpr int kShards = 12;
   SM_ASSERT_OK(cluster_->StartCore());
-  StartServers(3);
-  ServeShards(kShards);
+  SM_ASSERT_OK(StartServers(3));
+  SM_ASSERT_OK(ServeShards(kShards));
   EXPECT_EQ(cluster_->server("kv-1").Stop(), 0);
   // Sooner than its session could have expired.
   const auto bound = std::chrono::milliseconds(cluster_->options().session_timeout_ms / 2);

@@ -16,21 +16,25 @@ void ClusterTest::TearDown() {
   if (HasFailure() && cluster_ != nullptr) std::cerr << cluster_->Logs(40);
 }
 
-void ClusterTest::StartServers(int count) {
+absl::Status ClusterTest::StartServers(int count) {
   for (int i = 1; i <= count; ++i) {
-    SM_ASSERT_OK(
-        cluster_->StartServer({.name = absl::StrCat("kv-", i), .rack = absl::StrCat("rack-", i)}));
+    const absl::Status started =
+        cluster_->StartServer({.name = absl::StrCat("kv-", i), .rack = absl::StrCat("rack-", i)});
+    if (!started.ok()) return started;
   }
+  return absl::OkStatus();
 }
 
-void ClusterTest::ServeShards(int shards) {
-  SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(shards)).status());
+absl::Status ClusterTest::ServeShards(int shards) {
+  if (absl::Status s = cluster_->admin().Apply(KvSpec(shards)).status(); !s.ok()) return s;
   map_ = cluster_->WatchMap();
   events_ = cluster_->WatchEvents();
   client_ = std::make_unique<KvClient>(cluster_->discovery_endpoint());
-  SM_ASSERT_OK(client_->WaitReady(kPatience));
-  ASSERT_TRUE(map_->WaitFor([](const local::MapView& v) { return v.all_served(); }, kPatience))
-      << map_->view().Describe();
+  if (absl::Status s = client_->WaitReady(kPatience); !s.ok()) return s;
+  if (map_->WaitFor([](const local::MapView& v) { return v.all_served(); }, kPatience)) {
+    return absl::OkStatus();
+  }
+  return absl::DeadlineExceededError(map_->view().Describe());
 }
 
 }  // namespace shardmanager::testing

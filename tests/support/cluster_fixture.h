@@ -31,9 +31,9 @@ class ClusterTest : public ::testing::Test {
   void TearDown() override;
 
   // kv-1 to kv-<count>, each in its own rack.
-  void StartServers(int count);
+  absl::Status StartServers(int count);
   // Applies KvSpec(shards) and waits until every shard is served.
-  void ServeShards(int shards);
+  absl::Status ServeShards(int shards);
   // Detection of a loss and a second for the repair.
   std::chrono::milliseconds failover_bound() const {
     return cluster_->detection_bound() + std::chrono::seconds(1);

@@ -1,0 +1,155 @@
+#include "discovery/hub.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/discovery/test_maps.h"
+
+namespace shardmanager::discovery {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr MapVersion V(uint64_t sequence) { return {1, sequence}; }
+const AppName kApp("kv");
+
+// A subscriber that pulls when its thread says so.
+class Puller {
+ public:
+  explicit Puller(Hub& hub, std::optional<MapVersion> known = std::nullopt)
+      : subscription_(hub.Subscribe(kApp, known, [bell = bell_] { bell->Ring(); })) {}
+
+  void PullAll() {
+    while (Message message = subscription_->Pull()) EXPECT_EQ(plain_.Take(message), "");
+  }
+  void AwaitWake(int wakes) { ASSERT_TRUE(bell_->Await(wakes)); }
+  // Pulls, woken by wakes, until the map has this version.
+  void AwaitVersion(MapVersion version) {
+    for (int wakes = 1;; ++wakes) {
+      PullAll();
+      if (plain_.held() == version) return;
+      ASSERT_TRUE(bell_->Await(wakes));
+    }
+  }
+  const PlainSubscriber& plain() const { return plain_; }
+  int wakes() const { return bell_->rings(); }
+
+ private:
+  // May ring when the puller is gone already.
+  class Bell {
+   public:
+    void Ring() {
+      std::lock_guard lock(mutex_);
+      ++rings_;
+      rang_.notify_all();
+    }
+    bool Await(int rings) {
+      std::unique_lock lock(mutex_);
+      return rang_.wait_for(lock, std::chrono::seconds(20), [&] { return rings_ >= rings; });
+    }
+    int rings() {
+      std::lock_guard lock(mutex_);
+      return rings_;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable rang_;
+    int rings_ = 0;
+  };
+
+  PlainSubscriber plain_;
+  const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+  const std::shared_ptr<Subscription> subscription_;
+};
+
+TEST(HubTest, WakesASubscriberThatCameBeforeTheApp) {
+  Hub hub;
+  Puller puller(hub);
+  puller.PullAll();
+  EXPECT_EQ(puller.plain().held(), std::nullopt);
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  puller.AwaitWake(1);
+  puller.PullAll();
+  EXPECT_EQ(puller.plain().held(), V(1));
+}
+
+TEST(HubTest, ASubscriberThatDoesNotPullIsWokenOnceAndGetsOneMergedDelta) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  Puller slow(hub);
+  slow.PullAll();
+  for (uint64_t v = 1; v < 100; ++v) hub.Publish(kApp, MakeDelta(V(v), V(v + 1), v % 2, {3}));
+  slow.AwaitWake(1);
+  slow.PullAll();
+  EXPECT_EQ(slow.plain().held(), V(100));
+  EXPECT_EQ(slow.plain().deltas(), 1);
+  EXPECT_EQ(slow.wakes(), 1);
+}
+
+TEST(HubTest, TellsWhichAppsAreWantedAndWhichNoMore) {
+  std::vector<std::string> calls;  // under the hub's lock
+  Hub hub({.limits = {},
+           .wanted = [&](const AppName& app) { calls.push_back("+" + app.value()); },
+           .unwanted = [&](const AppName& app) { calls.push_back("-" + app.value()); }});
+  {
+    const auto one = hub.Subscribe(AppName("never-published"), std::nullopt, [] {});
+    const auto two = hub.Subscribe(AppName("never-published"), std::nullopt, [] {});
+  }
+  {
+    const auto again = hub.Subscribe(AppName("never-published"), std::nullopt, [] {});
+  }
+  {
+    const auto known = hub.Subscribe(kApp, std::nullopt, [] {});
+    hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  }
+  {
+    const auto known = hub.Subscribe(kApp, std::nullopt, [] {});
+  }
+  EXPECT_THAT(calls, ElementsAre("+never-published", "-never-published", "+never-published",
+                                 "-never-published", "+kv"));
+}
+
+TEST(HubTest, SubscribersOfManyThreadsEndWithTheSameMap) {
+  constexpr uint64_t kVersions = 300;
+  Hub hub;
+  PlainMap truth;
+  const v1::MapSnapshot first = MakeSnapshot(V(1), Owners(20, {0}));
+  truth.Apply(first);
+  constexpr int kThreads = 4;
+  std::latch subscribed(kThreads + 1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      Puller one(hub);
+      subscribed.arrive_and_wait();
+      one.AwaitVersion(V(kVersions));
+      EXPECT_EQ(one.plain().snapshots(), 1);
+    });
+  }
+  Puller last(hub);
+  subscribed.arrive_and_wait();
+  hub.Publish(kApp, first);
+  Random random(7);
+  for (uint64_t v = 1; v < kVersions; ++v) {
+    const auto delta = MakeDelta(V(v), V(v + 1), static_cast<uint32_t>(random.Below(20)),
+                                 {static_cast<uint32_t>(random.Below(10))});
+    truth.Apply(delta);
+    ASSERT_EQ(hub.Publish(kApp, delta).kind, Verdict::kApplied);
+  }
+  for (std::thread& thread : threads) thread.join();
+  last.AwaitVersion(V(kVersions));
+  EXPECT_EQ(last.plain().map().Shards(), truth.Shards());
+}
+
+}  // namespace
+}  // namespace shardmanager::discovery

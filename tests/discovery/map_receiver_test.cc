@@ -1,0 +1,130 @@
+#include "discovery/map_receiver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/discovery/test_maps.h"
+
+namespace shardmanager::discovery {
+namespace {
+
+constexpr MapVersion V(uint64_t sequence, uint64_t epoch = 1) { return {epoch, sequence}; }
+
+v1::WatchResponse Of(v1::MapSnapshot part) {
+  v1::WatchResponse response;
+  *response.mutable_snapshot() = std::move(part);
+  return response;
+}
+v1::WatchResponse Of(v1::MapDelta delta) {
+  v1::WatchResponse response;
+  *response.mutable_delta() = std::move(delta);
+  return response;
+}
+v1::WatchResponse HeartbeatOf(MapVersion version) {
+  v1::WatchResponse response;
+  *response.mutable_heartbeat()->mutable_version() = version.ToProto();
+  return response;
+}
+bool IsNothing(const Received& received) { return std::holds_alternative<Nothing>(received); }
+bool IsBroken(const Received& received) { return std::holds_alternative<Broken>(received); }
+bool IsDelta(const Received& received) { return std::holds_alternative<v1::MapDelta>(received); }
+bool IsSnapshot(const Received& received) {
+  return std::holds_alternative<v1::MapSnapshot>(received);
+}
+
+TEST(MapReceiverTest, PutsPartsTogether) {
+  MapReceiver receiver;
+  v1::MapSnapshot first = MakeSnapshot(V(1), {{0}, {1}, {2}});
+  v1::MapSnapshot second = first;
+  first.mutable_shards()->DeleteSubrange(2, 1);
+  first.set_last(false);
+  second.clear_servers();
+  second.mutable_shards()->DeleteSubrange(0, 2);
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(first))));
+  EXPECT_EQ(receiver.known(), std::nullopt);
+  Received received = receiver.Receive(Of(second));
+  ASSERT_TRUE(IsSnapshot(received));
+  EXPECT_EQ(std::get<v1::MapSnapshot>(received).SerializeAsString(),
+            MakeSnapshot(V(1), {{0}, {1}, {2}}).SerializeAsString());
+  EXPECT_EQ(receiver.known(), V(1));
+}
+
+TEST(MapReceiverTest, PartsOfALostStreamAreVoid) {
+  MapReceiver receiver;
+  v1::MapSnapshot part = MakeSnapshot(V(1), {{0}});
+  part.set_last(false);
+  receiver.Receive(Of(part));
+  receiver.StreamOpened();
+  Received received = receiver.Receive(Of(MakeSnapshot(V(2), {{1}})));
+  ASSERT_TRUE(IsSnapshot(received));
+  EXPECT_EQ(std::get<v1::MapSnapshot>(received).shards_size(), 1);
+}
+
+// F11: a stale heartbeat reply overwrote newer state.
+TEST(MapReceiverTest, F11NothingOlderComesOut) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(5, 2), {{0}})));
+  EXPECT_TRUE(IsNothing(receiver.Receive(HeartbeatOf(V(4, 2)))));
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(4, 2), {{1}})))));
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(9, 1), {{1}})))));
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeDelta(V(3, 2), V(4, 2), 0, {1})))));
+  EXPECT_EQ(receiver.known(), V(5, 2));
+}
+
+// F12: a new subscriber got deltas but no initial state.
+TEST(MapReceiverTest, F12DeltaBeforeAnyStateIsNotLetThrough) {
+  MapReceiver receiver;
+  EXPECT_TRUE(IsBroken(receiver.Receive(Of(MakeDelta(V(1), V(2), 0, {1})))));
+  EXPECT_EQ(receiver.known(), std::nullopt);
+}
+
+TEST(MapReceiverTest, AfterAGapItAsksForASnapshotAndKeepsWhatItHolds) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(1), {{0}})));
+  EXPECT_TRUE(IsBroken(receiver.Receive(Of(MakeDelta(V(2), V(3), 0, {1})))));
+  EXPECT_EQ(receiver.known(), std::nullopt);
+  EXPECT_EQ(receiver.held(), V(1));
+  receiver.StreamOpened();
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(MakeSnapshot(V(3), {{1}})))));
+  EXPECT_EQ(receiver.known(), V(3));
+}
+
+TEST(MapReceiverTest, DeltaInTheMiddleOfASnapshotBreaksTheStream) {
+  MapReceiver receiver(V(1));
+  v1::MapSnapshot part = MakeSnapshot(V(5), {{0}});
+  part.set_last(false);
+  receiver.Receive(Of(part));
+  EXPECT_TRUE(IsBroken(receiver.Receive(Of(MakeDelta(V(1), V(2), 0, {1})))));
+}
+
+TEST(MapReceiverTest, PartsOfTwoSnapshotsAreNotMixed) {
+  MapReceiver receiver;
+  v1::MapSnapshot part = MakeSnapshot(V(5), {{0}});
+  part.set_last(false);
+  receiver.Receive(Of(part));
+  EXPECT_TRUE(IsBroken(receiver.Receive(Of(MakeSnapshot(V(6), {{0}})))));
+}
+
+TEST(MapReceiverTest, ResumesFromTheVersionItWasGiven) {
+  MapReceiver receiver(V(4));
+  EXPECT_EQ(receiver.known(), V(4));
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(4), V(5), 0, {1})))));
+  EXPECT_EQ(receiver.known(), V(5));
+}
+
+TEST(MapReceiverTest, DistrustBringsTheSameVersionAgain) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(5), {{0}})));
+  receiver.Distrust();
+  EXPECT_EQ(receiver.known(), std::nullopt);
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(MakeSnapshot(V(5), {{0}})))));
+}
+
+TEST(MapReceiverTest, KindsOfNewerBuildsMeanNothing) {
+  MapReceiver receiver(V(1));
+  EXPECT_TRUE(IsNothing(receiver.Receive(v1::WatchResponse())));
+  EXPECT_EQ(receiver.known(), V(1));
+}
+
+}  // namespace
+}  // namespace shardmanager::discovery

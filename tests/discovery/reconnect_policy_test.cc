@@ -1,0 +1,39 @@
+#include "discovery/reconnect_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace shardmanager::discovery {
+namespace {
+
+constexpr ReconnectPolicy::Limits kLimits{Milliseconds(100), Milliseconds(1'000)};
+
+TEST(ReconnectPolicyTest, TakesEndpointsInTurn) {
+  ReconnectPolicy policy(3, kLimits, 1);
+  EXPECT_EQ(policy.endpoint(), 0u);
+  for (size_t expected : {1u, 2u, 0u, 1u}) EXPECT_EQ(policy.OnFailure().endpoint, expected);
+}
+
+TEST(ReconnectPolicyTest, WaitsTwiceAsLongEachRoundUpToTheLimit) {
+  ReconnectPolicy policy(2, kLimits, 1);
+  for (int64_t full : {100, 100, 200, 200, 400, 400, 800, 800, 1'000, 1'000, 1'000}) {
+    const Duration delay = policy.OnFailure().delay;
+    EXPECT_GE(delay, Milliseconds(full) / 2);
+    EXPECT_LE(delay, Milliseconds(full));
+  }
+}
+
+TEST(ReconnectPolicyTest, AUsefulConnectionStartsTheBackoffAfresh) {
+  ReconnectPolicy policy(1, kLimits, 1);
+  for (int i = 0; i < 100; ++i) policy.OnFailure();
+  policy.OnUseful();
+  EXPECT_LE(policy.OnFailure().delay, Milliseconds(100));
+}
+
+TEST(ReconnectPolicyTest, SubscribersDoNotComeBackInStep) {
+  ReconnectPolicy one(1, kLimits, 1);
+  ReconnectPolicy other(1, kLimits, 2);
+  EXPECT_NE(one.OnFailure().delay, other.OnFailure().delay);
+}
+
+}  // namespace
+}  // namespace shardmanager::discovery

@@ -1,0 +1,127 @@
+#include "router/call_machine.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace shardmanager::router {
+namespace {
+
+using Next = CallMachine::Next;
+
+constexpr TimePoint At(int64_t ms) { return TimePoint(Milliseconds(ms)); }
+
+CallMachine Machine(bool idempotent, int64_t deadline_ms = 4'000) {
+  return CallMachine({At(0), At(deadline_ms), idempotent, /*seed=*/1});
+}
+
+TEST(CallMachineTest, AnAnswerEndsTheCall) {
+  EXPECT_EQ(Machine(false).OnAttemptEnd(At(1), AttemptEnd::kAnswered).next, Next::kFinish);
+  // Also one that came late.
+  EXPECT_EQ(Machine(false).OnAttemptEnd(At(9'999), AttemptEnd::kAnswered).next, Next::kFinish);
+}
+
+TEST(CallMachineTest, UnprocessedRequestsAreAlwaysTriedAgain) {
+  for (bool idempotent : {false, true}) {
+    for (AttemptEnd end : {AttemptEnd::kRefused, AttemptEnd::kUnsent}) {
+      const auto step = Machine(idempotent).OnAttemptEnd(At(1), end);
+      EXPECT_EQ(step.next, Next::kWaitThenAttempt);
+      EXPECT_LE(step.until, At(2));
+    }
+  }
+}
+
+TEST(CallMachineTest, WhatMayHaveBeenProcessedIsTriedAgainOnlyIfIdempotent) {
+  for (AttemptEnd end : {AttemptEnd::kBroken, AttemptEnd::kTimedOut}) {
+    EXPECT_EQ(Machine(false).OnAttemptEnd(At(1), end).next, Next::kFailAmbiguous);
+    EXPECT_EQ(Machine(true).OnAttemptEnd(At(1), end).next, Next::kWaitThenAttempt);
+  }
+}
+
+TEST(CallMachineTest, AnAttemptAtAServerThatLostTheShardIsReplacedAtOnce) {
+  EXPECT_EQ(Machine(true).OnAttemptEnd(At(1), AttemptEnd::kSuperseded).next, Next::kAttempt);
+  EXPECT_EQ(Machine(false).OnAttemptEnd(At(1), AttemptEnd::kSuperseded).next, Next::kFailAmbiguous);
+}
+
+TEST(CallMachineTest, BackoffGrowsFromOneTo50Milliseconds) {
+  CallMachine machine = Machine(false, 1'000'000);
+  int64_t now = 0;
+  for (int64_t full_us : {1'000, 2'000, 4'000, 8'000, 16'000, 32'000, 50'000, 50'000, 50'000}) {
+    const auto step = machine.OnAttemptEnd(At(now), AttemptEnd::kRefused);
+    EXPECT_GE(step.until - At(now), Duration(full_us / 2));
+    EXPECT_LE(step.until - At(now), Duration(full_us));
+    now += 100;
+  }
+}
+
+TEST(CallMachineTest, CallsDoNotRetryInStep) {
+  CallMachine one({At(0), At(1'000), false, 1});
+  CallMachine other({At(0), At(1'000), false, 2});
+  EXPECT_NE(one.OnAttemptEnd(At(0), AttemptEnd::kRefused).until,
+            other.OnAttemptEnd(At(0), AttemptEnd::kRefused).until);
+}
+
+TEST(CallMachineTest, AHungServerCostsAnIdempotentCallAQuarterOfItsTime) {
+  CallMachine machine = Machine(true);
+  EXPECT_EQ(machine.AttemptDeadline(At(0)), At(1'000));
+  machine.OnAttemptEnd(At(1'000), AttemptEnd::kTimedOut);
+  EXPECT_EQ(machine.AttemptDeadline(At(1'000)), At(2'500));
+  machine.OnAttemptEnd(At(2'500), AttemptEnd::kTimedOut);
+  EXPECT_EQ(machine.AttemptDeadline(At(2'500)), At(4'000));
+}
+
+TEST(CallMachineTest, ARequestThatIsNotIdempotentGetsAllTheTime) {
+  EXPECT_EQ(Machine(false).AttemptDeadline(At(0)), At(4'000));
+}
+
+TEST(CallMachineTest, ShortCallsAreNotCutIntoUselessAttempts) {
+  EXPECT_EQ(Machine(true, 40).AttemptDeadline(At(0)), At(20));
+  EXPECT_EQ(Machine(true, 10).AttemptDeadline(At(0)), At(10));
+}
+
+TEST(CallMachineTest, WaitsForSomebodyToServeUntilTheDeadline) {
+  CallMachine machine = Machine(false);
+  const auto step = machine.OnNobody(At(10));
+  EXPECT_EQ(step.next, Next::kWaitThenAttempt);
+  EXPECT_EQ(step.until, At(4'000));
+  EXPECT_EQ(machine.OnWaited(At(20)).next, Next::kAttempt);
+  EXPECT_EQ(machine.OnWaited(At(4'000)).next, Next::kFailDeadline);
+  EXPECT_EQ(machine.OnNobody(At(4'000)).next, Next::kFailDeadline);
+}
+
+TEST(CallMachinePropertyTest, NeverWaitsOrAttemptsPastTheDeadlineAndAlwaysEnds) {
+  constexpr AttemptEnd kEnds[] = {AttemptEnd::kRefused, AttemptEnd::kUnsent, AttemptEnd::kBroken,
+                                  AttemptEnd::kTimedOut, AttemptEnd::kSuperseded};
+  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
+    Random random(seed);
+    const TimePoint deadline = At(static_cast<int64_t>(random.Below(500)));
+    const bool idempotent = random.Below(2) == 0;
+    CallMachine machine({At(0), deadline, idempotent, seed});
+    TimePoint now = At(0);
+    bool ended = false;
+    for (int attempt = 0; attempt < 100'000 && !ended; ++attempt) {
+      const TimePoint attempt_deadline = machine.AttemptDeadline(now);
+      ASSERT_LE(attempt_deadline, std::max(now, deadline));
+      const AttemptEnd end = kEnds[random.Below(std::size(kEnds))];
+      now = end == AttemptEnd::kTimedOut ? std::max(now, attempt_deadline)
+                                         : now + Duration(1 + random.Below(100));
+      auto step = machine.OnAttemptEnd(now, end);
+      if (step.next == Next::kWaitThenAttempt) {
+        ASSERT_LE(step.until, deadline);
+        if (random.Below(2) == 0) now = step.until;  // else woken at once
+        step = machine.OnWaited(now);
+      }
+      const bool unprocessed = end == AttemptEnd::kRefused || end == AttemptEnd::kUnsent;
+      if (step.next == Next::kAttempt) {
+        ASSERT_TRUE(idempotent || unprocessed) << "seed " << seed;
+        ASSERT_LT(now, deadline);
+      } else {
+        ended = true;
+      }
+    }
+    ASSERT_TRUE(ended) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace shardmanager::router

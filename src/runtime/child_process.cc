@@ -24,6 +24,7 @@ namespace {
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (std::string& s : strings) pointers.push_back(s.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -102,7 +103,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), exit_code_(std::move(other.exit_code_)) {}
+    : pid_(std::exchange(other.pid_, -1)), exit_code_(other.exit_code_) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(pid_, other.pid_);

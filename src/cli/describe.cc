@@ -17,19 +17,34 @@ constexpr size_t kMostEvents = 20;
 constexpr int kMostShards = 50;
 constexpr char kIndent[] = "  ";
 
+// Events of one kind that came one after the other: a rebalance is hundreds of moves.
+struct Run {
+  const v1::ControlEvent* last;
+  size_t count;
+};
+
+std::vector<Run> RunsOf(const std::vector<v1::ControlEvent>& events,
+                        const std::function<bool(const v1::ControlEvent&)>& wanted) {
+  std::vector<Run> runs;
+  for (const v1::ControlEvent& event : events) {
+    if (!wanted(event)) continue;
+    if (runs.empty() || runs.back().last->kind() != event.kind()) runs.push_back({&event, 0});
+    runs.back().last = &event;
+    ++runs.back().count;
+  }
+  return runs;
+}
+
 std::string Events(const Surroundings& around,
                    const std::function<bool(const v1::ControlEvent&)>& wanted) {
-  std::vector<const v1::ControlEvent*> events;
-  for (const v1::ControlEvent& event : around.events) {
-    if (wanted(event)) events.push_back(&event);
-  }
-  if (events.empty()) return "\nEvents:  none\n";
+  const std::vector<Run> runs = RunsOf(around.events, wanted);
+  if (runs.empty()) return "\nEvents:  none\n";
   Table table({"AGE", "KIND", "SERVER", "SHARD", "MESSAGE"});
-  const size_t first = events.size() - std::min(events.size(), kMostEvents);
-  for (size_t i = first; i < events.size(); ++i) {
-    const v1::ControlEvent& event = *events[i];
+  for (size_t i = runs.size() - std::min(runs.size(), kMostEvents); i < runs.size(); ++i) {
+    const v1::ControlEvent& event = *runs[i].last;
+    const std::string times = runs[i].count == 1 ? "" : absl::StrCat(" (x", runs[i].count, ")");
     table.AddRow({{AgeText(std::chrono::milliseconds(around.now_ms - event.time_ms()))},
-                  {Shown(event.kind())},
+                  {Shown(event.kind()) + times},
                   {Shown(event.server())},
                   {Shown(event.shard())},
                   {Shown(event.message())}});

@@ -11,7 +11,8 @@
 namespace shardmanager::cli {
 
 // Around the thing that is described. Events are oldest first; those of other things
-// are left out, and only the last few are shown.
+// are left out, of several of one kind in a row the last is shown with their number,
+// and only the last few rows are shown.
 struct Surroundings {
   std::vector<v1::ControlEvent> events;
   // Milliseconds since 1970 UTC: what ages are counted from.

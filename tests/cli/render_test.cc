@@ -238,6 +238,22 @@ Events:  none
 )");
 }
 
+TEST(DescribeTest, CountsEventsOfOneKindInARow) {
+  Surroundings around;
+  for (int i = 0; i < 40; ++i) {
+    around.events.push_back(FromText<v1::ControlEvent>("app: 'kv' kind: 'MoveStarted'"));
+    around.events.back().set_shard(absl::StrCat("shard-", i));
+  }
+  around.events.push_back(FromText<v1::ControlEvent>("app: 'kv' kind: 'ServerLost' server: 'a'"));
+  const std::string text = DescribeApp(TwoApps().apps(0), {}, around);
+  EXPECT_NE(text.find("Events:\n"
+                      "  AGE   KIND                SERVER   SHARD      MESSAGE\n"
+                      "  0s    MoveStarted (x40)   -        shard-39\n"
+                      "  0s    ServerLost          a        -\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(DescribeTest, ShowsOnlyTheLastEvents) {
   Surroundings around;
   for (int i = 0; i < 30; ++i) {

@@ -1,0 +1,97 @@
+#include "tests/discovery/discovery_server.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace shardmanager::discovery {
+
+DiscoveryServer::DiscoveryServer(Hub& hub, int port, Duration heartbeat)
+    : service_(hub, {.heartbeat = heartbeat}) {
+  grpc::ServerBuilder builder;
+  wire::PrepareForSubscribers(builder);
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
+                           &port_);
+  builder.RegisterService(service_.service());
+  server_ = builder.BuildAndStart();
+  SM_CHECK(server_ != nullptr, "the port is free");
+}
+
+DiscoveryServer::~DiscoveryServer() {
+  service_.EndStreams();
+  server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+}
+
+wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints) {
+  wire::DiscoveryClientOptions options;
+  options.endpoints = std::move(endpoints);
+  options.subscriber = "test";
+  options.first_message = Milliseconds(500);
+  options.silence = Milliseconds(2'000);
+  options.shortest_backoff = Milliseconds(5);
+  options.longest_backoff = Milliseconds(20);
+  options.seed = 1;
+  return options;
+}
+
+void RecordingSink::OnSnapshot(v1::MapSnapshot whole) {
+  std::lock_guard lock(mutex_);
+  map_.Apply(whole);
+  ++snapshots_;
+  changed_.notify_all();
+}
+
+bool RecordingSink::OnDelta(v1::MapDelta delta) {
+  std::lock_guard lock(mutex_);
+  map_.Apply(delta);
+  ++deltas_;
+  changed_.notify_all();
+  return true;
+}
+
+void RecordingSink::OnStreamState(const absl::Status& status) {
+  std::lock_guard lock(mutex_);
+  connected_ = status.ok();
+  if (!status.ok()) {
+    ++losses_;
+    last_loss_ = std::string(status.message());
+  }
+  changed_.notify_all();
+}
+
+template <typename Condition>
+bool RecordingSink::Await(Condition condition) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::seconds(20), condition);
+}
+
+bool RecordingSink::AwaitVersion(MapVersion version) {
+  return Await([&] { return map_.version() == version; });
+}
+bool RecordingSink::AwaitConnected() {
+  return Await([&] { return connected_; });
+}
+bool RecordingSink::AwaitLost() {
+  return Await([&] { return losses_ > 0 && !connected_; });
+}
+
+std::vector<std::string> RecordingSink::Shards() const {
+  std::lock_guard lock(mutex_);
+  return map_.Shards();
+}
+int RecordingSink::snapshots() const {
+  std::lock_guard lock(mutex_);
+  return snapshots_;
+}
+int RecordingSink::deltas() const {
+  std::lock_guard lock(mutex_);
+  return deltas_;
+}
+std::string RecordingSink::last_loss() const {
+  std::lock_guard lock(mutex_);
+  return last_loss_;
+}
+
+}  // namespace shardmanager::discovery

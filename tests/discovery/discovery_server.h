@@ -1,0 +1,73 @@
+// A publisher of shard maps and a subscriber, over loopback, for tests.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "discovery/hub.h"
+#include "tests/discovery/test_maps.h"
+#include "wire/discovery_client.h"
+#include "wire/discovery_service.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace shardmanager::discovery {
+
+// Serves a hub on 127.0.0.1. The hub is the caller's: it outlives a restart.
+class DiscoveryServer {
+ public:
+  // Port 0: a free one.
+  explicit DiscoveryServer(Hub& hub, int port = 0, Duration heartbeat = Milliseconds(50));
+  ~DiscoveryServer();  // ends all streams
+
+  int port() const { return port_; }
+  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  wire::DiscoveryService service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// Quick to notice and to come back.
+wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints);
+
+// Keeps a plain map of what it gets.
+class RecordingSink final : public wire::MapSink {
+ public:
+  void OnSnapshot(v1::MapSnapshot whole) override;
+  bool OnDelta(v1::MapDelta delta) override;
+  void OnStreamState(const absl::Status& status) override;
+
+  // Wait for it, but not for ever.
+  bool AwaitVersion(MapVersion version);
+  bool AwaitConnected();
+  bool AwaitLost();
+
+  std::vector<std::string> Shards() const;
+  int snapshots() const;
+  int deltas() const;
+  std::string last_loss() const;
+
+ private:
+  template <typename Condition>
+  bool Await(Condition condition);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  PlainMap map_;
+  int snapshots_ = 0;
+  int deltas_ = 0;
+  bool connected_ = false;
+  int losses_ = 0;
+  std::string last_loss_;
+};
+
+}  // namespace shardmanager::discovery

@@ -1,0 +1,275 @@
+// Publisher, relays and subscribers over loopback.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/child_process.h"
+#include "shardmanager/v1/discovery.grpc.pb.h"
+#include "tests/discovery/discovery_server.h"
+#include "wire/discovery_relay.h"
+
+namespace shardmanager::discovery {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::DiscoveryClient;
+using wire::DiscoveryRelay;
+
+constexpr MapVersion V(uint64_t sequence, uint64_t epoch = 1) { return {epoch, sequence}; }
+const AppName kApp("kv");
+
+std::string Endpoint(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+TEST(DiscoveryWireTest, ASubscriberThatCameBeforeTheAppGetsItsMapWhenItComes) {
+  Hub hub;
+  DiscoveryServer server(hub);
+  DiscoveryClient client(QuickClient({server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitConnected());
+  EXPECT_EQ(sink.snapshots(), 0);
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+  hub.Publish(kApp, MakeDelta(V(1), V(2), 0, {5}));
+  ASSERT_TRUE(sink.AwaitVersion(V(2)));
+  EXPECT_THAT(sink.Shards()[0], HasSubstr("kv-5"));
+  EXPECT_EQ(sink.snapshots(), 1);
+}
+
+TEST(DiscoveryWireTest, AMapOfManyMessagesArrivesWhole) {
+  constexpr size_t kShards = 100'000;
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), Owners(kShards, {1, 2, 3})));
+  DiscoveryServer server(hub);
+  DiscoveryClient client(QuickClient({server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+  EXPECT_EQ(sink.Shards().size(), kShards);
+}
+
+TEST(DiscoveryWireTest, ResumesByVersionAfterThePublisherWasCutOff) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  auto server = std::make_unique<DiscoveryServer>(hub);
+  const int port = server->port();
+  DiscoveryClient client(QuickClient({Endpoint(port)}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+  server.reset();
+  ASSERT_TRUE(sink.AwaitLost());
+  hub.Publish(kApp, MakeDelta(V(1), V(2), 0, {5}));
+  hub.Publish(kApp, MakeDelta(V(2), V(3), 1, {6}));
+  server = std::make_unique<DiscoveryServer>(hub, port);
+  ASSERT_TRUE(sink.AwaitVersion(V(3)));
+  EXPECT_EQ(sink.snapshots(), 1);
+  EXPECT_EQ(sink.deltas(), 1);
+}
+
+TEST(DiscoveryWireTest, TakesTheNextEndpointWhenOneIsDead) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  DiscoveryServer server(hub);
+  DiscoveryClient client(QuickClient({Endpoint(FreePort()), server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+}
+
+// F11: a stale heartbeat reply overwrote newer state.
+TEST(DiscoveryWireTest, F11APublisherThatIsBehindDoesNotBringTheMapBack) {
+  Hub ahead;
+  ahead.Publish(kApp, MakeSnapshot(V(7), {{0}}));
+  Hub behind;
+  behind.Publish(kApp, MakeSnapshot(V(5), {{1}}));
+  auto server = std::make_unique<DiscoveryServer>(ahead);
+  const int port = server->port();
+  DiscoveryClient client(QuickClient({Endpoint(port)}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(7)));
+  server.reset();
+  ASSERT_TRUE(sink.AwaitLost());
+  server = std::make_unique<DiscoveryServer>(behind, port);
+  ASSERT_TRUE(sink.AwaitConnected());
+  behind.Publish(kApp, MakeDelta(V(5), V(6), 0, {2}));
+  behind.Publish(kApp, MakeSnapshot(V(1, 2), {{3}}));
+  ASSERT_TRUE(sink.AwaitVersion(V(1, 2)));
+  EXPECT_EQ(sink.snapshots(), 2) << "neither version 5 nor 6 was delivered";
+  EXPECT_EQ(sink.deltas(), 0);
+}
+
+// Accepts subscribers and never says anything.
+class SilentService final : public v1::Discovery::CallbackService {
+  class Silence final : public grpc::ServerWriteReactor<v1::WatchResponse> {
+    void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+  };
+  grpc::ServerWriteReactor<v1::WatchResponse>* Watch(grpc::CallbackServerContext*,
+                                                     const v1::WatchRequest*) override {
+    return new Silence;
+  }
+};
+
+TEST(DiscoveryWireTest, GivesUpAStreamThatFellSilent) {
+  SilentService silent;
+  int silent_port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &silent_port);
+  builder.RegisterService(&silent);
+  const auto silent_server = builder.BuildAndStart();
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  DiscoveryServer server(hub);
+  {
+    DiscoveryClient client(QuickClient({Endpoint(silent_port), server.endpoint()}));
+    RecordingSink sink;
+    const auto watch = client.Watch(kApp, std::nullopt, sink);
+    ASSERT_TRUE(sink.AwaitVersion(V(1)));
+    EXPECT_THAT(sink.last_loss(), HasSubstr("nothing heard for 500 ms"));
+  }
+  silent_server->Shutdown(std::chrono::system_clock::now());
+}
+
+TEST(DiscoveryWireTest, SaysAtOnceThatItListensAndBeatsWhileNothingChanges) {
+  Hub hub;
+  DiscoveryServer server(hub);
+  const auto stub = v1::Discovery::NewStub(
+      grpc::CreateChannel(server.endpoint(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::WatchRequest request;
+  request.set_app("kv");
+  const auto stream = stub->Watch(&context, request);
+  v1::WatchResponse response;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_TRUE(response.has_heartbeat());
+    EXPECT_FALSE(response.heartbeat().has_version());
+  }
+  hub.Publish(kApp, MakeSnapshot(V(4), {{0}}));
+  while (stream->Read(&response) && !response.has_snapshot()) {
+  }
+  while (stream->Read(&response) && !response.has_heartbeat()) {
+  }
+  EXPECT_EQ(MapVersion::From(response.heartbeat().version()), V(4));
+  context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST(DiscoveryWireTest, RefusesRequestsWithoutAnApp) {
+  Hub hub;
+  DiscoveryServer server(hub);
+  const auto stub = v1::Discovery::NewStub(
+      grpc::CreateChannel(server.endpoint(), grpc::InsecureChannelCredentials()));
+  for (const std::string& app : {std::string(), std::string(64, 'x')}) {
+    grpc::ClientContext context;
+    v1::WatchRequest request;
+    request.set_app(app);
+    const auto stream = stub->Watch(&context, request);
+    v1::WatchResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    const grpc::Status status = stream->Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(), HasSubstr("allowed: 1 to 63 characters"));
+  }
+  EXPECT_EQ(hub.subscribers(), 0u);
+}
+
+TEST(DiscoveryWireTest, ManySubscribersOfOneServerGetEveryVersion) {
+  constexpr int kSubscribers = 300;
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), Owners(100, {0})));
+  DiscoveryServer server(hub);
+  DiscoveryClient client(QuickClient({server.endpoint()}));
+  std::vector<std::unique_ptr<RecordingSink>> sinks;
+  std::vector<std::unique_ptr<wire::MapWatch>> watches;
+  for (int i = 0; i < kSubscribers; ++i) {
+    sinks.push_back(std::make_unique<RecordingSink>());
+    watches.push_back(client.Watch(kApp, std::nullopt, *sinks.back()));
+  }
+  for (uint64_t v = 1; v < 50; ++v) hub.Publish(kApp, MakeDelta(V(v), V(v + 1), v % 100, {3}));
+  for (const auto& sink : sinks) {
+    ASSERT_TRUE(sink->AwaitVersion(V(50)));
+    ASSERT_EQ(sink->Shards(), sinks[0]->Shards());
+  }
+}
+
+// ---- Relays
+
+TEST(DiscoveryRelayTest, RelaysStackTwoDeep) {
+  Hub source;
+  source.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  DiscoveryServer source_server(source);
+  DiscoveryRelay upper(QuickClient({source_server.endpoint()}));
+  DiscoveryServer upper_server(upper.hub());
+  DiscoveryRelay lower(QuickClient({upper_server.endpoint()}));
+  DiscoveryServer lower_server(lower.hub());
+  DiscoveryClient client(QuickClient({lower_server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+  for (uint64_t v = 1; v < 20; ++v) {
+    source.Publish(kApp, MakeDelta(V(v), V(v + 1), v % 2, {static_cast<uint32_t>(v % 10)}));
+  }
+  ASSERT_TRUE(sink.AwaitVersion(V(20)));
+  EXPECT_EQ(sink.snapshots(), 1);
+  source.Publish(kApp, MakeSnapshot(V(21), {}));
+  ASSERT_TRUE(sink.AwaitVersion(V(21)));
+  EXPECT_EQ(sink.Shards().size(), 0u) << "the app was deleted";
+}
+
+TEST(DiscoveryRelayTest, ServesTheLastMapWhenTheUpstreamIsGoneAndGoesOnWhenItIsBack) {
+  auto source = std::make_unique<Hub>();
+  source->Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  auto source_server = std::make_unique<DiscoveryServer>(*source);
+  const int port = source_server->port();
+  DiscoveryRelay relay(QuickClient({Endpoint(port)}));
+  DiscoveryServer relay_server(relay.hub());
+  DiscoveryClient client(QuickClient({relay_server.endpoint()}));
+  RecordingSink first;
+  const auto first_watch = client.Watch(kApp, std::nullopt, first);
+  ASSERT_TRUE(first.AwaitVersion(V(1)));
+
+  source_server.reset();
+  source.reset();
+  RecordingSink second;
+  const auto second_watch = client.Watch(kApp, std::nullopt, second);
+  ASSERT_TRUE(second.AwaitVersion(V(1)));
+
+  // It comes back with nothing but its own, newer look at the world.
+  source = std::make_unique<Hub>();
+  source->Publish(kApp, MakeSnapshot(V(1, 2), {{4}}));
+  source_server = std::make_unique<DiscoveryServer>(*source, port);
+  ASSERT_TRUE(first.AwaitVersion(V(1, 2)));
+  ASSERT_TRUE(second.AwaitVersion(V(1, 2)));
+  EXPECT_THAT(second.Shards()[0], HasSubstr("kv-4"));
+}
+
+TEST(DiscoveryRelayTest, ForgetsAnAppThatNobodyAsksForAndThatDoesNotExist) {
+  Hub source;
+  DiscoveryServer source_server(source);
+  DiscoveryRelay relay(QuickClient({source_server.endpoint()}));
+  DiscoveryServer relay_server(relay.hub());
+  DiscoveryClient client(QuickClient({relay_server.endpoint()}));
+  RecordingSink sink;
+  {
+    const auto watch = client.Watch(AppName("typo"), std::nullopt, sink);
+    ASSERT_TRUE(sink.AwaitConnected());
+  }
+  // The end of the stream travels; nobody announces its arrival.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (relay.stats().apps > 0 || source.subscribers() > 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+}  // namespace shardmanager::discovery

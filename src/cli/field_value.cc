@@ -36,6 +36,12 @@ std::optional<double> ToDouble(std::string text) {
   return ToNumber<double>(text);
 }
 
+// yaml-cpp turns the escapes \_ and \N into single bytes, which are no UTF-8.
+std::optional<std::string> ToText(const std::string& text) {
+  if (ValidUtf8Bytes(text) != text.size()) return std::nullopt;
+  return text;
+}
+
 std::optional<bool> ToBool(const std::string& text) {
   const std::string lower = absl::AsciiStrToLower(text);
   if (lower == "true") return true;
@@ -77,7 +83,7 @@ bool PutScalar(Message& message, const FieldDescriptor& field, const std::string
         : access.Set##TYPE(&message, &field, std::move(value)); \
   })
     case FieldDescriptor::CPPTYPE_STRING:
-      SM_PUT(String, std::optional<std::string>(text));
+      SM_PUT(String, ToText(text));
     case FieldDescriptor::CPPTYPE_BOOL:
       SM_PUT(Bool, ToBool(text));
     case FieldDescriptor::CPPTYPE_UINT32:

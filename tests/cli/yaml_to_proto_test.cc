@@ -287,6 +287,10 @@ TEST(ReadYamlErrorTest, RefusesBytesThatAreNotUtf8) {
             "kv.yaml:2:28: found a byte that is not UTF-8; allowed: UTF-8");
 }
 
+TEST(ReadYamlErrorTest, RefusesEscapesThatMakeSuchBytes) {
+  EXPECT_EQ(ReadSpec("name: \"a\\_\""), "kv.yaml:1:7: name: found \"a\\xa0\"; allowed: text");
+}
+
 TEST(ReadYamlErrorTest, ShowsNoControlCharactersOfTheFile) {
   EXPECT_THAT(ReadSpec("replication: {strategy: \"\\e[31m\"}"), HasSubstr("found \"\\x1b[31m\""));
   EXPECT_THAT(ReadSpec("\"\\e[31m\": 1"), HasSubstr("unknown field \"\\x1b[31m\""));

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define SM_CHECK(condition, why)                                                      \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
-      std::fprintf(stderr, "%s:%d: broken invariant: %s (%s)\n", __FILE__, __LINE__,  \
-                   why, #condition);                                                  \
-      std::abort();                                                                   \
-    }                                                                                 \
+#define SM_CHECK(condition, why)                                                          \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      std::fprintf(stderr, "%s:%d: broken invariant: %s (%s)\n", __FILE__, __LINE__, why, \
+                   #condition);                                                           \
+      std::abort();                                                                       \
+    }                                                                                     \
   } while (false)

@@ -64,10 +64,9 @@ TEST(ChildProcessTest, StopKillsWhoDoesNotListen) {
   // "ready" comes after the trap is set; the pipe is the event to wait for.
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
-  ChildProcess child =
-      MustStart({.argv = {"sh", "-c",
-                          "trap '' TERM; echo ready >&" + std::to_string(ready[1]) +
-                              "; exec sleep 1000"}});
+  ChildProcess child = MustStart(
+      {.argv = {"sh", "-c",
+                "trap '' TERM; echo ready >&" + std::to_string(ready[1]) + "; exec sleep 1000"}});
   char byte;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_EQ(child.Stop(milliseconds(20)), 128 + SIGKILL);

@@ -66,7 +66,7 @@ std::string Program::LogTail(size_t lines) const {
     const size_t newline = log.rfind('\n', from - 1);
     from = newline == std::string::npos ? 0 : newline;
   }
-  return absl::StrCat("---- ", log_file_, from > 0 ? " (its end)" : "", log.substr(from), "\n");
+  return absl::StrCat("---- ", log_file_, from > 0 ? " (its end)" : "\n", log.substr(from), "\n");
 }
 
 }  // namespace shardmanager::local

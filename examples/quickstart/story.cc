@@ -226,6 +226,7 @@ bool Story::Report() {
        absl::StrCat(Thousands(written_without_control_), " keys in 10 s"));
   line("requests", absl::StrCat(Thousands(stats.calls), ", ",
                                 Thousands(stats.attempts - stats.calls), " of them retries"));
+  if (const std::string error = store_->first_error(); !error.empty()) line("first error", error);
   std::cout << std::flush;
   return all_written && all_read && read_.lost == 0 && repair_.has_value();
 }

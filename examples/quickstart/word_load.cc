@@ -77,7 +77,7 @@ bool WordStore::Write(size_t word) {
                                   .Call(&kv::KeyValue::Stub::Put, request, &response,
                                         {.timeout = kCallTimeout, .idempotent = true});
   acknowledged_[word] = status.ok();
-  return status.ok();
+  return Note(status, word);
 }
 
 bool WordStore::Read(size_t word, bool* lost) {
@@ -88,7 +88,22 @@ bool WordStore::Read(size_t word, bool* lost) {
                                   .Call(&kv::KeyValue::Stub::Get, request, &response,
                                         {.timeout = kCallTimeout, .idempotent = true});
   *lost = status.ok() && acknowledged_[word] && response.value() != Value(word);
-  return status.ok();
+  return Note(status, word);
+}
+
+bool WordStore::Note(const grpc::Status& status, size_t word) {
+  if (status.ok()) return true;
+  std::lock_guard lock(mutex_);
+  if (first_error_.empty()) {
+    first_error_ = absl::StrCat("\"", words_[word], "\": code ", status.error_code(), ": ",
+                                status.error_message());
+  }
+  return false;
+}
+
+std::string WordStore::first_error() const {
+  std::lock_guard lock(mutex_);
+  return first_error_;
 }
 
 }  // namespace quickstart

@@ -5,12 +5,17 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "shardmanager/router.h"
+
+namespace grpc {
+class Status;
+}
 
 namespace quickstart {
 
@@ -63,12 +68,18 @@ class WordStore {
   // Compares with what Write() had acknowledged for this word.
   bool Read(size_t word, bool* lost);
 
+  // Why the first call failed, if one did.
+  std::string first_error() const;
+
  private:
+  bool Note(const grpc::Status& status, size_t word);
   std::string Value(size_t word) const;
 
   shardmanager::Router& router_;
   const std::vector<std::string>& words_;
   std::vector<std::atomic<bool>> acknowledged_;
+  mutable std::mutex mutex_;
+  std::string first_error_;
 };
 
 }  // namespace quickstart

@@ -73,10 +73,14 @@ TEST_F(FailoverTest, RestartedServerServesAgain) {
 }
 
 TEST_F(FailoverTest, LossOfAllServersEndsWhenOneComesBack) {
+  const TimePoint killed = MonotonicNow();
   for (const std::string& name : cluster_->server_names()) cluster_->server(name).Kill();
-  ASSERT_TRUE(map_->WaitFor([](const MapView& v) { return v.served() == 0; }, kPatience));
+  for (const std::string& name : cluster_->server_names()) {
+    ASSERT_TRUE(events_->WaitFor("ServerLost", name, killed, kPatience)) << name;
+  }
   SM_ASSERT_OK(cluster_->RestartServer("kv-1"));
-  EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience))
+  EXPECT_TRUE(
+      map_->WaitFor([](const MapView& v) { return v.counts()["kv-1"] == kShards; }, kPatience))
       << map_->view().Describe();
   ExpectAllKept();
 }

@@ -13,6 +13,11 @@ inline constexpr char kShard[] = "sm-shard";
 // says why (a Refusal name). Any request may be retried after it.
 inline constexpr char kRefused[] = "sm-refused";
 
+// Trailing: the request was admitted, so its status is the application's answer.
+// Without it an UNAVAILABLE may as well be of a connection that broke: to gRPC's
+// clients the two look alike.
+inline constexpr char kAdmitted[] = "sm-admitted";
+
 // Values of kRefused.
 inline constexpr char kNotOwner[] = "not-owner";        // no grant here: the map is stale
 inline constexpr char kLoading[] = "loading";           // granted, not ready yet

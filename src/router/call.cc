@@ -31,11 +31,10 @@ gpr_timespec ToGrpc(TimePoint deadline) {
                       gpr_time_from_micros((deadline - MonotonicNow()).count(), GPR_TIMESPAN));
 }
 
-// Did the status come from the other side, or did gRPC make it here? Only gRPC's
-// description of the error tells. Taking one for the other is harmless: an answer
-// would be retried if idempotent, a broken connection returned as it is.
-bool CameFromServer(const grpc::ClientContext& context) {
-  return context.debug_error_string().find("received from peer") != std::string::npos;
+// Is the status the application's? A connection that breaks gives a status of its own,
+// which nothing but this tells from one that the other side sent.
+bool WasAdmitted(const grpc::ClientContext& context) {
+  return context.GetServerTrailingMetadata().contains(request_metadata::kAdmitted);
 }
 
 std::string RefusalOf(const grpc::Status& status, const grpc::ClientContext& context) {
@@ -181,7 +180,7 @@ AttemptEnd CallRun::Judge(const grpc::ClientContext& context, TimePoint deadline
     Blame("did not answer");
     return AttemptEnd::kTimedOut;
   }
-  if (CameFromServer(context)) return AttemptEnd::kAnswered;
+  if (WasAdmitted(context)) return AttemptEnd::kAnswered;
   if (superseded && code == grpc::StatusCode::CANCELLED) {
     Blame("did not answer, and lost the shard");
     return AttemptEnd::kSuperseded;

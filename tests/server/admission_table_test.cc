@@ -1,0 +1,172 @@
+// Who is admitted, and that no request slips past a close.
+#include "server/admission_table.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "model/request_metadata.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::server {
+namespace {
+
+namespace meta = request_metadata;
+using ::testing::StrEq;
+
+const ShardId kShard("s");
+
+class AdmissionTableTest : public ::testing::Test {
+ protected:
+  AdmissionTableTest() { table_.SetLease(MonotonicNow() + Seconds(3'600)); }
+
+  std::atomic<int> drained_{0};
+  AdmissionTable table_{[this](const ShardId&) { ++drained_; }};
+};
+
+TEST_F(AdmissionTableTest, AdmitsUnderTheGrantThatIsOpen) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  const auto admitted = table_.Admit("s");
+  ASSERT_NE(admitted.slot, nullptr);
+  EXPECT_EQ(admitted.epoch, ShardEpoch(5));
+  EXPECT_EQ(admitted.role, Role::kPrimary);
+  EXPECT_EQ(admitted.slot->shard(), kShard);
+  admitted.slot->Release();
+}
+
+TEST_F(AdmissionTableTest, RefusalsSayWhy) {
+  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kNotOwner));
+  table_.ShowLoading(kShard);
+  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLoading));
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  table_.Close(kShard);
+  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kNotOwner));
+  table_.StopAdmitting();
+  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kStopping));
+}
+
+TEST_F(AdmissionTableTest, F5_PrimariesAreRefusedFromTheLapseOfTheLease) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  table_.SetLease(MonotonicNow());
+  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+  table_.SetLease(MonotonicNow() + Seconds(3'600));
+  const auto admitted = table_.Admit("s");
+  ASSERT_NE(admitted.slot, nullptr);
+  admitted.slot->Release();
+}
+
+TEST_F(AdmissionTableTest, SecondariesNeedTheLeaseOnlyIfTheAppSaysSo) {
+  table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
+  table_.SetLease(TimePoint::min());
+  const auto admitted = table_.Admit("s");
+  ASSERT_NE(admitted.slot, nullptr);
+  admitted.slot->Release();
+  table_.SetStopAll(true);
+  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+}
+
+TEST_F(AdmissionTableTest, NothingIsAdmittedBeforeTheFirstLease) {
+  AdmissionTable fresh([](const ShardId&) {});
+  fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  EXPECT_THAT(fresh.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+}
+
+TEST_F(AdmissionTableTest, CloseReportsWhenTheLastRequestHasEnded) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  const auto first = table_.Admit("s");
+  const auto second = table_.Admit("s");
+  table_.Close(kShard);
+  first.slot->Release();
+  EXPECT_EQ(drained_, 0);
+  second.slot->Release();
+  EXPECT_EQ(drained_, 1);
+}
+
+TEST_F(AdmissionTableTest, CloseOfAnIdleShardReportsAtOnce) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  table_.Close(kShard);
+  EXPECT_EQ(drained_, 1);
+}
+
+TEST_F(AdmissionTableTest, F15_RefusalsLeaveTheCountAsItWas) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  table_.SetLease(TimePoint::min());
+  for (int i = 0; i < 100; ++i) table_.Admit("s");
+  drained_ = 0;
+  table_.Close(kShard);
+  EXPECT_EQ(drained_, 1);
+}
+
+TEST_F(AdmissionTableTest, GrowsWithoutLosingShardsOrAdmissions) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  const auto early = table_.Admit("s");
+  constexpr int kShards = 5'000;
+  for (int i = 0; i < kShards; ++i) {
+    table_.Open(ShardId("shard-" + std::to_string(i)), Role::kPrimary, ShardEpoch(i + 1));
+  }
+  for (int i = 0; i < kShards; ++i) {
+    const auto admitted = table_.Admit("shard-" + std::to_string(i));
+    ASSERT_NE(admitted.slot, nullptr) << i;
+    EXPECT_EQ(admitted.epoch, ShardEpoch(i + 1));
+    admitted.slot->Release();
+  }
+  table_.Close(kShard);
+  EXPECT_EQ(drained_, 0);
+  early.slot->Release();
+  EXPECT_EQ(drained_, 1);
+}
+
+// Many threads admit while one closes. Once a drain is reported nobody works on the
+// shard. (Each round has its own shard: a report may come more than once, so a later
+// one of the same shard could be about an earlier close.)
+TEST(AdmissionRaceTest, NoRequestRunsPastTheReportOfADrain) {
+  constexpr uint64_t kRounds = 20;
+  constexpr uint64_t kAdmissionsPerRound = 50;
+  std::atomic<uint64_t> drained{0};  // the latest round whose drain was reported
+  AdmissionTable table([&](const ShardId& shard) {
+    drained = std::max(drained.load(), static_cast<uint64_t>(std::stoi(shard.value())));
+  });
+  table.SetLease(MonotonicNow() + Seconds(3'600));
+
+  std::atomic<uint64_t> round{0};
+  std::atomic<uint64_t> admissions{0};
+  std::atomic<uint64_t> wrong{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const uint64_t mine = round;
+        const auto admitted = table.Admit(std::to_string(mine));
+        if (admitted.slot == nullptr) {
+          std::this_thread::yield();
+          continue;
+        }
+        if (admitted.epoch.value() != mine) ++wrong;
+        std::this_thread::yield();
+        if (drained >= mine) ++wrong;
+        ++admissions;
+        admitted.slot->Release();
+      }
+    });
+  }
+  for (uint64_t r = 1; r <= kRounds; ++r) {
+    const ShardId shard(std::to_string(r));
+    table.Open(shard, Role::kPrimary, ShardEpoch(r));
+    const uint64_t before = admissions;
+    round = r;
+    while (admissions < before + kAdmissionsPerRound) std::this_thread::yield();
+    table.Close(shard);
+    while (drained < r) std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GE(admissions, kRounds * kAdmissionsPerRound);
+}
+
+}  // namespace
+}  // namespace shardmanager::server

@@ -1,0 +1,257 @@
+// Session, registration and lease, one answer at a time.
+#include "server/membership.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+namespace shardmanager::server {
+namespace {
+
+constexpr Duration kTimeout = Seconds(10);
+constexpr Duration kTick = Milliseconds(200);
+
+class MembershipTest : public ::testing::Test {
+ protected:
+  void Feed(Membership::Event event) {
+    const auto output = membership_.OnEvent(now_, std::move(event));
+    Keep(output);
+  }
+  void AdvanceBy(Duration duration) {
+    now_ += duration;
+    Keep(membership_.OnAdvance(now_));
+  }
+  void Keep(const Output<Membership::Action>& output) {
+    actions_ = output.actions;
+    next_wake_ = output.next_wake;
+  }
+
+  // The last action of this kind that the last event asked for.
+  template <typename Action>
+  std::optional<Action> Asked() const {
+    std::optional<Action> found;
+    for (const Membership::Action& action : actions_) {
+      if (const auto* a = std::get_if<Action>(&action)) found = *a;
+    }
+    return found;
+  }
+
+  // Up to the question which other lives stand. Returns its ticket.
+  uint64_t ConnectAndLook() {
+    Feed(SessionUp{kTimeout});
+    if (auto cell = Asked<ReadCell>()) {
+      Feed(CellAnswer{cell->ticket, Answer::kOk, absl::OkStatus(), kTick});
+    }
+    Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, false});
+    return Asked<ReadStanding>().value().ticket;
+  }
+  static StandingAnswer Registration(uint64_t ticket, int32_t version) {
+    StandingAnswer answer{ticket, Answer::kOk, {}};
+    answer.standing.known = true;
+    answer.standing.version = version;
+    return answer;
+  }
+  static StandingAnswer Live(uint64_t ticket, int32_t version, bool ours = false) {
+    StandingAnswer answer = Registration(ticket, version);
+    answer.standing.live = true;
+    answer.standing.ours = ours;
+    answer.standing.incarnation = Incarnation(static_cast<uint64_t>(version));
+    answer.standing.who = "10.0.0.1:7 (host/42)";
+    return answer;
+  }
+  // A member whose assignment was read; the next lease question is `lease_`.
+  void Join(int32_t version) {
+    Feed(Registration(ConnectAndLook(), version));
+    Feed(RegisterAnswer{Asked<Register>().value().ticket, Answer::kOk});
+    RememberLease();
+    Feed(AssignmentAnswer{Asked<ReadAssignment>().value().ticket, Answer::kOk});
+    RememberLease();
+    ASSERT_TRUE(lease_.has_value());
+  }
+  void RememberLease() {
+    if (auto renew = Asked<RenewLease>()) lease_ = renew;
+  }
+  void AnswerLease(Answer answer) { Feed(LeaseAnswer{lease_->ticket, answer, now_}); }
+
+  TimePoint now_{Seconds(1'000)};
+  Membership membership_{"kv"};
+  std::vector<Membership::Action> actions_;
+  TimePoint next_wake_ = kNever;
+  std::optional<RenewLease> lease_;
+};
+
+// ---- joining
+
+TEST_F(MembershipTest, FirstRegistrationMakesTheRecordAndIsLifeOne) {
+  Feed(StandingAnswer{ConnectAndLook(), Answer::kOk, {}});
+  const Register action = Asked<Register>().value();
+  EXPECT_FALSE(action.known);
+  EXPECT_EQ(action.incarnation, Incarnation(1));
+}
+
+TEST_F(MembershipTest, LaterRegistrationChecksTheVersionThatWasRead) {
+  Feed(Registration(ConnectAndLook(), 4));
+  const Register action = Asked<Register>().value();
+  EXPECT_TRUE(action.known);
+  EXPECT_EQ(action.version, 4);
+  EXPECT_EQ(action.incarnation, Incarnation(5));
+}
+
+TEST_F(MembershipTest, WaitsForTheCellAndTheAppAndSaysSoOnce) {
+  Feed(SessionUp{kTimeout});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kNotYet, {}, {}});
+  EXPECT_TRUE(Asked<Waiting>().has_value());
+  AdvanceBy(Seconds(1));
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kNotYet, {}, {}});
+  EXPECT_FALSE(Asked<Waiting>().has_value());
+  AdvanceBy(Seconds(1));
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTick});
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kNotYet, false});
+  EXPECT_TRUE(Asked<Waiting>().has_value());
+}
+
+TEST_F(MembershipTest, F7_WaitsForTheFormerLifeInsteadOfTakingItsNode) {
+  Feed(Live(ConnectAndLook(), 4));
+  EXPECT_FALSE(Asked<Register>().has_value());
+  AdvanceBy(Seconds(1));
+  Feed(Registration(Asked<ReadStanding>().value().ticket, 4));
+  EXPECT_EQ(Asked<Register>().value().incarnation, Incarnation(5));
+}
+
+TEST_F(MembershipTest, GivesUpNamingTheProcessThatKeepsTheName) {
+  Feed(Live(ConnectAndLook(), 4));
+  std::optional<GiveUp> given_up;
+  for (int second = 0; second < 30 && !given_up; ++second) {
+    AdvanceBy(Seconds(1));
+    Feed(Live(Asked<ReadStanding>().value().ticket, 4));
+    given_up = Asked<GiveUp>();
+    EXPECT_FALSE(given_up && second < 19) << "within twice the session time-out";
+  }
+  ASSERT_TRUE(given_up.has_value());
+  EXPECT_TRUE(absl::IsAlreadyExists(given_up->why));
+  EXPECT_THAT(std::string(given_up->why.message()), ::testing::HasSubstr("10.0.0.1:7 (host/42)"));
+}
+
+TEST_F(MembershipTest, LostAnswerOfARegistrationIsFoundOutByReading) {
+  Feed(Registration(ConnectAndLook(), 4));
+  Feed(RegisterAnswer{Asked<Register>().value().ticket, Answer::kUnknown});
+  EXPECT_FALSE(Asked<Register>().has_value());  // never blindly again
+  Feed(Live(Asked<ReadStanding>().value().ticket, 5, /*ours=*/true));
+  EXPECT_EQ(Asked<BecameMember>().value().incarnation, Incarnation(5));
+}
+
+TEST_F(MembershipTest, AnswersToFormerQuestionsAreIgnored) {
+  const uint64_t ticket = ConnectAndLook();
+  Feed(Registration(ticket, 4));
+  Feed(Registration(ticket, 9));
+  EXPECT_TRUE(actions_.empty());
+}
+
+// ---- the lease
+
+TEST_F(MembershipTest, LeaseRunsFromTheSendTimeLessTwoTicksAndDrift) {
+  Join(4);
+  const TimePoint sent_at = now_;
+  now_ += Seconds(1);
+  Feed(LeaseAnswer{lease_->ticket, Answer::kOk, sent_at});
+  EXPECT_EQ(Asked<SetLease>().value().until, sent_at + kTimeout - 2 * kTick - kTimeout / 100);
+}
+
+TEST_F(MembershipTest, RenewsSixTimesInEverySessionTimeout) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  EXPECT_EQ(next_wake_, now_ + kTimeout / 6);
+  AdvanceBy(kTimeout / 6);
+  EXPECT_TRUE(Asked<RenewLease>().has_value());
+}
+
+TEST_F(MembershipTest, OneRenewalIsOutAtATime) {
+  Join(4);
+  AdvanceBy(kTimeout / 6);
+  EXPECT_FALSE(Asked<RenewLease>().has_value());
+}
+
+TEST_F(MembershipTest, F5_UnansweredRenewalDoesNotLengthenTheLease) {
+  Join(4);
+  AnswerLease(Answer::kUnknown);
+  EXPECT_FALSE(Asked<SetLease>().has_value());
+}
+
+TEST_F(MembershipTest, F5_ExpiredSessionEndsTheLeaseAtOnce) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  Feed(SessionExpired{});
+  EXPECT_EQ(Asked<SetLease>().value().until, TimePoint::min());
+  EXPECT_TRUE(Asked<NewSession>().has_value());
+}
+
+TEST_F(MembershipTest, F11_LeaseAnswerOfAFormerLifeIsIgnored) {
+  Join(4);
+  const RenewLease former = *lease_;
+  Feed(SessionExpired{});
+  Feed(LeaseAnswer{former.ticket, Answer::kOk, now_});
+  EXPECT_TRUE(actions_.empty());
+  lease_.reset();
+  Join(5);
+  Feed(LeaseAnswer{former.ticket, Answer::kOk, now_});
+  EXPECT_FALSE(Asked<SetLease>().has_value());
+}
+
+TEST_F(MembershipTest, EvictedServerStopsAndRegistersAsANewLife) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  AdvanceBy(kTimeout / 6);
+  RememberLease();
+  AnswerLease(Answer::kNotYet);
+  EXPECT_EQ(Asked<SetLease>().value().until, TimePoint::min());
+  Feed(Registration(Asked<ReadStanding>().value().ticket, 5));
+  EXPECT_EQ(Asked<Register>().value().incarnation, Incarnation(6));
+}
+
+TEST_F(MembershipTest, ExpiredServerRegistersAsANewLife) {
+  Join(4);
+  Feed(SessionExpired{});
+  Feed(Registration(ConnectAndLook(), 5));
+  EXPECT_EQ(Asked<Register>().value().incarnation, Incarnation(6));
+}
+
+// ---- leaving
+
+TEST_F(MembershipTest, MemberSaysGoodByeAndIsGoneWhenItIsHeard) {
+  Join(4);
+  Feed(Leave{});
+  const SayGoodBye good_bye = Asked<SayGoodBye>().value();
+  EXPECT_EQ(good_bye.incarnation, Incarnation(5));
+  EXPECT_FALSE(Asked<Gone>().has_value());
+  Feed(LeaveAnswer{good_bye.ticket});
+  EXPECT_TRUE(Asked<Gone>().has_value());
+}
+
+TEST_F(MembershipTest, GoodByeThatNobodyHearsIsNotWaitedForLong) {
+  Join(4);
+  Feed(Leave{});
+  AdvanceBy(next_wake_ - now_);
+  EXPECT_TRUE(Asked<Gone>().has_value());
+}
+
+TEST_F(MembershipTest, StrangerLeavesWithoutGoodBye) {
+  ConnectAndLook();
+  Feed(Leave{});
+  EXPECT_FALSE(Asked<SayGoodBye>().has_value());
+  AdvanceBy(Duration(0));
+  EXPECT_TRUE(Asked<Gone>().has_value());
+}
+
+TEST_F(MembershipTest, SpuriousWakeChangesNothing) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  const TimePoint wake = next_wake_;
+  AdvanceBy(Duration(0));
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_EQ(next_wake_, wake);
+}
+
+}  // namespace
+}  // namespace shardmanager::server

@@ -1,0 +1,209 @@
+// A server of the SDK with a real ZooKeeper, over loopback.
+#include "shardmanager/server.h"
+
+#include <future>
+#include <string>
+
+#include "coordination/envelope.h"
+#include "gmock/gmock.h"
+#include "runtime/clock.h"
+#include "tests/server/server_world.h"
+
+namespace shardmanager {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StrEq;
+
+const ShardId kShard("s");
+
+class ServerTest : public ::testing::Test {
+ protected:
+  bool Admits(Server& server) { return server.Admit(kShard).ok(); }
+
+  ServerWorld world_;
+  RecordingHandler handler_;
+};
+
+TEST_F(ServerTest, ServesTheStoredAssignmentWithNoControlPlane) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  EXPECT_EQ(server.Admit(kShard).epoch(), ShardEpoch(5));
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));
+}
+
+TEST_F(ServerTest, LoadsOnlyWhatIsGranted) {
+  world_.ApplyApp();
+  v1::AssignedReplica reserved = Granted("reserved", 6);
+  reserved.set_phase(v1::RESERVED);
+  v1::AssignedReplica dropping = Granted("dropping", 7);
+  dropping.set_phase(v1::DROPPING);
+  world_.Assign("kv-1", {dropping, reserved, Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));
+}
+
+TEST_F(ServerTest, DropIsDoneOnlyWhenTheRequestInFlightHasEnded) {
+  world_.ApplyApp();
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  Commander commander(server.endpoint(), "kv-1", 1);
+  const auto added = commander.Add("s", 5);
+  ASSERT_TRUE(added.ok()) << added.status();
+  EXPECT_EQ(added->state(), v1::DONE);
+  std::optional<Admission> request;
+  ASSERT_TRUE(Eventually([&] {
+    Admission admission = server.Admit(kShard);
+    if (admission.ok()) request.emplace(std::move(admission));
+    return request.has_value();
+  }));
+
+  auto dropped = std::async(std::launch::async, [&] { return commander.Drop("s", 5); });
+  ASSERT_TRUE(Eventually([&] { return !Admits(server); }));
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));
+  EXPECT_NE(dropped.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+
+  request.reset();
+  const auto result = dropped.get();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->state(), v1::DONE);
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5", "drop s"));
+}
+
+TEST_F(ServerTest, F1_F7_RefusesDeposedLeadersAndCommandsForAnotherLife) {
+  world_.ApplyApp();
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  Commander commander(server.endpoint(), "kv-1", 1);
+  commander.leader_epoch = 8;
+  ASSERT_TRUE(commander.Add("s", 5).ok());
+  commander.leader_epoch = 7;
+  EXPECT_TRUE(absl::IsFailedPrecondition(commander.Drop("s", 6).status()));
+  Commander former(server.endpoint(), "kv-1", 9);
+  EXPECT_TRUE(absl::IsFailedPrecondition(former.Add("other", 5).status()));
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));
+}
+
+TEST_F(ServerTest, CollectLoadTellsWhatIsHeldAndHowLongTheLeaseLasts) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  const auto load = Commander(server.endpoint(), "kv-1", 1).Collect();
+  ASSERT_TRUE(load.ok()) << load.status();
+  ASSERT_EQ(load->shards_size(), 1);
+  EXPECT_EQ(load->shards(0).epoch(), 5u);
+  EXPECT_EQ(load->shards(0).state(), v1::DONE);
+  EXPECT_GT(load->lease_remaining_ms(), 0u);
+  EXPECT_LT(load->lease_remaining_ms(), uint64_t(ServerWorld::kSessionTimeout.count()));
+}
+
+TEST_F(ServerTest, WaitsForAnAppThatIsNotAppliedYet) {
+  Server server(world_.Options("kv-1"));
+  auto started = std::async(std::launch::async, [&] { return server.Start(handler_, {}); });
+  world_.ApplyApp();
+  EXPECT_TRUE(started.get().ok());
+}
+
+TEST_F(ServerTest, SecondProcessOfOneNameIsRefusedByNameOfTheFirst) {
+  world_.ApplyApp();
+  Server first(world_.Options("kv-1"));
+  ASSERT_TRUE(first.Start(handler_, {}).ok());
+  RecordingHandler other;
+  Server second(world_.Options("kv-1"));
+  const absl::Status status = second.Start(other, {});
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(first.endpoint()));
+}
+
+TEST_F(ServerTest, TakenPortIsNamed) {
+  world_.ApplyApp();
+  Server first(world_.Options("kv-1"));
+  ASSERT_TRUE(first.Start(handler_, {}).ok());
+  ServerOptions options = world_.Options("kv-2");
+  options.listen = first.endpoint();
+  RecordingHandler other;
+  const absl::Status status = Server(options).Start(other, {});
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(first.endpoint()));
+}
+
+TEST_F(ServerTest, WrongNameIsRefusedWithWhatIsAllowed) {
+  const absl::Status status = Server(world_.Options("no/slash")).Start(handler_, {});
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ServerOptions.name: found \"no/slash\""));
+}
+
+// ZooKeeper is silent, so it has not expired the session: the server stops by itself.
+TEST_F(ServerTest, F5_StopsAdmittingBeforeItsSessionCanExpire) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+
+  const TimePoint silent_from = MonotonicNow();
+  world_.zookeeper().Pause();
+  TimePoint last_admitted = silent_from;
+  ASSERT_TRUE(Eventually([&] {
+    const TimePoint asked = MonotonicNow();
+    const Admission admission = server.Admit(kShard);
+    if (admission.ok()) last_admitted = asked;
+    return !admission.ok();
+  }));
+  EXPECT_THAT(server.Admit(kShard).refusal(), StrEq("lease-lapsed"));
+  EXPECT_LT(last_admitted, silent_from + ServerWorld::kSessionTimeout);
+
+  world_.zookeeper().Resume();
+  EXPECT_TRUE(Eventually([&] { return Admits(server); }));
+}
+
+TEST_F(ServerTest, ExpiredServerGoesOnWithWhatIsStillAssignedAsANewLife) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+
+  world_.link().Set(TcpProxy::Mode::kCut);
+  ASSERT_TRUE(Eventually(
+      [&] { return absl::IsNotFound(world_.Read(world_.LivePath("kv-1", 1)).status()); }));
+  EXPECT_FALSE(Admits(server));
+  world_.link().Set(TcpProxy::Mode::kForward);
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  EXPECT_TRUE(world_.Read(world_.LivePath("kv-1", 2)).ok());
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));  // no reload
+}
+
+TEST_F(ServerTest, ShutdownDropsShardsAndSaysGoodBye) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  server.Shutdown();
+
+  EXPECT_THAT(server.Admit(kShard).refusal(), StrEq("stopping"));
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5", "drop s"));
+  EXPECT_TRUE(absl::IsNotFound(world_.Read(world_.LivePath("kv-1", 1)).status()));
+  v1::ServerRecord record;
+  ASSERT_TRUE(Open(world_.Read(world_.ServerPath("kv-1")).value(), &record).ok());
+  EXPECT_TRUE(record.departed());
+}
+
+TEST_F(ServerTest, ShutdownEndsAStartThatWaits) {
+  Server server(world_.Options("kv-1"));  // its app is never applied
+  auto started = std::async(std::launch::async, [&] { return server.Start(handler_, {}); });
+  server.Shutdown();
+  EXPECT_TRUE(absl::IsCancelled(started.get()));
+}
+
+}  // namespace
+}  // namespace shardmanager

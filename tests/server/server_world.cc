@@ -1,0 +1,214 @@
+#include "tests/server/server_world.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <future>
+
+#include "absl/strings/str_cat.h"
+#include "coordination/cell.h"
+#include "coordination/envelope.h"
+#include "coordination/zookeeper/zookeeper_store.h"
+
+namespace shardmanager {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+constexpr uint32_t kBuckets = 2;
+constexpr uint32_t kTickMs = 200;
+const AppName kApp("kv");
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+}
+
+// The last result that came.
+absl::StatusOr<v1::ShardResult> Last(grpc::ClientReader<v1::ShardResults>& reader) {
+  v1::ShardResult last;
+  v1::ShardResults results;
+  while (reader.Read(&results)) last = *results.results().rbegin();
+  const grpc::Status status = reader.Finish();
+  if (!status.ok()) return FromGrpc(status);
+  return last;
+}
+
+void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+}
+
+}  // namespace
+
+bool Eventually(const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    never.wait_for(lock, std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+ServerWorld::ServerWorld() {
+  std::string pattern = testing::TempDir() + "/server.XXXXXX";
+  folder_ = mkdtemp(pattern.data());
+  auto started = PrivateZookeeper::Start(
+      {.data_dir = folder_, .tick_ms = static_cast<int>(kTickMs), .force_sync = false});
+  if (!started.ok()) {
+    ADD_FAILURE() << started.status();
+    abort();
+  }
+  zookeeper_ = *std::move(started);
+  link_ = std::make_unique<TcpProxy>(zookeeper_->port());
+  // Longer than any pause of ZooKeeper in a test.
+  store_ = ZookeeperStoreFactory(zookeeper_->connect_string()).NewSession({kPatience, nullptr});
+  v1::CellConfig config;
+  config.set_cell("cell");
+  config.set_zookeeper_tick_ms(kTickMs);
+  config.set_session_timeout_ms(kSessionTimeout.count());
+  config.set_buckets(kBuckets);
+  std::promise<absl::Status> made;
+  EnsureCell(*store_, config, [&](auto result) { made.set_value(result.status()); });
+  EXPECT_TRUE(made.get_future().get().ok());
+}
+
+ServerWorld::~ServerWorld() {
+  store_->Close();
+  zookeeper_.reset();
+  std::error_code error;
+  std::filesystem::remove_all(folder_, error);
+}
+
+absl::Status ServerWorld::Write(std::vector<WriteOp> ops) {
+  std::promise<absl::Status> done;
+  store_->Multi(std::move(ops), [&](WriteResult result) { done.set_value(result.status); });
+  return done.get_future().get();
+}
+
+absl::StatusOr<std::string> ServerWorld::Read(const std::string& path) {
+  std::promise<absl::StatusOr<std::string>> done;
+  store_->Sync([](absl::Status) {});
+  store_->Get(path, [&](absl::StatusOr<Node> node) {
+    if (node.ok()) return done.set_value(std::move(node->data));
+    done.set_value(node.status());
+  });
+  return done.get_future().get();
+}
+
+void ServerWorld::ApplyApp() {
+  std::vector<WriteOp> ops;
+  ops.push_back(CreateNode{paths_.app(kApp), ""});
+  for (const std::string& folder :
+       {paths_.servers(kApp), paths_.live(kApp), paths_.assignments(kApp)}) {
+    ops.push_back(CreateNode{folder, ""});
+    for (uint32_t b = 0; b < kBuckets; ++b) ops.push_back(CreateNode{Paths::bucket(folder, b), ""});
+  }
+  ops.push_back(CreateNode{paths_.spec(kApp), Seal(v1::StoredSpec())});
+  EXPECT_TRUE(Write(std::move(ops)).ok());
+}
+
+void ServerWorld::Assign(const std::string& server, std::vector<v1::AssignedReplica> replicas) {
+  v1::AssignmentRecord record;
+  record.set_server(server);
+  for (v1::AssignedReplica& replica : replicas) *record.add_replicas() = std::move(replica);
+  const std::string path = paths_.assignment(kApp, ServerName(server), kBuckets);
+  if (Write({SetNode{path, Seal(record)}}).ok()) return;
+  EXPECT_TRUE(Write({CreateNode{path, Seal(record)}}).ok());
+}
+
+std::string ServerWorld::ServerPath(const std::string& server) const {
+  return paths_.server(kApp, ServerName(server), kBuckets);
+}
+
+std::string ServerWorld::LivePath(const std::string& server, uint64_t incarnation) const {
+  return paths_.live(kApp, ServerName(server), Incarnation(incarnation), kBuckets);
+}
+
+ServerOptions ServerWorld::Options(const std::string& name) const {
+  ServerOptions options;
+  options.app = kApp.value();
+  options.name = name;
+  options.cell = "cell";
+  options.zookeeper = absl::StrCat("127.0.0.1:", link_->port());
+  options.listen = "127.0.0.1:0";
+  return options;
+}
+
+v1::AssignedReplica Granted(const std::string& shard, uint64_t epoch) {
+  v1::AssignedReplica replica;
+  replica.set_shard(shard);
+  replica.set_role(v1::PRIMARY);
+  replica.set_epoch(epoch);
+  replica.set_phase(v1::GRANTED);
+  return replica;
+}
+
+absl::Status RecordingHandler::AddShard(const ShardGrant& grant, const LoadProgress&) {
+  std::lock_guard lock(mutex_);
+  calls_.push_back(absl::StrCat("add ", grant.shard.value(), "@", grant.epoch.value()));
+  return absl::OkStatus();
+}
+
+absl::Status RecordingHandler::DropShard(const ShardId& shard) {
+  std::lock_guard lock(mutex_);
+  calls_.push_back("drop " + shard.value());
+  return absl::OkStatus();
+}
+
+std::vector<std::string> RecordingHandler::calls() const {
+  std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+Commander::Commander(const std::string& endpoint, std::string server, uint64_t incarnation)
+    : server_(std::move(server)),
+      incarnation_(incarnation),
+      stub_(v1::ShardServer::NewStub(
+          grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials()))) {}
+
+void Commander::FillHeader(v1::CommandHeader* header) const {
+  header->set_app(kApp.value());
+  header->set_server(server_);
+  header->set_incarnation(incarnation_);
+  header->set_leader_epoch(leader_epoch);
+}
+
+template <typename Request>
+Request Commander::Fill(const std::string& shard, uint64_t epoch) const {
+  Request request;
+  FillHeader(request.mutable_header());
+  v1::ShardGrant* grant = request.add_shards();
+  grant->set_shard(shard);
+  grant->set_role(v1::PRIMARY);
+  grant->set_epoch(epoch);
+  return request;
+}
+
+absl::StatusOr<v1::ShardResult> Commander::Add(const std::string& shard, uint64_t epoch) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  return Last(*stub_->AddShard(&context, Fill<v1::AddShardRequest>(shard, epoch)));
+}
+
+absl::StatusOr<v1::ShardResult> Commander::Drop(const std::string& shard, uint64_t epoch) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  return Last(*stub_->DropShard(&context, Fill<v1::DropShardRequest>(shard, epoch)));
+}
+
+absl::StatusOr<v1::CollectLoadResponse> Commander::Collect() {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::CollectLoadRequest request;
+  FillHeader(request.mutable_header());
+  v1::CollectLoadResponse response;
+  const grpc::Status status = stub_->CollectLoad(&context, request, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response;
+}
+
+}  // namespace shardmanager

@@ -1,0 +1,98 @@
+// What a server joins: a private ZooKeeper with a cell and an app in it, and the
+// control plane's side of the protocol, spoken by hand.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordination/paths.h"
+#include "coordination/store.h"
+#include "coordination/zookeeper/private_zookeeper.h"
+#include "shardmanager/server.h"
+#include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "shardmanager/v1/stored.pb.h"
+#include "tests/coordination/tcp_proxy.h"
+
+namespace shardmanager {
+
+// Looks again and again until `done`, for at most 20 s.
+bool Eventually(const std::function<bool()>& done);
+
+class ServerWorld {
+ public:
+  static constexpr std::chrono::milliseconds kSessionTimeout{2'000};
+
+  ServerWorld();
+  ~ServerWorld();
+
+  PrivateZookeeper& zookeeper() { return *zookeeper_; }
+  // Between the servers and ZooKeeper.
+  TcpProxy& link() { return *link_; }
+  const Paths& paths() const { return paths_; }
+
+  void ApplyApp();
+  // What the stored assignment says; replaces what it said.
+  void Assign(const std::string& server, std::vector<v1::AssignedReplica> replicas);
+  // NOT_FOUND when it is not there.
+  absl::StatusOr<std::string> Read(const std::string& path);
+  std::string ServerPath(const std::string& server) const;
+  std::string LivePath(const std::string& server, uint64_t incarnation) const;
+
+  // Options of a server that joins this cell through the link.
+  ServerOptions Options(const std::string& name) const;
+
+ private:
+  absl::Status Write(std::vector<WriteOp> ops);
+
+  std::string folder_;
+  std::unique_ptr<PrivateZookeeper> zookeeper_;
+  std::unique_ptr<TcpProxy> link_;
+  std::unique_ptr<CoordinationStore> store_;
+  const Paths paths_{"cell"};
+};
+
+v1::AssignedReplica Granted(const std::string& shard, uint64_t epoch);
+
+// Remembers what the library asked of it. Thread-safe.
+class RecordingHandler final : public ShardHandler {
+ public:
+  absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) override;
+  absl::Status DropShard(const ShardId& shard) override;
+
+  // "add s@5", "drop s", in order.
+  std::vector<std::string> calls() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> calls_;
+};
+
+// The control plane's commands to one life of a server.
+class Commander {
+ public:
+  Commander(const std::string& endpoint, std::string server, uint64_t incarnation);
+
+  // The final result of one shard, or the refusal.
+  absl::StatusOr<v1::ShardResult> Add(const std::string& shard, uint64_t epoch);
+  absl::StatusOr<v1::ShardResult> Drop(const std::string& shard, uint64_t epoch);
+  absl::StatusOr<v1::CollectLoadResponse> Collect();
+
+  uint64_t leader_epoch = 1;
+
+ private:
+  template <typename Request>
+  Request Fill(const std::string& shard, uint64_t epoch) const;
+  void FillHeader(v1::CommandHeader* header) const;
+
+  const std::string server_;
+  const uint64_t incarnation_;
+  std::unique_ptr<v1::ShardServer::Stub> stub_;
+};
+
+}  // namespace shardmanager

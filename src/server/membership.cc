@@ -173,7 +173,6 @@ void Membership::Member(Incarnation incarnation) {
   incarnation_ = incarnation;
   out_.actions.emplace_back(BecameMember{incarnation});
   Enter(Step::kAssignment);
-  Renew();
 }
 
 void Membership::On(AssignmentAnswer& event) {
@@ -181,6 +180,9 @@ void Membership::On(AssignmentAnswer& event) {
   if (event.answer != Answer::kOk) return Retry();
   step_ = Step::kMember;
   Say("");
+  // Only now: what an earlier life held and the record does not grant any more is
+  // closed before a lease could let it serve again.
+  Renew();
 }
 
 void Membership::Renew() {

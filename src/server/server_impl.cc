@@ -180,6 +180,9 @@ void ServerImpl::Shutdown() {
         spdlog::warn("some shards are not dropped in time; stopping without them");
       }
       lock.unlock();
+      // Before the good-bye, which lets others serve our shards at once: waits for
+      // every method of the application that still runs.
+      if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
       membership_.Post(server::Leave{});
       lock.lock();
       changed_.wait(lock, [this] { return gone_; });
@@ -191,7 +194,6 @@ void ServerImpl::Shutdown() {
       });
       closed.get_future().wait();
     }
-    if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
     pool_.Stop();
   });
 }

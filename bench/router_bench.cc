@@ -177,7 +177,7 @@ Figures Run(const Data& data) {
   const auto find_server = [&](std::string_view key) {
     const auto& map = app.map();
     const ShardIndex shard = map->layout().FindByKey(key);
-    return router::ChooseReplica(*map, shard, {})->server.index() + 1;
+    return router::ChooseReplica(*map, shard, {})->server().index() + 1;
   };
 
   Figures figures{};

@@ -20,6 +20,7 @@ struct Topic {
   // destructor, under the mutex, so one found here can still be asked for a
   // shared_ptr (and says no when it is being destroyed).
   absl::flat_hash_set<Subscription*> waiting;
+  bool wake_posted = false;  // they are about to be woken
 };
 
 Subscription::Subscription(Hub& hub, std::shared_ptr<Topic> topic, std::optional<MapVersion> at,
@@ -75,6 +76,7 @@ Verdict Hub::PublishUpdate(const AppName& app, const Update& update) {
     std::lock_guard lock(topic->mutex);
     Verdict verdict = topic->feed.Publish(update);
     if (verdict.kind != Verdict::kApplied || topic->waiting.empty()) return verdict;
+    if (std::exchange(topic->wake_posted, true)) return verdict;
   }
   fan_out_.Post([this, topic] { WakeWaiting(*topic); });
   return {};
@@ -84,6 +86,7 @@ void Hub::WakeWaiting(Topic& topic) {
   std::vector<std::shared_ptr<Subscription>> woken;
   {
     std::lock_guard lock(topic.mutex);
+    topic.wake_posted = false;
     woken.reserve(topic.waiting.size());
     for (Subscription* subscription : topic.waiting) {
       if (auto alive = subscription->weak_from_this().lock()) woken.push_back(std::move(alive));

@@ -38,7 +38,8 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   Subscription& operator=(const Subscription&) = delete;
 
   // The next message to send. Null: the subscriber is up to date (or no map is
-  // known yet), and `wake` will be called once, soon after that changes.
+  // known yet), and `wake` will be called soon after that changes (and perhaps once
+  // more for nothing).
   Message Pull();
   // Tells the subscriber that the stream is alive.
   Message Heartbeat() const;

@@ -71,7 +71,7 @@ bool AppRouter::Names(const ShardMap& map, const InFlight& attempt) {
   if (!shard.valid()) return false;
   const auto replicas = map.replicas(shard);
   return std::any_of(replicas.begin(), replicas.end(), [&](const MappedReplica& replica) {
-    const router::MappedServer& server = map.server(replica.server);
+    const router::MappedServer& server = map.server(replica.server());
     return server.name == attempt.server->name && server.endpoint == attempt.server->endpoint;
   });
 }

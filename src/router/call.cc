@@ -128,7 +128,7 @@ CallRun::Found CallRun::Look() {
     nobody_ = absl::StrCat("no server serves it in map ", map_->version().ToString());
     return Found::kNobody;
   }
-  server_ = &map_->server(replica->server);
+  server_ = &map_->server(replica->server());
   return Found::kServer;
 }
 
@@ -168,7 +168,7 @@ void CallRun::Address(grpc::ClientContext& context, TimePoint deadline) const {
 }
 
 AttemptEnd CallRun::Judge(const grpc::ClientContext& context, TimePoint deadline, bool superseded) {
-  if (status_.ok()) return AttemptEnd::kAnswered;
+  if (status_.ok() || WasAdmitted(context)) return AttemptEnd::kAnswered;
   if (const std::string refusal = RefusalOf(status_, context); !refusal.empty()) {
     ++router_.counters().refused;
     Blame(absl::StrCat("refused: ", refusal));
@@ -180,14 +180,14 @@ AttemptEnd CallRun::Judge(const grpc::ClientContext& context, TimePoint deadline
     Blame("did not answer");
     return AttemptEnd::kTimedOut;
   }
-  if (WasAdmitted(context)) return AttemptEnd::kAnswered;
   if (superseded && code == grpc::StatusCode::CANCELLED) {
     Blame("did not answer, and lost the shard");
     return AttemptEnd::kSuperseded;
   }
-  if (code != grpc::StatusCode::UNAVAILABLE && code != grpc::StatusCode::UNKNOWN &&
-      code != grpc::StatusCode::CANCELLED) {
-    return AttemptEnd::kAnswered;  // such as a message above gRPC's size limit
+  if (code != grpc::StatusCode::UNAVAILABLE && code != grpc::StatusCode::CANCELLED) {
+    // Of gRPC (a message above its size limit, say), or of an application that does not
+    // use the server library: another attempt would not change it.
+    return AttemptEnd::kAnswered;
   }
   ++router_.counters().transport_errors;
   Blame(absl::StrCat("the connection broke: ", status_.error_message()));

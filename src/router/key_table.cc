@@ -36,21 +36,18 @@ KeyTable::KeyTable(std::span<const std::string_view> sorted) : size_(sorted.size
     const uint64_t code = Code(rests[begin]);
     while (end < rests.size() && Code(rests[end]) == code) ++end;
     codes.push_back(code);
-    firsts_.push_back(static_cast<uint32_t>(begin));
-    AddGroup(std::span(rests).subspan(begin, end - begin), code);
+    const uint32_t where = AddRests(std::span(rests).subspan(begin, end - begin), code);
+    groups_.push_back({static_cast<uint32_t>(begin), where});
   }
-  firsts_.push_back(static_cast<uint32_t>(rests.size()));
+  groups_.push_back({static_cast<uint32_t>(rests.size()), 0});
   distinct_ = codes.size() == rests.size();
   codes_ = CodeTree(codes);
 }
 
-void KeyTable::AddGroup(std::span<const std::string_view> group, uint64_t code) {
+uint32_t KeyTable::AddRests(std::span<const std::string_view> group, uint64_t code) {
   constexpr size_t kMostPacked = 16;
   constexpr size_t kLongestPacked = 255;
-  if (!GoesOn(code)) {
-    rests_.push_back(0);  // never looked at
-    return;
-  }
+  if (!GoesOn(code)) return 0;  // never looked at
   std::vector<std::string_view> rests(group.begin(), group.end());
   bool packs = group.size() <= kMostPacked && packed_.size() < kNested / 2;
   for (std::string_view& rest : rests) {
@@ -58,23 +55,24 @@ void KeyTable::AddGroup(std::span<const std::string_view> group, uint64_t code) 
     packs = packs && rest.size() <= kLongestPacked;
   }
   if (!packs) {
-    rests_.push_back(kNested + static_cast<uint32_t>(nested_.size()));
     nested_.emplace_back(rests);
-    return;
+    return kNested + static_cast<uint32_t>(nested_.size() - 1);
   }
-  rests_.push_back(static_cast<uint32_t>(packed_.size()));
+  const auto where = static_cast<uint32_t>(packed_.size());
   for (std::string_view rest : rests) {
     packed_.push_back(static_cast<char>(rest.size()));
     packed_.append(rest);
   }
+  return where;
 }
 
 size_t KeyTable::ResolveTie(std::string_view key, size_t group) const {
   const std::string_view rest = key.substr(prefix_.size() + kCodeBytes);
-  const size_t first = firsts_[group];
-  if (rests_[group] >= kNested) return first + nested_[rests_[group] - kNested].CountUpTo(rest);
-  const char* packed = packed_.data() + rests_[group];
-  const size_t count = firsts_[group + 1] - first;
+  const size_t first = groups_[group].first;
+  const uint32_t rests = groups_[group].rests;
+  if (rests >= kNested) return first + nested_[rests - kNested].CountUpTo(rest);
+  const char* packed = packed_.data() + rests;
+  const size_t count = groups_[group + 1].first - first;
   for (size_t i = 0; i < count; ++i) {
     const size_t length = static_cast<unsigned char>(*packed);
     if (rest < std::string_view(packed + 1, length)) return first + i;

@@ -37,7 +37,7 @@ class KeyTable {
     const uint64_t code = Code(key.substr(prefix_.size()));
     const CodeTree::Found found = codes_.Find(code);
     if (found.contains && GoesOn(code)) return empty_ + ResolveTie(key, found.count - 1);
-    return empty_ + (distinct_ ? found.count : firsts_[found.count]);
+    return empty_ + (distinct_ ? found.count : groups_[found.count].first);
   }
 
   size_t size() const { return size_; }
@@ -73,7 +73,8 @@ class KeyTable {
   static bool GoesOn(uint64_t code) { return (code & 0xff) == kGoesOn; }
 
   // Takes in the strings that share one code (with the common prefix cut off).
-  void AddGroup(std::span<const std::string_view> group, uint64_t code);
+  // Returns where their remainders are.
+  uint32_t AddRests(std::span<const std::string_view> group, uint64_t code);
   // <0, 0, >0: the key is below, has, is above the common prefix.
   int ComparePrefix(std::string_view key) const {
     if (prefix_.size() <= 8 && key.size() >= 8) [[likely]] {
@@ -91,12 +92,16 @@ class KeyTable {
   uint64_t prefix_word_ = 0;  // the first 8 bytes of prefix_, for a quick comparison
   uint64_t prefix_mask_ = 0;
   CodeTree codes_;
-  bool distinct_ = true;          // each code stands for one string
-  std::vector<uint32_t> firsts_;  // index of each code's first string, and the end
-  // Where each code's remainders are: in packed_ (a byte for the length, then the
-  // bytes, string after string), or kNested + index in nested_.
+  bool distinct_ = true;  // each code stands for one string
+  // One for each code, and one for the end. Side by side, as a tie needs both.
+  struct Group {
+    uint32_t first;  // its first string
+    // Where the remainders of its strings are: in packed_ (a byte for the length, then
+    // the bytes, string after string), or kNested + index in nested_.
+    uint32_t rests;
+  };
   static constexpr uint32_t kNested = 1u << 31;
-  std::vector<uint32_t> rests_;
+  std::vector<Group> groups_;
   std::string packed_;
   std::vector<KeyTable> nested_;
 };

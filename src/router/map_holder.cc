@@ -106,6 +106,10 @@ absl::Status MapHolder::TakeServers(const google::protobuf::RepeatedPtrField<v1:
 
 absl::Status MapHolder::TakeReplicas(const v1::MapShard& shard, const Servers& servers,
                                      Replicas& replicas) {
+  if (static_cast<size_t>(shard.replicas_size()) > ShardMap::kMostReplicas) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shard ", shard.index(), " has ", shard.replicas_size(), " replicas"));
+  }
   for (const v1::MapReplica& replica : shard.replicas()) {
     if (replica.server() >= servers.size() || servers[replica.server()] == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("shard ", shard.index(), " is on server ",
@@ -119,7 +123,7 @@ absl::Status MapHolder::TakeReplicas(const v1::MapShard& shard, const Servers& s
 // All shards of a block come, in ascending order.
 void MapHolder::Append(const Replicas& replicas, size_t at, ShardMap::Block& block) {
   block.replicas.insert(block.replicas.end(), replicas.begin(), replicas.end());
-  block.begins[at + 1] = static_cast<uint32_t>(block.replicas.size());
+  block.begins[at + 1] = static_cast<uint16_t>(block.replicas.size());
 }
 
 void MapHolder::ReplaceShards(const std::map<uint32_t, Replicas>& lists, ShardMap& next) {
@@ -146,16 +150,16 @@ void MapHolder::ReplaceShards(const std::map<uint32_t, Replicas>& lists, ShardMa
 void MapHolder::Recount(const std::map<uint32_t, Replicas>& lists) {
   for (const auto& [shard, replicas] : lists) {
     const auto before = map_->replicas(ShardIndex(shard));
-    for (const MappedReplica& replica : before) --uses_[replica.server.index()];
+    for (const MappedReplica& replica : before) --uses_[replica.server().index()];
     for (const MappedReplica& replica : replicas) {
-      if (replica.server.index() >= uses_.size()) uses_.resize(replica.server.index() + 1);
-      ++uses_[replica.server.index()];
+      if (replica.server().index() >= uses_.size()) uses_.resize(replica.server().index() + 1);
+      ++uses_[replica.server().index()];
     }
     unserved_ -= before.empty() ? 1 : 0;
     unserved_ += replicas.empty() ? 1 : 0;
     // Whether they are abandoned is seen when all is counted.
     for (const MappedReplica& replica : before)
-      abandoned_.insert(map_->server(replica.server).endpoint);
+      abandoned_.insert(map_->server(replica.server()).endpoint);
   }
 }
 
@@ -165,7 +169,7 @@ void MapHolder::CountAll(const ShardMap& map) {
   for (size_t shard = 0; shard < map.layout().size(); ++shard) {
     const auto replicas = map.replicas(ShardIndex(shard));
     if (replicas.empty()) ++unserved_;
-    for (const MappedReplica& replica : replicas) ++uses_[replica.server.index()];
+    for (const MappedReplica& replica : replicas) ++uses_[replica.server().index()];
   }
 }
 

@@ -25,14 +25,14 @@ const MappedReplica* ChooseReplica(const ShardMap& map, ShardIndex shard,
                                    const ReplicaPreference& preference) {
   const std::span<const MappedReplica> replicas = map.replicas(shard);
   for (const MappedReplica& replica : replicas) {
-    if (replica.role == Role::kPrimary) return &replica;
+    if (replica.role() == Role::kPrimary) return &replica;
   }
   if (replicas.size() <= 1) return replicas.empty() ? nullptr : &replicas.front();
   const auto good = [&](const MappedReplica& replica) {
-    return map.server(replica.server).name != preference.avoid;
+    return map.server(replica.server()).name != preference.avoid;
   };
   const auto near = [&](const MappedReplica& replica) {
-    return good(replica) && map.server(replica.server).fault_domain.region == preference.region;
+    return good(replica) && map.server(replica.server()).fault_domain.region == preference.region;
   };
   if (const MappedReplica* chosen = AnyOf(replicas, preference.random, near)) return chosen;
   return AnyOf(replicas, preference.random, good);

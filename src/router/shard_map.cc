@@ -9,8 +9,8 @@ bool SameServers(const ShardMap& a, ShardIndex in_a, const ShardMap& b, ShardInd
   const auto theirs = b.replicas(in_b);
   return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
                     [&](const MappedReplica& one, const MappedReplica& other) {
-                      return one.role == other.role &&
-                             a.server(one.server) == b.server(other.server);
+                      return one.role() == other.role() &&
+                             a.server(one.server()) == b.server(other.server());
                     });
 }
 

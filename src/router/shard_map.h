@@ -24,9 +24,18 @@ struct MappedServer {
   friend bool operator==(const MappedServer&, const MappedServer&) = default;
 };
 
-struct MappedReplica {
-  ServerIndex server;
-  Role role = Role::kPrimary;
+// In 4 bytes: a map has very many.
+class MappedReplica {
+ public:
+  MappedReplica(ServerIndex server, Role role)
+      : server_(server.index()), secondary_(role == Role::kSecondary) {}
+
+  ServerIndex server() const { return ServerIndex(server_); }
+  Role role() const { return secondary_ ? Role::kSecondary : Role::kPrimary; }
+
+ private:
+  uint32_t server_ : 31;
+  uint32_t secondary_ : 1;
 };
 
 // Immutable. Versions of one layout share it, and share all replicas but those of the
@@ -50,9 +59,10 @@ class ShardMap {
   friend class MapHolder;
 
   static constexpr size_t kBlockShards = 256;
+  static constexpr size_t kMostReplicas = 255;  // of one shard; 15 are allowed
   struct Block {
     // Where each shard's replicas begin, and the end.
-    std::array<uint32_t, kBlockShards + 1> begins{};
+    std::array<uint16_t, kBlockShards + 1> begins{};
     std::vector<MappedReplica> replicas;
   };
   using Servers = std::vector<std::shared_ptr<const MappedServer>>;

@@ -19,7 +19,7 @@ const std::vector<TestServer> kServers = {{"kv-0", "h0:1", "eu"}, {"kv-1", "h1:1
 std::vector<std::string> ServersOf(const ShardMap& map, std::string_view id) {
   std::vector<std::string> names;
   for (const MappedReplica& replica : map.replicas(map.layout().FindById(id))) {
-    names.push_back(map.server(replica.server).name);
+    names.push_back(map.server(replica.server()).name);
   }
   return names;
 }

@@ -24,7 +24,7 @@ std::map<std::string, int> Choose(const ShardMap& map, ReplicaPreference prefere
   std::map<std::string, int> times;
   for (preference.random = 0; preference.random < 60; ++preference.random) {
     const MappedReplica* chosen = ChooseReplica(map, ShardIndex(0), preference);
-    if (chosen != nullptr) ++times[map.server(chosen->server).name];
+    if (chosen != nullptr) ++times[map.server(chosen->server()).name];
   }
   return times;
 }

@@ -54,6 +54,11 @@ void TcpProxy::Set(Mode mode) {
   for (uint64_t seen = obeyed_; seen < ticket; seen = obeyed_) obeyed_.wait(seen);
 }
 
+uint64_t TcpProxy::AwaitAccepted(uint64_t seen) {
+  accepted_.wait(seen);
+  return accepted_;
+}
+
 void TcpProxy::Wake() {
   if (write(wake_[1], "w", 1) != 1) abort();
 }
@@ -67,7 +72,8 @@ void TcpProxy::Loop() {
     obeyed_.notify_all();
 
     std::vector<pollfd> fds = {{wake_[0], POLLIN, 0}, {listener_, POLLIN, 0}};
-    const std::vector<Link> links = mode == Mode::kBlackhole ? std::vector<Link>() : links_;
+    std::vector<Link> links = links_;
+    std::erase_if(links, [&](const Link& l) { return l.dead || mode == Mode::kBlackhole; });
     for (const Link& link : links) {
       fds.push_back({link.client, POLLIN, 0});
       fds.push_back({link.server, POLLIN, 0});
@@ -105,7 +111,9 @@ void TcpProxy::Accept() {
   const int on = 1;
   setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  links_.push_back({client, server});
+  links_.push_back({client, server, mode_ == Mode::kBlackhole});
+  ++accepted_;
+  accepted_.notify_all();
 }
 
 bool TcpProxy::Forward(int from, int to, bool drop) {

@@ -14,7 +14,7 @@ class TcpProxy {
   enum class Mode {
     kForward,
     kSwallowAnswers,  // what the server sends is dropped
-    kBlackhole,       // nothing passes, nothing breaks
+    kBlackhole,       // nothing passes, nothing breaks; connections made now stay so
     kCut,             // connections are closed, new ones as soon as they come
   };
 
@@ -26,11 +26,14 @@ class TcpProxy {
   int port() const { return port_; }
   // Has taken effect when it returns.
   void Set(Mode mode);
+  // Connections accepted so far, refused ones not counted. Waits for more than `seen`.
+  uint64_t AwaitAccepted(uint64_t seen);
 
  private:
   struct Link {
     int client;
     int server;
+    bool dead = false;  // since it was made
   };
 
   void Loop();
@@ -47,6 +50,7 @@ class TcpProxy {
   std::atomic<Mode> mode_{Mode::kForward};
   std::atomic<uint64_t> asked_{0};
   std::atomic<uint64_t> obeyed_{0};
+  std::atomic<uint64_t> accepted_{0};
   std::atomic<bool> stopping_{false};
   std::vector<Link> links_;  // the thread's own
   std::thread thread_;

@@ -27,6 +27,8 @@ class ZookeeperHarness final : public StoreHarness {
   void StopStore() override;
   void StartStore() override;
 
+  TcpProxy& proxy(CoordinationStore& session) { return *proxies_.at(&session); }
+
  private:
   static PrivateZookeeper& Server();
 

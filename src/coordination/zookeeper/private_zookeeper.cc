@@ -63,25 +63,29 @@ std::vector<std::string> CommandLine(const fs::path& data_dir, bool force_sync) 
           (data_dir / "zoo.cfg").string()};
 }
 
-// What "ruok" gets from 127.0.0.1:`port`: "imok" from a ZooKeeper that serves.
-std::string AskRuok(int port) {
+// What whoever listens on 127.0.0.1:`port` says to "srvr"; empty if nobody does. Not
+// "ruok": that is answered "imok" before sessions are accepted.
+std::string AskServer(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval limit{.tv_sec = 1, .tv_usec = 0};
+  // A connection that comes while ZooKeeper starts may stay unanswered for ever.
+  const timeval limit{.tv_sec = 0, .tv_usec = 200'000};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string answer(4, '\0');
+  std::string answer(1'000, '\0');  // it says less
   ssize_t n = 0;
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      send(fd, "ruok", 4, MSG_NOSIGNAL) == 4) {
+      send(fd, "srvr", 4, MSG_NOSIGNAL) == 4) {
     n = recv(fd, answer.data(), answer.size(), MSG_WAITALL);
   }
   close(fd);
   answer.resize(n > 0 ? n : 0);
   return answer;
 }
+
+bool Serves(int port) { return AskServer(port).find("\nMode: ") != std::string::npos; }
 
 std::string Tail(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -137,7 +141,7 @@ void PrivateZookeeper::Resume() { process_.Signal(SIGCONT); }
 absl::Status PrivateZookeeper::Launch() {
   if (absl::Status written = WriteConfig(); !written.ok()) return written;
   // Somebody else's ZooKeeper on this port would pass for ours below.
-  if (!AskRuok(options_.port).empty()) {
+  if (!AskServer(options_.port).empty()) {
     return absl::UnavailableError(
         absl::StrFormat("port %d is taken by another process", options_.port));
   }
@@ -176,7 +180,7 @@ absl::Status PrivateZookeeper::WriteConfig() const {
 absl::Status PrivateZookeeper::WaitUntilServing() {
   const auto deadline = std::chrono::steady_clock::now() + kStartLimit;
   while (std::chrono::steady_clock::now() < deadline) {
-    if (AskRuok(options_.port) == "imok") return absl::OkStatus();
+    if (Serves(options_.port)) return absl::OkStatus();
     if (auto code = process_.Wait(kBetweenProbes)) {
       return absl::UnavailableError(
           absl::StrFormat("ZooKeeper ended with code %d; its log ends:\n%s", *code,

@@ -53,11 +53,12 @@ GetRequest::GetRequest(ZookeeperRequestHost* host, std::string path,
       done_(std::move(done)),
       watch_(std::move(watch)) {}
 
-int GetRequest::Send(zhandle_t* handle) {
-  const watcher_fn watcher = watch_ ? host()->data_watcher() : nullptr;
-  void* context = watch_ ? host()->watcher_context() : nullptr;
-  if (ask_exists_) return zoo_awexists(handle, path_.c_str(), watcher, context, &OnExists, this);
-  return zoo_awget(handle, path_.c_str(), watcher, context, &OnData, this);
+int GetRequest::Send(ZookeeperHandle& handle) {
+  const watcher_fn watcher = watch_ ? &ZookeeperHandle::OnDataWatch : nullptr;
+  if (ask_exists_) {
+    return zoo_awexists(handle.get(), path_.c_str(), watcher, &handle, &OnExists, this);
+  }
+  return zoo_awget(handle.get(), path_.c_str(), watcher, &handle, &OnData, this);
 }
 
 bool GetRequest::WantsAnotherStep(int rc) {
@@ -84,12 +85,12 @@ void GetRequest::OnData(int rc, const char* value, int value_bytes, const struct
     self->node_.data.assign(value == nullptr ? "" : value, std::max(value_bytes, 0));
     self->node_.stat = ToNodeStat(*stat);
   }
-  self->host()->Answered(self, rc);
+  self->host()->Answered(self->id(), rc);
 }
 
 void GetRequest::OnExists(int rc, const struct Stat*, const void* request) {
   auto* self = From<GetRequest>(request);
-  self->host()->Answered(self, rc);
+  self->host()->Answered(self->id(), rc);
 }
 
 ChildrenRequest::ChildrenRequest(ZookeeperRequestHost* host, std::string path,
@@ -100,9 +101,9 @@ ChildrenRequest::ChildrenRequest(ZookeeperRequestHost* host, std::string path,
       done_(std::move(done)),
       watch_(std::move(watch)) {}
 
-int ChildrenRequest::Send(zhandle_t* handle) {
-  return zoo_awget_children(handle, path_.c_str(), watch_ ? host()->child_watcher() : nullptr,
-                            watch_ ? host()->watcher_context() : nullptr, &OnStrings, this);
+int ChildrenRequest::Send(ZookeeperHandle& handle) {
+  const watcher_fn watcher = watch_ ? &ZookeeperHandle::OnChildWatch : nullptr;
+  return zoo_awget_children(handle.get(), path_.c_str(), watcher, &handle, &OnStrings, this);
 }
 
 void ChildrenRequest::Answer(int rc) {
@@ -120,7 +121,7 @@ void ChildrenRequest::OnStrings(int rc, const struct String_vector* strings, con
   if (rc == ZOK && strings != nullptr) {
     self->names_.assign(strings->data, strings->data + strings->count);
   }
-  self->host()->Answered(self, rc);
+  self->host()->Answered(self->id(), rc);
 }
 
 MultiRequest::MultiRequest(ZookeeperRequestHost* host, std::vector<WriteOp> ops,
@@ -133,9 +134,9 @@ MultiRequest::MultiRequest(ZookeeperRequestHost* host, std::vector<WriteOp> ops,
   for (size_t i = 0; i < ops_.size(); ++i) InitOp(ops_[i], &zoo_ops_[i]);
 }
 
-int MultiRequest::Send(zhandle_t* handle) {
-  return zoo_amulti(handle, static_cast<int>(zoo_ops_.size()), zoo_ops_.data(), results_.data(),
-                    &OnVoid, this);
+int MultiRequest::Send(ZookeeperHandle& handle) {
+  return zoo_amulti(handle.get(), static_cast<int>(zoo_ops_.size()), zoo_ops_.data(),
+                    results_.data(), &OnVoid, this);
 }
 
 void MultiRequest::Answer(int rc) {
@@ -160,19 +161,21 @@ int MultiRequest::FailedOp() const {
 
 void MultiRequest::OnVoid(int rc, const void* request) {
   auto* self = From<MultiRequest>(request);
-  self->host()->Answered(self, rc);
+  self->host()->Answered(self->id(), rc);
 }
 
 SyncRequest::SyncRequest(ZookeeperRequestHost* host, CoordinationStore::StatusCallback done)
     : ZookeeperRequest(host), done_(std::move(done)) {}
 
-int SyncRequest::Send(zhandle_t* handle) { return zoo_async(handle, "/", &OnString, this); }
+int SyncRequest::Send(ZookeeperHandle& handle) {
+  return zoo_async(handle.get(), "/", &OnString, this);
+}
 
 void SyncRequest::Answer(int rc) { done_(ZookeeperStatus(rc, "sync")); }
 
 void SyncRequest::OnString(int rc, const char*, const void* request) {
   auto* self = From<SyncRequest>(request);
-  self->host()->Answered(self, rc);
+  self->host()->Answered(self->id(), rc);
 }
 
 }  // namespace shardmanager

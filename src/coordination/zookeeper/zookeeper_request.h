@@ -4,25 +4,21 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "coordination/store.h"
 #include "coordination/watch_table.h"
+#include "coordination/zookeeper/zookeeper_handle.h"
 
 namespace shardmanager {
-
-class ZookeeperRequest;
 
 // What a request needs of its session.
 class ZookeeperRequestHost {
  public:
   // From the C client's thread: the client is done with the request.
-  virtual void Answered(ZookeeperRequest* request, int rc) = 0;
-  virtual watcher_fn data_watcher() const = 0;
-  virtual watcher_fn child_watcher() const = 0;
-  virtual void* watcher_context() = 0;
+  virtual void Answered(uint64_t request, int rc) = 0;
   // On the session's thread.
   virtual WatchTable& watches() = 0;
 
@@ -37,9 +33,13 @@ class ZookeeperRequest {
   ZookeeperRequest(const ZookeeperRequest&) = delete;
   ZookeeperRequest& operator=(const ZookeeperRequest&) = delete;
 
+  // What the host calls it: never used twice, as an address may be.
+  void set_id(uint64_t id) { id_ = id; }
+  uint64_t id() const { return id_; }
+
   // Hands the request to the client. With ZOK exactly one answer follows (or none,
   // if the handle is closed first); otherwise none does.
-  virtual int Send(zhandle_t* handle) = 0;
+  virtual int Send(ZookeeperHandle& handle) = 0;
   // Whether `rc` was only a step on the way: Send again.
   virtual bool WantsAnotherStep(int /*rc*/) { return false; }
   // Tells the caller. On the session's thread, once.
@@ -50,13 +50,14 @@ class ZookeeperRequest {
 
  private:
   ZookeeperRequestHost* host_;
+  uint64_t id_ = 0;
 };
 
 class GetRequest final : public ZookeeperRequest {
  public:
   GetRequest(ZookeeperRequestHost* host, std::string path, CoordinationStore::NodeCallback done,
              CoordinationStore::Watch watch);
-  int Send(zhandle_t* handle) override;
+  int Send(ZookeeperHandle& handle) override;
   bool WantsAnotherStep(int rc) override;
   void Answer(int rc) override;
 
@@ -77,7 +78,7 @@ class ChildrenRequest final : public ZookeeperRequest {
  public:
   ChildrenRequest(ZookeeperRequestHost* host, std::string path,
                   CoordinationStore::ChildrenCallback done, CoordinationStore::Watch watch);
-  int Send(zhandle_t* handle) override;
+  int Send(ZookeeperHandle& handle) override;
   void Answer(int rc) override;
 
  private:
@@ -93,7 +94,7 @@ class MultiRequest final : public ZookeeperRequest {
  public:
   MultiRequest(ZookeeperRequestHost* host, std::vector<WriteOp> ops,
                CoordinationStore::WriteCallback done);
-  int Send(zhandle_t* handle) override;
+  int Send(ZookeeperHandle& handle) override;
   void Answer(int rc) override;
 
  private:
@@ -109,7 +110,7 @@ class MultiRequest final : public ZookeeperRequest {
 class SyncRequest final : public ZookeeperRequest {
  public:
   SyncRequest(ZookeeperRequestHost* host, CoordinationStore::StatusCallback done);
-  int Send(zhandle_t* handle) override;
+  int Send(ZookeeperHandle& handle) override;
   void Answer(int rc) override;
 
  private:

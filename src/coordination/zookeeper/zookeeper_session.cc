@@ -11,11 +11,6 @@
 #include "coordination/zookeeper/zookeeper_log.h"
 #include "runtime/clock.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-// The C client forgets to free answers that arrive while a handle is closed.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libzookeeper_mt\n"; }
-#endif
-
 namespace shardmanager {
 namespace {
 
@@ -26,15 +21,22 @@ constexpr std::chrono::milliseconds kNextComplaint{30'000};
 constexpr std::chrono::milliseconds kOpenAgain{1'000};
 // The client gives up connecting after a part of the time-out that it asks for.
 constexpr std::chrono::milliseconds kMinTimeout{100};
+// A server that is just starting may accept a connection and never answer on it; the
+// client would wait for two thirds of the session's time-out.
+constexpr std::chrono::milliseconds kAdmissionProbe{100};
+constexpr std::chrono::milliseconds kFirstPatience{500};
 
 }  // namespace
 
 ZookeeperSession::ZookeeperSession(std::string connect_string, SessionOptions options)
-    : connect_string_(std::move(connect_string)), options_(std::move(options)) {
+    : connect_string_(std::move(connect_string)),
+      options_(std::move(options)),
+      patience_(kFirstPatience) {
   // The client resolves names while it makes a handle: not on the caller's time.
   executor_.Post([this] {
     ComplainLater(kFirstComplaint);
-    Open();
+    ProbeAdmission();
+    Open(nullptr);
   });
 }
 
@@ -75,8 +77,7 @@ void ZookeeperSession::Sync(StatusCallback done) {
 void ZookeeperSession::Close() {
   std::call_once(closed_, [this] {
     executor_.Stop();
-    if (handle_ != nullptr) zookeeper_close(handle_);
-    handle_ = nullptr;
+    handle_.reset();
     pending_.clear();
     held_.clear();
     watches_.Clear();
@@ -84,39 +85,38 @@ void ZookeeperSession::Close() {
   });
 }
 
-void ZookeeperSession::OnSession(zhandle_t*, int type, int zoo_state, const char*, void* session) {
-  if (type != ZOO_SESSION_EVENT) return;
-  auto* self = static_cast<ZookeeperSession*>(session);
-  self->executor_.Post([self, zoo_state] { self->OnZooState(zoo_state); });
-}
-
-// Session events come to every watcher too, without using it up; OnSession has them.
-void ZookeeperSession::OnDataWatch(zhandle_t*, int type, int, const char* path, void* session) {
-  if (type == ZOO_SESSION_EVENT) return;
-  auto* self = static_cast<ZookeeperSession*>(session);
-  self->executor_.Post(
-      [self, path = std::string(path)] { self->watches_.Fire(WatchKind::kData, path); });
-}
-
-void ZookeeperSession::OnChildWatch(zhandle_t*, int type, int, const char* path, void* session) {
-  if (type == ZOO_SESSION_EVENT) return;
-  auto* self = static_cast<ZookeeperSession*>(session);
-  self->executor_.Post(
-      [self, path = std::string(path)] { self->watches_.Fire(WatchKind::kChildren, path); });
-}
-
-void ZookeeperSession::Answered(ZookeeperRequest* request, int rc) {
+void ZookeeperSession::Answered(uint64_t request, int rc) {
   executor_.Post([this, request, rc] { Finish(request, rc); });
 }
 
-void ZookeeperSession::Open() {
-  zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
-  handle_ = zookeeper_init2(connect_string_.c_str(), &OnSession,
-                            static_cast<int>(std::max(options_.timeout, kMinTimeout).count()),
-                            nullptr, this, ZOO_NO_LOG_CLIENTENV, &OnZookeeperLog);
+void ZookeeperSession::Open(const clientid_t* resume) {
+  const uint64_t generation = ++generation_;
+  ZookeeperHandle::Events events;
+  events.on_session = [this, generation](int zoo_state) {
+    executor_.Post([this, generation, zoo_state] {
+      if (generation == generation_) OnZooState(zoo_state);
+    });
+  };
+  events.on_watch = [this, generation](WatchKind kind, std::string path) {
+    executor_.Post([this, generation, kind, path = std::move(path)] {
+      if (generation == generation_) watches_.Fire(kind, path);
+    });
+  };
+  handle_ = ZookeeperHandle::Open(connect_string_, std::max(options_.timeout, kMinTimeout), resume,
+                                  std::move(events));
   if (handle_ != nullptr) return;
   spdlog::debug("cannot make a ZooKeeper handle for {}: {}", connect_string_, strerror(errno));
-  executor_.PostAt(MonotonicNow() + kOpenAgain, [this] { Open(); });
+  const clientid_t session = resume == nullptr ? clientid_t{} : *resume;
+  executor_.PostAt(MonotonicNow() + kOpenAgain, [this, session] { Open(&session); });
+}
+
+// The same session over a new handle. The client would close the session if it were
+// let in at this very moment; that is an expiry like any other.
+void ZookeeperSession::Reopen() {
+  const clientid_t session = *zoo_client_id(handle_->get());
+  handle_.reset();
+  for (auto& [id, request] : std::exchange(pending_, {})) request->Answer(ZCONNECTIONLOSS);
+  Open(&session);
 }
 
 void ZookeeperSession::Submit(std::shared_ptr<ZookeeperRequest> request) {
@@ -136,21 +136,24 @@ void ZookeeperSession::Submit(std::shared_ptr<ZookeeperRequest> request) {
   }
 }
 
-void ZookeeperSession::Send(const std::shared_ptr<ZookeeperRequest>& request) {
-  pending_.emplace(request.get(), request);
-  const int rc = request->Send(handle_);
-  if (rc == ZOK) return;
-  pending_.erase(request.get());
-  request->Answer(rc);
-}
-
-void ZookeeperSession::Finish(ZookeeperRequest* request, int rc) {
-  auto found = pending_.extract(request);
-  if (found.empty()) return;
-  if (request->WantsAnotherStep(rc)) {
-    Submit(std::move(found.mapped()));
+void ZookeeperSession::Send(std::shared_ptr<ZookeeperRequest> request) {
+  request->set_id(++last_request_);
+  const int rc = request->Send(*handle_);
+  if (rc == ZOK) {
+    // Its answer cannot overtake this: it comes through the same executor.
+    pending_.emplace(request->id(), std::move(request));
   } else {
     request->Answer(rc);
+  }
+}
+
+void ZookeeperSession::Finish(uint64_t id, int rc) {
+  auto found = pending_.extract(id);
+  if (found.empty()) return;
+  if (found.mapped()->WantsAnotherStep(rc)) {
+    Submit(std::move(found.mapped()));
+  } else {
+    found.mapped()->Answer(rc);
   }
 }
 
@@ -169,18 +172,24 @@ void ZookeeperSession::OnConnected() {
   // The client skips telling of a loss when it reconnects between two events.
   if (state_ == SessionState::kConnected) OnDisconnected();
   ++outage_;
-  session_id_ = zoo_client_id(handle_)->client_id;
-  session_timeout_ms_ = zoo_recv_timeout(handle_);
+  awaiting_admission_ = std::chrono::milliseconds(0);
+  patience_ = kFirstPatience;
+  session_id_ = zoo_client_id(handle_->get())->client_id;
+  session_timeout_ms_ = zoo_recv_timeout(handle_->get());
   const auto level = complained_ ? spdlog::level::warn : spdlog::level::debug;
   spdlog::log(level, "connected to ZooKeeper at {}: session {:#x}, time-out {} ms", connect_string_,
               session_id_.load(), session_timeout_ms_.load());
   complained_ = false;
   SetState(SessionState::kConnected);
+  // A new handle does not know what the session has seen: without this, a server that
+  // lags behind could show it an older state.
+  if (generation_ > 1) Submit(std::make_shared<SyncRequest>(host(), [](absl::Status) {}));
   for (auto& request : std::exchange(held_, {})) Submit(std::move(request));
 }
 
 void ZookeeperSession::OnDisconnected() {
   ComplainLater(std::chrono::milliseconds(0));
+  ProbeAdmission();
   SetState(SessionState::kSuspended);
   watches_.FireAll();
 }
@@ -205,6 +214,20 @@ void ZookeeperSession::ComplainLater(std::chrono::milliseconds delay) {
     spdlog::warn("ZooKeeper at {} is out of reach, retrying ({})", connect_string_,
                  LatestZookeeperComplaint());
     ComplainLater(kNextComplaint);
+  });
+}
+
+void ZookeeperSession::ProbeAdmission() {
+  executor_.PostAt(MonotonicNow() + kAdmissionProbe, [this, outage = outage_] {
+    if (outage != outage_) return;
+    const bool waiting = handle_ != nullptr && handle_->awaits_admission();
+    awaiting_admission_ = waiting ? awaiting_admission_ + kAdmissionProbe : awaiting_admission_ * 0;
+    if (awaiting_admission_ >= patience_) {
+      patience_ = std::min(2 * patience_, std::max(options_.timeout, kFirstPatience));
+      awaiting_admission_ = std::chrono::milliseconds(0);
+      Reopen();
+    }
+    ProbeAdmission();
   });
 }
 

@@ -2,8 +2,7 @@
 //
 // A session owns a thread (its SerialExecutor). The C client's threads only enqueue
 // on it: everything else, the client's calls included, happens there in order, and
-// the handle is closed from outside, as the client requires. All C watches of one
-// path and kind share one registration; who waits for them is in a WatchTable.
+// the handle is closed from outside of its own threads, as the client requires.
 #pragma once
 
 #include <atomic>
@@ -41,29 +40,24 @@ class ZookeeperSession final : public CoordinationStore, private ZookeeperReques
 
  private:
   // From the C client's threads.
-  static void OnSession(zhandle_t*, int type, int zoo_state, const char* path, void* session);
-  static void OnDataWatch(zhandle_t*, int type, int zoo_state, const char* path, void* session);
-  static void OnChildWatch(zhandle_t*, int type, int zoo_state, const char* path, void* session);
-  void Answered(ZookeeperRequest* request, int rc) override;
+  void Answered(uint64_t request, int rc) override;
 
-  watcher_fn data_watcher() const override { return &OnDataWatch; }
-  watcher_fn child_watcher() const override { return &OnChildWatch; }
-  void* watcher_context() override { return this; }
+  // On the session's thread, from here on.
   WatchTable& watches() override { return watches_; }
-
   ZookeeperRequestHost* host() { return this; }
 
-  // On the session's thread, all of these.
-  void Open();
+  void Open(const clientid_t* resume);
+  void Reopen();
   void Submit(std::shared_ptr<ZookeeperRequest> request);
-  void Send(const std::shared_ptr<ZookeeperRequest>& request);
-  void Finish(ZookeeperRequest* request, int rc);
+  void Send(std::shared_ptr<ZookeeperRequest> request);
+  void Finish(uint64_t request, int rc);
   void OnZooState(int zoo_state);
   void OnConnected();
   void OnDisconnected();
   void OnExpired();
   void SetState(SessionState state);
   void ComplainLater(std::chrono::milliseconds delay);
+  void ProbeAdmission();
 
   const std::string connect_string_;
   const SessionOptions options_;
@@ -72,15 +66,22 @@ class ZookeeperSession final : public CoordinationStore, private ZookeeperReques
   std::atomic<int64_t> session_id_{0};
 
   // Owned by the session's thread, and by Close() once that has ended.
-  zhandle_t* handle_ = nullptr;
+  std::unique_ptr<ZookeeperHandle> handle_;
+  // Counts handles: events of an earlier one are void.
+  uint64_t generation_ = 0;
   WatchTable watches_;
   // Sent and unanswered: kept here, as a handle that closes may drop completions.
-  std::map<ZookeeperRequest*, std::shared_ptr<ZookeeperRequest>> pending_;
+  std::map<uint64_t, std::shared_ptr<ZookeeperRequest>> pending_;
+  uint64_t last_request_ = 0;
   // Waiting for the connection.
   std::deque<std::shared_ptr<ZookeeperRequest>> held_;
-  // Counts connections, so that a complaint about an outage that is over is not made.
+
+  // Counts connections, so that what was planned for an outage that is over is not done.
   uint64_t outage_ = 0;
   bool complained_ = false;
+  // For how long a server has kept us waiting, and for how long it may.
+  std::chrono::milliseconds awaiting_admission_{0};
+  std::chrono::milliseconds patience_;
 
   std::once_flag closed_;
   // Last: its thread uses all of the above.

@@ -1,0 +1,94 @@
+// What a session does about faults that only a real ZooKeeper has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "coordination/zookeeper/private_zookeeper.h"
+#include "coordination/zookeeper/zookeeper_store.h"
+#include "tests/coordination/tcp_proxy.h"
+#include "tests/coordination/zookeeper_harness.h"
+
+namespace shardmanager {
+namespace {
+
+class ZookeeperSessionTest : public testing::Test {
+ protected:
+  std::unique_ptr<CoordinationStore> Connect(SessionOptions options) {
+    options.on_state = [this](SessionState) { harness.Notify(); };
+    auto session = harness.NewSession(std::move(options));
+    EXPECT_TRUE(AwaitState(*session, SessionState::kConnected));
+    return session;
+  }
+  bool AwaitState(CoordinationStore& session, SessionState state) {
+    return harness.Await([&] { return session.state() == state; });
+  }
+  WriteResult Write(CoordinationStore& session, std::vector<WriteOp> ops) {
+    Answer<WriteResult> answer(harness);
+    session.Multi(std::move(ops), answer.callback());
+    EXPECT_TRUE(harness.Await([&] { return answer.has_value(); }));
+    return *answer.value();
+  }
+  absl::StatusOr<Node> Get(CoordinationStore& session, const std::string& path) {
+    Answer<absl::StatusOr<Node>> answer(harness);
+    session.Get(path, answer.callback());
+    EXPECT_TRUE(harness.Await([&] { return answer.has_value(); }));
+    return *answer.value();
+  }
+
+  ZookeeperHarness harness;
+};
+
+// A ZooKeeper that is just starting does this now and then; its C client alone would
+// wait for two thirds of the time-out, 13 seconds here.
+TEST_F(ZookeeperSessionTest, ServerThatNeverAdmitsUsIsGivenUpSoonAndTheSessionKept) {
+  auto session = Connect({.timeout = kLongTimeout});
+  const int64_t id = session->session_id();
+  ASSERT_TRUE(Write(*session, {CreateNode{"/e", "", /*ephemeral=*/true}}).status.ok());
+  TcpProxy& link = harness.proxy(*session);
+  link.Set(TcpProxy::Mode::kCut);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kSuspended));
+
+  link.Set(TcpProxy::Mode::kBlackhole);
+  link.AwaitAccepted(1);
+  const auto start = std::chrono::steady_clock::now();
+  link.Set(TcpProxy::Mode::kForward);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kConnected));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+  EXPECT_EQ(session->session_id(), id);
+  EXPECT_EQ(Get(*session, "/e")->stat.ephemeral_session, id);
+  EXPECT_TRUE(Write(*session, {SetNode{"/e", "x"}}).status.ok());
+}
+
+TEST_F(ZookeeperSessionTest, WatchesWorkOverTheNewConnectionOfAKeptSession) {
+  auto session = Connect({.timeout = kLongTimeout});
+  auto other = Connect({.timeout = kLongTimeout});
+  TcpProxy& link = harness.proxy(*session);
+  link.Set(TcpProxy::Mode::kCut);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kSuspended));
+  link.Set(TcpProxy::Mode::kBlackhole);
+  link.AwaitAccepted(1);
+  link.Set(TcpProxy::Mode::kForward);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kConnected));
+
+  Answer<bool> created(harness);
+  Answer<absl::StatusOr<Node>> read(harness);
+  session->Get("/a", read.callback(), [created]() mutable { created.Set(true); });
+  ASSERT_TRUE(harness.Await([&] { return read.has_value(); }));
+  ASSERT_TRUE(Write(*other, {CreateNode{"/a", ""}}).status.ok());
+  EXPECT_TRUE(harness.Await([&] { return created.has_value(); }));
+}
+
+TEST_F(ZookeeperSessionTest, NameThatDoesNotResolveIsTriedAgainAndClosingIsHarmless) {
+  ZookeeperStoreFactory factory("no-such-host.invalid:2181");
+  auto session = factory.NewSession({});
+  Answer<absl::Status> sync(harness);
+  session->Sync(sync.callback());
+  EXPECT_EQ(session->state(), SessionState::kConnecting);
+  session->Close();
+  EXPECT_FALSE(sync.has_value());
+}
+
+}  // namespace
+}  // namespace shardmanager

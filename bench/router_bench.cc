@@ -32,6 +32,9 @@ std::atomic<uint64_t> g_allocations{0};
 
 }  // namespace
 
+// GCC pairs our inlined `new` with a `delete` that it thinks is another one.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 // Counts what a lookup must not do.
 void* operator new(size_t size) {
   g_allocations.fetch_add(1, std::memory_order_relaxed);

@@ -63,8 +63,9 @@ class ShardHandler {
   virtual ~ShardHandler() = default;
 
   // Makes the shard ready to serve. No request is admitted before it returns OK.
-  // May take minutes. An error is reported to the control plane, which tries
-  // again, here or elsewhere. It is called again with a higher epoch when the
+  // May take minutes. After an error the shard is not held: clean up before returning
+  // one, as DropShard may not be called. The control plane hears of it and tries again,
+  // here or elsewhere. It is called again with a higher epoch when the
   // right to serve was lost and given again; the shard was not dropped in between
   // if the process never heard so: be idempotent.
   virtual absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) = 0;
@@ -77,9 +78,11 @@ class ShardHandler {
   virtual absl::Status ChangeRole(const ShardGrant& grant);
   virtual absl::Status PrepareAddShard(const ShardGrant& grant);
   virtual absl::Status PrepareDropShard(const ShardId& shard);
-  virtual absl::Status UpdateMembership(const ShardId& shard, const std::vector<ServerName>& members);
+  virtual absl::Status UpdateMembership(const ShardId& shard,
+                                        const std::vector<ServerName>& members);
 
-  // Load of one shard by metric name. Default: none (only shard counts balance).
+  // Load of one shard by metric name. Never during AddShard or DropShard of that shard.
+  // Default: none (only shard counts balance).
   virtual std::map<std::string, double> CollectLoad(const ShardId& shard);
 };
 
@@ -103,8 +106,9 @@ struct ServerOptions {
   uint32_t capacity = 0;
   // Threads for AddShard and DropShard.
   int command_threads = 4;
-  // Longest wait for requests in flight when a shard is dropped or the process
-  // stops; past it the drop reports an error and the shard stays.
+  // Longest wait for requests in flight. When a shard is dropped: past it the drop
+  // reports an error and the shard stays. When the process stops: past it the gRPC
+  // calls that still run are cancelled; see Server::Shutdown.
   std::chrono::milliseconds drain_timeout{10'000};
 };
 
@@ -169,8 +173,10 @@ class Server {
   // unless this is called.
   void Wait();
 
-  // Stops admitting, lets requests in flight finish, says good-bye to the
-  // coordination store (so nobody waits for a time-out), stops listening.
+  // Stops admitting, lets requests in flight finish, calls DropShard for each shard,
+  // stops listening, says good-bye to the coordination store (so nobody waits for a
+  // time-out). If an Admission is still held after all that, there is no good-bye and
+  // the session ends only when the lease has lapsed.
   void Shutdown();
 
   // May this request, which the router sent, be processed here? Adds the refusal

@@ -21,9 +21,15 @@ void AdmissionSlot::Release() {
   if (word_.fetch_sub(1) == 1) table_.on_drained_(shard_);
 }
 
+bool AdmissionSlot::Enter() {
+  if ((word_.load() & kOpen) == 0) return false;
+  if ((word_.fetch_add(1) & kOpen) != 0) return true;
+  Release();  // closed in between
+  return false;
+}
+
 AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained)
-    : on_drained_(std::move(on_drained)),
-      lease_until_(std::numeric_limits<int64_t>::min()) {
+    : on_drained_(std::move(on_drained)), lease_until_(std::numeric_limits<int64_t>::min()) {
   all_cells_.push_back(std::make_unique<Cells>(kFirstSize));
   current_ = all_cells_.back().get();
 }
@@ -35,9 +41,8 @@ AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard) {
   if (stopping_.load(std::memory_order_relaxed)) return {.refusal = meta::kStopping};
   AdmissionSlot* slot = Find(shard);
   if (slot == nullptr) return {.refusal = meta::kNotOwner};
-  if ((slot->word_.fetch_add(1) & AdmissionSlot::kOpen) == 0) {
+  if (!slot->Enter()) {
     const bool loading = slot->loading_.load(std::memory_order_relaxed);
-    slot->Release();
     return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
   }
   const Role role = slot->role_.load(std::memory_order_relaxed);
@@ -60,6 +65,16 @@ void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch) {
 }
 
 void AdmissionTable::ShowLoading(const ShardId& shard) { FindOrMake(shard).loading_ = true; }
+
+bool AdmissionTable::Idle(const ShardId& shard) const {
+  const AdmissionSlot* slot = Find(shard.value());
+  return slot == nullptr || slot->word_.load() == 0;
+}
+
+AdmissionSlot* AdmissionTable::Hold(std::string_view shard) {
+  AdmissionSlot* slot = Find(shard);
+  return slot != nullptr && slot->Enter() ? slot : nullptr;
+}
 
 void AdmissionTable::Close(const ShardId& shard) {
   AdmissionSlot& slot = FindOrMake(shard);

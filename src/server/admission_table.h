@@ -8,7 +8,8 @@
 // A slot's word counts the requests in flight, with one bit for "open". Admitting
 // adds one and then looks at the bit; closing clears the bit and then looks at the
 // count: whoever comes second sees the other, so no request slips through a close,
-// and the last one out reports that the slot is drained.
+// and the last one out reports that the slot is drained. (A request that finds the
+// slot closed is not counted at all: a report for every refusal would be a flood.)
 #pragma once
 
 #include <atomic>
@@ -36,6 +37,9 @@ class AdmissionSlot {
   friend class AdmissionTable;
   static constexpr uint64_t kOpen = uint64_t{1} << 63;
 
+  // Begins one request, if the slot is open.
+  bool Enter();
+
   AdmissionSlot(ShardId shard, AdmissionTable& table) : shard_(std::move(shard)), table_(table) {}
 
   const ShardId shard_;
@@ -56,18 +60,24 @@ class AdmissionTable {
     const char* refusal = nullptr;  // a word of model/request_metadata.h
   };
 
-  // `on_drained` is called (on any thread, perhaps more than once) when a closed
-  // slot has no request in flight.
+  // `on_drained` is called (on any thread, perhaps more than once, perhaps late) when a
+  // closed slot had no request in flight; Idle() tells whether that is so now.
   explicit AdmissionTable(std::function<void(const ShardId&)> on_drained);
   ~AdmissionTable();
 
   // Wait-free. The caller releases the slot when the request is done.
   Admitted Admit(std::string_view shard);
 
+  // Keeps the drain of an open shard waiting, whatever the lease says, for work of
+  // ours on it. Null: it is not open. To be released like an admission.
+  AdmissionSlot* Hold(std::string_view shard);
+
   // The rest from one thread only.
   // REQUIRES: the slot is new, or closed and drained.
   void Open(const ShardId& shard, Role role, ShardEpoch epoch);
   void ShowLoading(const ShardId& shard);
+  // Closed, and nothing is in flight: stays so until Open().
+  bool Idle(const ShardId& shard) const;
   // Reports at once if nothing is in flight.
   void Close(const ShardId& shard);
   // Primary work (all work, with `stop_all`) is admitted before this time only.

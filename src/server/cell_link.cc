@@ -95,11 +95,10 @@ void CellLink::Do(const ReadCell& action) {
                                     Milliseconds(config->zookeeper_tick_ms())});
         return;
       }
-      const bool never = absl::IsFailedPrecondition(config.status()) ||
-                         absl::IsUnimplemented(config.status());
-      callbacks_.event(CellAnswer{action.ticket,
-                                  never ? Answer::kRefused : ToAnswer(config.status()),
-                                  config.status()});
+      const bool never =
+          absl::IsFailedPrecondition(config.status()) || absl::IsUnimplemented(config.status());
+      callbacks_.event(CellAnswer{
+          action.ticket, never ? Answer::kRefused : ToAnswer(config.status()), config.status()});
     });
   });
 }
@@ -132,8 +131,7 @@ void CellLink::Do(const ReadStanding& action) {
 }
 
 void CellLink::ReadLives(uint64_t ticket, Standing standing) {
-  const std::string folder =
-      Paths::bucket(paths_.live(app_), BucketOf(name_.value(), buckets_));
+  const std::string folder = Paths::bucket(paths_.live(app_), BucketOf(name_.value(), buckets_));
   store_->GetChildren(folder, [this, post = post_, session = session_, ticket,
                                standing](absl::StatusOr<std::vector<std::string>> lives) mutable {
     if (lives.ok()) {
@@ -194,10 +192,11 @@ void CellLink::Do(const ReadAssignment& action) {
       store_->Get(path, [this, action](absl::StatusOr<Node> node) {
         v1::AssignmentRecord record;
         absl::Status status = node.status();
-        if (node.ok()) status = Open(node->data, &record);
         if (absl::IsNotFound(status)) status = absl::OkStatus();  // nothing is assigned
+        absl::Status sense = node.ok() ? Open(node->data, &record) : absl::OkStatus();
+        if (status.ok()) status = sense;
         if (status.ok()) callbacks_.assigned(GrantsIn(record));
-        callbacks_.event(AssignmentAnswer{action.ticket, ToAnswer(status)});
+        callbacks_.event(AssignmentAnswer{action.ticket, ToAnswer(status), std::move(sense)});
       });
     });
   });

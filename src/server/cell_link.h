@@ -26,9 +26,8 @@ class CellLink {
   };
 
   // `endpoint`: where this server is reached.
-  CellLink(const ServerOptions& options, std::string endpoint,
-           CoordinationStoreFactory& stores, std::function<void(std::function<void()>)> post,
-           Callbacks callbacks);
+  CellLink(const ServerOptions& options, std::string endpoint, CoordinationStoreFactory& stores,
+           std::function<void(std::function<void()>)> post, Callbacks callbacks);
   ~CellLink();
 
   void NewSession();

@@ -29,6 +29,12 @@ Output<Membership::Action> Membership::OnAdvance(TimePoint now) {
     Enter(step_);
   }
   if (renew_at_ && now_ >= *renew_at_) Renew();
+  if (lapse_at_ && now_ >= *lapse_at_) {
+    lapse_at_.reset();
+    if (step_ == Step::kMember) {
+      Say("the lease has lapsed, as the coordination store does not answer; primaries are refused");
+    }
+  }
   if (leave_by_ && now_ >= *leave_by_) {
     leave_by_.reset();
     step_ = Step::kGone;
@@ -38,7 +44,7 @@ Output<Membership::Action> Membership::OnAdvance(TimePoint now) {
 }
 
 Output<Membership::Action> Membership::Finish() {
-  for (const auto& time : {retry_at_, renew_at_, leave_by_}) {
+  for (const auto& time : {retry_at_, renew_at_, lapse_at_, leave_by_}) {
     if (time) out_.next_wake = std::min(out_.next_wake, *time);
   }
   return std::exchange(out_, {});
@@ -88,15 +94,16 @@ void Membership::Retry() { retry_at_ = now_ + kRetryDelay; }
 
 void Membership::On(SessionUp& event) {
   timeout_ = event.timeout;
+  // While the store was away, sessions did not expire: a former life's time starts anew.
+  blocker_ = Incarnation();
+  if (step_ == Step::kMember) Renew();  // the lease may be about to lapse, or have
   if (step_ == Step::kOffline) Enter(cell_known_ ? Step::kApp : Step::kCell);
 }
 
 void Membership::On(SessionExpired&) {
   if (step_ == Step::kGone) return;
-  renew_at_.reset();
   retry_at_.reset();
-  lease_asked_ = false;
-  out_.actions.emplace_back(SetLease{TimePoint::min()});
+  EndLease();
   if (step_ == Step::kLeaving) {
     step_ = Step::kGone;
     leave_by_.reset();
@@ -177,6 +184,9 @@ void Membership::Member(Incarnation incarnation) {
 
 void Membership::On(AssignmentAnswer& event) {
   if (!Current(event.ticket, Step::kAssignment)) return;
+  if (!event.why.ok()) {
+    Say(absl::StrCat("the stored assignment cannot be read: ", event.why.ToString()));
+  }
   if (event.answer != Answer::kOk) return Retry();
   step_ = Step::kMember;
   Say("");
@@ -195,20 +205,35 @@ void Membership::On(LeaseAnswer& event) {
   if (event.ticket != lease_ticket_ || !renew_at_) return;
   lease_asked_ = false;
   if (event.answer == Answer::kOk) {
-    out_.actions.emplace_back(SetLease{LeaseUntil(event.sent_at, timeout_, tick_)});
+    const TimePoint until = LeaseUntil(event.sent_at, timeout_, tick_);
+    out_.actions.emplace_back(SetLease{until});
+    lapse_at_ = until;
+    if (step_ == Step::kMember && until > now_) Say("");
     return;
   }
   if (event.answer != Answer::kNotYet) return;  // nobody knows: the lease runs on
   // Evicted: the live node is gone though the session is not.
-  renew_at_.reset();
-  out_.actions.emplace_back(SetLease{TimePoint::min()});
+  EndLease();
   Say("the live node is gone: evicted; registering again");
   if (step_ == Step::kMember || step_ == Step::kAssignment) Enter(Step::kStanding);
 }
 
-void Membership::On(Leave&) {
+void Membership::EndLease() {
+  renew_at_.reset();
+  lapse_at_.reset();
+  lease_asked_ = false;
+  out_.actions.emplace_back(SetLease{TimePoint::min()});
+}
+
+void Membership::On(Leave& event) {
   const bool member = step_ == Step::kMember || step_ == Step::kAssignment;
   renew_at_.reset();
+  retry_at_.reset();
+  if (!event.good_bye) {
+    leave_by_ = std::max(now_, lapse_at_.value_or(now_));
+    step_ = Step::kLeaving;
+    return;
+  }
   leave_by_ = now_ + (member ? kGoodByePatience : Duration(0));
   if (member) {
     Enter(Step::kLeaving);

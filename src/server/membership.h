@@ -25,12 +25,12 @@ namespace shardmanager::server {
 
 // What the store knows of this server's name.
 struct Standing {
-  bool known = false;        // a registration node exists
-  int32_t version = 0;       // of it
-  bool live = false;         // a live node exists; the newest one is:
-  bool ours = false;         // made by this very session
+  bool known = false;   // a registration node exists
+  int32_t version = 0;  // of it
+  bool live = false;    // a live node exists; the newest one is:
+  bool ours = false;    // made by this very session
   Incarnation incarnation;
-  std::string who;           // "endpoint (host/pid)" of the life that stands
+  std::string who;  // "endpoint (host/pid)" of the life that stands
 };
 
 // Why an answer did not come. kNotYet: what was looked for is not there (yet).
@@ -66,13 +66,18 @@ struct RegisterAnswer {
 struct AssignmentAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
+  absl::Status why;  // of the record, when it was read and makes no sense
 };
 struct LeaseAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;  // kNotYet: the live node is gone
   TimePoint sent_at{};          // when the pair of sync and read was sent
 };
-struct Leave {};  // the process stops; its shards are dropped
+// The process stops. Without `good_bye` (something still works with a shard) the
+// registration is left alone and the lease lapses first.
+struct Leave {
+  bool good_bye = true;
+};
 struct LeaveAnswer {
   uint64_t ticket = 0;
 };
@@ -132,11 +137,12 @@ struct Gone {};  // after Leave
 
 class Membership {
  public:
-  using Event = std::variant<SessionUp, SessionExpired, SessionReplaced, CellAnswer, AppAnswer, StandingAnswer,
-                             RegisterAnswer, AssignmentAnswer, LeaseAnswer, Leave, LeaveAnswer>;
-  using Action = std::variant<ReadCell, ReadApp, ReadStanding, Register, ReadAssignment,
-                              RenewLease, SetLease, SetPolicy, BecameMember, NewSession,
-                              SayGoodBye, GiveUp, Waiting, Gone>;
+  using Event = std::variant<SessionUp, SessionExpired, SessionReplaced, CellAnswer, AppAnswer,
+                             StandingAnswer, RegisterAnswer, AssignmentAnswer, LeaseAnswer, Leave,
+                             LeaveAnswer>;
+  using Action =
+      std::variant<ReadCell, ReadApp, ReadStanding, Register, ReadAssignment, RenewLease, SetLease,
+                   SetPolicy, BecameMember, NewSession, SayGoodBye, GiveUp, Waiting, Gone>;
 
   explicit Membership(std::string app) : app_(std::move(app)) {}
 
@@ -179,6 +185,7 @@ class Membership {
   void Retry();
   void Renew();
   void Member(Incarnation incarnation);
+  void EndLease();
   bool Current(uint64_t ticket, Step step) const { return ticket == ticket_ && step == step_; }
   void Say(std::string why);
   Output<Action> Finish();
@@ -197,6 +204,7 @@ class Membership {
   Incarnation incarnation_;
   std::optional<TimePoint> retry_at_;
   std::optional<TimePoint> renew_at_;
+  std::optional<TimePoint> lapse_at_;  // of the lease that was given
   std::optional<TimePoint> leave_by_;
   TimePoint blocked_since_{};  // by the life `blocker_`
   Incarnation blocker_;

@@ -38,7 +38,12 @@ std::unique_ptr<CoordinationStoreFactory> OrZookeeper(
 ServerImpl::ServerImpl(ServerOptions options, std::unique_ptr<CoordinationStoreFactory> stores)
     : options_(std::move(options)),
       stores_(OrZookeeper(std::move(stores), options_.zookeeper)),
-      table_([this](const ShardId& shard) { book_.Post(server::Drained{shard}); }),
+      table_([this](const ShardId& shard) {
+        // A report may be late: the shard may serve again by now. Only this thread opens.
+        executor_.Post([this, shard] {
+          if (table_.Idle(shard)) book_.Handle(server::Drained{shard});
+        });
+      }),
       service_(ServiceCallbacks()),
       pool_(options_.command_threads),
       book_(executor_,
@@ -104,8 +109,7 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   return absl::OkStatus();
 }
 
-absl::Status ServerImpl::Start(ShardHandler& handler,
-                               const std::vector<grpc::Service*>& services) {
+absl::Status ServerImpl::Start(ShardHandler& handler, const std::vector<grpc::Service*>& services) {
   if (absl::Status status = CheckOptions(); !status.ok()) return status;
   handler_ = &handler;
   if (absl::Status status = Listen(services); !status.ok()) return status;
@@ -131,12 +135,20 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   server::ShardServerService::Callbacks callbacks;
   callbacks.command = [this](server::Command command) { book_.Post(std::move(command)); };
   callbacks.collect = [this](server::Command header, auto done) {
-    executor_.Post([this, header = std::move(header), done = std::move(done)] {
-      Collect(header, done);
-    });
+    executor_.Post(
+        [this, header = std::move(header), done = std::move(done)] { Collect(header, done); });
   };
-  callbacks.load = [this](const ShardId& shard) { return handler_->CollectLoad(shard); };
+  callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
   return callbacks;
+}
+
+// Held while it is asked, so that no AddShard or DropShard of it runs meanwhile.
+std::map<std::string, double> ServerImpl::LoadOf(const ShardId& shard) {
+  server::AdmissionSlot* slot = table_.Hold(shard.value());
+  if (slot == nullptr) return {};
+  std::map<std::string, double> load = handler_->CollectLoad(shard);
+  slot->Release();
+  return load;
 }
 
 void ServerImpl::Collect(
@@ -147,8 +159,11 @@ void ServerImpl::Collect(
     return done(absl::FailedPreconditionError(
         absl::StrCat("this is life ", incarnation_.value(), " of \"", options_.name, "\"")));
   }
-  const Duration remaining = table_.lease_until() - MonotonicNow();
-  done(server::ShardServerService::Held{book_.core().held(), std::max(remaining, Duration(0))});
+  const TimePoint now = MonotonicNow();
+  const TimePoint until = std::max(table_.lease_until(), now);  // min() - now would overflow
+  server::ShardServerService::Held held{book_.core().held(), until - now};
+  // The application may take its time; the lease is renewed on this thread.
+  looks_.Run([done, held = std::move(held)] { done(held); });
 }
 
 // ---- stop ----
@@ -166,36 +181,49 @@ void ServerImpl::Wait() {
   changed_.wait(lock, [this] { return stop_requested_; });
 }
 
-// Refuse new work; let the shards go; say good-bye; close the doors.
+// Refuse new work; let the shards go; close the doors; say good-bye.
 void ServerImpl::Shutdown() {
   std::call_once(shutdown_once_, [this] {
     RequestStop();
     if (link_ != nullptr) {
       table_.StopAdmitting();
       book_.Post(server::Stop{});
-      std::unique_lock lock(mutex_);
-      // A shard that is still loading cannot be hurried.
-      if (!changed_.wait_for(lock, options_.drain_timeout + std::chrono::seconds(1),
-                             [this] { return emptied_; })) {
-        spdlog::warn("some shards are not dropped in time; stopping without them");
-      }
-      lock.unlock();
-      // Before the good-bye, which lets others serve our shards at once: waits for
-      // every method of the application that still runs.
+      AwaitEmptied(options_.drain_timeout);
+      // Before the good-bye, which lets others serve our shards at once: cancels and
+      // waits for every method of the application that still runs.
       if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
-      membership_.Post(server::Leave{});
-      lock.lock();
-      changed_.wait(lock, [this] { return gone_; });
-      lock.unlock();
-      std::promise<void> closed;
-      executor_.Post([&] {
-        link_->Close();
-        closed.set_value();
-      });
-      closed.get_future().wait();
+      Leave();
     }
     pool_.Stop();
+    looks_.Stop();
   });
+}
+
+void ServerImpl::Leave() {
+  bool good_bye = AwaitEmptied(kGrpcPatience);
+  // A shard that still loads cannot be hurried, and serves nobody.
+  if (!good_bye) RunThere([&] { good_bye = !book_.core().in_use(); });
+  if (!good_bye) spdlog::warn("some shards are still in use; leaving without good-bye");
+  membership_.Post(server::Leave{good_bye});
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return gone_; });
+  }
+  RunThere([this] { link_->Close(); });
+}
+
+bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, patience, [this] { return emptied_; });
+}
+
+void ServerImpl::RunThere(const std::function<void()>& task) {
+  std::promise<void> done;
+  executor_.Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
 }
 
 // ---- admission ----
@@ -211,8 +239,8 @@ Admission ServerImpl::Admit(grpc::ServerContext& context) {
   const std::string_view app = find(meta::kApp);
   const std::string_view server = find(meta::kServer);
   const std::string_view shard = find(meta::kShard);
-  const bool wrong = (!app.empty() && app != options_.app) ||
-                     (!server.empty() && server != options_.name);
+  const bool wrong =
+      (!app.empty() && app != options_.app) || (!server.empty() && server != options_.name);
   server::AdmissionTable::Admitted admitted{.refusal = wrong ? meta::kWrongServer : meta::kNoShard};
   if (!wrong && !shard.empty()) admitted = table_.Admit(shard);
   if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);

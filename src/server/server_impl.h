@@ -44,6 +44,12 @@ class ServerImpl {
   absl::Status Listen(const std::vector<grpc::Service*>& services);
   std::string AdvertisedHost() const;
   server::ShardServerService::Callbacks ServiceCallbacks();
+  std::map<std::string, double> LoadOf(const ShardId& shard);
+  // Waits. True: no shard is held any more.
+  bool AwaitEmptied(std::chrono::milliseconds patience);
+  void Leave();
+  // Runs it on the executor's thread and waits for it.
+  void RunThere(const std::function<void()>& task);
   void Collect(const server::Command& header,
                const std::function<void(absl::StatusOr<server::ShardServerService::Held>)>& done);
   void StartLink();
@@ -86,11 +92,12 @@ class ServerImpl {
   bool emptied_ = false;
   bool gone_ = false;
   std::once_flag shutdown_once_;
-  bool lapse_told_ = false;
   Incarnation incarnation_;
 
   std::unique_ptr<server::CellLink> link_;
   server::HandlerPool pool_;
+  // Apart from the commands: a look must not wait for shards that load.
+  server::HandlerPool looks_{1};
   SerialExecutor executor_{"sm-server"};
   CoreDriver<server::ShardBook> book_;
   CoreDriver<server::Membership> membership_;

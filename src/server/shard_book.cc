@@ -6,6 +6,14 @@
 #include "absl/strings/str_cat.h"
 
 namespace shardmanager::server {
+namespace {
+
+// A load that failed while nobody waited for it (the control plane may be down) is
+// tried again after this, doubled each time.
+constexpr Duration kFirstRetry = Seconds(1);
+constexpr uint32_t kMostDoublings = 5;
+
+}  // namespace
 
 Output<ShardBook::Action> ShardBook::OnEvent(TimePoint now, Event event) {
   now_ = now;
@@ -20,6 +28,7 @@ Output<ShardBook::Action> ShardBook::OnAdvance(TimePoint now) {
 
 Output<ShardBook::Action> ShardBook::Finish() {
   CheckDrains();
+  CheckRetries();
   for (auto& [reply, results] : std::exchange(results_, {})) {
     const bool last = open_[reply] == 0;
     if (last) open_.erase(reply);
@@ -43,22 +52,41 @@ void ShardBook::CheckDrains() {
   }
 }
 
+// Whoever asked hears why. When only a drop was asked for, the shard stays. When the
+// process stops or a newer grant came, it stays closed and goes on once it is drained:
+// requests must never be admitted again under what was overtaken.
 void ShardBook::CallOff(Entry& entry) {
-  if (stopping_) {
-    out_.actions.emplace_back(Warn{absl::StrCat(
-        entry.grant.shard.value(), ": requests are still in flight; stopping without them")});
-    entry.state = State::kAbsent;
+  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed,
+                "requests of the former grant did not finish in time");
+  if (stopping_ || entry.next) {
+    AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
+                  "requests in flight did not finish in time; none is admitted any more");
+    out_.actions.emplace_back(
+        Warn{absl::StrCat(entry.grant.shard.value(), ": requests are still in flight")});
     return;
   }
-  // The shard stays, and whoever asked hears why.
-  entry.state = State::kServing;
+  Enter(entry, State::kServing);
   entry.dropped = false;
-  entry.next.reset();
+  entry.drop_first = false;
   out_.actions.emplace_back(OpenShard{entry.grant});
   AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
                 "requests in flight did not finish in time; the shard stays");
-  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed,
-                "requests of the former grant did not finish in time");
+}
+
+void ShardBook::CheckRetries() {
+  while (!retries_.empty() && retries_.begin()->first <= now_) {
+    Entry& entry = entries_[retries_.begin()->second];
+    retries_.erase(retries_.begin());
+    const bool wanted = !stopping_ && !entry.dropped && entry.grant.epoch == entry.highest;
+    if (wanted && entry.state == State::kAbsent) Load(entry, entry.grant);
+  }
+  if (!retries_.empty()) out_.next_wake = std::min(out_.next_wake, retries_.begin()->first);
+}
+
+void ShardBook::Enter(Entry& entry, State state) {
+  if (entry.state == State::kAbsent) ++busy_;
+  entry.state = state;
+  if (entry.state == State::kAbsent) --busy_;
 }
 
 // ---- commands ----
@@ -69,15 +97,18 @@ absl::Status ShardBook::CheckHeader(const Command& command) {
         absl::StrCat("this is server \"", options_.server, "\" of app \"", options_.app,
                      "\"; the command is for \"", command.server, "\" of \"", command.app, "\""));
   }
+  if (incarnation_ == Incarnation()) {
+    return absl::FailedPreconditionError("the server is not registered yet");
+  }
   if (command.incarnation != incarnation_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this is life ", incarnation_.value(), " of the server; the command is for ",
-                     command.incarnation.value()));
+    return absl::FailedPreconditionError(absl::StrCat("this is life ", incarnation_.value(),
+                                                      " of the server; the command is for ",
+                                                      command.incarnation.value()));
   }
   if (command.leader_epoch < leader_epoch_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("leader epoch ", command.leader_epoch.value(), " is deposed; epoch ",
-                     leader_epoch_.value(), " has been seen"));
+    return absl::FailedPreconditionError(absl::StrCat("leader epoch ", command.leader_epoch.value(),
+                                                      " is deposed; epoch ", leader_epoch_.value(),
+                                                      " has been seen"));
   }
   leader_epoch_ = command.leader_epoch;
   return absl::OkStatus();
@@ -122,17 +153,22 @@ void ShardBook::Add(const Grant& grant, ReplyId reply) {
     Answer(reply, {grant.shard, grant.epoch, ResultState::kDone});
     return;
   }
+  if (reply != 0) results_[reply].push_back({grant.shard, grant.epoch, ResultState::kLoading});
+  Join(entry, grant, reply, news);
+}
+
+// What is wanted now, on top of whatever goes on.
+void ShardBook::Join(Entry& entry, const Grant& grant, ReplyId reply, bool news) {
   if (news) {
     AnswerWaiters(entry, CommandKind::kAdd, ResultState::kStale, "a newer grant came");
+    entry.failures = 0;
   }
   if (reply != 0) entry.waiters.push_back({reply, CommandKind::kAdd, grant.epoch});
-  if (entry.state == State::kAbsent) {
-    Load(entry, grant);
-  } else if (news || serving) {
-    entry.next = grant;
-    if (serving) Drain(entry);
-  }
-  if (reply != 0) results_[reply].push_back({grant.shard, grant.epoch, ResultState::kLoading});
+  if (entry.state == State::kAbsent) return Load(entry, grant);
+  if (news || entry.state == State::kServing) entry.next = grant;
+  // A repeat of what a drain holds up is patient anew.
+  const bool waits = entry.state == State::kDraining && !draining_.contains(grant.shard);
+  if (entry.state == State::kServing || waits) Drain(entry);
 }
 
 void ShardBook::Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply) {
@@ -151,7 +187,9 @@ void ShardBook::Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply) {
     return;
   }
   if (reply != 0) entry.waiters.push_back({reply, CommandKind::kDrop, epoch});
-  if (entry.state == State::kServing) Drain(entry);
+  entry.drop_first = entry.state != State::kDropping;
+  const bool waits = entry.state == State::kDraining && !draining_.contains(shard);
+  if (entry.state == State::kServing || waits) Drain(entry);
   if (reply != 0) results_[reply].push_back({shard, epoch, ResultState::kLoading});
 }
 
@@ -161,8 +199,9 @@ void ShardBook::On(Assigned& event) {
   if (stopping_) return;
   for (const Grant& grant : event.grants) Add(grant, 0);
   for (auto& [shard, entry] : entries_) {
-    const bool held = entry.state != State::kAbsent && !entry.dropped;
-    if (held && entry.life != incarnation_) Drop(shard, entry.highest, 0);
+    // Also what failed to load: it must not be tried again.
+    const bool wanted = entry.highest != ShardEpoch() && !entry.dropped;
+    if (wanted && entry.life != incarnation_) Drop(shard, entry.highest, 0);
   }
 }
 
@@ -175,16 +214,18 @@ void ShardBook::On(Stop&) {
 
 // ---- what came of it ----
 
-void ShardBook::Load(Entry& entry, const Grant& grant) {
-  entry.state = State::kLoading;
+void ShardBook::Load(Entry& entry, const Grant& wanted) {
+  const Grant grant = wanted;  // may be the entry's own
+  Enter(entry, State::kLoading);
   entry.grant = grant;
   entry.next.reset();
   out_.actions.emplace_back(ShowLoading{grant.shard});
   out_.actions.emplace_back(RunAdd{grant});
 }
 
+// May be repeated: the wait begins anew.
 void ShardBook::Drain(Entry& entry) {
-  entry.state = State::kDraining;
+  Enter(entry, State::kDraining);
   entry.drain_until = now_ + options_.drain_timeout;
   draining_.insert(entry.grant.shard);
   out_.actions.emplace_back(CloseShard{entry.grant.shard});
@@ -193,21 +234,35 @@ void ShardBook::Drain(Entry& entry) {
 void ShardBook::On(Loaded& event) {
   Entry& entry = entries_[event.shard];
   if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
-  if (!event.status.ok() && !entry.dropped && !entry.next) {
-    entry.state = State::kAbsent;
-    out_.actions.emplace_back(CloseShard{event.shard});
-    AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed, event.status.ToString());
-    return;
-  }
+  if (!event.status.ok()) return LoadFailed(entry, event.status);
+  if (entry.drop_first) return RunDropOf(entry);
   if (entry.next) return Load(entry, *entry.next);
-  if (entry.dropped) {
-    entry.state = State::kDropping;
-    out_.actions.emplace_back(RunDrop{event.shard});
-    return;
-  }
-  entry.state = State::kServing;
+  entry.failures = 0;
+  Enter(entry, State::kServing);
   out_.actions.emplace_back(OpenShard{entry.grant});
   AnswerWaiters(entry, CommandKind::kAdd, ResultState::kDone, "");
+}
+
+// The application holds nothing now.
+void ShardBook::LoadFailed(Entry& entry, const absl::Status& status) {
+  const ShardId shard = entry.grant.shard;
+  Enter(entry, State::kAbsent);
+  entry.drop_first = false;
+  out_.actions.emplace_back(CloseShard{shard});
+  AnswerWaiters(entry, CommandKind::kDrop, ResultState::kDone, "");
+  if (entry.next) return Load(entry, *entry.next);
+  if (entry.dropped) return;
+  if (entry.waiters.empty()) {
+    const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
+    retries_.insert({now_ + kFirstRetry * (1 << doublings), shard});
+  }
+  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed, status.ToString());
+}
+
+void ShardBook::RunDropOf(Entry& entry) {
+  entry.drop_first = false;
+  Enter(entry, State::kDropping);
+  out_.actions.emplace_back(RunDrop{entry.grant.shard});
 }
 
 void ShardBook::On(Progress& event) {
@@ -224,20 +279,19 @@ void ShardBook::On(Drained& event) {
   Entry& entry = entries_[event.shard];
   if (entry.state != State::kDraining) return;
   // A newer grant of a shard that was not dropped in between needs no DropShard.
-  if (entry.next) return Load(entry, *entry.next);
-  entry.state = State::kDropping;
-  out_.actions.emplace_back(RunDrop{event.shard});
+  if (entry.next && !entry.drop_first) return Load(entry, *entry.next);
+  RunDropOf(entry);
 }
 
 void ShardBook::On(Dropped& event) {
   Entry& entry = entries_[event.shard];
   if (entry.state != State::kDropping) return;
   if (!event.status.ok()) {
-    out_.actions.emplace_back(Warn{absl::StrCat("DropShard of ", event.shard.value(),
-                                                " failed; it counts as dropped: ",
-                                                event.status.ToString())});
+    out_.actions.emplace_back(
+        Warn{absl::StrCat("DropShard of ", event.shard.value(),
+                          " failed; it counts as dropped: ", event.status.ToString())});
   }
-  entry.state = State::kAbsent;
+  Enter(entry, State::kAbsent);
   AnswerWaiters(entry, CommandKind::kDrop, ResultState::kDone, "");
   if (entry.next) Load(entry, *entry.next);
 }
@@ -266,9 +320,14 @@ void ShardBook::AnswerWaiters(Entry& entry, CommandKind kind, ResultState state,
 
 void ShardBook::CheckEmptied() {
   if (!stopping_ || emptied_) return;
-  emptied_ = std::all_of(entries_.begin(), entries_.end(),
-                         [](const auto& e) { return e.second.state == State::kAbsent; });
+  emptied_ = busy_ == 0;
   if (emptied_) out_.actions.emplace_back(Emptied{});
+}
+
+bool ShardBook::in_use() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const auto& e) {
+    return e.second.state != State::kAbsent && e.second.state != State::kLoading;
+  });
 }
 
 std::vector<ShardBook::Held> ShardBook::held() const {

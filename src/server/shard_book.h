@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -130,7 +131,8 @@ struct ShardBookOptions {
 
 class ShardBook {
  public:
-  using Event = std::variant<Command, Registered, Assigned, Loaded, Progress, Drained, Dropped, Stop>;
+  using Event =
+      std::variant<Command, Registered, Assigned, Loaded, Progress, Drained, Dropped, Stop>;
   using Action = std::variant<RunAdd, RunDrop, OpenShard, ShowLoading, CloseShard, Reply, Refuse,
                               Warn, Emptied>;
 
@@ -143,6 +145,8 @@ class ShardBook {
     Grant grant;
     bool serving = false;
   };
+  // Is a request in flight, or DropShard at work, or may a request be admitted?
+  bool in_use() const;
   // Loading and serving ones, ascending by shard.
   std::vector<Held> held() const;
 
@@ -155,11 +159,13 @@ class ShardBook {
   };
   struct Entry {
     State state = State::kAbsent;
-    Grant grant;               // that is loading, serving or going
-    ShardEpoch highest;        // ever seen
-    bool dropped = false;      // the wish for `highest` is: not here
-    std::optional<Grant> next; // to load when what goes on now has ended
-    Incarnation life;          // in which the newest grant came
+    bool drop_first = false;    // DropShard is owed before `next` may load
+    uint32_t failures = 0;      // loads in a row that failed and nobody waited for
+    Grant grant;                // that is loading, serving or going
+    ShardEpoch highest;         // ever seen
+    bool dropped = false;       // the wish for `highest` is: not here
+    std::optional<Grant> next;  // to load when what goes on now has ended
+    Incarnation life;           // in which the newest grant came
     TimePoint drain_until{};
     std::vector<Waiter> waiters;
   };
@@ -175,13 +181,17 @@ class ShardBook {
 
   absl::Status CheckHeader(const Command& command);
   void Add(const Grant& grant, ReplyId reply);
+  void Join(Entry& entry, const Grant& grant, ReplyId reply, bool news);
   void Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply);
   void Load(Entry& entry, const Grant& grant);
   void Drain(Entry& entry);
-  void GoOn(Entry& entry);
+  void RunDropOf(Entry& entry);
+  void LoadFailed(Entry& entry, const absl::Status& status);
+  void Enter(Entry& entry, State state);
   void Answer(ReplyId reply, ShardResult result);
   void AnswerWaiters(Entry& entry, CommandKind kind, ResultState state, const std::string& error);
   void CheckDrains();
+  void CheckRetries();
   void CallOff(Entry& entry);
   void CheckEmptied();
   Output<Action> Finish();
@@ -190,7 +200,9 @@ class ShardBook {
   TimePoint now_{};
   Output<Action> out_;
   std::map<ShardId, Entry> entries_;
-  std::set<ShardId> draining_;
+  std::set<ShardId> draining_;                       // under a deadline
+  std::set<std::pair<TimePoint, ShardId>> retries_;  // loads to try again
+  size_t busy_ = 0;                                  // entries that are not absent
   Incarnation incarnation_;
   LeaderEpoch leader_epoch_;
   bool stopping_ = false;

@@ -5,6 +5,8 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -34,6 +36,36 @@ v1::ShardState ToProto(ResultState state) {
       return v1::STALE;
   }
   return v1::SHARD_STATE_UNSPECIFIED;
+}
+
+// What is wrong with the grants of a command.
+absl::Status CheckGrants(const google::protobuf::RepeatedPtrField<v1::ShardGrant>& grants,
+                         CommandKind kind) {
+  if (grants.empty() || grants.size() > kMaxShardsPerCommand) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shards: found ", grants.size(), "; allowed: 1 to ", kMaxShardsPerCommand));
+  }
+  std::set<std::string> seen;
+  for (int i = 0; i < grants.size(); ++i) {
+    const v1::ShardGrant& grant = grants[i];
+    const std::string at = absl::StrCat("shards[", i, "].");
+    const bool role = grant.role() == v1::PRIMARY || grant.role() == v1::SECONDARY;
+    if (grant.shard().empty()) {
+      return absl::InvalidArgumentError(at + "shard: found \"\"; allowed: a shard's id");
+    }
+    if (!seen.insert(grant.shard()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(at, "shard: found \"", grant.shard(), "\" again; allowed: once"));
+    }
+    if (grant.epoch() == 0) {
+      return absl::InvalidArgumentError(at + "epoch: found 0; allowed: 1 or more");
+    }
+    if (kind == CommandKind::kAdd && !role) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          at, "role: found ", static_cast<int>(grant.role()), "; allowed: PRIMARY, SECONDARY"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 Command FromHeader(const v1::CommandHeader& header) {
@@ -175,10 +207,8 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
   template <typename Request>
   Writer* Start(CommandKind kind, const Request& request) {
     auto [id, stream] = NewStream();
-    const int count = request.shards_size();
-    if (count < 1 || count > kMaxShardsPerCommand) {
-      stream->End({grpc::StatusCode::INVALID_ARGUMENT,
-                   absl::StrCat("shards: found ", count, "; allowed: 1 to ", kMaxShardsPerCommand)});
+    if (absl::Status status = CheckGrants(request.shards(), kind); !status.ok()) {
+      stream->End(ToGrpc(status));
       return stream.get();
     }
     Command command = FromHeader(request.header());

@@ -28,6 +28,7 @@ class ShardServerService {
     // Gives what is held, on any thread, to the function passed. Refused like a
     // command when the header is not for us.
     std::function<void(Command header, std::function<void(absl::StatusOr<Held>)>)> collect;
+    // May take its time. Called where `collect` gives what is held.
     std::function<std::map<std::string, double>(const ShardId&)> load;
   };
 

@@ -100,6 +100,35 @@ TEST_F(AdmissionTableTest, F15_RefusalsLeaveTheCountAsItWas) {
   EXPECT_EQ(drained_, 1);
 }
 
+TEST_F(AdmissionTableTest, RefusalsReportNothing) {
+  table_.ShowLoading(kShard);
+  for (int i = 0; i < 100; ++i) table_.Admit("s");
+  EXPECT_EQ(drained_, 0);
+}
+
+TEST_F(AdmissionTableTest, IsIdleOnlyWhenClosedWithNothingInFlight) {
+  EXPECT_TRUE(table_.Idle(kShard));
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  EXPECT_FALSE(table_.Idle(kShard));
+  const auto admitted = table_.Admit("s");
+  table_.Close(kShard);
+  EXPECT_FALSE(table_.Idle(kShard));
+  admitted.slot->Release();
+  EXPECT_TRUE(table_.Idle(kShard));
+}
+
+TEST_F(AdmissionTableTest, HoldDelaysTheDrainWhateverTheLease) {
+  EXPECT_EQ(table_.Hold("s"), nullptr);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  table_.SetLease(TimePoint::min());
+  AdmissionSlot* held = table_.Hold("s");
+  ASSERT_NE(held, nullptr);
+  table_.Close(kShard);
+  EXPECT_EQ(drained_, 0);
+  held->Release();
+  EXPECT_EQ(drained_, 1);
+}
+
 TEST_F(AdmissionTableTest, GrowsWithoutLosingShardsOrAdmissions) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   const auto early = table_.Admit("s");

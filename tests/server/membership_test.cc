@@ -142,6 +142,23 @@ TEST_F(MembershipTest, LostAnswerOfARegistrationIsFoundOutByReading) {
   EXPECT_EQ(Asked<BecameMember>().value().incarnation, Incarnation(5));
 }
 
+TEST_F(MembershipTest, OutageOfTheStoreDoesNotCountAgainstAFormerLife) {
+  Feed(Live(ConnectAndLook(), 4));
+  AdvanceBy(3 * kTimeout);
+  const uint64_t ticket = Asked<ReadStanding>().value().ticket;
+  Feed(SessionUp{kTimeout});  // sessions have their full time again
+  Feed(Live(ticket, 4));
+  EXPECT_FALSE(Asked<GiveUp>().has_value());
+}
+
+TEST_F(MembershipTest, SaysWhyTheStoredAssignmentCannotBeRead) {
+  Feed(Registration(ConnectAndLook(), 4));
+  Feed(RegisterAnswer{Asked<Register>().value().ticket, Answer::kOk});
+  Feed(AssignmentAnswer{Asked<ReadAssignment>().value().ticket, Answer::kUnknown,
+                        absl::DataLossError("checksum differs")});
+  EXPECT_THAT(Asked<Waiting>().value().why, ::testing::HasSubstr("checksum differs"));
+}
+
 TEST_F(MembershipTest, AnswersToFormerQuestionsAreIgnored) {
   const uint64_t ticket = ConnectAndLook();
   Feed(Registration(ticket, 4));
@@ -150,6 +167,38 @@ TEST_F(MembershipTest, AnswersToFormerQuestionsAreIgnored) {
 }
 
 // ---- the lease
+
+// The renewal is quicker than the read: a server that expired would serve what others
+// hold by now.
+TEST_F(MembershipTest, F5_AsksForNoLeaseBeforeTheAssignmentWasRead) {
+  Feed(Registration(ConnectAndLook(), 4));
+  Feed(RegisterAnswer{Asked<Register>().value().ticket, Answer::kOk});
+  const ReadAssignment read = Asked<ReadAssignment>().value();
+  EXPECT_FALSE(Asked<RenewLease>().has_value());
+  AdvanceBy(Seconds(5));
+  EXPECT_FALSE(Asked<RenewLease>().has_value());
+  Feed(AssignmentAnswer{read.ticket, Answer::kOk, {}});
+  EXPECT_TRUE(Asked<RenewLease>().has_value());
+}
+
+TEST_F(MembershipTest, RenewsAtOnceWhenItIsConnectedAgain) {
+  Join(4);
+  AnswerLease(Answer::kUnknown);
+  Feed(SessionUp{kTimeout});
+  EXPECT_TRUE(Asked<RenewLease>().has_value());
+}
+
+TEST_F(MembershipTest, SaysOnceThatTheLeaseHasLapsedAndThatItIsBack) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  AdvanceBy(kTimeout);
+  RememberLease();
+  EXPECT_THAT(Asked<Waiting>().value().why, ::testing::HasSubstr("lapsed"));
+  AdvanceBy(kTimeout);
+  EXPECT_FALSE(Asked<Waiting>().has_value());
+  AnswerLease(Answer::kOk);
+  EXPECT_EQ(Asked<Waiting>().value().why, "");
+}
 
 TEST_F(MembershipTest, LeaseRunsFromTheSendTimeLessTwoTicksAndDrift) {
   Join(4);
@@ -233,6 +282,19 @@ TEST_F(MembershipTest, GoodByeThatNobodyHearsIsNotWaitedForLong) {
   Join(4);
   Feed(Leave{});
   AdvanceBy(next_wake_ - now_);
+  EXPECT_TRUE(Asked<Gone>().has_value());
+}
+
+TEST_F(MembershipTest, F16_WithoutGoodByeItIsGoneOnlyWhenTheLeaseHasLapsed) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  const TimePoint lapse = Asked<SetLease>().value().until;
+  Feed(Leave{/*good_bye=*/false});
+  EXPECT_FALSE(Asked<SayGoodBye>().has_value());
+  EXPECT_EQ(next_wake_, lapse);
+  AdvanceBy(lapse - now_ - Milliseconds(1));
+  EXPECT_TRUE(actions_.empty());
+  AdvanceBy(Milliseconds(1));
   EXPECT_TRUE(Asked<Gone>().has_value());
 }
 

@@ -1,7 +1,9 @@
 // A server of the SDK with a real ZooKeeper, over loopback.
 #include "shardmanager/server.h"
 
+#include <atomic>
 #include <future>
+#include <optional>
 #include <string>
 
 #include "coordination/envelope.h"
@@ -180,6 +182,72 @@ TEST_F(ServerTest, ExpiredServerGoesOnWithWhatIsStillAssignedAsANewLife) {
   ASSERT_TRUE(Eventually([&] { return Admits(server); }));
   EXPECT_TRUE(world_.Read(world_.LivePath("kv-1", 2)).ok());
   EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));  // no reload
+}
+
+// While it was away its shard went to another server.
+TEST_F(ServerTest, F5_ExpiredServerNeverAdmitsWhatIsAssignedHereNoMore) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+
+  world_.link().Set(TcpProxy::Mode::kCut);
+  ASSERT_TRUE(Eventually(
+      [&] { return absl::IsNotFound(world_.Read(world_.LivePath("kv-1", 1)).status()); }));
+  world_.Assign("kv-1", {});
+  std::atomic<bool> stop{false};
+  auto admitted = std::async(std::launch::async, [&] {
+    int count = 0;
+    while (!stop) count += Admits(server) ? 1 : 0;
+    return count;
+  });
+  world_.link().Set(TcpProxy::Mode::kForward);
+  EXPECT_TRUE(Eventually([&] { return handler_.calls().back() == "drop s"; }));
+  Commander commander(server.endpoint(), "kv-1", 2);
+  EXPECT_TRUE(Eventually([&] {
+    const auto load = commander.Collect();
+    return load.ok() && load->lease_remaining_ms() > 0;
+  }));
+  stop = true;
+  EXPECT_EQ(admitted.get(), 0);
+}
+
+TEST_F(ServerTest, F16_NoGoodByeAndNoEndOfTheSessionWhileARequestRunsUnderTheLease) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  ServerOptions options = world_.Options("kv-1");
+  options.drain_timeout = std::chrono::milliseconds(50);
+  Server server(options);
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  const TimePoint asked = MonotonicNow();
+  const auto load = Commander(server.endpoint(), "kv-1", 1).Collect();
+  ASSERT_TRUE(load.ok()) << load.status();
+  const TimePoint lapse = asked + Milliseconds(static_cast<int64_t>(load->lease_remaining_ms()));
+  {
+    const Admission request = server.Admit(kShard);
+    ASSERT_TRUE(request.ok());
+    server.Shutdown();
+    EXPECT_GE(MonotonicNow(), lapse);
+  }
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));
+  v1::ServerRecord record;
+  ASSERT_TRUE(Open(world_.Read(world_.ServerPath("kv-1")).value(), &record).ok());
+  EXPECT_FALSE(record.departed());
+}
+
+TEST_F(ServerTest, CommandsThatMakeNoSenseAreRefusedWithThePathOfTheField) {
+  world_.ApplyApp();
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  Commander commander(server.endpoint(), "kv-1", 1);
+  const absl::Status no_epoch = commander.Add("s", 0).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(no_epoch));
+  EXPECT_THAT(std::string(no_epoch.message()), HasSubstr("shards[0].epoch: found 0"));
+  const absl::Status no_shard = commander.Drop("", 5).status();
+  EXPECT_THAT(std::string(no_shard.message()), HasSubstr("shards[0].shard: found \"\""));
+  EXPECT_TRUE(handler_.calls().empty());
 }
 
 TEST_F(ServerTest, ShutdownDropsShardsAndSaysGoodBye) {

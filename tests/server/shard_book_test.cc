@@ -1,6 +1,7 @@
 // Every rule about shards and commands, one event at a time.
 #include "server/shard_book.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,7 +70,7 @@ class ShardBookTest : public ::testing::Test {
     return held;
   }
 
-  ShardBook book_{{"kv", "kv-1", Seconds(10)}};
+  ShardBook book_{ShardBookOptions{"kv", "kv-1", Seconds(10)}};
 
  private:
   static std::string Word(const char* what, const Grant& grant) {
@@ -254,6 +255,41 @@ TEST_F(ShardBookTest, DropThatWaitsTooLongFailsAndDoesNotCallTheApplication) {
   EXPECT_THAT(asked(), ::testing::Not(::testing::Contains("drop s")));
 }
 
+TEST_F(ShardBookTest, DropOvertakenByANewerGrantIsCarriedOutAndAnswered) {
+  Serve("s", 5);
+  const ReplyId drop = Drop("s", 5);
+  const ReplyId add = Add("s", 6);
+  Feed(Drained{ShardId("s")});
+  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EXPECT_THAT(asked(), ElementsAre("loading s", "add s@6"));
+  EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
+  Load("s", 6);
+  EXPECT_THAT(results(add), ElementsAre("s@6 loading", "s@6 done", "end"));
+}
+
+TEST_F(ShardBookTest, DropOfALoadOvertakenByANewerGrantIsAnswered) {
+  Add("s", 5);
+  const ReplyId drop = Drop("s", 5);
+  Add("s", 6);
+  Load("s", 5, absl::InternalError("no"));
+  EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
+  EXPECT_THAT(asked(), ElementsAre("close s", "loading s", "add s@6"));
+}
+
+TEST_F(ShardBookTest, NewerGrantThatWaitsTooLongNeverServesUnderTheOldOne) {
+  Serve("s", 5);
+  const ReplyId first = Add("s", 6);
+  AdvanceBy(Seconds(10));
+  EXPECT_THAT(results(first), ElementsAre("s@6 loading", "s@6 failed", "end"));
+  EXPECT_THAT(asked(), ElementsAre("warn"));
+  const ReplyId repeat = Add("s", 6);
+  AdvanceBy(Seconds(10));
+  EXPECT_THAT(results(repeat), ElementsAre("s@6 loading", "s@6 failed", "end"));
+  Feed(Drained{ShardId("s")});
+  EXPECT_THAT(asked(), ElementsAre("loading s", "add s@6"));
+}
+
 // ---- what is old is not obeyed
 
 TEST_F(ShardBookTest, OlderEpochsAreStale) {
@@ -291,6 +327,15 @@ TEST_F(ShardBookTest, F7_CommandsForAnotherLifeAreRefused) {
     EXPECT_THAT(refusal(reply), HasSubstr("FAILED_PRECONDITION"));
   }
   EXPECT_THAT(Held(), IsEmpty());
+}
+
+TEST_F(ShardBookTest, NothingIsObeyedBeforeRegistration) {
+  ShardBook fresh({"kv", "kv-1", Seconds(10)});
+  const auto output = fresh.OnEvent(
+      TimePoint(),
+      Command{CommandKind::kAdd, 1, "kv", "kv-1", Incarnation(0), kLeader, {GrantOf("s", 5)}});
+  ASSERT_EQ(output.actions.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<Refuse>(output.actions[0]));
 }
 
 TEST_F(ShardBookTest, CommandsForAnotherServerOrAppAreRefused) {
@@ -335,7 +380,47 @@ TEST_F(ShardBookTest, F11_AnOldReadOfTheAssignmentDoesNotUndoNewerCommands) {
   EXPECT_THAT(Held(), ElementsAre("added@9 serving"));
 }
 
+TEST_F(ShardBookTest, FailedLoadThatNobodyWaitsForIsTriedAgain) {
+  Feed(Assigned{{GrantOf("s", 5)}});
+  for (const int seconds : {1, 2, 4}) {
+    Load("s", 5, absl::InternalError("not yet"));
+    AdvanceBy(Seconds(seconds) - Milliseconds(1));
+    EXPECT_THAT(asked(), IsEmpty());
+    AdvanceBy(Milliseconds(1));
+    EXPECT_THAT(asked(), ElementsAre("loading s", "add s@5"));
+  }
+  Load("s", 5);
+  EXPECT_THAT(Held(), ElementsAre("s@5 serving"));
+}
+
+TEST_F(ShardBookTest, FailedLoadIsNotTriedAgainOnceItIsAssignedNoMore) {
+  Feed(Assigned{{GrantOf("s", 5)}});
+  Load("s", 5, absl::InternalError("not yet"));
+  Feed(Registered{Incarnation(4)});
+  Feed(Assigned{});
+  AdvanceBy(Seconds(60));
+  EXPECT_THAT(asked(), IsEmpty());
+}
+
 // ---- the end
+
+TEST_F(ShardBookTest, F16_StopNeverTakesAShardInUseForDropped) {
+  Serve("s", 5);
+  Feed(Stop{});
+  AdvanceBy(Seconds(10));
+  EXPECT_THAT(asked(), ElementsAre("warn"));
+  EXPECT_TRUE(book_.in_use());
+  Feed(Drained{ShardId("s")});
+  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EXPECT_THAT(asked(), ElementsAre("emptied"));
+  EXPECT_FALSE(book_.in_use());
+}
+
+TEST_F(ShardBookTest, ShardThatLoadsIsNotInUse) {
+  Add("s", 5);
+  EXPECT_FALSE(book_.in_use());
+}
 
 TEST_F(ShardBookTest, StopDropsEveryShardAndThenSaysSo) {
   Serve("a", 5);

@@ -135,7 +135,7 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
 }
 
 void Controller::OnElected(LeaderEpoch epoch) {
-  lead_.emplace(Lead{epoch, {}});
+  lead_.emplace(Lead{epoch, {}, {}});
   leader_ = options_.self;
   Record("LeaderElected", absl::StrCat(options_.self.process(), " leads cell ", cell_.cell(),
                                        ", epoch ", epoch.value()));
@@ -216,10 +216,15 @@ void Controller::AddApp(const std::string& app) {
   };
   callbacks.deleted = [this, app, epoch = lead_->epoch] {
     executor_.Post([this, app, epoch] {
-      if (lead_ && lead_->epoch == epoch) lead_->apps.erase(app);
+      if (!lead_ || lead_->epoch != epoch) return;
+      auto driver = lead_->apps.find(app);
+      if (driver == lead_->apps.end()) return;
+      lead_->counted[app] = driver->second->counted();
+      lead_->apps.erase(driver);
     });
   };
-  it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app), callbacks);
+  it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app),
+                                                 lead_->counted[app], callbacks);
   it->second->Start();
 }
 

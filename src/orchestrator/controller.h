@@ -63,6 +63,7 @@ class Controller {
   struct Lead {
     LeaderEpoch epoch;
     std::map<std::string, std::unique_ptr<PartitionDriver>> apps;
+    std::map<std::string, Counted> counted;  // of the apps that were deleted
   };
 
   // Session and election, on the executor's thread.

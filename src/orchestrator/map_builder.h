@@ -12,7 +12,9 @@ namespace shardmanager::orchestrator {
 // Keeps the version and what subscribers already know of servers. Not thread-safe.
 class MapBuilder {
  public:
-  explicit MapBuilder(LeaderEpoch leader_epoch) : leader_epoch_(leader_epoch) {}
+  // `sequence`: of the last map that this leader published for the app.
+  MapBuilder(LeaderEpoch leader_epoch, uint64_t sequence)
+      : leader_epoch_(leader_epoch), sequence_(sequence) {}
 
   v1::MapSnapshot Whole(const Partition& partition);
   // REQUIRES: Whole() was called before.
@@ -26,7 +28,7 @@ class MapBuilder {
             google::protobuf::RepeatedPtrField<v1::MapServer>* servers);
 
   const LeaderEpoch leader_epoch_;
-  uint64_t sequence_ = 0;
+  uint64_t sequence_;
   absl::flat_hash_map<ServerIndex, std::string> known_;  // server -> endpoint
 };
 

@@ -125,7 +125,7 @@ void Partition::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std
 }
 
 ShardEpoch Partition::NextEpoch() {
-  return ShardEpoch(options_.leader_epoch.value() << 32 | ++next_epoch_);
+  return ShardEpoch(options_.leader_epoch.value() << 32 | ++epochs_given_);
 }
 
 // 1-based, so that 0 can mean "none". Names nest: racks of different datacenters

@@ -40,6 +40,9 @@ struct PartitionOptions {
   // Every epoch that this leader grants is above those of all leaders before.
   LeaderEpoch leader_epoch;
   uint64_t seed = 1;
+  // Grants of this leader that are out already: of an app of the same name that was
+  // deleted since.
+  uint32_t epochs_given = 0;
 };
 
 // Not thread-safe. See base/state_machine.h for the contract.
@@ -48,7 +51,8 @@ class Partition {
   using Event = orchestrator::Event;
   using Action = orchestrator::Action;
 
-  explicit Partition(PartitionOptions options) : options_(options) {}
+  explicit Partition(PartitionOptions options)
+      : options_(options), epochs_given_(options.epochs_given) {}
 
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
@@ -62,6 +66,7 @@ class Partition {
   const std::vector<LayoutShard>& layout() const { return layout_; }
   ShardIndex shard_at(size_t map_index) const { return map_order_[map_index]; }
   uint32_t moves_in_flight() const { return moves_in_flight_; }
+  uint32_t epochs_given() const { return epochs_given_; }
   bool Serves(const Replica& replica) const;
   // The replicas that clients should use now.
   std::vector<ReplicaIndex> PublishedReplicas(ShardIndex shard) const;
@@ -82,7 +87,7 @@ class Partition {
     kShardRetry,   // of a shard: a command that failed
     kLook,         // of a server: the periodic full look
     kBalance,
-    kReplan,       // look again for places that were not found
+    kReplan,  // look again for places that were not found
     kPublish,
     kWriteRetry,
     kMapDeadline,  // publish even if some server has not reported
@@ -125,7 +130,7 @@ class Partition {
   };
   // A shard's replicas counted, those that the change removes left out.
   struct Census {
-    uint32_t healthy = 0;        // granted or reserved, on servers that are not given up
+    uint32_t healthy = 0;  // granted or reserved, on servers that are not given up
     uint32_t serving = 0;
     bool primary_right = false;  // a primary may serve that the change does not end
     bool moving = false;         // a replica is reserved or dropping
@@ -231,7 +236,7 @@ class Partition {
   std::vector<bool> region_allowed_;  // by domain number; empty: all are
   Tables tables_;
   Interner<DenseId<struct DomainTag>> domains_;
-  uint32_t next_epoch_ = 0;
+  uint32_t epochs_given_;
 
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   uint64_t timer_order_ = 0;

@@ -35,11 +35,13 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
 
 }  // namespace
 
-PartitionDriver::PartitionDriver(DriverContext context, AppName app, Callbacks callbacks)
+PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted counted,
+                                 Callbacks callbacks)
     : context_(std::move(context)),
       app_(std::move(app)),
       callbacks_(std::move(callbacks)),
-      maps_(context_.leader_epoch) {}
+      counted_(counted),
+      maps_(context_.leader_epoch, counted.maps) {}
 
 PartitionDriver::~PartitionDriver() = default;
 
@@ -52,12 +54,17 @@ PostFn PartitionDriver::MakePost() {
 }
 
 WriterOptions PartitionDriver::MakeWriterOptions() {
-  return {context_.store, context_.paths, app_, context_.buckets, context_.leader_epoch,
-          MakePost()};
+  return {context_.store,   context_.paths,        app_,
+          context_.buckets, context_.leader_epoch, MakePost()};
 }
 
 const Partition* PartitionDriver::partition() const {
   return core_ == nullptr ? nullptr : &core_->core();
+}
+
+Counted PartitionDriver::counted() const {
+  return {core_ == nullptr ? counted_.epochs : core_->core().epochs_given(),
+          maps_.version().sequence()};
 }
 
 // ---- reading the state ----
@@ -114,12 +121,12 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   problem_ = absl::OkStatus();
   writer_ = std::make_unique<BatchWriter>(MakeWriterOptions(), std::move(state->records));
   core_ = std::make_unique<CoreDriver<Partition>>(
-      *context_.executor, Partition({.leader_epoch = context_.leader_epoch}),
+      *context_.executor,
+      Partition({.leader_epoch = context_.leader_epoch, .epochs_given = counted_.epochs}),
       [this](Action& action) { Perform(action); });
   state->event.spec = WithDefaults(spec_.spec());
   state->event.deleting = spec_.deleting();
-  spdlog::info("app {}: read {} servers from the store", app_.value(),
-               state->event.servers.size());
+  spdlog::info("app {}: read {} servers from the store", app_.value(), state->event.servers.size());
   core_->Handle(std::move(state->event));
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
 }
@@ -213,8 +220,8 @@ void PartitionDriver::Do(Collect& action) {
 void PartitionDriver::Do(ComputePlan& action) {
   auto request = std::make_shared<ComputePlan>(std::move(action));
   context_.solver->Post([this, post = MakePost(), request] {
-    auto plan = std::make_shared<allocator::Plan>(
-        allocator::Solve(request->snapshot, request->options));
+    auto plan =
+        std::make_shared<allocator::Plan>(allocator::Solve(request->snapshot, request->options));
     post([this, id = request->id, plan] { core_->Handle(PlanReady{id, std::move(*plan)}); });
   });
 }
@@ -263,24 +270,24 @@ void PartitionDriver::DeleteRecords(std::vector<WriteOp> ops, size_t from) {
   const size_t end = std::min(ops.size(), from + kDeletesPerWrite);
   some.insert(some.end(), ops.begin() + static_cast<std::ptrdiff_t>(from),
               ops.begin() + static_cast<std::ptrdiff_t>(end));
-  context_.store->Multi(std::move(some), [this, post = MakePost(), ops = std::move(ops),
-                                          end](WriteResult result) {
-    post([this, ops, end, result] {
-      if (!result.status.ok()) {
-        spdlog::warn("app {}: its records could not be deleted: {}", app_.value(),
-                     result.status.ToString());
-        Action again = Emptied{};
-        context_.executor->PostAt(MonotonicNow() + kRetryDelay,
-                                  [this, alive = std::weak_ptr<int>(alive_), again]() mutable {
-                                    if (!alive.expired()) Perform(again);
-                                  });
-        return;
-      }
-      if (end < ops.size()) return DeleteRecords(ops, end);
-      spdlog::info("app {}: deleted", app_.value());
-      callbacks_.deleted();
-    });
-  });
+  context_.store->Multi(
+      std::move(some), [this, post = MakePost(), ops = std::move(ops), end](WriteResult result) {
+        post([this, ops, end, result] {
+          if (!result.status.ok()) {
+            spdlog::warn("app {}: its records could not be deleted: {}", app_.value(),
+                         result.status.ToString());
+            Action again = Emptied{};
+            context_.executor->PostAt(MonotonicNow() + kRetryDelay,
+                                      [this, alive = std::weak_ptr<int>(alive_), again]() mutable {
+                                        if (!alive.expired()) Perform(again);
+                                      });
+            return;
+          }
+          if (end < ops.size()) return DeleteRecords(ops, end);
+          spdlog::info("app {}: deleted", app_.value());
+          callbacks_.deleted();
+        });
+      });
 }
 
 }  // namespace shardmanager::orchestrator

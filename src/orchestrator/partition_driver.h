@@ -35,6 +35,13 @@ struct DriverContext {
   LeaderEpoch leader_epoch;
 };
 
+// What one app's drivers under one leader must not use twice: where the last one
+// stopped counting. An app may be deleted and made again.
+struct Counted {
+  uint32_t epochs = 0;
+  uint64_t maps = 0;
+};
+
 // Made, used and destroyed on the executor's thread.
 class PartitionDriver {
  public:
@@ -43,7 +50,7 @@ class PartitionDriver {
     std::function<void()> deleted;  // the app's records are gone; destroy the driver
   };
 
-  PartitionDriver(DriverContext context, AppName app, Callbacks callbacks);
+  PartitionDriver(DriverContext context, AppName app, Counted counted, Callbacks callbacks);
   ~PartitionDriver();
 
   // Reads the app's state, then runs. Tries again while the store is out of reach.
@@ -55,6 +62,7 @@ class PartitionDriver {
   // Null until the state was read.
   const Partition* partition() const;
   v1::MapVersion map_version() const { return maps_.version(); }
+  Counted counted() const;
   // As stored; nothing before it was read. The version is the znode's.
   const v1::StoredSpec& spec() const { return spec_; }
   int32_t spec_version() const { return spec_version_; }
@@ -95,6 +103,7 @@ class PartitionDriver {
   int32_t spec_version_ = -1;
   bool spec_watched_ = false;
   absl::Status problem_;
+  const Counted counted_;  // before this driver
   MapBuilder maps_;
   std::unique_ptr<ServerWatch> watch_;
   std::unique_ptr<BatchWriter> writer_;

@@ -26,6 +26,19 @@ TEST(PartitionTest, PlacesAllShardsEvenlyAndPublishesThem) {
   EXPECT_GT(world.publishes, 0);
 }
 
+// An app that is deleted and made again under one leader: its servers remember.
+TEST(PartitionTest, NeverGivesAnEpochTwiceAlsoForAnAppThatIsMadeAgain) {
+  World world(TestSpec(2), /*leader_epoch=*/3, /*epochs_given=*/7);
+  world.hold_writes = true;
+  world.Start();
+  world.Join("kv-0");
+  ASSERT_THAT(world.writes, SizeIs(1));
+  const auto& replicas = world.writes[0].writes.at(0).replicas;
+  ASSERT_THAT(replicas, SizeIs(2));
+  EXPECT_EQ(replicas[0].epoch, ShardEpoch(uint64_t{3} << 32 | 8));
+  EXPECT_EQ(replicas[1].epoch, ShardEpoch(uint64_t{3} << 32 | 9));
+}
+
 TEST(PartitionTest, CommandsNothingBeforeItsWriteIsDurable) {
   World world(TestSpec(3));
   world.hold_writes = true;
@@ -313,8 +326,10 @@ TEST(PartitionTest, FailoverKeepsItsBudget) {
   world.servers.at("kv-1").answers = false;
   world.Die("kv-0");
   world.Advance(Seconds(1));
-  const auto on_1 = world.partition().tables().server(
-      world.partition().tables().FindServer("kv-1")).replicas.size();
+  const auto on_1 = world.partition()
+                        .tables()
+                        .server(world.partition().tables().FindServer("kv-1"))
+                        .replicas.size();
   EXPECT_EQ(on_1, 25u);
   world.servers.at("kv-1").answers = true;
   world.Advance(Seconds(60));

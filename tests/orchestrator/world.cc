@@ -18,9 +18,10 @@ v1::AppSpec TestSpec(int shards, v1::ReplicationStrategy strategy, uint32_t repl
   return WithDefaults(spec);
 }
 
-World::World(v1::AppSpec spec, uint64_t leader_epoch)
+World::World(v1::AppSpec spec, uint64_t leader_epoch, uint32_t epochs_given)
     : spec_(std::move(spec)), leader_epoch_(leader_epoch) {
-  partition_.emplace(PartitionOptions{.leader_epoch = LeaderEpoch(leader_epoch)});
+  partition_.emplace(
+      PartitionOptions{.leader_epoch = LeaderEpoch(leader_epoch), .epochs_given = epochs_given});
 }
 
 void World::Start() {
@@ -48,8 +49,11 @@ void World::Restart() {
 
 ServerLife World::LifeOf(const std::string& name) const {
   const AppServer& server = servers.at(name);
-  return {.name = name, .incarnation = server.incarnation, .endpoint = name + ":1",
-          .fault_domain = {server.region, "", ""}, .capacity = server.capacity};
+  return {.name = name,
+          .incarnation = server.incarnation,
+          .endpoint = name + ":1",
+          .fault_domain = {server.region, "", ""},
+          .capacity = server.capacity};
 }
 
 void World::Join(const std::string& name, const std::string& region, uint32_t capacity) {
@@ -144,8 +148,7 @@ void World::StoreWrite(const Persist& action) {
 void World::FinishWrite(WriteOutcome outcome, const std::string& conflict) {
   const Persist write = std::move(writes.front());
   writes.pop_front();
-  ServerIndex server =
-      conflict.empty() ? ServerIndex() : partition_->tables().FindServer(conflict);
+  ServerIndex server = conflict.empty() ? ServerIndex() : partition_->tables().FindServer(conflict);
   for (const RegistrationCheck& check : write.checks) {
     const AppServer& checked = servers.at(partition_->tables().name(check.server));
     const bool same = checked.incarnation.value() == static_cast<uint64_t>(check.version);
@@ -164,8 +167,10 @@ void World::Do(SendCommands& action) {
     const std::string shard = Name(grant.shard);
     const bool add = action.kind == CommandKind::kAdd;
     commands.push_back(absl::StrCat(add ? "add " : "drop ", shard, " ", name));
-    CommandResult result{.kind = action.kind, .server = action.server,
-                         .incarnation = action.incarnation, .shard = grant.shard,
+    CommandResult result{.kind = action.kind,
+                         .server = action.server,
+                         .incarnation = action.incarnation,
+                         .shard = grant.shard,
                          .epoch = grant.epoch};
     if (!server.answers || !server.live) {
       result.outcome = CommandOutcome::kUnreachable;
@@ -184,7 +189,8 @@ void World::Do(SendCommands& action) {
 
 void World::Do(Collect& action) {
   const AppServer& server = servers.at(partition_->tables().name(action.server));
-  ServerReport report{.server = action.server, .incarnation = action.incarnation,
+  ServerReport report{.server = action.server,
+                      .incarnation = action.incarnation,
                       .ok = server.answers && server.live};
   for (const auto& [shard, held] : server.held) report.held.push_back({shard, held.epoch, true});
   queue_.push_back(std::move(report));
@@ -207,8 +213,8 @@ void World::FinishPlan() {
 void World::Do(Publish&) { ++publishes; }
 
 size_t World::NoteCount(NoteKind kind) const {
-  return static_cast<size_t>(std::count_if(notes.begin(), notes.end(),
-                                           [&](const Note& n) { return n.kind == kind; }));
+  return static_cast<size_t>(
+      std::count_if(notes.begin(), notes.end(), [&](const Note& n) { return n.kind == kind; }));
 }
 
 std::vector<std::string> World::Holders(const std::string& shard) const {
@@ -223,7 +229,8 @@ size_t World::Served() const {
   size_t served = 0;
   for (size_t i = 0; i < partition_->layout().size(); ++i) {
     const ShardIndex shard = partition_->shard_at(i);
-    served += partition_->PublishedReplicas(shard).size() == partition_->tables().shard(shard).wanted;
+    served +=
+        partition_->PublishedReplicas(shard).size() == partition_->tables().shard(shard).wanted;
   }
   return served;
 }

@@ -26,26 +26,26 @@ class World {
     bool departed = false;
     std::string region;
     uint32_t capacity = 0;
-    std::map<std::string, Held> held;       // what the process serves
-    std::vector<StoredReplica> record;      // its assignment record in the store
-    bool answers = true;                    // false: commands vanish
-    std::set<std::string> refuses;          // shards whose add fails
+    std::map<std::string, Held> held;   // what the process serves
+    std::vector<StoredReplica> record;  // its assignment record in the store
+    bool answers = true;                // false: commands vanish
+    std::set<std::string> refuses;      // shards whose add fails
   };
 
-  explicit World(v1::AppSpec spec, uint64_t leader_epoch = 1);
+  explicit World(v1::AppSpec spec, uint64_t leader_epoch = 1, uint32_t epochs_given = 0);
 
   // ---- what happens ----
-  void Start();                                          // Recovered from the store
-  void Restart();                                        // a new leader, one epoch on
+  void Start();    // Recovered from the store
+  void Restart();  // a new leader, one epoch on
   void Join(const std::string& server, const std::string& region = "r1", uint32_t capacity = 0);
-  void Die(const std::string& server);                   // its session has expired
-  void Depart(const std::string& server);                // SIGTERM
+  void Die(const std::string& server);     // its session has expired
+  void Depart(const std::string& server);  // SIGTERM
   void Apply(v1::AppSpec spec, bool deleting = false);
-  void Advance(Duration time);                           // fires every wake on the way
+  void Advance(Duration time);  // fires every wake on the way
   void Send(Event event);
 
   // ---- what is held back ----
-  bool hold_writes = false;                              // Persist waits in `writes`
+  bool hold_writes = false;  // Persist waits in `writes`
   bool hold_plans = false;
   std::deque<Persist> writes;
   std::deque<ComputePlan> plans;
@@ -58,7 +58,7 @@ class World {
   int publishes = 0;
   bool emptied = false;
   bool stepped_down = false;
-  std::vector<std::string> commands;                     // "add s-1 kv-2" in order
+  std::vector<std::string> commands;  // "add s-1 kv-2" in order
   size_t NoteCount(NoteKind kind) const;
   // Servers that serve the shard, as the processes have it.
   std::vector<std::string> Holders(const std::string& shard) const;

@@ -90,16 +90,16 @@ void ZookeeperSession::Answered(uint64_t request, int rc) {
 }
 
 void ZookeeperSession::Open(const clientid_t* resume) {
-  const uint64_t generation = ++generation_;
+  const uint64_t attempt = ++attempt_;
   ZookeeperHandle::Events events;
-  events.on_session = [this, generation](int zoo_state) {
-    executor_.Post([this, generation, zoo_state] {
-      if (generation == generation_) OnZooState(zoo_state);
+  events.on_session = [this, attempt](int zoo_state) {
+    executor_.Post([this, attempt, zoo_state] {
+      if (attempt == attempt_) OnZooState(zoo_state);
     });
   };
-  events.on_watch = [this, generation](WatchKind kind, std::string path) {
-    executor_.Post([this, generation, kind, path = std::move(path)] {
-      if (generation == generation_) watches_.Fire(kind, path);
+  events.on_watch = [this, attempt](WatchKind kind, std::string path) {
+    executor_.Post([this, attempt, kind, path = std::move(path)] {
+      if (attempt == attempt_) watches_.Fire(kind, path);
     });
   };
   handle_ = ZookeeperHandle::Open(connect_string_, std::max(options_.timeout, kMinTimeout), resume,
@@ -183,7 +183,7 @@ void ZookeeperSession::OnConnected() {
   SetState(SessionState::kConnected);
   // A new handle does not know what the session has seen: without this, a server that
   // lags behind could show it an older state.
-  if (generation_ > 1) Submit(std::make_shared<SyncRequest>(host(), [](absl::Status) {}));
+  if (attempt_ > 1) Submit(std::make_shared<SyncRequest>(host(), [](absl::Status) {}));
   for (auto& request : std::exchange(held_, {})) Submit(std::move(request));
 }
 

@@ -68,7 +68,7 @@ class ZookeeperSession final : public CoordinationStore, private ZookeeperReques
   // Owned by the session's thread, and by Close() once that has ended.
   std::unique_ptr<ZookeeperHandle> handle_;
   // Counts handles: events of an earlier one are void.
-  uint64_t generation_ = 0;
+  uint64_t attempt_ = 0;
   WatchTable watches_;
   // Sent and unanswered: kept here, as a handle that closes may drop completions.
   std::map<uint64_t, std::shared_ptr<ZookeeperRequest>> pending_;

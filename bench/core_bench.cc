@@ -70,11 +70,12 @@ Recovered StoredState() {
     StoredServer& server = state.servers[i];
     server.name = ServerName(i);
     server.registration_version = 1;
-    server.live = ServerLife{.name = server.name, .incarnation = Incarnation(1),
-                             .endpoint = absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250),
-                             .fault_domain = {absl::StrCat("region-", i % 3),
-                                              absl::StrCat("dc-", i % 12),
-                                              absl::StrCat("rack-", i % 600)}};
+    server.live =
+        ServerLife{.name = server.name,
+                   .incarnation = Incarnation(1),
+                   .endpoint = absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250),
+                   .fault_domain = {absl::StrCat("region-", i % 3), absl::StrCat("dc-", i % 12),
+                                    absl::StrCat("rack-", i % 600)}};
   }
   for (uint32_t i = 0; i < kShards; ++i) {
     state.servers[i % kServers].assignment.push_back(
@@ -114,12 +115,14 @@ class World {
   void Take(Output<Action> output) {
     for (Action& action : output.actions) {
       if (auto* collect = std::get_if<Collect>(&action)) {
-        pending_.push_back(ServerReport{.server = collect->server,
-                                        .incarnation = collect->incarnation, .ok = false});
+        pending_.push_back(ServerReport{
+            .server = collect->server, .incarnation = collect->incarnation, .ok = false});
       } else if (auto* send = std::get_if<SendCommands>(&action)) {
         for (const Grant& g : send->grants) {
-          results_.push_back({.kind = send->kind, .server = send->server,
-                              .incarnation = send->incarnation, .shard = g.shard,
+          results_.push_back({.kind = send->kind,
+                              .server = send->server,
+                              .incarnation = send->incarnation,
+                              .shard = g.shard,
                               .epoch = g.epoch});
         }
       } else if (auto* persist = std::get_if<Persist>(&action)) {

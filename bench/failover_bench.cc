@@ -38,6 +38,7 @@ struct Flags {
   int shards = 20'000;
   int rounds = 5;
   int session_timeout_ms = 2'000;
+  std::string folder;
 };
 
 class EmptyHandler : public ShardHandler {
@@ -107,7 +108,8 @@ class Bench {
   explicit Bench(const Flags& flags) : flags_(flags) {}
 
   absl::Status SetUp() {
-    auto cluster = Cluster::Make({.session_timeout_ms = flags_.session_timeout_ms});
+    auto cluster =
+        Cluster::Make({.folder = flags_.folder, .session_timeout_ms = flags_.session_timeout_ms});
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
@@ -193,6 +195,7 @@ int Main(int argc, char** argv) {
   cli.add_option("--shards", flags.shards)->capture_default_str();
   cli.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   cli.add_option("--session-timeout-ms", flags.session_timeout_ms)->capture_default_str();
+  cli.add_option("--folder", flags.folder, "Data and logs; kept. Default: a temporary one");
   CLI11_PARSE(cli, argc, argv);
   Bench bench(flags);
   const auto rounds = Measure(bench, flags);

@@ -98,8 +98,8 @@ class Solver {
       if (replica.server == target.server) return false;
       if (replica.server == leaving) continue;
       const Slot other = fleet_.SlotOf(replica.server);
-      if (other != Fleet::kNone && DomainOf(fleet_.info(other), snapshot_.spread) ==
-                                       DomainOf(target, snapshot_.spread)) {
+      if (other != Fleet::kNone &&
+          DomainOf(fleet_.info(other), snapshot_.spread) == DomainOf(target, snapshot_.spread)) {
         return false;
       }
     }

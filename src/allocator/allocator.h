@@ -17,9 +17,9 @@ namespace shardmanager::allocator {
 struct ServerInfo {
   ServerIndex server;
   uint32_t region = 0;
-  uint32_t datacenter = 0;  // unique over all regions
-  uint32_t rack = 0;        // unique over all datacenters
-  uint32_t capacity = 0;    // most replicas; 0: no limit
+  uint32_t datacenter = 0;      // unique over all regions
+  uint32_t rack = 0;            // unique over all datacenters
+  uint32_t capacity = 0;        // most replicas; 0: no limit
   uint32_t other_replicas = 0;  // held replicas of shards that the snapshot leaves out
   bool accepts = true;          // may be given more replicas
 };
@@ -33,9 +33,9 @@ struct ReplicaInfo {
 struct ShardInfo {
   ShardIndex shard;
   uint32_t wanted_replicas = 1;
-  Role new_role = Role::kPrimary;        // of replicas that are missing
+  Role new_role = Role::kPrimary;  // of replicas that are missing
   uint32_t preferred_region = kNoRegion;
-  std::vector<ReplicaInfo> replicas;     // where they are, or are going to be
+  std::vector<ReplicaInfo> replicas;  // where they are, or are going to be
 
   static constexpr uint32_t kNoRegion = UINT32_MAX;
 };

@@ -27,6 +27,7 @@ namespace shardmanager {
 namespace {
 
 constexpr char kVersion[] = "0.1.0";
+constexpr int kMaxRequestBytes = 256 << 20;
 
 constexpr char kAbout[] =
     R"(The control plane of Shard Manager: decides which server holds which shard.
@@ -87,9 +88,8 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
   }
   flags.zookeeper_tick_ms = flags.timing_given[1]->count() > 0 ? flags.zookeeper_tick_ms : 200;
   if (flags.timing_given[0]->count() == 0) flags.session_timeout_ms = 3'000;
-  auto zookeeper =
-      PrivateZookeeper::Start({.data_dir = flags.data_dir,
-                               .tick_ms = static_cast<int>(flags.zookeeper_tick_ms)});
+  auto zookeeper = PrivateZookeeper::Start(
+      {.data_dir = flags.data_dir, .tick_ms = static_cast<int>(flags.zookeeper_tick_ms)});
   if (!zookeeper.ok()) return zookeeper.status();
   flags.zookeeper = (*zookeeper)->connect_string();
   spdlog::info("private ZooKeeper at {}, data in {}", flags.zookeeper, flags.data_dir);
@@ -100,6 +100,8 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminServ
                                      wire::DiscoveryService& discovery, int* port) {
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
+  // A spec with a million shards is larger than gRPC's 4 MB.
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
   builder.RegisterService(admin.service());
   builder.RegisterService(discovery.service());
@@ -141,8 +143,8 @@ int Serve(Flags flags) {
   wire::ShardServerClient sender;
   ZookeeperStoreFactory stores(flags.zookeeper);
 
-  auto controller = std::make_unique<orchestrator::Controller>(
-      ControllerOptionsFor(flags), stores, sender, publisher, events);
+  auto controller = std::make_unique<orchestrator::Controller>(ControllerOptionsFor(flags), stores,
+                                                               sender, publisher, events);
   absl::Status fatal;
   controller->on_fatal = [&](absl::Status status) {
     fatal = std::move(status);
@@ -158,8 +160,8 @@ int Serve(Flags flags) {
                      ": is the port taken, or not an address of this machine? (--listen "
                      "HOST:PORT)")));
   }
-  spdlog::info("cell {}: serving admin and discovery on port {}, ZooKeeper at {}", flags.cell,
-               port, flags.zookeeper);
+  spdlog::info("cell {}: serving admin and discovery on port {}, ZooKeeper at {}", flags.cell, port,
+               flags.zookeeper);
   controller->Start();
   const int signal = signals.Wait();
 

@@ -17,9 +17,9 @@ std::string Lines(const std::vector<std::string>& lines) { return absl::StrJoin(
 
 absl::Status Controller::NotLeading() const {
   if (leader_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this process is a standby; the leader is ", leader_->process(), " at ",
-                     leader_->endpoint()));
+    return absl::FailedPreconditionError(absl::StrCat("this process is a standby; the leader is ",
+                                                      leader_->process(), " at ",
+                                                      leader_->endpoint()));
   }
   const bool connected = store_ != nullptr && store_->state() == SessionState::kConnected;
   return absl::UnavailableError(connected ? "no leader is elected yet"
@@ -29,10 +29,9 @@ absl::Status Controller::NotLeading() const {
 absl::Status Controller::NoSuchApp(const std::string& app) const {
   auto it = lead_->apps.find(app);
   if (it != lead_->apps.end() && !it->second->has_spec()) {
-    return absl::UnavailableError(
-        absl::StrCat("app \"", app, "\" is still being read from the coordination store",
-                     it->second->problem().ok() ? "" : ": ",
-                     std::string(it->second->problem().message())));
+    return absl::UnavailableError(absl::StrCat(
+        "app \"", app, "\" is still being read from the coordination store",
+        it->second->problem().ok() ? "" : ": ", std::string(it->second->problem().message())));
   }
   return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
 }
@@ -145,8 +144,7 @@ void Controller::GetServers(v1::GetServersRequest request, Reply<v1::GetServersR
     for (const auto& [name, driver] : lead_->apps) {
       if (!request.app().empty() && request.app() != name) continue;
       if (driver->partition() == nullptr) continue;
-      for (auto& server :
-           DescribeServers(*driver->partition(), MonotonicNow(), request.server())) {
+      for (auto& server : DescribeServers(*driver->partition(), MonotonicNow(), request.server())) {
         server.set_app(name);
         *response.add_servers() = std::move(server);
       }

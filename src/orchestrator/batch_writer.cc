@@ -50,8 +50,8 @@ void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
                              static_cast<int32_t>(options_.leader_epoch.value())});
   for (const RegistrationCheck& check : batch.checks) {
     const ServerName server(tables.name(check.server));
-    ops.push_back(CheckVersion{options_.paths.server(options_.app, server, options_.buckets),
-                               check.version});
+    ops.push_back(
+        CheckVersion{options_.paths.server(options_.app, server, options_.buckets), check.version});
     flight->checks.push_back(check.server);
   }
   for (const ServerWrite& write : batch.writes) {

@@ -83,9 +83,8 @@ void ReadAll(CoordinationStore& store, std::vector<std::string> paths,
   auto pipeline = std::make_shared<Pipeline<Node>>(
       names->size(),
       [&store, names](size_t i, auto answered) {
-        store.Get((*names)[i], [i, answered](absl::StatusOr<Node> node) {
-          answered(i, std::move(node));
-        });
+        store.Get((*names)[i],
+                  [i, answered](absl::StatusOr<Node> node) { answered(i, std::move(node)); });
       },
       [names, done = std::move(done)](auto results) {
         if (!results.ok()) return done(results.status());

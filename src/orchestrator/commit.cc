@@ -80,8 +80,7 @@ void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
   if (rule->proof == Proof::kNoOtherPrimary) CheckPrimaryRight(shard, change.replica);
   if (rule->proof == Proof::kStopped) {
     // A server that is not live is checked again by the write itself.
-    const bool confirmed =
-        replica.phase == Phase::kDropping && replica.contact == Contact::kDone;
+    const bool confirmed = replica.phase == Phase::kDropping && replica.contact == Contact::kDone;
     SM_CHECK(confirmed || tables_.server(replica.server).state != ServerState::kLive,
              "a replica is removed before it has stopped");
   }

@@ -1,8 +1,8 @@
 // What the control plane did and why, for `shardctl watch`.
 #pragma once
 
-#include <cstdint>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>

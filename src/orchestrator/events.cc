@@ -79,9 +79,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     Shard& shard = tables_.shard(id);
     shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
     shard.map_index = static_cast<uint32_t>(map_order_.size());
-    shard.region = entry.preferred_region.empty()
-                       ? 0
-                       : DomainNumber(entry.preferred_region);
+    shard.region = entry.preferred_region.empty() ? 0 : DomainNumber(entry.preferred_region);
     shard.unplaceable = false;
     map_order_.push_back(id);
     MarkDirty(id);
@@ -157,13 +155,12 @@ void Partition::LoseServer(ServerIndex id, bool departed) {
   ForgetContacts(id);
   server.state = departed ? ServerState::kDeparted : ServerState::kLost;
   server.lost_at = now_;
-  const Duration delay =
-      departed ? Duration(0) : Milliseconds(spec_.failover().delay_ms());
+  const Duration delay = departed ? Duration(0) : Milliseconds(spec_.failover().delay_ms());
   server.failover_at = now_ + delay;
-  AddNote(departed ? NoteKind::kServerDeparted : NoteKind::kServerLost, id, ShardIndex(),
-          absl::StrCat(server.replicas.size(), " replicas; failover in ",
-                       std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(),
-                       " ms"));
+  AddNote(
+      departed ? NoteKind::kServerDeparted : NoteKind::kServerLost, id, ShardIndex(),
+      absl::StrCat(server.replicas.size(), " replicas; failover in ",
+                   std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(), " ms"));
   SetTimer(delay, TimerKind::kFailover, id.index());
 }
 

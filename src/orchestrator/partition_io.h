@@ -199,7 +199,7 @@ struct Emptied {};
 // The leader epoch is not ours any more: stop at once. Nothing follows.
 struct StepDown {};
 
-using Action = std::variant<Persist, SendCommands, Collect, ComputePlan, Publish, Note, Emptied,
-                            StepDown>;
+using Action =
+    std::variant<Persist, SendCommands, Collect, ComputePlan, Publish, Note, Emptied, StepDown>;
 
 }  // namespace shardmanager::orchestrator

@@ -101,11 +101,9 @@ allocator::Snapshot Partition::FleetSnapshot() const {
   return snapshot;
 }
 
-void Partition::AddToSnapshot(ShardIndex id, bool emergency,
-                              allocator::Snapshot& snapshot) const {
+void Partition::AddToSnapshot(ShardIndex id, bool emergency, allocator::Snapshot& snapshot) const {
   const Shard& shard = tables_.shard(id);
-  allocator::ShardInfo info{.shard = id, .wanted_replicas = shard.wanted,
-                            .new_role = WantedRole()};
+  allocator::ShardInfo info{.shard = id, .wanted_replicas = shard.wanted, .new_role = WantedRole()};
   if (shard.region != 0) info.preferred_region = shard.region;
   const uint32_t per_server = spec_.moves().max_concurrent_per_server();
   bool at_rest = !shard.in_batch;

@@ -155,16 +155,16 @@ void Partition::DecidePlacement(ShardIndex id, Census& census) {
 void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) {
   const ReplicaIndex from = tables_.FindReplica(id, intent.from);
   const bool at_rest = from.valid() && !IsEnding(from) && !census.moving &&
-                       !census.reserved.valid() && census.lost.empty() &&
-                       change_.news.empty() && census.healthy == tables_.shard(id).wanted;
+                       !census.reserved.valid() && census.lost.empty() && change_.news.empty() &&
+                       census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
   const bool primary = tables_.replica(from).role == Role::kPrimary;
   if (primary) {
     change_.phases.push_back({from, Phase::kDropping});
     census.moving = true;
   }
-  change_.news.push_back({intent.to, primary ? Phase::kReserved : Phase::kGranted, Cause::kBalance,
-                          intent.from});
+  change_.news.push_back(
+      {intent.to, primary ? Phase::kReserved : Phase::kGranted, Cause::kBalance, intent.from});
 }
 
 // More replicas than wanted, all of them serving: one goes. The source of a move if

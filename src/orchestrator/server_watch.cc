@@ -33,17 +33,19 @@ std::optional<ServerLife> ParseLife(const std::string& path, const std::string& 
     spdlog::error("{}: {}; the server is ignored", path, status.ToString());
     return std::nullopt;
   }
-  return ServerLife{.name = record.server(),
-                    .incarnation = Incarnation(record.incarnation()),
-                    .endpoint = record.endpoint(),
-                    .fault_domain = {record.fault_domain().region(),
-                                     record.fault_domain().datacenter(),
-                                     record.fault_domain().rack()},
-                    .capacity = record.capacity()};
+  return ServerLife{
+      .name = record.server(),
+      .incarnation = Incarnation(record.incarnation()),
+      .endpoint = record.endpoint(),
+      .fault_domain = {record.fault_domain().region(), record.fault_domain().datacenter(),
+                       record.fault_domain().rack()},
+      .capacity = record.capacity()};
 }
 
 ServerWatch::ServerWatch(WriterOptions options, OnEvent on_event)
-    : options_(std::move(options)), on_event_(std::move(on_event)), lives_(options_.buckets),
+    : options_(std::move(options)),
+      on_event_(std::move(on_event)),
+      lives_(options_.buckets),
       watched_(options_.buckets) {}
 
 void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife>>)> done) {
@@ -58,8 +60,7 @@ void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife
     for (const NamedNode& node : *nodes) {
       auto life = ParseLife(node.path, node.node.data);
       if (!life) continue;
-      Incarnation& newest =
-          lives_[BucketOf(life->name, options_.buckets)][life->name];
+      Incarnation& newest = lives_[BucketOf(life->name, options_.buckets)][life->name];
       if (life->incarnation < newest) continue;
       newest = life->incarnation;
       lives.push_back(*std::move(life));
@@ -145,7 +146,8 @@ void ServerWatch::ReadEnd(const std::string& server, Incarnation incarnation) {
   const std::string path =
       options_.paths.server(options_.app, ServerName(server), options_.buckets);
   options_.store->Get(path, [this, post = options_.post, server, incarnation](auto node) {
-    ServerDown down{.name = server, .incarnation = incarnation,
+    ServerDown down{.name = server,
+                    .incarnation = incarnation,
                     .registration_version = static_cast<int32_t>(incarnation.value())};
     v1::ServerRecord record;
     if (node.ok() && Open(node->data, &record).ok() && record.departed() &&

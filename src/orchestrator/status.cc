@@ -11,8 +11,14 @@ namespace {
 
 double SecondsOf(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-const char* StateName(ServerState state) {
-  switch (state) {
+// A lost server that has nothing left to give to others is just down.
+bool IsFailedOver(const Server& server) {
+  return server.state == ServerState::kLost && server.failing_over && server.replicas.empty();
+}
+
+const char* StateName(const Server& server) {
+  if (IsFailedOver(server)) return "down";
+  switch (server.state) {
     case ServerState::kDown:
       return "down";
     case ServerState::kLive:
@@ -67,7 +73,7 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
     status.set_state("dropping");
   } else if (server.state != ServerState::kLive) {
     status.set_state("unreachable");
-    status.set_reason(absl::StrCat("server is ", StateName(server.state)));
+    status.set_reason(absl::StrCat("server is ", StateName(server)));
   } else if (replica.contact == Contact::kDone) {
     status.set_state("serving");
   } else if (replica.contact == Contact::kRetry) {
@@ -187,7 +193,7 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
     if (!only.empty() && tables.name(id) != only) continue;
     v1::ServerStatus status;
     status.set_server(tables.name(id));
-    status.set_state(StateName(server.state));
+    status.set_state(StateName(server));
     status.set_reason(ServerReason(server, now));
     status.set_endpoint(server.endpoint);
     status.set_incarnation(server.incarnation.value());

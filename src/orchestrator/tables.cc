@@ -14,8 +14,7 @@ ServerIndex Tables::InternServer(std::string_view name) {
   return index;
 }
 
-ReplicaIndex Tables::AddReplica(ShardIndex shard, ServerIndex server, Role role,
-                                ShardEpoch epoch) {
+ReplicaIndex Tables::AddReplica(ShardIndex shard, ServerIndex server, Role role, ShardEpoch epoch) {
   ReplicaIndex id(replicas_.size());
   if (free_.empty()) {
     replicas_.emplace_back();

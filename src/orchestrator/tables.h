@@ -31,36 +31,36 @@ struct Replica {
   ShardIndex shard;
   ServerIndex server;
   ShardEpoch epoch;
-  ReplicaIndex next;           // of the same shard
-  uint32_t position = 0;       // in Server::replicas
-  ServerIndex origin;          // kFailover: the server lost; kBalance: the source
+  ReplicaIndex next;      // of the same shard
+  uint32_t position = 0;  // in Server::replicas
+  ServerIndex origin;     // kFailover: the server lost; kBalance: the source
   Phase phase = Phase::kAbsent;
   Phase writing = Phase::kAbsent;  // meaningful while `in_write`
   bool in_write = false;           // the batch that is out changes it
   Role role = Role::kPrimary;
   Contact contact = Contact::kIdle;
   Cause cause = Cause::kPlacement;
-  bool settled = false;   // has served once since it was made
-  uint8_t failures = 0;   // in a row
+  bool settled = false;  // has served once since it was made
+  uint8_t failures = 0;  // in a row
 };
 
 struct Shard {
-  ReplicaIndex first;            // list of its replicas
+  ReplicaIndex first;  // list of its replicas
   uint32_t map_index = kNotInMap;
   uint16_t wanted = 0;           // replicas; 0: the shard is to go
   uint32_t region = 0;           // preferred, 1-based domain number; 0: none
   bool dirty = false;            // in the queue of shards to look at
   bool waits_for_write = false;  // in the queue for the next batch
   bool in_batch = false;
-  bool publish = false;          // in the queue for the next map
-  bool missing = false;          // lacks replicas that nobody has a place for yet
-  bool unplaceable = false;      // the last plan found no place
+  bool publish = false;      // in the queue for the next map
+  bool missing = false;      // lacks replicas that nobody has a place for yet
+  bool unplaceable = false;  // the last plan found no place
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };
 
 enum class ServerState : uint8_t {
-  kDown,      // known by name; no life seen, or failed over
+  kDown,  // known by name; no life seen, or failed over
   kLive,
   kLost,      // its session expired; failover is waiting
   kDeparted,  // it said good-bye
@@ -68,22 +68,22 @@ enum class ServerState : uint8_t {
 
 struct Server {
   ServerState state = ServerState::kDown;
-  bool reported = false;         // said what it holds (or holds nothing)
-  bool failing_over = false;     // its replicas are to be given to others
-  bool conflicted = false;       // came back during failover: wait to see it live
+  bool reported = false;      // said what it holds (or holds nothing)
+  bool failing_over = false;  // its replicas are to be given to others
+  bool conflicted = false;    // came back during failover: wait to see it live
   Incarnation incarnation;
   int32_t registration_version = 0;
   uint32_t capacity = 0;
-  uint32_t region = 0;           // domain numbers; 0: never seen
+  uint32_t region = 0;  // domain numbers; 0: never seen
   uint32_t datacenter = 0;
   uint32_t rack = 0;
-  uint32_t serving = 0;          // replicas that serve
-  uint32_t failover_pending = 0; // replicas taken from it that do not serve yet
-  uint32_t moves = 0;            // for balance, to or from it, under way
-  uint32_t unreachable = 0;      // failed contacts in a row
-  bool retry_timer = false;      // kServerRetry is set
-  bool look_timer = false;       // kLook is set
-  uint64_t batch = 0;            // last batch that touched it
+  uint32_t serving = 0;           // replicas that serve
+  uint32_t failover_pending = 0;  // replicas taken from it that do not serve yet
+  uint32_t moves = 0;             // for balance, to or from it, under way
+  uint32_t unreachable = 0;       // failed contacts in a row
+  bool retry_timer = false;       // kServerRetry is set
+  bool look_timer = false;        // kLook is set
+  uint64_t batch = 0;             // last batch that touched it
   TimePoint lost_at{};
   TimePoint failover_at{};
   std::vector<ReplicaIndex> replicas;

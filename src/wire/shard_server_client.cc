@@ -33,8 +33,7 @@ void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
 }
 
 template <typename Request>
-void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
-                 Request* request) {
+void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants, Request* request) {
   FillHeader(to, request->mutable_header());
   for (const NamedGrant& grant : grants) {
     v1::ShardGrant* out = request->add_shards();

@@ -15,8 +15,8 @@ namespace {
 Snapshot Fleet(uint32_t servers, uint32_t regions) {
   Snapshot snapshot;
   for (uint32_t i = 0; i < servers; ++i) {
-    snapshot.servers.push_back({.server = ServerIndex(i), .region = i % regions, .datacenter = i,
-                                .rack = i});
+    snapshot.servers.push_back(
+        {.server = ServerIndex(i), .region = i % regions, .datacenter = i, .rack = i});
   }
   return snapshot;
 }

@@ -16,7 +16,7 @@ class ReconnectPolicy {
  public:
   struct Limits {
     Duration shortest = Milliseconds(100);
-    Duration longest = Seconds(5);
+    Duration longest = Seconds(2);
   };
   struct Next {
     size_t endpoint;

@@ -43,7 +43,7 @@ struct DiscoveryClientOptions {
   Duration first_message = Seconds(5);
   // Between attempts, see ReconnectPolicy.
   Duration shortest_backoff = Milliseconds(100);
-  Duration longest_backoff = Seconds(5);
+  Duration longest_backoff = Seconds(2);
   // Of the jitter. Default 0: of this process and time.
   uint64_t seed = 0;
 };

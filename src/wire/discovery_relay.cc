@@ -15,7 +15,7 @@ using discovery::Verdict;
 class DiscoveryRelay::App final : public MapSink {
  public:
   App(DiscoveryRelay& relay, AppName app) : relay_(relay), app_(std::move(app)) {
-    watch_ = relay_.upstream_.Watch(app_, relay_.hub_.Version(app_), *this);
+    watch_ = relay_.upstream_->Watch(app_, relay_.hub_.Version(app_), *this);
   }
   ~App() override {
     watch_.reset();
@@ -55,22 +55,43 @@ class DiscoveryRelay::App final : public MapSink {
 };
 
 DiscoveryRelay::DiscoveryRelay(DiscoveryClientOptions upstream)
-    : upstream_(std::move(upstream)),
+    : options_(std::move(upstream)),
       executor_("sm-relay"),
       hub_({.limits = {},
             .wanted = [this](const AppName& app) { executor_.Post([=, this] { Want(app); }); },
             .unwanted =
-                [this](const AppName& app) { executor_.Post([=, this] { Unwant(app); }); }}) {}
+                [this](const AppName& app) { executor_.Post([=, this] { Unwant(app); }); }}) {
+  SetUpstream(options_.endpoints);
+}
 
 DiscoveryRelay::~DiscoveryRelay() {
   executor_.Stop();
   apps_.clear();  // while the hub that they publish to is there
 }
 
-void DiscoveryRelay::Want(const AppName& app) {
-  if (apps_.contains(app)) return;
+void DiscoveryRelay::SetUpstream(std::vector<std::string> endpoints) {
+  executor_.Post([this, endpoints = std::move(endpoints)] { Connect(endpoints); });
+}
+
+void DiscoveryRelay::Connect(std::vector<std::string> endpoints) {
+  if (upstream_ != nullptr && endpoints == options_.endpoints) return;
+  for (auto& [name, app] : apps_) app.reset();
+  upstream_.reset();
+  options_.endpoints = std::move(endpoints);
+  if (options_.endpoints.empty()) return;
+  upstream_ = std::make_unique<DiscoveryClient>(options_);
+  for (auto& [name, app] : apps_) app = Subscribe(name);
+}
+
+std::unique_ptr<DiscoveryRelay::App> DiscoveryRelay::Subscribe(const AppName& app) {
+  if (upstream_ == nullptr) return nullptr;
   spdlog::info("subscribing upstream to the map of {}", app.value());
-  apps_.emplace(app, std::make_unique<App>(*this, app));
+  return std::make_unique<App>(*this, app);
+}
+
+void DiscoveryRelay::Want(const AppName& app) {
+  auto [entry, is_new] = apps_.try_emplace(app);
+  if (is_new) entry->second = Subscribe(app);
   app_count_ = apps_.size();
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "discovery/hub.h"
 #include "runtime/serial_executor.h"
@@ -17,8 +18,14 @@ namespace shardmanager::wire {
 // subscription and the last map, also when the upstream is gone. (An app that no map
 // ever came of is dropped with its last subscriber.) Serve hub() with a
 // DiscoveryService.
+//
+// A control-plane process uses one too: while another leads it relays that one's maps,
+// and while it leads it has no upstream and publishes to hub() itself. Maps are ordered
+// by version, so a subscriber need not care whom it is connected to, and does not even
+// notice a change of leader.
 class DiscoveryRelay {
  public:
+  // Without endpoints: no upstream.
   explicit DiscoveryRelay(DiscoveryClientOptions upstream);
   ~DiscoveryRelay();
   DiscoveryRelay(const DiscoveryRelay&) = delete;
@@ -26,9 +33,13 @@ class DiscoveryRelay {
 
   discovery::Hub& hub() { return hub_; }
 
+  // From now on, hear maps from these; empty: from nobody. Thread-safe; returns at
+  // once.
+  void SetUpstream(std::vector<std::string> endpoints);
+
   struct Stats {
     size_t subscribers = 0;        // streams downstream
-    size_t apps = 0;               // subscriptions upstream
+    size_t apps = 0;               // wanted from upstream
     size_t apps_connected = 0;     // those whose stream delivers now
     uint64_t updates = 0;          // snapshots and deltas passed on
     uint64_t updates_refused = 0;  // malformed, or not fitting
@@ -40,15 +51,18 @@ class DiscoveryRelay {
 
   void Want(const AppName& app);
   void Unwant(const AppName& app);
+  void Connect(std::vector<std::string> endpoints);
+  std::unique_ptr<App> Subscribe(const AppName& app);
   bool PassOn(const AppName& app, const discovery::Verdict& verdict);
 
   std::atomic<size_t> app_count_{0};
   std::atomic<size_t> connected_{0};
   std::atomic<uint64_t> updates_{0};
   std::atomic<uint64_t> refused_{0};
-  DiscoveryClient upstream_;
   // On the executor's thread, whose end comes first.
-  std::map<AppName, std::unique_ptr<App>> apps_;
+  DiscoveryClientOptions options_;
+  std::unique_ptr<DiscoveryClient> upstream_;     // null: none
+  std::map<AppName, std::unique_ptr<App>> apps_;  // those wanted; null: no upstream
   SerialExecutor executor_;
   discovery::Hub hub_;
 };

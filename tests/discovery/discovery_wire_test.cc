@@ -252,6 +252,37 @@ TEST(DiscoveryRelayTest, ServesTheLastMapWhenTheUpstreamIsGoneAndGoesOnWhenItIsB
   EXPECT_THAT(second.Shards()[0], HasSubstr("kv-4"));
 }
 
+// What shardmanagerd does: relay while another leads, publish while it leads itself.
+TEST(DiscoveryRelayTest, SubscribersOfAStandbyFollowTheLeaderWhoeverItIs) {
+  auto old_leader = std::make_unique<Hub>();
+  old_leader->Publish(kApp, MakeSnapshot(V(1, 1), {{1}}));
+  auto old_server = std::make_unique<DiscoveryServer>(*old_leader);
+  DiscoveryRelay standby(QuickClient({}));
+  DiscoveryServer standby_server(standby.hub());
+  DiscoveryClient client(QuickClient({standby_server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitConnected());
+  standby.SetUpstream({old_server->endpoint()});
+  ASSERT_TRUE(sink.AwaitVersion(V(1, 1)));
+
+  old_server.reset();
+  standby.SetUpstream({});  // it leads now
+  standby.hub().Publish(kApp, MakeSnapshot(V(1, 2), {{2}}));
+  ASSERT_TRUE(sink.AwaitVersion(V(1, 2)));
+
+  // Deposed; a third one leads.
+  Hub new_leader;
+  new_leader.Publish(kApp, MakeSnapshot(V(1, 3), {{3}}));
+  DiscoveryServer new_server(new_leader);
+  standby.SetUpstream({new_server.endpoint()});
+  ASSERT_TRUE(sink.AwaitVersion(V(1, 3)));
+  EXPECT_EQ(standby.hub().Publish(kApp, MakeDelta(V(1, 2), V(2, 2), 0, {4})).kind, Verdict::kStale)
+      << "what the deposed one still had to say";
+  EXPECT_EQ(sink.snapshots(), 1) << "the rest came as differences";
+  EXPECT_THAT(sink.last_loss(), ::testing::IsEmpty()) << "the stream was never interrupted";
+}
+
 TEST(DiscoveryRelayTest, ForgetsAnAppThatNobodyAsksForAndThatDoesNotExist) {
   Hub source;
   DiscoveryServer source_server(source);

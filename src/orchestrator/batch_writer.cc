@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coordination/envelope.h"
+#include "runtime/clock.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -44,6 +45,7 @@ std::string Encode(const ServerWrite& write, const Tables& tables) {
 void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
   auto flight = std::make_shared<InFlight>();
   flight->batch = batch.batch;
+  flight->sent_at = MonotonicNow();
   flight->done = std::move(done);
   std::vector<WriteOp> ops;
   ops.push_back(CheckVersion{options_.paths.leader_epoch(),
@@ -59,6 +61,7 @@ void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
     const std::string path =
         options_.paths.assignment(options_.app, ServerName(name), options_.buckets);
     std::string data = Encode(write, tables);
+    flight->bytes += data.size();
     flight->records.push_back(name);
     flight->probe_path = path;
     flight->probe_data = data;
@@ -126,6 +129,8 @@ void BatchWriter::Compare(std::shared_ptr<InFlight> flight, const absl::StatusOr
 }
 
 void BatchWriter::Finish(const InFlight& flight, WriteOutcome outcome, ServerIndex conflict) {
+  spdlog::debug("app {}: batch {}: {} records, {} bytes, {} us", options_.app.value(), flight.batch,
+                flight.records.size(), flight.bytes, (MonotonicNow() - flight.sent_at).count());
   flight.done({flight.batch, outcome, conflict});
 }
 

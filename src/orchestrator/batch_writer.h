@@ -45,6 +45,8 @@ class BatchWriter {
     std::vector<std::string> records;  // server names
     std::string probe_path;            // read back after a lost connection
     std::string probe_data;
+    TimePoint sent_at;
+    size_t bytes = 0;
     Done done;
   };
 

@@ -185,6 +185,9 @@ void PartitionDriver::Do(SendCommands& action) {
   for (const Grant& g : action.grants) {
     grants.push_back({ShardId(tables.name(g.shard)), g.role, g.epoch});
   }
+  spdlog::debug("app {}: {} {} shards at {}", app_.value(),
+                action.kind == CommandKind::kAdd ? "add" : "drop", grants.size(),
+                tables.name(action.server));
   const Duration timeout = Milliseconds(core_->core().spec().commands().timeout_ms());
   context_.sender->Send(
       AddressOf(action.server, action.incarnation), action.kind, std::move(grants), timeout,
@@ -220,8 +223,11 @@ void PartitionDriver::Do(Collect& action) {
 void PartitionDriver::Do(ComputePlan& action) {
   auto request = std::make_shared<ComputePlan>(std::move(action));
   context_.solver->Post([this, post = MakePost(), request] {
+    const TimePoint begun = MonotonicNow();
     auto plan =
         std::make_shared<allocator::Plan>(allocator::Solve(request->snapshot, request->options));
+    spdlog::debug("plan {}: {} moves, {} steps, {} us", request->id, plan->moves.size(),
+                  plan->steps, (MonotonicNow() - begun).count());
     post([this, id = request->id, plan] { core_->Handle(PlanReady{id, std::move(*plan)}); });
   });
 }

@@ -80,7 +80,7 @@ class CallRun {
   ShardIndex Find(const ShardMap& map) const;
   CallMachine::Step TryOnce();
   void Address(grpc::ClientContext& context, TimePoint deadline) const;
-  AttemptEnd Judge(const grpc::ClientContext& context, TimePoint deadline, bool superseded);
+  AttemptEnd Judge(const grpc::ClientContext& context, bool superseded);
   void WaitForOtherServers(TimePoint until);
 
   grpc::Status Finish(CallMachine::Next next);
@@ -152,11 +152,12 @@ CallMachine::Step CallRun::TryOnce() {
   Address(context, deadline);
   AppRouter::InFlight in_flight{&context, map_->layout().id(shard_), server_};
   if (options_.idempotent && !app_.Begin(in_flight)) {
+    Blame("lost the shard");
     return machine_.OnAttemptEnd(MonotonicNow(), AttemptEnd::kSuperseded);
   }
   status_ = attempt_(channel->Stub(make_stub_).get(), &context);
   const bool superseded = options_.idempotent && app_.End(in_flight);
-  const AttemptEnd end = Judge(context, deadline, superseded);
+  const AttemptEnd end = Judge(context, superseded);
   return machine_.OnAttemptEnd(MonotonicNow(), end);
 }
 
@@ -167,7 +168,7 @@ void CallRun::Address(grpc::ClientContext& context, TimePoint deadline) const {
   context.AddMetadata(request_metadata::kShard, map_->layout().id(shard_));
 }
 
-AttemptEnd CallRun::Judge(const grpc::ClientContext& context, TimePoint deadline, bool superseded) {
+AttemptEnd CallRun::Judge(const grpc::ClientContext& context, bool superseded) {
   if (status_.ok() || WasAdmitted(context)) return AttemptEnd::kAnswered;
   if (const std::string refusal = RefusalOf(status_, context); !refusal.empty()) {
     ++router_.counters().refused;
@@ -175,7 +176,7 @@ AttemptEnd CallRun::Judge(const grpc::ClientContext& context, TimePoint deadline
     return AttemptEnd::kRefused;
   }
   const grpc::StatusCode code = status_.error_code();
-  if (code == grpc::StatusCode::DEADLINE_EXCEEDED && MonotonicNow() >= deadline) {
+  if (code == grpc::StatusCode::DEADLINE_EXCEEDED) {
     ++router_.counters().transport_errors;
     Blame("did not answer");
     return AttemptEnd::kTimedOut;

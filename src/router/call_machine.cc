@@ -20,8 +20,9 @@ CallMachine::Step CallMachine::OnAttemptEnd(TimePoint now, AttemptEnd end) {
     case AttemptEnd::kRefused:
     case AttemptEnd::kUnsent:
       return WaitForBackoff(now);
-    case AttemptEnd::kBroken:
     case AttemptEnd::kTimedOut:
+      return call_.idempotent ? WaitForBackoff(now) : Step{Next::kFailDeadline};
+    case AttemptEnd::kBroken:
       if (now >= call_.deadline) return {Next::kFailDeadline};
       return call_.idempotent ? WaitForBackoff(now) : Step{Next::kFailAmbiguous};
     case AttemptEnd::kSuperseded:

@@ -243,7 +243,10 @@ Admission ServerImpl::Admit(grpc::ServerContext& context) {
       (!app.empty() && app != options_.app) || (!server.empty() && server != options_.name);
   server::AdmissionTable::Admitted admitted{.refusal = wrong ? meta::kWrongServer : meta::kNoShard};
   if (!wrong && !shard.empty()) admitted = table_.Admit(shard);
-  if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
+  if (admitted.slot != nullptr) {
+    context.AddTrailingMetadata(meta::kAdmitted, "1");
+    return Admission(admitted.slot, admitted.epoch, admitted.role);
+  }
   context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
   return Admission(admitted.refusal);
 }

@@ -32,10 +32,12 @@ TEST(CallMachineTest, UnprocessedRequestsAreAlwaysTriedAgain) {
 }
 
 TEST(CallMachineTest, WhatMayHaveBeenProcessedIsTriedAgainOnlyIfIdempotent) {
-  for (AttemptEnd end : {AttemptEnd::kBroken, AttemptEnd::kTimedOut}) {
-    EXPECT_EQ(Machine(false).OnAttemptEnd(At(1), end).next, Next::kFailAmbiguous);
-    EXPECT_EQ(Machine(true).OnAttemptEnd(At(1), end).next, Next::kWaitThenAttempt);
-  }
+  EXPECT_EQ(Machine(false).OnAttemptEnd(At(1), AttemptEnd::kBroken).next, Next::kFailAmbiguous);
+  EXPECT_EQ(Machine(true).OnAttemptEnd(At(1), AttemptEnd::kBroken).next, Next::kWaitThenAttempt);
+  // Its attempt had all the time there was.
+  EXPECT_EQ(Machine(false).OnAttemptEnd(At(3'999), AttemptEnd::kTimedOut).next,
+            Next::kFailDeadline);
+  EXPECT_EQ(Machine(true).OnAttemptEnd(At(1), AttemptEnd::kTimedOut).next, Next::kWaitThenAttempt);
 }
 
 TEST(CallMachineTest, AnAttemptAtAServerThatLostTheShardIsReplacedAtOnce) {

@@ -14,6 +14,9 @@ constexpr size_t kMaxBatchBytes = 600'000;
 constexpr size_t kServerBytes = 128;
 constexpr size_t kReplicaBytes = 40;
 
+// How many shards that do not fit may be passed over for others that do.
+constexpr size_t kMaxPassedOver = 10'000;
+
 constexpr Duration kWriteRetryDelay = Milliseconds(100);
 
 }  // namespace
@@ -25,12 +28,20 @@ void Partition::FormBatch() {
   batch_servers_.clear();
   batch_checks_.clear();
   size_t bytes = 0;
-  while (!write_queue_.empty()) {
+  // What does not fit waits for the next batch, but the rest of the queue is looked
+  // through: a shard whose servers' records are rewritten anyway costs next to
+  // nothing. Without that, a lost server whose shards go to all others in turn would
+  // fill a batch with one shard of each.
+  std::vector<ShardIndex> passed_over;
+  while (!write_queue_.empty() && bytes < kMaxBatchBytes && passed_over.size() < kMaxPassedOver) {
     const ShardIndex id = write_queue_.front();
+    write_queue_.pop_front();
     Decide(id);  // again: things may have changed since it was queued
     const size_t cost = CostOf(change_);
-    if (!batch_shards_.empty() && bytes + cost > kMaxBatchBytes) break;
-    write_queue_.pop_front();
+    if (!batch_shards_.empty() && bytes + cost > kMaxBatchBytes) {
+      passed_over.push_back(id);
+      continue;
+    }
     tables_.shard(id).waits_for_write = false;
     if (change_.empty()) {
       Look(id);
@@ -39,6 +50,7 @@ void Partition::FormBatch() {
     bytes += cost;
     Stage(id);
   }
+  write_queue_.insert(write_queue_.begin(), passed_over.begin(), passed_over.end());
   if (!batch_shards_.empty()) SendBatch();
 }
 

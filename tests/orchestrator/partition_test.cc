@@ -63,6 +63,24 @@ TEST(PartitionTest, GathersWhatComesUpDuringAWriteIntoTheNextOne) {
   EXPECT_EQ(world.writes[0].writes.at(0).replicas.size(), 200u);
 }
 
+// Every record that a batch touches is rewritten whole: batches must be few.
+TEST(PartitionTest, FailsOverAThousandShardsToManyServersInAHandfulOfWrites) {
+  World world(TestSpec(20'000));
+  for (int i = 0; i < 20; ++i) {
+    world.servers[absl::StrCat("kv-", i)] = {.incarnation = Incarnation(1), .live = true};
+  }
+  world.Start();
+  ASSERT_EQ(world.Served(), 20'000u);
+  ASSERT_EQ(world.Counts().at("kv-0"), 1'000u);
+
+  world.hold_writes = true;
+  world.Die("kv-0");
+  int writes = 0;
+  for (; !world.writes.empty(); ++writes) world.FinishWrite(WriteOutcome::kOk);
+  EXPECT_EQ(world.Served(), 20'000u);
+  EXPECT_LE(writes, 4);
+}
+
 TEST(PartitionTest, FailsOverALostServerAfterTheConfiguredDelay) {
   v1::AppSpec spec = TestSpec(10);
   spec.mutable_failover()->set_delay_ms(5'000);

@@ -1,5 +1,6 @@
 #include "discovery/map_receiver.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +14,28 @@ void MoveAll(Repeated& from, Repeated& to) {
   for (auto& message : from) *to.Add() = std::move(message);
 }
 
+void Apply(const v1::MapDelta& delta, v1::MapSnapshot& map) {
+  *map.mutable_version() = delta.version();
+  for (const v1::MapServer& server : delta.servers()) {
+    auto& servers = *map.mutable_servers();
+    const auto same = std::find_if(servers.begin(), servers.end(), [&](const v1::MapServer& s) {
+      return s.index() == server.index();
+    });
+    *(same != servers.end() ? &*same : servers.Add()) = server;
+  }
+  for (const v1::MapShard& shard : delta.shards()) {
+    // An index that is not there makes the whole unfit, which its user finds out.
+    if (shard.index() >= static_cast<uint32_t>(map.shards_size())) continue;
+    *map.mutable_shards(static_cast<int>(shard.index()))->mutable_replicas() = shard.replicas();
+  }
+}
+
 }  // namespace
 
-void MapReceiver::StreamOpened() { partial_.reset(); }
+void MapReceiver::StreamOpened() {
+  partial_.reset();
+  behind_.reset();
+}
 
 Received MapReceiver::Receive(v1::WatchResponse response) {
   switch (response.update_case()) {
@@ -46,8 +66,17 @@ Received MapReceiver::ReceivePart(v1::MapSnapshot part) {
   if (!partial_->last()) return Nothing{};
   v1::MapSnapshot whole = std::move(*partial_);
   partial_.reset();
+  return ReceiveWhole(std::move(whole));
+}
+
+Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole) {
+  const MapVersion version = MapVersion::From(whole.version());
   needs_snapshot_ = false;
-  if (held_.has_value() && version <= *held_) return Nothing{};
+  behind_.reset();
+  if (held_.has_value() && version <= *held_) {
+    if (version < *held_) behind_ = std::move(whole);
+    return Nothing{};
+  }
   held_ = version;
   return whole;
 }
@@ -57,6 +86,9 @@ Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
   const MapVersion to = MapVersion::From(delta.version());
   if (partial_.has_value()) return Break("a delta in the middle of a snapshot");
   if (!held_.has_value()) return Break("a delta before any snapshot");
+  if (behind_.has_value() && from == MapVersion::From(behind_->version())) {
+    return AdvanceBehind(delta);
+  }
   if (to <= *held_) return Nothing{};
   if (from != *held_) {
     return Break(absl::StrCat("a delta from ", from.ToString(), " to ", to.ToString(),
@@ -66,8 +98,15 @@ Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
   return delta;
 }
 
+Received MapReceiver::AdvanceBehind(const v1::MapDelta& delta) {
+  v1::MapSnapshot advanced = std::move(*behind_);
+  Apply(delta, advanced);
+  return ReceiveWhole(std::move(advanced));
+}
+
 Received MapReceiver::Break(std::string reason) {
   partial_.reset();
+  behind_.reset();
   needs_snapshot_ = true;
   return Broken{std::move(reason)};
 }

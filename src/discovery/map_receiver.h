@@ -41,12 +41,17 @@ class MapReceiver {
 
  private:
   Received ReceivePart(v1::MapSnapshot part);
+  Received ReceiveWhole(v1::MapSnapshot whole);
   Received ReceiveDelta(v1::MapDelta delta);
+  Received AdvanceBehind(const v1::MapDelta& delta);
   Received Break(std::string reason);
 
   std::optional<MapVersion> held_;
   bool needs_snapshot_ = false;
   std::optional<v1::MapSnapshot> partial_;
+  // Where the publisher stands, as long as that is behind what is held: it may send an
+  // old snapshot and then one delta that passes us.
+  std::optional<v1::MapSnapshot> behind_;
 };
 
 }  // namespace shardmanager::discovery

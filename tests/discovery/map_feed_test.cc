@@ -264,5 +264,48 @@ TEST(MapFeedPropertyTest, SubscribersThatPullAtAnyTimesEndWithTheSameMap) {
   }
 }
 
+// Publisher, and relays that hear of it now and then and merge what they missed.
+TEST(MapFeedPropertyTest, SubscribersThatSwitchBetweenLaggingRelaysEndWithTheSameMap) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    const FeedLimits limits{.message_bytes = 300 + random.Below(2'000),
+                            .log = {.changes = 1 + random.Below(20)}};
+    std::vector<MapFeed> feeds(4, MapFeed(limits));  // the first is the source
+    std::vector<PlainSubscriber> relays(4);
+    Publisher publisher(seed);
+    PlainMap truth;
+    PlainSubscriber subscriber;
+    // One stream from feed to subscriber; a stream that breaks is opened once more.
+    const auto pull = [&](MapFeed& from, PlainSubscriber& to) {
+      for (int attempt = 0; attempt < 2; ++attempt) {
+        to.OpenStream();
+        std::string broken;
+        for (const Message& message : from.CatchUpFrom(to.known()).messages) {
+          broken = to.Take(message);
+          if (!broken.empty()) break;
+        }
+        if (broken.empty()) return;
+        ASSERT_EQ(attempt, 0) << "seed " << seed << ": " << broken;
+      }
+    };
+    const auto relay = [&](size_t to) {
+      pull(feeds[random.Below(to)], relays[to]);
+      const auto& map = relays[to].map();
+      if (relays[to].held() != feeds[to].version()) feeds[to].Publish(map.ToSnapshot());
+    };
+    for (int step = 0; step < 150; ++step) {
+      publisher.Step(feeds[0], truth);
+      for (size_t to = 1; to < feeds.size(); ++to) {
+        if (random.Below(1 + to) == 0) relay(to);
+      }
+      pull(feeds[random.Below(feeds.size())], subscriber);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    pull(feeds[0], subscriber);
+    ASSERT_EQ(subscriber.map().version(), truth.version()) << "seed " << seed;
+    ASSERT_EQ(subscriber.map().Shards(), truth.Shards()) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace shardmanager::discovery

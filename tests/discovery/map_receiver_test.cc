@@ -112,6 +112,33 @@ TEST(MapReceiverTest, ResumesFromTheVersionItWasGiven) {
   EXPECT_EQ(receiver.known(), V(5));
 }
 
+// A publisher that lags sends an old snapshot and then one delta that passes us.
+TEST(MapReceiverTest, ADeltaFromAnOldSnapshotIsNotLost) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(8), {{0}, {1}})));
+  receiver.StreamOpened();
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(5), {{0}, {2}})))));
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeDelta(V(5), V(7), 0, {3})))));
+  Received received = receiver.Receive(Of(MakeDelta(V(7), V(9), 0, {4})));
+  ASSERT_TRUE(IsSnapshot(received));
+  PlainMap map;
+  map.Apply(std::get<v1::MapSnapshot>(received));
+  EXPECT_EQ(map.version(), V(9));
+  EXPECT_THAT(map.Shards()[0], testing::HasSubstr("kv-4"));
+  EXPECT_THAT(map.Shards()[1], testing::HasSubstr("kv-2"));
+  EXPECT_EQ(receiver.known(), V(9));
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(9), V(10), 0, {1})))));
+}
+
+TEST(MapReceiverTest, APublisherThatCatchesUpExactlyGoesOnWithDeltas) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(8), {{0}})));
+  receiver.StreamOpened();
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(5), {{2}})))));
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeDelta(V(5), V(8), 0, {0})))));
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(8), V(9), 0, {1})))));
+}
+
 TEST(MapReceiverTest, DistrustBringsTheSameVersionAgain) {
   MapReceiver receiver;
   receiver.Receive(Of(MakeSnapshot(V(5), {{0}})));

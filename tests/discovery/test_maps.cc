@@ -80,6 +80,15 @@ std::vector<std::string> PlainMap::Shards() const {
   return lines;
 }
 
+v1::MapSnapshot PlainMap::ToSnapshot() const {
+  v1::MapSnapshot whole;
+  *whole.mutable_version() = version_.ToProto();
+  for (const auto& [index, server] : servers_) *whole.add_servers() = server;
+  for (const v1::MapShard& shard : shards_) *whole.add_shards() = shard;
+  whole.set_last(true);
+  return whole;
+}
+
 std::string PlainSubscriber::Take(const Message& message) {
   v1::WatchResponse response;
   if (!response.ParseFromString(*message)) return "not a WatchResponse";

@@ -31,6 +31,7 @@ class PlainMap {
 
   MapVersion version() const { return version_; }
   std::vector<std::string> Shards() const;
+  v1::MapSnapshot ToSnapshot() const;
 
  private:
   MapVersion version_;
@@ -46,6 +47,8 @@ class PlainSubscriber {
 
   const PlainMap& map() const { return map_; }
   std::optional<MapVersion> held() const { return receiver_.held(); }
+  std::optional<MapVersion> known() const { return receiver_.known(); }
+  void OpenStream() { receiver_.StreamOpened(); }
   int snapshots() const { return snapshots_; }
   int deltas() const { return deltas_; }
 

@@ -1,0 +1,102 @@
+// shard-discoveryd as people and scripts meet it: a process.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "runtime/child_process.h"
+#include "tests/discovery/discovery_server.h"
+
+namespace shardmanager::discovery {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr MapVersion V(uint64_t sequence) { return {1, sequence}; }
+const AppName kApp("kv");
+
+class Discoveryd {
+ public:
+  explicit Discoveryd(std::vector<std::string> arguments) {
+    static int count = 0;
+    log_ = std::filesystem::path(::testing::TempDir()) /
+           ("discoveryd-" + std::to_string(getpid()) + "-" + std::to_string(++count) + ".log");
+    arguments.insert(arguments.begin(),
+                     std::string(std::getenv("SM_BIN_DIR")) + "/shard-discoveryd");
+    auto started = ChildProcess::Start({.argv = arguments, .environment = {}, .log_file = log_});
+    EXPECT_TRUE(started.ok()) << started.status();
+    if (started.ok()) process_ = std::move(*started);
+  }
+  ~Discoveryd() { std::filesystem::remove(log_); }
+
+  ChildProcess& process() { return process_; }
+  // REQUIRES: it ends by itself.
+  int ExitCode() { return process_.Wait(20s).value_or(-1); }
+  std::string Said() const {
+    std::stringstream said;
+    said << std::ifstream(log_).rdbuf();
+    return said.str();
+  }
+
+ private:
+  std::string log_;
+  ChildProcess process_;
+};
+
+std::string Endpoint(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+TEST(DiscoverydTest, RelaysUntilItIsToldToStop) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  DiscoveryServer upstream(hub);
+  const std::string listen = Endpoint(FreePort());
+  Discoveryd discoveryd({"--upstream", upstream.endpoint(), "--listen", listen});
+  RecordingSink sink;
+  {
+    wire::DiscoveryClient client(QuickClient({listen}));
+    const auto watch = client.Watch(kApp, std::nullopt, sink);
+    ASSERT_TRUE(sink.AwaitVersion(V(1))) << discoveryd.Said();
+    hub.Publish(kApp, MakeDelta(V(1), V(2), 1, {7}));
+    ASSERT_TRUE(sink.AwaitVersion(V(2)));
+    discoveryd.process().Signal(SIGTERM);
+    ASSERT_TRUE(sink.AwaitLost()) << "subscribers are told at once";
+  }
+  EXPECT_EQ(discoveryd.ExitCode(), 0) << discoveryd.Said();
+}
+
+TEST(DiscoverydTest, ATakenPortIsAClearErrorAndNotSharedInSilence) {
+  Hub hub;
+  DiscoveryServer other(hub);
+  Discoveryd discoveryd({"--listen", other.endpoint()});
+  EXPECT_EQ(discoveryd.ExitCode(), 1);
+  EXPECT_THAT(discoveryd.Said(),
+              HasSubstr("error: cannot listen on " + other.endpoint() + ": is the port taken"));
+}
+
+TEST(DiscoverydTest, WrongFlagsAreRefused) {
+  Discoveryd none({"--upstream", ","});
+  EXPECT_EQ(none.ExitCode(), 2);
+  EXPECT_THAT(none.Said(), HasSubstr("allowed: HOST:PORT[,...]"));
+  Discoveryd unknown({"--upstrem", "x:1"});
+  EXPECT_NE(unknown.ExitCode(), 0);
+  EXPECT_THAT(unknown.Said(), HasSubstr("--upstrem"));
+}
+
+TEST(DiscoverydTest, HelpTeaches) {
+  Discoveryd help({"--help"});
+  EXPECT_EQ(help.ExitCode(), 0);
+  EXPECT_THAT(help.Said(), AllOf(HasSubstr("--upstream"), HasSubstr("--listen"),
+                                 HasSubstr("--metrics-listen"), HasSubstr("Examples:")));
+}
+
+}  // namespace
+}  // namespace shardmanager::discovery

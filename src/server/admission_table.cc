@@ -53,6 +53,12 @@ AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard) {
     slot->Release();
     return {.refusal = meta::kLeaseLapsed};
   }
+  // And the gate is looked at once more: a lease that came back while we were between
+  // the two looks came after the gates were closed that a former life left open.
+  if ((slot->word_.load() & AdmissionSlot::kOpen) == 0) {
+    slot->Release();
+    return {.refusal = meta::kNotOwner};
+  }
   return {slot, ShardEpoch(slot->epoch_.load(std::memory_order_relaxed)), role, nullptr};
 }
 

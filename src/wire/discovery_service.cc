@@ -64,7 +64,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void HeartbeatIfQuietFor(Duration quiet) {
     std::lock_guard lock(mutex_);
-    if (writing_ || end_.has_value() || MonotonicNow() - last_write_ < quiet) return;
+    if (!MayWrite() || MonotonicNow() - last_write_ < quiet) return;
     Write(subscription_->Heartbeat());
   }
 
@@ -76,16 +76,20 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
  private:
+  // REQUIRES: mutex_ held. The timer and the hub know the stream before Begin() has
+  // its subscription: what they miss then, Begin() makes good.
+  bool MayWrite() const { return subscription_ != nullptr && !writing_ && !end_.has_value(); }
+
   // Says at once that somebody listens, when there is nothing else to say.
   void Greet() {
     std::lock_guard lock(mutex_);
-    if (writing_ || end_.has_value() || last_write_ != TimePoint()) return;
+    if (!MayWrite() || last_write_ != TimePoint()) return;
     Write(subscription_->Heartbeat());
   }
 
   void Pump() {
     std::lock_guard lock(mutex_);
-    if (writing_ || end_.has_value()) return;
+    if (!MayWrite()) return;
     if (Message message = subscription_->Pull()) Write(message);
   }
 

@@ -148,7 +148,8 @@ std::vector<ReplicaIndex> Partition::PublishedReplicas(ShardIndex shard) const {
     // A server that only the store lost sight of may serve on (a whole fleet can be
     // "lost" by a hiccup of the store): better than no address at all.
     const Server& server = tables_.server(replica.server);
-    if (replica.phase == Phase::kGranted && server.state == ServerState::kLost) {
+    if (replica.phase == Phase::kGranted && server.state == ServerState::kLost &&
+        !server.endpoint.empty()) {  // empty: lost before this leader came
       perhaps.push_back(id);
     }
   });

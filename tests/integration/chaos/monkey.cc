@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/clock.h"
 #include "tests/integration/chaos/shard_files.h"
+#include "tests/integration/chaos/stored_moves.h"
 #include "tests/support/probe.h"
 
 namespace shardmanager::testing {
@@ -44,7 +45,8 @@ Monkey::Monkey(local::Cluster& cluster, KvClient& client, int shards, uint64_t s
       shards_(shards),
       random_(seed),
       start_(MonotonicNow()),
-      events_(cluster.WatchEvents()) {}
+      events_(cluster.WatchEvents()),
+      map_(cluster.WatchMap()) {}
 
 absl::Status Monkey::Round() {
   ++rounds_;
@@ -132,11 +134,20 @@ absl::Status Monkey::RestartZookeeper() {
 
 absl::Status Monkey::RestartControlPlane() {
   cluster_.control_plane().Kill();
-  if (absl::Status s = ExpectServed("loss of the control plane", kRepair); !s.ok()) return s;
+  // A shard that was on its way from one server to another waits for the successor.
+  const auto moving = ShardsInMotion(cluster_.zookeeper_endpoint(), cluster_.options().cell,
+                                     cluster_.options().app);
+  if (!moving.ok()) return moving.status();
+  if (!moving->empty()) Tell(absl::StrCat("  it was moving ", moving->size(), " shards"));
+  absl::Status s = ExpectServed("loss of the control plane", kRepair, *moving);
+  if (!s.ok()) return s;
   Rest(Between(Milliseconds(0), 2 * session_timeout()));
-  if (absl::Status s = ExpectServed("a while without control plane", kRepair); !s.ok()) return s;
-  if (absl::Status s = cluster_.StartControlPlane(); !s.ok()) return s;
-  return ExpectServed("return of the control plane", kRepair);
+  s = ExpectServed("a while without control plane", kRepair, *moving);
+  if (!s.ok()) return s;
+  if (s = cluster_.StartControlPlane(); !s.ok()) return s;
+  if (s = ExpectServed("return of the control plane", kRepair, *moving); !s.ok()) return s;
+  // Its predecessor's session must expire before it leads.
+  return ExpectFailover("return of the control plane");
 }
 
 absl::Status Monkey::LoseServerWithoutControlPlane() {
@@ -161,14 +172,32 @@ absl::Status Monkey::PauseControlPlane() {
 }
 
 absl::Status Monkey::RestartDiscovery() {
+  // There is only this one: what moves while it is away cannot be found.
+  if (absl::Status s = AwaitBalance(); !s.ok()) return s;
+  if (absl::Status s = ExpectServed("all moves had ended", kRepair); !s.ok()) return s;
   cluster_.discovery().Kill();
   if (absl::Status s = ExpectServed("loss of the relay", kRepair); !s.ok()) return s;
   return cluster_.StartDiscovery();
 }
 
+absl::Status Monkey::AwaitBalance() {
+  const size_t servers = cluster_.server_names().size();
+  auto balanced = [&](const local::MapView& view) {
+    const auto counts = view.counts();
+    if (!view.all_served() || counts.size() != servers) return false;
+    const auto [low, high] =
+        std::minmax_element(counts.begin(), counts.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; });
+    return high->second <= low->second + 1;
+  };
+  if (map_->WaitFor(balanced, kJoin)) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("the assignment does not converge: ", map_->view().Describe()));
+}
+
 absl::Status Monkey::ExpectServed(const std::string& after, Milliseconds bound,
-                                  const std::set<int>& locked) {
-  const ProbeResult probe = ProbeShards(client_, shards_, bound, locked);
+                                  const std::set<int>& except) {
+  const ProbeResult probe = ProbeShards(client_, shards_, bound, except);
   if (!probe.ok()) {
     return absl::DeadlineExceededError(absl::StrFormat(
         "%d ms after %s not all shards were served:\n%s", bound.count(), after, probe.unserved));
@@ -178,9 +207,9 @@ absl::Status Monkey::ExpectServed(const std::string& after, Milliseconds bound,
   return absl::OkStatus();
 }
 
-absl::Status Monkey::ExpectFailover(const std::string& after, const std::set<int>& locked) {
+absl::Status Monkey::ExpectFailover(const std::string& after, const std::set<int>& except) {
   const TimePoint start = MonotonicNow();
-  absl::Status status = ExpectServed(after, cluster_.detection_bound() + kRepair, locked);
+  absl::Status status = ExpectServed(after, cluster_.detection_bound() + kRepair, except);
   const auto took = std::chrono::duration_cast<Milliseconds>(MonotonicNow() - start);
   slowest_failover_ = std::max(slowest_failover_, took);
   return status;

@@ -50,11 +50,13 @@ class Monkey {
   absl::Status PauseControlPlane();
   absl::Status RestartDiscovery();
 
-  // Every shard answers within `bound`, `locked` shards aside.
+  // Every shard answers within `bound`, but for those in `except`.
   absl::Status ExpectServed(const std::string& after, Milliseconds bound,
-                            const std::set<int>& locked = {});
+                            const std::set<int>& except = {});
   // A loss: detection and a second.
-  absl::Status ExpectFailover(const std::string& after, const std::set<int>& locked = {});
+  absl::Status ExpectFailover(const std::string& after, const std::set<int>& except = {});
+  // All servers hold as many shards as the others, give or take one.
+  absl::Status AwaitBalance();
   absl::Status Restart(const std::string& server);
   absl::Status AwaitLive(const std::string& server, TimePoint since);
 
@@ -71,6 +73,7 @@ class Monkey {
   Random random_;
   const TimePoint start_;
   std::unique_ptr<local::EventWatcher> events_;
+  std::unique_ptr<local::MapWatcher> map_;
   std::set<std::string> stopped_;
   Milliseconds slowest_failover_{0};
   int rounds_ = 0;

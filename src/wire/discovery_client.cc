@@ -240,11 +240,13 @@ void Impl::Stream::OnReadDone(bool ok) {
 }
 
 void Impl::Stream::OnDone(const grpc::Status& status) {
-  const std::shared_ptr<Stream> self = std::move(self_);
-  impl_.executor.Post([stream = self, status] {
+  Impl& impl = impl_;
+  // This reference must not be the last on gRPC's thread: with it could go the last one
+  // to the channel, and gRPC would have the thread join itself.
+  impl.executor.Post([stream = std::move(self_), status] {
     if (auto watch = stream->watch_.lock()) watch->OnEnd(*stream, status);
   });
-  impl_.StreamIsDone();
+  impl.StreamIsDone();
 }
 
 namespace {

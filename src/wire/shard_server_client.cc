@@ -58,7 +58,9 @@ CommandOutcome ToOutcome(v1::ShardState state) {
 
 }  // namespace
 
-// Calls under way register here, so that the destructor can cancel and await them.
+// Calls under way register here, so that the destructor can cancel and await them. They
+// leave as the last thing, when they hold no channel any more: if the last reference to
+// one went on gRPC's callback thread, gRPC would have the thread join itself.
 class ShardServerClient::Impl {
  public:
   using Stub = v1::ShardServer::Stub;
@@ -166,8 +168,10 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
                                      : absl::StrCat("call failed: ", status.error_message())});
     }
     if (!results.empty() && !client_.closing()) on_results_(std::move(results));
-    client_.Leave(&context_);
+    Client& client = client_;
+    grpc::ClientContext* const context = &context_;
     delete this;
+    client.Leave(context);
   }
 
  private:
@@ -218,7 +222,7 @@ void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_repor
   if (!impl_->Enter(&call->context)) return;
   call->stub->async()->CollectLoad(
       &call->context, &call->request, &call->response,
-      [this, call, on_report = std::move(on_report)](const grpc::Status& status) {
+      [this, call, on_report = std::move(on_report)](const grpc::Status& status) mutable {
         if (!impl_->closing()) {
           if (status.ok()) {
             on_report(ToHeld(call->response));
@@ -226,7 +230,9 @@ void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_repor
             on_report(absl::UnavailableError(status.error_message()));
           }
         }
-        impl_->Leave(&call->context);
+        grpc::ClientContext* const context = &call->context;
+        call.reset();
+        impl_->Leave(context);
       });
 }
 

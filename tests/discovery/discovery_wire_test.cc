@@ -83,6 +83,20 @@ TEST(DiscoveryWireTest, TakesTheNextEndpointWhenOneIsDead) {
   ASSERT_TRUE(sink.AwaitVersion(V(1)));
 }
 
+// The last reference to a channel must not go on gRPC's own callback thread, which
+// gRPC would have join itself, and abort. No other gRPC object keeps its threads here.
+TEST(DiscoveryWireTest, AClientMayGoAtAnyMomentOfAStream) {
+  const std::string nobody = Endpoint(FreePort());
+  for (int i = 0; i < 2'000; ++i) {
+    DiscoveryClient client(QuickClient({nobody}));
+    RecordingSink sink;
+    const auto watch = client.Watch(kApp, std::nullopt, sink);
+    if (i % 2 == 0) {
+      ASSERT_TRUE(sink.AwaitLost());
+    }
+  }
+}
+
 // F11: a stale heartbeat reply overwrote newer state.
 TEST(DiscoveryWireTest, F11APublisherThatIsBehindDoesNotBringTheMapBack) {
   Hub ahead;

@@ -232,15 +232,16 @@ bool Story::Report() {
 }
 
 void Story::Keep() {
-  const std::string ctl =
-      absl::StrCat("build/release/bin/shardctl --server ", cluster_->admin_endpoint());
+  const std::string pid = std::to_string(cluster_->server("kv-1").pid());
   std::cout << "\nThe cluster is up until you press Ctrl-C. Data and logs: " << cluster_->folder()
-            << "\nTry, in another terminal:\n"
-            << "  " << ctl << " get apps\n"
-            << "  " << ctl << " get servers kv\n"
-            << "  " << ctl << " describe server kv kv-1\n"
-            << "  " << ctl << " watch kv          # then, elsewhere:\n"
-            << "  kill -9 " << cluster_->server("kv-1").pid() << "   # kv-1\n"
+            << "\nTry, in another terminal:\n\n"
+            << "  export SHARDCTL_SERVER=" << cluster_->admin_endpoint() << "\n"
+            << "  alias shardctl=" << cluster_->Bin("shardctl") << "\n"
+            << "  shardctl get apps\n"
+            << "  shardctl get servers --app kv\n"
+            << "  shardctl describe shard shard-042 --app kv\n"
+            << "  shardctl watch --app kv        # what happens; then, in a third terminal:\n"
+            << "  kill -9 " << pid << "                   # kv-1\n\n"
             << std::flush;
   stop_.Wait();
 }

@@ -23,8 +23,8 @@ Outcome OutcomeOf(const absl::Status& status) {
 
 }  // namespace
 
-ClientLoad::ClientLoad(KvClient& client, const ClientLoadOptions& options)
-    : client_(client), options_(options) {
+ClientLoad::ClientLoad(std::vector<KvClient*> clients, const ClientLoadOptions& options)
+    : clients_(std::move(clients)), options_(options) {
   for (int thread = 0; thread < options_.threads; ++thread) {
     threads_.emplace_back([this, thread] { Run(thread); });
   }
@@ -42,6 +42,7 @@ void ClientLoad::Run(int thread) {
   Random random(options_.seed * 1'000 + static_cast<uint64_t>(thread));
   const std::chrono::nanoseconds interval =
       std::chrono::nanoseconds(std::chrono::seconds(options_.threads)) / options_.calls_per_second;
+  KvClient& client = *clients_[static_cast<size_t>(thread) % clients_.size()];
   std::vector<Operation> seen;
   auto due = std::chrono::steady_clock::now();
   for (int call = 0; !stopping_; ++call) {
@@ -49,7 +50,7 @@ void ClientLoad::Run(int thread) {
     const auto n = static_cast<int>(random.Below(static_cast<uint64_t>(options_.keys_per_shard)));
     const Kind kind = random.Below(2) == 0 ? Kind::kPut : Kind::kGet;
     const std::string value = absl::StrCat("client ", thread, " call ", call);
-    seen.push_back(Call(kind, KeyOf(shard, n), value, kCallTimeout));
+    seen.push_back(Call(client, kind, KeyOf(shard, n), value, kCallTimeout));
     ++(seen.back().outcome == Outcome::kOk ? acknowledged_ : failed_);
     due = std::max(due + interval, std::chrono::steady_clock::now() - interval);
     std::this_thread::sleep_until(due);  // the pace, not a wait
@@ -58,11 +59,11 @@ void ClientLoad::Run(int thread) {
   history_.insert(history_.end(), seen.begin(), seen.end());
 }
 
-Operation ClientLoad::Call(Kind kind, const std::string& key, const std::string& value,
-                           std::chrono::milliseconds timeout) {
+Operation ClientLoad::Call(KvClient& client, Kind kind, const std::string& key,
+                           const std::string& value, std::chrono::milliseconds timeout) {
   Operation op{.kind = kind, .key = key, .invoked = Now()};
   const KvAnswer answer =
-      kind == Kind::kPut ? client_.Put(key, value, timeout) : client_.Get(key, timeout);
+      kind == Kind::kPut ? client.Put(key, value, timeout) : client.Get(key, timeout);
   op.returned = Now();
   op.value = kind == Kind::kPut ? std::optional(value) : answer.value;
   op.outcome = OutcomeOf(answer.status);
@@ -76,7 +77,7 @@ std::vector<Operation> ClientLoad::Finish(size_t* unread) {
   Stop();
   for (int shard = 0; shard < options_.shards; ++shard) {
     for (int n = 0; n < options_.keys_per_shard; ++n) {
-      history_.push_back(Call(Kind::kGet, KeyOf(shard, n), "", kLastReadTimeout));
+      history_.push_back(Call(*clients_[0], Kind::kGet, KeyOf(shard, n), "", kLastReadTimeout));
       *unread += history_.back().outcome != Outcome::kOk;
     }
   }

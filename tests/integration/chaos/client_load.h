@@ -24,7 +24,8 @@ struct ClientLoadOptions {
 // Runs from its making until Finish().
 class ClientLoad {
  public:
-  ClientLoad(KvClient& client, const ClientLoadOptions& options);
+  // Thread i calls through clients[i % size]: some may have other maps than others.
+  ClientLoad(std::vector<KvClient*> clients, const ClientLoadOptions& options);
   ~ClientLoad();
 
   // Ends the load and reads each key a last time; all that was seen. `unread`: how
@@ -36,11 +37,11 @@ class ClientLoad {
 
  private:
   void Run(int thread);
-  Operation Call(Kind kind, const std::string& key, const std::string& value,
+  Operation Call(KvClient& client, Kind kind, const std::string& key, const std::string& value,
                  std::chrono::milliseconds timeout);
   void Stop();
 
-  KvClient& client_;
+  const std::vector<KvClient*> clients_;
   const ClientLoadOptions options_;
   std::atomic<bool> stopping_{false};
   std::atomic<size_t> acknowledged_{0}, failed_{0};

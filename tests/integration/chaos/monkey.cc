@@ -30,7 +30,9 @@ const std::vector<Monkey::Trick>& Monkey::Tricks() {
       {"SIGKILL a server and start it at once", &Monkey::RestartServerAtOnce},
       {"SIGTERM a server", &Monkey::StopServerPolitely},
       {"SIGSTOP a server for longer than its lease", &Monkey::PauseServer},
+      {"SIGSTOP a server while clients have old maps", &Monkey::PauseServerBehindOldMaps},
       {"restart ZooKeeper", &Monkey::RestartZookeeper},
+      {"SIGSTOP ZooKeeper", &Monkey::PauseZookeeper},
       {"restart the control plane", &Monkey::RestartControlPlane},
       {"SIGKILL a server without a control plane", &Monkey::LoseServerWithoutControlPlane},
       {"SIGSTOP the control plane for longer than its session", &Monkey::PauseControlPlane},
@@ -39,9 +41,11 @@ const std::vector<Monkey::Trick>& Monkey::Tricks() {
   return tricks;
 }
 
-Monkey::Monkey(local::Cluster& cluster, KvClient& client, int shards, uint64_t seed)
+Monkey::Monkey(local::Cluster& cluster, KvClient& client, KvClient& direct, int shards,
+               uint64_t seed)
     : cluster_(cluster),
       client_(client),
+      direct_(direct),
       shards_(shards),
       random_(seed),
       start_(MonotonicNow()),
@@ -106,30 +110,61 @@ absl::Status Monkey::StopServerPolitely() {
   return Restart(server);
 }
 
-absl::Status Monkey::PauseServer() {
-  const std::string server = AnyServer();
+std::set<int> Monkey::Pause(const std::string& server) {
   local::Program& program = cluster_.server(server);
-  const TimePoint since = MonotonicNow();
-  stopped_.insert(server);
+  ++stops_[server];
   program.Pause();
   const std::set<int> locked = ShardsLockedBy(program.pid(), cluster_.data_folder());
-  if (!locked.empty()) Tell(absl::StrCat(server, " was stopped inside ", locked.size(), " writes"));
+  if (!locked.empty()) {
+    Tell(absl::StrCat("  ", server, " was stopped inside writes of ", locked.size(), " shards"));
+  }
+  return locked;
+}
+
+absl::Status Monkey::PauseServer() {
+  const std::string server = AnyServer();
+  const TimePoint since = MonotonicNow();
+  const std::set<int> locked = Pause(server);
   absl::Status status = ExpectFailover(absl::StrCat("stop of ", server), locked);
   const auto paused = std::chrono::duration_cast<Milliseconds>(MonotonicNow() - since);
   const Milliseconds length = Between(session_timeout(), 2 * session_timeout());
   Rest(std::max(Milliseconds(0), length - paused));
-  program.Resume();
+  cluster_.server(server).Resume();
   if (!status.ok()) return status;
+  return AwaitLive(server, since);
+}
+
+// The former owner goes on while half of the clients have not heard that the shards
+// have new ones, and still send it requests.
+absl::Status Monkey::PauseServerBehindOldMaps() {
+  const std::string server = AnyServer();
+  const TimePoint since = MonotonicNow();
+  cluster_.discovery().Pause();
+  const std::set<int> locked = Pause(server);
+  absl::Status status = ExpectServed(direct_, absl::StrCat("stop of ", server),
+                                     cluster_.detection_bound() + kRepair, locked);
+  cluster_.server(server).Resume();
+  Rest(Between(kQuiet / 2, kQuiet));
+  cluster_.discovery().Resume();
+  if (!status.ok()) return status;
+  if (absl::Status s = ExpectServed("return of the relay", kRepair); !s.ok()) return s;
   return AwaitLive(server, since);
 }
 
 absl::Status Monkey::RestartZookeeper() {
   cluster_.zookeeper().Kill();
-  Rest(Between(Milliseconds(0), session_timeout() / 2));
+  Rest(Between(Milliseconds(0), 2 * session_timeout()));
   if (absl::Status s = cluster_.StartZookeeper(); !s.ok()) return s;
   // Sessions live on in its data; whoever does not find back within a session
   // time-out is lost and replaced.
   return ExpectFailover("restart of ZooKeeper");
+}
+
+absl::Status Monkey::PauseZookeeper() {
+  cluster_.zookeeper().Pause();
+  Rest(Between(Milliseconds(0), 2 * session_timeout()));
+  cluster_.zookeeper().Resume();
+  return ExpectFailover("stop of ZooKeeper");
 }
 
 absl::Status Monkey::RestartControlPlane() {
@@ -197,7 +232,12 @@ absl::Status Monkey::AwaitBalance() {
 
 absl::Status Monkey::ExpectServed(const std::string& after, Milliseconds bound,
                                   const std::set<int>& except) {
-  const ProbeResult probe = ProbeShards(client_, shards_, bound, except);
+  return ExpectServed(client_, after, bound, except);
+}
+
+absl::Status Monkey::ExpectServed(KvClient& client, const std::string& after, Milliseconds bound,
+                                  const std::set<int>& except) {
+  const ProbeResult probe = ProbeShards(client, shards_, bound, except);
   if (!probe.ok()) {
     return absl::DeadlineExceededError(absl::StrFormat(
         "%d ms after %s not all shards were served:\n%s", bound.count(), after, probe.unserved));

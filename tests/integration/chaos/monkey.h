@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,14 +21,15 @@ namespace shardmanager::testing {
 // All choices come from the seed (their timing, from the machine).
 class Monkey {
  public:
-  Monkey(local::Cluster& cluster, KvClient& client, int shards, uint64_t seed);
+  // `client` hears the map from the relay, `direct` from the control plane itself.
+  Monkey(local::Cluster& cluster, KvClient& client, KvClient& direct, int shards, uint64_t seed);
 
   // One round, which begins with everything up and ends so. An error: a shard was
   // not served in time, or something did not come back.
   absl::Status Round();
 
-  // Servers that were ever stopped (SIGSTOP): only these may have met the fence.
-  const std::set<std::string>& stopped() const { return stopped_; }
+  // How often each server was stopped (SIGSTOP): only these may have met the fence.
+  const std::map<std::string, int>& stops() const { return stops_; }
   std::chrono::milliseconds slowest_failover() const { return slowest_failover_; }
   int rounds() const { return rounds_; }
 
@@ -44,13 +47,19 @@ class Monkey {
   absl::Status RestartServerAtOnce();
   absl::Status StopServerPolitely();
   absl::Status PauseServer();
+  absl::Status PauseServerBehindOldMaps();
   absl::Status RestartZookeeper();
+  absl::Status PauseZookeeper();
   absl::Status RestartControlPlane();
   absl::Status LoseServerWithoutControlPlane();
   absl::Status PauseControlPlane();
   absl::Status RestartDiscovery();
 
+  // Stops it; the shards that nobody can serve until it goes on.
+  std::set<int> Pause(const std::string& server);
   // Every shard answers within `bound`, but for those in `except`.
+  absl::Status ExpectServed(KvClient& client, const std::string& after, Milliseconds bound,
+                            const std::set<int>& except = {});
   absl::Status ExpectServed(const std::string& after, Milliseconds bound,
                             const std::set<int>& except = {});
   // A loss: detection and a second.
@@ -69,12 +78,13 @@ class Monkey {
 
   local::Cluster& cluster_;
   KvClient& client_;
+  KvClient& direct_;
   const int shards_;
   Random random_;
   const TimePoint start_;
   std::unique_ptr<local::EventWatcher> events_;
   std::unique_ptr<local::MapWatcher> map_;
-  std::set<std::string> stopped_;
+  std::map<std::string, int> stops_;
   Milliseconds slowest_failover_{0};
   int rounds_ = 0;
   std::vector<const Trick*> deck_;  // tricks still to come, the next one last

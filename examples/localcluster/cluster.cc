@@ -54,6 +54,7 @@ std::string ReadFile(const std::string& path) {
 Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
   zookeeper_port_ = StablePort();
   admin_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
+  standby_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
   discovery_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
 }
 
@@ -76,6 +77,7 @@ Cluster::~Cluster() {
   // No good-byes: killed at once, all together, ZooKeeper last.
   for (auto& [name, server] : servers_) server->Kill();
   if (discovery_) discovery_->Kill();
+  if (standby_) standby_->Kill();
   if (control_plane_) control_plane_->Kill();
   zookeeper_.reset();
   std::error_code ignored;
@@ -114,19 +116,27 @@ absl::Status Cluster::StartZookeeper() {
   return absl::OkStatus();
 }
 
-absl::Status Cluster::StartControlPlane() {
-  if (control_plane_ == nullptr) {
-    control_plane_ = std::make_unique<Program>(
-        "shardmanagerd",
+absl::Status Cluster::StartManager(std::unique_ptr<Program>& program, const char* name,
+                                   const std::string& listen) {
+  if (program == nullptr) {
+    program = std::make_unique<Program>(
+        name,
         std::vector<std::string>{Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper",
-                                 zookeeper_endpoint(), "--listen", admin_endpoint_,
-                                 "--session-timeout-ms",
+                                 zookeeper_endpoint(), "--listen", listen, "--session-timeout-ms",
                                  std::to_string(options_.session_timeout_ms), "--zookeeper-tick-ms",
                                  std::to_string(options_.zookeeper_tick_ms)},
         folder());
   }
-  if (absl::Status status = control_plane_->Start(); !status.ok()) return status;
-  return AwaitAnswer(*control_plane_, admin_endpoint_);
+  if (absl::Status status = program->Start(); !status.ok()) return status;
+  return AwaitAnswer(*program, listen);
+}
+
+absl::Status Cluster::StartControlPlane() {
+  return StartManager(control_plane_, "shardmanagerd", admin_endpoint_);
+}
+
+absl::Status Cluster::StartStandby() {
+  return StartManager(standby_, "shardmanagerd-standby", standby_endpoint_);
 }
 
 absl::Status Cluster::StartDiscovery() {
@@ -178,18 +188,20 @@ std::chrono::milliseconds Cluster::detection_bound() const {
 
 AdminClient Cluster::admin() const { return AdminClient(Connect(admin_endpoint_)); }
 
-std::unique_ptr<MapWatcher> Cluster::WatchMap() const {
-  return std::make_unique<MapWatcher>(Connect(discovery_endpoint_), options_.app);
+std::unique_ptr<MapWatcher> Cluster::WatchMap(const std::string& endpoint) const {
+  return std::make_unique<MapWatcher>(Connect(endpoint), options_.app);
 }
 
 std::unique_ptr<EventWatcher> Cluster::WatchEvents() const {
   return std::make_unique<EventWatcher>(Connect(admin_endpoint_), options_.app);
 }
 
-Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments) const {
+Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,
+                                         const std::string& server) const {
   std::string output = folder() + "/shardctl-XXXXXX";
   close(mkstemp(output.data()));
-  std::vector<std::string> argv = {Bin("shardctl"), "--server", admin_endpoint_};
+  std::vector<std::string> argv = {Bin("shardctl"), "--server",
+                                   server.empty() ? admin_endpoint_ : server};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   auto process = ChildProcess::Start({.argv = argv, .log_file = output});
   if (!process.ok()) return {.output = std::string(process.status().message())};
@@ -203,6 +215,7 @@ Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments) con
 std::string Cluster::Logs(size_t lines_each) const {
   std::string logs;
   if (control_plane_) logs += control_plane_->LogTail(lines_each);
+  if (standby_) logs += standby_->LogTail(lines_each);
   if (discovery_) logs += discovery_->LogTail(lines_each);
   for (const auto& [name, server] : servers_) logs += server->LogTail(lines_each);
   return logs;

@@ -53,6 +53,8 @@ class Cluster {
   // end of its log.
   absl::Status StartZookeeper();
   absl::Status StartControlPlane();
+  // A second shardmanagerd.
+  absl::Status StartStandby();
   absl::Status StartDiscovery();
   absl::Status StartServer(const ServerOptions& options);
   // ZooKeeper, the control plane, the discovery.
@@ -61,6 +63,7 @@ class Cluster {
   // REQUIRES: it was started. After a Kill(), StartZookeeper() goes on with its data.
   PrivateZookeeper& zookeeper() { return *zookeeper_; }
   Program& control_plane() { return *control_plane_; }
+  Program& standby() { return *standby_; }
   Program& discovery() { return *discovery_; }
   // REQUIRES: StartServer() was called for it.
   Program& server(const std::string& name) { return *servers_.at(name); }
@@ -75,6 +78,7 @@ class Cluster {
   std::string data_folder() const { return options_.folder + "/data"; }
   std::string zookeeper_endpoint() const;
   const std::string& admin_endpoint() const { return admin_endpoint_; }
+  const std::string& standby_endpoint() const { return standby_endpoint_; }
   const std::string& discovery_endpoint() const { return discovery_endpoint_; }
   // The longest time until the control plane notices that a server died: its
   // session expires at a tick of ZooKeeper.
@@ -82,15 +86,16 @@ class Cluster {
 
   AdminClient admin() const;
   // Subscribes to the app's map at shard-discoveryd.
-  std::unique_ptr<MapWatcher> WatchMap() const;
+  std::unique_ptr<MapWatcher> WatchMap() const { return WatchMap(discovery_endpoint_); }
+  std::unique_ptr<MapWatcher> WatchMap(const std::string& endpoint) const;
   std::unique_ptr<EventWatcher> WatchEvents() const;
 
   struct CommandResult {
     int exit_code = -1;
     std::string output;  // stdout and stderr
   };
-  // Runs shardctl against this cluster.
-  CommandResult Shardctl(std::vector<std::string> arguments) const;
+  // Runs shardctl against this cluster: `server`, or where the first shardmanagerd is.
+  CommandResult Shardctl(std::vector<std::string> arguments, const std::string& server = "") const;
 
   // The ends of all logs.
   std::string Logs(size_t lines_each = 15) const;
@@ -98,6 +103,8 @@ class Cluster {
  private:
   explicit Cluster(ClusterOptions options);
 
+  absl::Status StartManager(std::unique_ptr<Program>& program, const char* name,
+                            const std::string& listen);
   // Waits until the program answers there.
   absl::Status AwaitAnswer(Program& program, const std::string& endpoint) const;
 
@@ -105,9 +112,11 @@ class Cluster {
   bool remove_folder_ = false;
   int zookeeper_port_ = 0;
   std::string admin_endpoint_;
+  std::string standby_endpoint_;
   std::string discovery_endpoint_;
   std::unique_ptr<PrivateZookeeper> zookeeper_;
   std::unique_ptr<Program> control_plane_;
+  std::unique_ptr<Program> standby_;
   std::unique_ptr<Program> discovery_;
   std::map<std::string, std::unique_ptr<Program>> servers_;
 };

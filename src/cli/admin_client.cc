@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/request_metadata.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 
 namespace shardmanager::cli {
 namespace {
-
-// Trailing metadata of a standby's FAILED_PRECONDITION: where the leader answers.
-constexpr char kLeaderMetadata[] = "sm-leader";
 
 absl::Status ToAbsl(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -89,7 +87,7 @@ class AdminClient::Impl {
     leader->clear();
     if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
       const auto& trailing = context.GetServerTrailingMetadata();
-      const auto found = trailing.find(kLeaderMetadata);
+      const auto found = trailing.find(request_metadata::kLeader);
       if (found != trailing.end()) leader->assign(found->second.data(), found->second.size());
     }
     return ToAbsl(status);

@@ -14,12 +14,12 @@
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "daemon/control_metrics.h"
-#include "discovery/hub.h"
 #include "orchestrator/controller.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
 #include "wire/admin_service.h"
+#include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
 #include "wire/shard_server_client.h"
 
@@ -41,14 +41,15 @@ constexpr char kExamples[] =
   shardmanagerd --dev                       try it: starts a private ZooKeeper, too
   shardmanagerd --cell prod --zookeeper zk-1:2181,zk-2:2181,zk-3:2181 --listen 10.0.0.5:7400
 
---listen serves both shardctl (admin) and shard maps (discovery); it is also what other
-processes are told to connect to, so give an address that they reach.
+--listen serves both shardctl (admin) and shard maps (discovery). Standbys send shardctl
+on to the leader and fetch maps from it, so each must be reachable at its --advertise.
 Logs go to stderr; SM_LOG_LEVEL=debug shows more. SIGTERM hands over to a standby.)";
 
 struct Flags {
   std::string cell = "default";
   std::string zookeeper = "127.0.0.1:2181";
   std::string listen = "127.0.0.1:7400";
+  std::string advertise;
   std::string metrics_listen;
   std::string data_dir;
   bool dev = false;
@@ -73,10 +74,10 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-std::string HostAndPid() {
-  char host[256] = "unknown";
+std::string HostName() {
+  char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
-  return absl::StrCat(host, "/", getpid());
+  return host;
 }
 
 // --dev: a ZooKeeper of our own, in a folder of its own, gone with us.
@@ -109,14 +110,21 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminServ
   return server != nullptr && *port != 0 ? std::move(server) : nullptr;
 }
 
+// Where others reach us, listening on `port`.
+std::string Endpoint(const Flags& flags, int port) {
+  if (!flags.advertise.empty()) return flags.advertise;
+  std::string host = flags.listen.substr(0, flags.listen.rfind(':'));
+  if (host.empty() || host == "0.0.0.0" || host == "[::]" || host == "*") host = HostName();
+  return absl::StrCat(host, ":", port);
+}
+
 orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
   orchestrator::ControllerOptions options;
   options.cell.set_cell(flags.cell);
   options.cell.set_zookeeper_tick_ms(flags.zookeeper_tick_ms);
   options.cell.set_session_timeout_ms(flags.session_timeout_ms);
   options.cell.set_buckets(64);
-  options.self.set_endpoint(flags.listen);
-  options.self.set_process(HostAndPid());
+  options.process = absl::StrCat(HostName(), "/", getpid());
   return options;
 }
 
@@ -136,8 +144,8 @@ int Serve(Flags flags) {
     if (!started.ok()) return Fail(started.status());
     metrics_server = *std::move(started);
   }
-  discovery::Hub hub;
-  HubPublisher publisher(hub);
+  wire::DiscoveryRelay relay({});
+  HubPublisher publisher(relay.hub());
   orchestrator::EventLog events;
   daemon::ControlMetrics control_metrics(metrics, events);
   wire::ShardServerClient sender;
@@ -150,8 +158,13 @@ int Serve(Flags flags) {
     fatal = std::move(status);
     signals.RequestStop();
   };
+  controller->on_leader = [&relay](const std::string& other_leader) {
+    if (other_leader.empty()) return relay.SetUpstream({});
+    spdlog::info("standing by; maps come from the leader at {}", other_leader);
+    relay.SetUpstream({other_leader});
+  };
   wire::AdminService admin(*controller, kVersion);
-  wire::DiscoveryService discovery(hub);
+  wire::DiscoveryService discovery(relay.hub());
   int port = 0;
   const std::unique_ptr<grpc::Server> server = Listen(flags.listen, admin, discovery, &port);
   if (server == nullptr) {
@@ -162,7 +175,7 @@ int Serve(Flags flags) {
   }
   spdlog::info("cell {}: serving admin and discovery on port {}, ZooKeeper at {}", flags.cell, port,
                flags.zookeeper);
-  controller->Start();
+  controller->Start(Endpoint(flags, port));
   const int signal = signals.Wait();
 
   if (fatal.ok()) spdlog::info("stopping ({})", signal == 0 ? "asked to" : "signal");
@@ -184,6 +197,9 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   cli.add_option("--listen", flags.listen, "Where shardctl and discovery connect, HOST:PORT")
       ->capture_default_str();
+  cli.add_option("--advertise", flags.advertise,
+                 "Where other processes reach this one, HOST:PORT. Default: --listen, with this "
+                 "machine's name for a wildcard address");
   cli.add_option("--metrics-listen", flags.metrics_listen,
                  "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
   cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");

@@ -16,7 +16,9 @@ class ReconnectPolicy {
  public:
   struct Limits {
     Duration shortest = Milliseconds(100);
-    Duration longest = Seconds(2);
+    // A publisher that comes back is heard within a second, whatever it missed: that
+    // is what clients wait for when a server was lost meanwhile.
+    Duration longest = Milliseconds(500);
   };
   struct Next {
     size_t endpoint;

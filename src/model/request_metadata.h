@@ -1,4 +1,5 @@
-// gRPC metadata that the router and the server library exchange on every request.
+// gRPC metadata that ours say beside requests and answers: the router and the server
+// library on every request, the control plane to operators.
 #pragma once
 
 namespace shardmanager::request_metadata {
@@ -17,6 +18,10 @@ inline constexpr char kRefused[] = "sm-refused";
 // Without it an UNAVAILABLE may as well be of a connection that broke: to gRPC's
 // clients the two look alike.
 inline constexpr char kAdmitted[] = "sm-admitted";
+
+// Trailing, with a standby's FAILED_PRECONDITION to an admin call: the "host:port" of
+// the control-plane process that leads.
+inline constexpr char kLeader[] = "sm-leader";
 
 // Values of kRefused.
 inline constexpr char kNotOwner[] = "not-owner";        // no grant here: the map is stale

@@ -29,8 +29,12 @@ Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stor
 
 Controller::~Controller() { Stop(); }
 
-void Controller::Start() {
-  executor_.Post([this] { NewSession(); });
+void Controller::Start(const std::string& endpoint) {
+  executor_.Post([this, endpoint] {
+    self_.set_process(options_.process);
+    self_.set_endpoint(endpoint);
+    NewSession();
+  });
 }
 
 void Controller::Stop() {
@@ -127,17 +131,18 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
   };
   callbacks.on_observed = [this, session = session_](std::optional<v1::LeaderRecord> leader) {
     executor_.Post([this, session, leader] {
-      if (session == session_) leader_ = leader;
+      if (session == session_ && !stopping_) OnObserved(leader);
     });
   };
-  election_ = std::make_unique<LeaderElection>(*store_, paths_, options_.self, callbacks);
+  election_ = std::make_unique<LeaderElection>(*store_, paths_, self_, callbacks);
   election_->Start();
 }
 
 void Controller::OnElected(LeaderEpoch epoch) {
   lead_.emplace(Lead{epoch, {}, {}});
-  leader_ = options_.self;
-  Record("LeaderElected", absl::StrCat(options_.self.process(), " leads cell ", cell_.cell(),
+  leader_ = self_;
+  if (on_leader) on_leader("");
+  Record("LeaderElected", absl::StrCat(self_.process(), " leads cell ", cell_.cell(),
                                        ", epoch ", epoch.value()));
   ListApps();
   if (!std::exchange(relook_timer_, true)) {
@@ -150,9 +155,16 @@ void Controller::OnElected(LeaderEpoch epoch) {
 
 void Controller::OnLost(const std::string& why) {
   if (!lead_) return;
-  Record("LeaderLost", absl::StrCat(options_.self.process(), " does not lead any more: ", why));
+  Record("LeaderLost", absl::StrCat(self_.process(), " does not lead any more: ", why));
   lead_.reset();
   leader_.reset();
+}
+
+void Controller::OnObserved(std::optional<v1::LeaderRecord> leader) {
+  leader_ = std::move(leader);
+  if (lead_ || !leader_ || !on_leader) return;
+  // A record of an earlier life of ours, whose session has not expired yet, names us.
+  if (leader_->endpoint() != self_.endpoint()) on_leader(leader_->endpoint());
 }
 
 void Controller::Record(const char* kind, const std::string& message) {

@@ -25,8 +25,8 @@ namespace shardmanager::orchestrator {
 struct ControllerOptions {
   // Written if the cell does not exist yet; what is stored wins.
   v1::CellConfig cell;
-  // Who we are, for other candidates and for people.
-  v1::LeaderRecord self;
+  // Who we are, for people: "host/pid".
+  std::string process;
 };
 
 // Thread-safe. Replies come on the controller's own thread.
@@ -40,8 +40,9 @@ class Controller {
              MapPublisher& publisher, EventLog& events);
   ~Controller();
 
-  // Returns at once; connects, and stands for election, as long as it takes.
-  void Start();
+  // Returns at once; connects, and stands for election, as long as it takes. `endpoint`:
+  // where others reach our admin and discovery services.
+  void Start(const std::string& endpoint);
   // Resigns (so that a standby takes over at once) and ends the session. Idempotent.
   void Stop();
 
@@ -58,6 +59,9 @@ class Controller {
   // Called (on the controller's thread) when the process cannot go on, for example
   // because the path belongs to another cell.
   std::function<void(absl::Status)> on_fatal;
+  // Called (on the controller's thread) when it is known anew who leads: the endpoint of
+  // the other process that does; "": this one does. Not when nobody does.
+  std::function<void(const std::string& other_leader)> on_leader;
 
  private:
   struct Lead {
@@ -73,6 +77,7 @@ class Controller {
   void OnCell(absl::StatusOr<v1::CellConfig> config);
   void OnElected(LeaderEpoch epoch);
   void OnLost(const std::string& why);
+  void OnObserved(std::optional<v1::LeaderRecord> leader);
   void Later(uint64_t session, Duration delay, void (Controller::*what)());
 
   // Apps, while leading.
@@ -96,6 +101,7 @@ class Controller {
   EventLog& events_;
 
   std::once_flag stop_once_;
+  v1::LeaderRecord self_;
   uint64_t session_ = 0;  // counts sessions: callbacks of old ones are ignored
   bool stopping_ = false;
   std::unique_ptr<CoordinationStore> store_;

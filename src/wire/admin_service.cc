@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/request_metadata.h"
 #include "orchestrator/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 
@@ -18,8 +19,6 @@ using orchestrator::Controller;
 
 // Longest wait for the controller; it answers at once unless the store hangs.
 constexpr std::chrono::seconds kPatience{30};
-// Names the leader's endpoint beside a standby's refusal.
-constexpr char kLeaderMetadata[] = "sm-leader";
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
@@ -109,7 +108,7 @@ class AdminService::Impl final : public v1::Admin::Service {
     controller_.GetStatus([answer](auto result) { answer->set_value(std::move(result)); });
     v1::GetStatusResponse status;
     if (!Await(*answer, &status).ok() || status.leading()) return;
-    context->AddTrailingMetadata(kLeaderMetadata, status.leader_endpoint());
+    context->AddTrailingMetadata(request_metadata::kLeader, status.leader_endpoint());
   }
 
   Controller& controller_;

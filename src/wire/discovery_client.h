@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "base/time.h"
+#include "discovery/reconnect_policy.h"
 #include "model/map_version.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/discovery.pb.h"
@@ -42,8 +43,8 @@ struct DiscoveryClientOptions {
   // The same for the first message of a stream.
   Duration first_message = Seconds(5);
   // Between attempts, see ReconnectPolicy.
-  Duration shortest_backoff = Milliseconds(100);
-  Duration longest_backoff = Seconds(2);
+  Duration shortest_backoff = discovery::ReconnectPolicy::Limits{}.shortest;
+  Duration longest_backoff = discovery::ReconnectPolicy::Limits{}.longest;
   // Of the jitter. Default 0: of this process and time.
   uint64_t seed = 0;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/request_metadata.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "tests/cli/answers.h"
 
@@ -91,7 +92,7 @@ class FakeAdmin final : public v1::Admin::Service {
       const std::lock_guard lock(mutex_);
       requests_.push_back(name + "{" + request.ShortDebugString() + "}");
     }
-    if (!leader.empty()) context->AddTrailingMetadata("sm-leader", leader);
+    if (!leader.empty()) context->AddTrailingMetadata(request_metadata::kLeader, leader);
     if (!refusal.ok()) return refusal;
     *response = answer;
     return grpc::Status::OK;

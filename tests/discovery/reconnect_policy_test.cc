@@ -29,6 +29,11 @@ TEST(ReconnectPolicyTest, AUsefulConnectionStartsTheBackoffAfresh) {
   EXPECT_LE(policy.OnFailure().delay, Milliseconds(100));
 }
 
+TEST(ReconnectPolicyTest, TriesAgainWithinHalfASecondUnlessToldOtherwise) {
+  ReconnectPolicy policy(1, {}, 1);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(policy.OnFailure().delay, Milliseconds(500));
+}
+
 TEST(ReconnectPolicyTest, SubscribersDoNotComeBackInStep) {
   ReconnectPolicy one(1, kLimits, 1);
   ReconnectPolicy other(1, kLimits, 2);

@@ -1,0 +1,128 @@
+#include "allocator/solver/group_board.h"
+
+#include <algorithm>
+
+namespace shardmanager::solver {
+
+GroupBoard::GroupBoard(const Model& model, const Table<ObjectId, ContainerId>& where)
+    : problem_(model.problem()), where_(where), group_of_(problem_.objects) {
+  uint32_t largest = 0;
+  for (uint32_t g = 0; g < problem_.groups(); ++g) {
+    const uint32_t begin = problem_.group_begin[g];
+    const uint32_t end = problem_.group_begin[g + 1];
+    largest = std::max(largest, end - begin);
+    for (uint32_t o = begin; o < end; ++o) group_of_[ObjectId(o)] = GroupId(g);
+  }
+  counted_.assign(problem_.scope_count(), false);
+  in_domain_.resize(problem_.scope_count());
+  distinct_.resize(problem_.scope_count());
+  for (const GroupRule& rule : model.group_rules()) {
+    rules_.push_back(&rule);
+    if (largest <= kSmallGroup) continue;
+    counted_[rule.scope.index()] = true;
+    distinct_[rule.scope.index()].resize(problem_.groups());
+  }
+}
+
+void GroupBoard::Count(ObjectId o, ContainerId c, int change) {
+  const GroupId g = group_of_[o];
+  if (Small(g)) return;
+  for (uint32_t s = 0; s < counted_.size(); ++s) {
+    if (!counted_[s]) continue;
+    const uint32_t now = in_domain_[s].Add(g, DomainOf(ScopeId(s), c), change);
+    if (change > 0 && now == 1) ++distinct_[s][g];
+    if (change < 0 && now == 0) --distinct_[s][g];
+  }
+}
+
+uint32_t GroupBoard::DistinctOf(ScopeId scope, GroupId g) const {
+  if (!Small(g)) return distinct_[scope.index()][g];
+  DomainId seen[kSmallGroup];
+  uint32_t distinct = 0;
+  for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+    if (!where_[o].valid()) continue;
+    const DomainId d = DomainOf(scope, where_[o]);
+    if (std::find(seen, seen + distinct, d) == seen + distinct) seen[distinct++] = d;
+  }
+  return distinct;
+}
+
+GroupBoard::Presence GroupBoard::Look(ScopeId scope, GroupId g, DomainId d,
+                                      bool want_distinct) const {
+  Presence presence;
+  if (Small(g)) {
+    for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+      presence.in_domain += where_[o].valid() && DomainOf(scope, where_[o]) == d;
+    }
+  } else {
+    presence.in_domain = in_domain_[scope.index()].Get(g, d);
+  }
+  if (want_distinct) presence.distinct = DistinctOf(scope, g);
+  return presence;
+}
+
+double GroupBoard::ArrivalOf(size_t rule, ObjectId o, ContainerId to) const {
+  const GroupRule& r = *rules_[rule];
+  const GroupId g = group_of_[o];
+  const uint32_t wanted = r.Wanted(g);
+  if (wanted == GroupRule::kNotForGroup) return 0;
+  const DomainId d = DomainOf(r.scope, to);
+  switch (r.kind) {
+    case GroupRule::Kind::kAtMost:
+      if (End(g).index() - Begin(g).index() <= wanted) return 0;
+      return Look(r.scope, g, d, false).in_domain >= wanted ? r.rank.weight : 0;
+    case GroupRule::Kind::kDistinct: {
+      const Presence p = Look(r.scope, g, d, true);
+      return p.in_domain == 0 && p.distinct < wanted ? -r.rank.weight : 0;
+    }
+    case GroupRule::Kind::kAffinity:
+      if (d != r.domain[g]) return 0;
+      return Look(r.scope, g, d, false).in_domain < wanted ? -r.rank.weight : 0;
+  }
+  return 0;
+}
+
+double GroupBoard::CostOf(size_t rule, GroupId g) const {
+  const GroupRule& r = *rules_[rule];
+  const uint32_t wanted = r.Wanted(g);
+  if (wanted == GroupRule::kNotForGroup) return 0;
+  switch (r.kind) {
+    case GroupRule::Kind::kAtMost: {
+      if (End(g).index() - Begin(g).index() <= wanted) return 0;
+      // Each object pays for those before it, so that the sum over a domain is what
+      // stands above `wanted`.
+      uint32_t above = 0;
+      std::vector<std::pair<DomainId, uint32_t>> counts;
+      for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+        if (!where_[o].valid()) continue;
+        const DomainId d = DomainOf(r.scope, where_[o]);
+        const auto at = std::find_if(counts.begin(), counts.end(),
+                                     [d](const auto& entry) { return entry.first == d; });
+        if (at == counts.end()) {
+          counts.emplace_back(d, 1);
+          above += wanted == 0;
+        } else if (++at->second > wanted) {
+          ++above;
+        }
+      }
+      return r.rank.weight * above;
+    }
+    case GroupRule::Kind::kDistinct: {
+      const uint32_t distinct = DistinctOf(r.scope, g);
+      return distinct < wanted ? r.rank.weight * (wanted - distinct) : 0;
+    }
+    case GroupRule::Kind::kAffinity: {
+      if (!r.domain[g].valid()) return 0;
+      const uint32_t there = Look(r.scope, g, r.domain[g], false).in_domain;
+      return there < wanted ? r.rank.weight * (wanted - there) : 0;
+    }
+  }
+  return 0;
+}
+
+DomainId GroupBoard::Wish(size_t rule, GroupId g) const {
+  const GroupRule& r = *rules_[rule];
+  return r.kind == GroupRule::Kind::kAffinity ? r.domain[g] : DomainId();
+}
+
+}  // namespace shardmanager::solver

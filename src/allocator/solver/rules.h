@@ -1,0 +1,109 @@
+// What specs come down to: a few families of rules that the search knows by heart,
+// and one that is open. Each says what it costs to put an object somewhere, given
+// where everything else is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "allocator/solver/problem.h"
+#include "allocator/solver/score.h"
+
+namespace shardmanager::solver {
+
+// Where a rule counts.
+struct Rank {
+  int level = kConstraintLevel;
+  double weight = 1;
+};
+
+// A dimension in which usage is summed: a metric; `sticky`: an object that leaves its
+// start still counts there (its load while the move is in flight).
+struct Dimension {
+  MetricId metric;
+  bool sticky = false;
+};
+
+// Cost: sum over the scope's domains of scale * max(0, usage - limit).
+struct LoadRule {
+  std::string name;
+  int level = 0;
+  ScopeId scope;
+  uint32_t dimension = 0;  // in Model::dimensions
+  Table<DomainId, Amount> limit;
+  Table<DomainId, double> scale;
+};
+
+// Cost per group, of how its objects stand in the scope's domains.
+struct GroupRule {
+  enum class Kind : uint8_t {
+    kAtMost,    // weight for each object above `wanted` in one domain
+    kDistinct,  // weight for each domain that is missing to `wanted` distinct ones
+    kAffinity,  // weight for each object that is missing to `wanted` in `domain`
+  };
+  std::string name;
+  Rank rank;
+  Kind kind = Kind::kAtMost;
+  ScopeId scope;
+  uint32_t uniform = 1;             // `wanted` of all groups, if the table is empty
+  Table<GroupId, uint32_t> wanted;  // OPTIONAL. kNotForGroup: leaves the group alone
+  Table<GroupId, DomainId> domain;  // kAffinity only. Invalid: leaves the group alone
+
+  static constexpr uint32_t kNotForGroup = UINT32_MAX;
+  uint32_t Wanted(GroupId g) const { return wanted.empty() ? uniform : wanted[g]; }
+};
+
+// Cost of each object that stands on a container, by the container.
+struct ContainerRule {
+  std::string name;
+  int level = 0;
+  Table<ContainerId, double> cost;
+};
+
+// Cost of single objects outside (or inside) some domains of a scope.
+struct ObjectRule {
+  std::string name;
+  Rank rank;
+  ScopeId scope;
+  bool avoid = false;  // false: it should be in one of the domains; true: in none
+  std::unordered_map<uint32_t, std::vector<DomainId>> domains;  // by object; sorted
+};
+
+// Cost of standing elsewhere than at the start.
+struct MovementRule {
+  std::string name = "movement";
+  Rank rank{.level = kMovementLevel};
+  Table<ObjectId, double> cost;  // OPTIONAL. Default: 1 each
+  // Instead of the cost, where another object of the group starts: the two trade
+  // places, and no data moves.
+  double within_group = 0.1;
+};
+
+// Anything else. It is told of every change and keeps what it needs to know.
+class CustomRule {
+ public:
+  CustomRule(std::string name, int level) : name_(std::move(name)), level_(level) {}
+  virtual ~CustomRule() = default;
+
+  const std::string& name() const { return name_; }
+  int level() const { return level_; }
+
+  // What `o`, which stands nowhere now, adds to Total() at `to`.
+  virtual double Arrival(ObjectId o, ContainerId to) const = 0;
+  virtual void Put(ObjectId o, ContainerId to) = 0;
+  virtual void Lift(ObjectId o, ContainerId from) = 0;
+  virtual double Total() const = 0;
+
+ private:
+  const std::string name_;
+  const int level_;
+};
+
+// Makes the rule for an empty placement; each object is Put() after that.
+using CustomRuleFactory = std::function<std::unique_ptr<CustomRule>(const Problem&)>;
+
+}  // namespace shardmanager::solver

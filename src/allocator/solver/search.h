@@ -1,0 +1,72 @@
+// The search for a better placement, by local changes that each make the score
+// lexicographically better.
+//
+//   Search search(model, {.seed = 1});
+//   search.Descend();                 // to a local optimum, or out of steps
+//   search.Anneal({.steps = 100'000, .progress = 0.5});   // for those with time
+//   Table<ObjectId, ContainerId> where = search.Where();
+//
+// Deterministic: the same model, options and calls give the same answer. No clock:
+// budgets are steps (one look at one place for one object); who has a deadline calls
+// with small budgets and looks at a clock in between.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "allocator/solver/state.h"
+
+namespace shardmanager::solver {
+
+struct SearchOptions {
+  uint64_t seed = 1;
+  // Steps in all, over all calls of Descend().
+  uint64_t step_budget = UINT64_MAX;
+  // OPTIONAL. What makes it fast; each can be left out to see what it is worth.
+  bool grouped_targets = true;  // look for targets among the emptiest of each domain
+  bool large_first = true;      // the objects that relieve most go first
+  bool batches = true;          // goals of one priority are repaired before the next
+  bool equivalence = true;      // of objects or containers that are alike, try one
+  // Only place what is nowhere; leave all else alone.
+  bool emergency = false;
+};
+
+struct AnnealOptions {
+  // Steps of this call.
+  uint64_t steps = 1'000'000;
+  // How much of the whole annealing was over before this call, and will be after it:
+  // 0 (hot) to 1 (cold).
+  double progress = 0;
+  double progress_after = 1;
+  // Temperatures as parts of the score of the level that is annealed.
+  double hot = 1e-4;
+  double cold = 1e-8;
+};
+
+class Search {
+ public:
+  // REQUIRES: the model outlives it.
+  Search(const Model& model, const SearchOptions& options);
+  ~Search();
+
+  // Places what is nowhere, repairs what is broken, then improves until nothing does.
+  // False: out of steps before that.
+  bool Descend();
+
+  // Simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983) with single moves and swaps
+  // on the sum of all goals; constraints are never made worse. Keeps the best seen.
+  void Anneal(const AnnealOptions& options);
+
+  // The best placement seen, and its score.
+  Table<ObjectId, ContainerId> Where() const;
+  Score BestScore() const;
+  uint64_t steps() const;
+  // What the search stands on now (after Descend(): the best).
+  const State& state() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shardmanager::solver

@@ -1,0 +1,7 @@
+// Every spec there is.
+#pragma once
+
+#include "allocator/solver/specs/balance.h"      // IWYU pragma: export
+#include "allocator/solver/specs/capacity.h"     // IWYU pragma: export
+#include "allocator/solver/specs/group_specs.h"  // IWYU pragma: export
+#include "allocator/solver/specs/place_specs.h"  // IWYU pragma: export

@@ -1,0 +1,96 @@
+#include "allocator/solver/specs/balance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/solver/specs/domain_limits.h"
+
+namespace shardmanager::solver {
+namespace {
+
+// What is balanced together: everything, or one domain of `within`.
+struct Pool {
+  Amount load = 0;
+  Amount capacity = 0;
+  uint32_t open_domains = 0;
+};
+
+bool Closed(const Problem& problem, ContainerId c) {
+  return !problem.closed.empty() && problem.closed[c];
+}
+
+// The load that starts in each pool, closed containers' included: it is to be shared
+// by the open ones.
+std::vector<Pool> Pools(const Model& model, MetricId metric, ScopeId within, bool all) {
+  const Problem& p = model.problem();
+  const auto pool_of = [&](ContainerId c) { return all ? 0u : model.DomainOf(within, c).index(); };
+  std::vector<Pool> pools(all ? 1 : model.DomainCount(within));
+  const size_t metrics = p.metrics.size();
+  for (uint32_t i = 0; i < p.containers; ++i) {
+    Pool& pool = pools[pool_of(ContainerId(i))];
+    if (!p.base_usage.empty()) pool.load += p.base_usage[i * metrics + metric.index()];
+    if (Closed(p, ContainerId(i))) continue;
+    pool.capacity = std::min(kUnlimited, pool.capacity + p.CapacityOf(ContainerId(i), metric));
+    ++pool.open_domains;
+  }
+  for (uint32_t i = 0; i < p.objects; ++i) {
+    const ContainerId at = p.start[ObjectId(i)];
+    if (!at.valid() && !all) continue;
+    pools[all ? 0 : pool_of(at)].load += p.load[i * metrics + metric.index()];
+  }
+  return pools;
+}
+
+Amount ShareOf(const Pool& pool, Amount capacity, bool unlimited, double tolerance) {
+  const auto load = static_cast<double>(pool.load);
+  if (unlimited) {
+    if (pool.open_domains == 0) return 0;
+    return static_cast<Amount>(std::ceil(load / pool.open_domains * (1 + tolerance)));
+  }
+  if (pool.capacity == 0) return 0;
+  const double share = load / static_cast<double>(pool.capacity) * static_cast<double>(capacity);
+  return static_cast<Amount>(share * (1 + tolerance));
+}
+
+}  // namespace
+
+absl::Status BalanceSpec::AddTo(Model& model, Rank rank) const {
+  const Problem& problem = model.problem();
+  const auto m = FindMetric(problem, metric);
+  if (!m.ok()) return m.status();
+  const auto s = FindScope(problem, scope);
+  if (!s.ok()) return s.status();
+  const auto w =
+      within.empty() ? absl::StatusOr<ScopeId>(kContainerScope) : FindScope(problem, within);
+  if (!w.ok()) return w.status();
+  if (!(tolerance >= 0) || tolerance > 1e6) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("balance.tolerance: found ", tolerance, "; allowed: 0 to 1000000"));
+  }
+  if (!within.empty() && *s != kContainerScope) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("balance.within: found scope \"", scope, "\"; allowed: server"));
+  }
+  const std::vector<Pool> pools = Pools(model, *m, *w, within.empty());
+  const auto capacities = DomainCapacities(model, *s, *m);
+  const bool unlimited =
+      std::any_of(capacities.begin(), capacities.end(), [](Amount c) { return c >= kUnlimited; });
+  std::vector<Pool> by_domain = pools;
+  if (unlimited && within.empty()) by_domain[0].open_domains = model.DomainCount(*s);
+  LoadRule rule = FractionalRule(
+      model, *s, *m, rank, absl::StrCat("balance(", scope, ", ", metric, ")"),
+      [&](DomainId d, Amount capacity) -> Amount {
+        if (*s == kContainerScope && Closed(problem, ContainerId(d.index()))) return 0;
+        const Pool& pool =
+            by_domain[within.empty() ? 0 : model.DomainOf(*w, ContainerId(d.index())).index()];
+        return ShareOf(pool, capacity, unlimited, tolerance);
+      });
+  if (unlimited) {
+    for (double& scale : rule.scale) scale = rank.weight;
+  }
+  model.Add(std::move(rule));
+  return absl::OkStatus();
+}
+
+}  // namespace shardmanager::solver

@@ -31,8 +31,9 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
 
 class AdminClient::Impl {
  public:
-  Impl(std::string server, std::chrono::milliseconds timeout) : timeout_(timeout) {
-    TurnTo(std::move(server));
+  Impl(const std::string& server, std::chrono::milliseconds timeout)
+      : timeout_(timeout), home_(server) {
+    TurnTo(server);
   }
 
   const std::string& server() const { return server_; }
@@ -56,14 +57,12 @@ class AdminClient::Impl {
 
   absl::Status Watch(const v1::WatchEventsRequest& request,
                      const std::function<void(const v1::ControlEvent&)>& on_event) {
-    const auto status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
-    if (!status.ok()) return status.status();
-    if (!status->leading() && !status->leader_endpoint().empty()) {
-      TurnTo(status->leader_endpoint());
-      // A stream has no deadline that would end a fruitless attempt to connect.
-      const auto reached = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
-      if (!reached.ok()) return reached.status();
+    absl::Status found = FindLeader();
+    if (!found.ok() && server_ != home_) {
+      TurnTo(home_);
+      found = FindLeader();
     }
+    if (!found.ok()) return found;
     grpc::ClientContext context;
     const auto stream = stub_->WatchEvents(&context, request);
     v1::ControlEvent event;
@@ -71,10 +70,28 @@ class AdminClient::Impl {
     return ToAbsl(stream->Finish());
   }
 
+  void AwaitChange(std::chrono::milliseconds longest) {
+    channel_->WaitForStateChange(channel_->GetState(/*try_to_connect=*/true),
+                                 std::chrono::system_clock::now() + longest);
+  }
+
  private:
+  // Turns from server() to the leader that it knows. A stream has no deadline that would
+  // end a fruitless attempt to connect: so both are heard to answer.
+  absl::Status FindLeader() {
+    auto status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+    if (status.ok() && !status->leading() && !status->leader_endpoint().empty()) {
+      TurnTo(status->leader_endpoint());
+      status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+    }
+    if (!status.ok()) return status.status();
+    return status->leading() ? absl::OkStatus() : absl::UnavailableError("nobody leads now");
+  }
+
   void TurnTo(std::string server) {
     server_ = std::move(server);
-    stub_ = v1::Admin::NewStub(Connect(server_));
+    channel_ = Connect(server_);
+    stub_ = v1::Admin::NewStub(channel_);
   }
 
   // `leader`: where a standby points to, else "".
@@ -94,12 +111,14 @@ class AdminClient::Impl {
   }
 
   const std::chrono::milliseconds timeout_;
+  const std::string home_;  // as the user named it
   std::string server_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Admin::Stub> stub_;
 };
 
-AdminClient::AdminClient(std::string server, std::chrono::milliseconds timeout)
-    : impl_(std::make_unique<Impl>(std::move(server), timeout)) {}
+AdminClient::AdminClient(const std::string& server, std::chrono::milliseconds timeout)
+    : impl_(std::make_unique<Impl>(server, timeout)) {}
 AdminClient::~AdminClient() = default;
 
 const std::string& AdminClient::server() const { return impl_->server(); }
@@ -129,5 +148,7 @@ absl::Status AdminClient::WatchEvents(
     const std::function<void(const v1::ControlEvent&)>& on_event) {
   return impl_->Watch(request, on_event);
 }
+
+void AdminClient::AwaitChange(std::chrono::milliseconds longest) { impl_->AwaitChange(longest); }
 
 }  // namespace shardmanager::cli

@@ -19,7 +19,7 @@ namespace shardmanager::cli {
 class AdminClient {
  public:
   // `server`: "host:port". `timeout`: for one call.
-  AdminClient(std::string server, std::chrono::milliseconds timeout);
+  AdminClient(const std::string& server, std::chrono::milliseconds timeout);
   ~AdminClient();
   AdminClient(const AdminClient&) = delete;
   AdminClient& operator=(const AdminClient&) = delete;
@@ -36,9 +36,13 @@ class AdminClient {
   // Of the process at server(), leader or not.
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The
-  // leader is asked, for it is the one that acts.
+  // leader is asked, for it is the one that acts; whoever does not answer is asked
+  // for it no more, but the process that was named first.
   absl::Status WatchEvents(const v1::WatchEventsRequest& request,
                            const std::function<void(const v1::ControlEvent&)>& on_event);
+
+  // Returns when the connection to server() comes or goes, or after `longest`.
+  void AwaitChange(std::chrono::milliseconds longest);
 
  private:
   class Impl;

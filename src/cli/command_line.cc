@@ -74,7 +74,7 @@ Examples:
 
 constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they
-come. Ends on Ctrl-C, or with exit code 3 when the leader goes.
+come; goes on with the next leader when that one goes. Ends on Ctrl-C.
 Examples:
   shardctl watch --app kv
   shardctl watch --no-follow -o json | jq -r .kind | sort | uniq -c)";

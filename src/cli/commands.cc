@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,6 +23,39 @@ bool Confirmed(const std::string& app, Terminal& terminal) {
   std::transform(answer.begin(), answer.end(), answer.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return answer == "y" || answer == "yes";
+}
+
+// A watch that lost its leader looks for the next one so often.
+constexpr std::chrono::milliseconds kWatchRetry{500};
+
+// What was shown of each process's events: one that is asked again begins with its
+// oldest.
+class ShownEvents {
+ public:
+  // False: it was shown already.
+  bool Add(const std::string& server, const v1::ControlEvent& event) {
+    Last& last = last_[server];
+    if (event.time_ms() < last.time_ms) return false;
+    if (event.time_ms() > last.time_ms) last = {event.time_ms(), {}};
+    return last.events.insert(event.SerializeAsString()).second;
+  }
+
+ private:
+  struct Last {
+    int64_t time_ms = 0;
+    std::set<std::string> events;  // of that time
+  };
+  std::map<std::string, Last> last_;
+};
+
+// It is about who leads, or whether anybody does: that changes.
+bool MayPass(const absl::Status& status) {
+  return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsFailedPrecondition(status);
+}
+
+std::string WhyEnded(const absl::Status& status) {
+  return status.message().empty() ? "the stream ended" : std::string(status.message());
 }
 
 }  // namespace
@@ -81,17 +118,35 @@ ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& ter
   return kOk;
 }
 
+// Follows the leader from one to the next, for as long as it takes.
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal) {
   v1::WatchEventsRequest request;
   request.set_app(command.app);
   request.set_no_follow(command.no_follow);
-  const absl::Status status = client.WatchEvents(request, [&](const v1::ControlEvent& event) {
-    *terminal.out << (command.json ? ToJsonLine(event) : EventLine(event, terminal.colour)) << "\n"
-                  << std::flush;
-  });
-  if (!status.ok()) return Fail(status, client, terminal);
-  if (command.no_follow) return kOk;
-  return Fail(absl::UnavailableError("it ended the stream of events"), client, terminal);
+  ShownEvents shown;
+  bool heard = false;  // of this stream
+  bool ever_heard = false;
+  while (true) {
+    const absl::Status status = client.WatchEvents(request, [&](const v1::ControlEvent& event) {
+      if (!std::exchange(heard, true) && std::exchange(ever_heard, true)) {
+        *terminal.err << "watching the leader at " << client.server() << "\n";
+      }
+      if (!shown.Add(client.server(), event)) return;
+      *terminal.out << (command.json ? ToJsonLine(event) : EventLine(event, terminal.colour))
+                    << "\n"
+                    << std::flush;
+    });
+    if (command.no_follow && status.ok()) return kOk;
+    if (command.no_follow || !ever_heard || !MayPass(status)) {
+      return Fail(status, client, terminal);
+    }
+    if (!terminal.out->good()) return kOk;  // said by the caller
+    if (std::exchange(heard, false)) {
+      *terminal.err << "lost the leader at " << client.server() << " (" << Shown(WhyEnded(status))
+                    << "); looking for the next one\n";
+    }
+    client.AwaitChange(kWatchRetry);
+  }
 }
 
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal) {

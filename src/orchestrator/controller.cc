@@ -42,7 +42,7 @@ void Controller::Stop() {
     std::promise<void> left;
     executor_.Post([this, &left] {
       stopping_ = true;
-      lead_.reset();
+      EndLead();
       election_.reset();
       // Closing ends the session: the holder node goes, a standby takes over at once.
       if (store_ != nullptr) store_->Close();
@@ -60,7 +60,7 @@ void Controller::Stop() {
 void Controller::NewSession() {
   if (stopping_) return;
   const uint64_t session = ++session_;
-  lead_.reset();
+  EndLead();
   election_.reset();
   if (store_ != nullptr) store_->Close();
   joined_ = false;
@@ -140,10 +140,11 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
 
 void Controller::OnElected(LeaderEpoch epoch) {
   lead_.emplace(Lead{epoch, {}, {}});
+  leads_ = true;
   leader_ = self_;
   if (on_leader) on_leader("");
-  Record("LeaderElected", absl::StrCat(self_.process(), " leads cell ", cell_.cell(),
-                                       ", epoch ", epoch.value()));
+  Record("LeaderElected",
+         absl::StrCat(self_.process(), " leads cell ", cell_.cell(), ", epoch ", epoch.value()));
   ListApps();
   if (!std::exchange(relook_timer_, true)) {
     executor_.PostAt(MonotonicNow() + kRelookInterval, [this] {
@@ -156,8 +157,13 @@ void Controller::OnElected(LeaderEpoch epoch) {
 void Controller::OnLost(const std::string& why) {
   if (!lead_) return;
   Record("LeaderLost", absl::StrCat(self_.process(), " does not lead any more: ", why));
-  lead_.reset();
+  EndLead();
   leader_.reset();
+}
+
+void Controller::EndLead() {
+  leads_ = false;
+  lead_.reset();
 }
 
 void Controller::OnObserved(std::optional<v1::LeaderRecord> leader) {

@@ -2,6 +2,7 @@
 // it leads, a driver for each app.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,6 +56,7 @@ class Controller {
   void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
+  bool leads() const { return leads_; }
 
   // Called (on the controller's thread) when the process cannot go on, for example
   // because the path belongs to another cell.
@@ -77,6 +79,7 @@ class Controller {
   void OnCell(absl::StatusOr<v1::CellConfig> config);
   void OnElected(LeaderEpoch epoch);
   void OnLost(const std::string& why);
+  void EndLead();
   void OnObserved(std::optional<v1::LeaderRecord> leader);
   void Later(uint64_t session, Duration delay, void (Controller::*what)());
 
@@ -111,6 +114,7 @@ class Controller {
   bool relook_timer_ = false;
   std::optional<v1::LeaderRecord> leader_;
   std::optional<Lead> lead_;
+  std::atomic<bool> leads_{false};  // lead_ is set
   Repeater unreachable_;
 
   SerialExecutor solver_{"solver"};

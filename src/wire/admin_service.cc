@@ -65,17 +65,23 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::ControlEvent>* writer) override {
+    if (!controller_.leads()) {
+      NameLeader(context);
+      return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};
+    }
     uint64_t cursor = 0;
     const Duration patience = request->no_follow() ? Duration(0) : Milliseconds(200);
     while (!context->IsCancelled() && !ending_) {
+      const bool leads = controller_.leads();  // before the last events are read
       for (const v1::ControlEvent& event : controller_.events().Read(&cursor, patience)) {
         const bool wanted =
             request->app().empty() || event.app().empty() || event.app() == request->app();
         if (wanted && !writer->Write(event)) return grpc::Status::OK;
       }
-      if (request->no_follow()) break;
+      if (request->no_follow()) return grpc::Status::OK;
+      if (!leads) return {grpc::StatusCode::UNAVAILABLE, "this process does not lead any more"};
     }
-    return grpc::Status::OK;
+    return {grpc::StatusCode::UNAVAILABLE, "this process is stopping"};
   }
 
  private:

@@ -8,8 +8,10 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 
 namespace shardmanager::wire {
@@ -72,20 +74,22 @@ class ShardServerClient::Impl {
     idle_.wait(lock, [this] { return calls_.empty(); });
   }
 
+  explicit Impl(Options options) : options_(options) {}
+
   std::shared_ptr<Stub> StubFor(const std::string& endpoint) {
+    std::vector<std::shared_ptr<Stub>> dropped;  // goes after the lock
     std::lock_guard lock(mutex_);
-    std::shared_ptr<Stub>& stub = stubs_[endpoint];
-    if (stub == nullptr) {
-      grpc::ChannelArguments args;
-      args.SetMaxReceiveMessageSize(kMaxMessageBytes);
-      // A server that comes back on its port is to be reached soon.
-      args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-      args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
-      args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
-      stub = v1::ShardServer::NewStub(
-          grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), args));
-    }
-    return stub;
+    const TimePoint now = MonotonicNow();
+    DropUnused(now, dropped);
+    Connection& connection = connections_[endpoint];
+    if (connection.stub == nullptr) connection.stub = Connect(endpoint);
+    connection.last_used = now;
+    return connection.stub;
+  }
+
+  size_t connections() {
+    std::lock_guard lock(mutex_);
+    return connections_.size();
   }
 
   // False: closing, the call must not start.
@@ -108,11 +112,46 @@ class ShardServerClient::Impl {
   }
 
  private:
+  struct Connection {
+    std::shared_ptr<Stub> stub;
+    TimePoint last_used;
+  };
+
+  static std::shared_ptr<Stub> Connect(const std::string& endpoint) {
+    grpc::ChannelArguments args;
+    args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    // A server that comes back on its port is to be reached soon.
+    args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+    args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+    args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+    return v1::ShardServer::NewStub(
+        grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), args));
+  }
+
+  // REQUIRES: mutex_ held. Those that a call still holds stay: it would be the last to
+  // let go, on gRPC's thread.
+  void DropUnused(TimePoint now, std::vector<std::shared_ptr<Stub>>& dropped) {
+    if (now - last_swept_ < options_.keep_unused / 2) return;
+    last_swept_ = now;
+    for (auto it = connections_.begin(); it != connections_.end();) {
+      Connection& connection = it->second;
+      const bool unused = now - connection.last_used >= options_.keep_unused;
+      if (!unused || connection.stub.use_count() > 1) {
+        ++it;
+        continue;
+      }
+      dropped.push_back(std::move(connection.stub));
+      it = connections_.erase(it);
+    }
+  }
+
+  const Options options_;
   std::mutex mutex_;
   std::condition_variable idle_;
   bool closing_ = false;
   std::set<grpc::ClientContext*> calls_;
-  std::map<std::string, std::shared_ptr<Stub>> stubs_;
+  std::map<std::string, Connection> connections_;  // by endpoint
+  TimePoint last_swept_{};
 };
 
 namespace {
@@ -203,8 +242,11 @@ std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& res
 
 }  // namespace
 
-ShardServerClient::ShardServerClient() : impl_(std::make_unique<Impl>()) {}
+ShardServerClient::ShardServerClient() : ShardServerClient(Options{}) {}
+ShardServerClient::ShardServerClient(Options options) : impl_(std::make_unique<Impl>(options)) {}
 ShardServerClient::~ShardServerClient() = default;
+
+size_t ShardServerClient::connections() const { return impl_->connections(); }
 
 void ShardServerClient::Send(const ServerAddress& to, CommandKind kind,
                              std::vector<NamedGrant> grants, Duration timeout,

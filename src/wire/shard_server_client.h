@@ -1,24 +1,35 @@
 // The orchestrator's CommandSender over gRPC (shard_server.proto).
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "orchestrator/ports.h"
 
 namespace shardmanager::wire {
 
-// One channel for each server endpoint, kept while it is in use. Calls cost no
-// thread. Destroying it cancels the calls under way; none of their callbacks comes
-// afterwards.
+// One connection for each server endpoint, kept while it is in use: servers take other
+// ports in each of their lives. Calls cost no thread. Destroying it cancels the calls
+// under way; none of their callbacks comes afterwards.
 class ShardServerClient final : public orchestrator::CommandSender {
  public:
+  struct Options {
+    // A connection without a call for so long is dropped. Every live server is asked
+    // what it holds each 30 s.
+    Duration keep_unused = Seconds(120);
+  };
+
   ShardServerClient();
+  explicit ShardServerClient(Options options);
   ~ShardServerClient() override;
 
   void Send(const orchestrator::ServerAddress& to, orchestrator::CommandKind kind,
             std::vector<orchestrator::NamedGrant> grants, Duration timeout,
             ResultsCallback on_results) override;
   void Collect(const orchestrator::ServerAddress& to, ReportCallback on_report) override;
+
+  // How many are kept now.
+  size_t connections() const;
 
  private:
   class Impl;

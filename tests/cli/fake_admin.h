@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,7 +41,9 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::GetServersResponse servers;
   v1::GetShardsResponse shards;
   v1::GetStatusResponse status;
+  // Of the first stream; each further one also has the next of `later_events`.
   std::vector<v1::ControlEvent> events;
+  std::vector<v1::ControlEvent> later_events;
 
   // Requests so far, as "Name{fields}".
   std::vector<std::string> requests() {
@@ -79,7 +82,15 @@ class FakeAdmin final : public v1::Admin::Service {
   }
   grpc::Status WatchEvents(Context context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::ControlEvent>* writer) override {
+    size_t later = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      later = streams_++;
+    }
     for (const v1::ControlEvent& event : events) writer->Write(event);
+    for (size_t i = 0; i < std::min(later, later_events.size()); ++i) {
+      writer->Write(later_events[i]);
+    }
     v1::DeleteAppResponse none;
     return Answer(context, "WatchEvents", *request, none, &none);
   }
@@ -102,6 +113,7 @@ class FakeAdmin final : public v1::Admin::Service {
   std::unique_ptr<grpc::Server> server_;
   std::mutex mutex_;
   std::vector<std::string> requests_;
+  size_t streams_ = 0;
 };
 
 }  // namespace shardmanager::cli

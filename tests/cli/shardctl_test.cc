@@ -191,6 +191,7 @@ TEST_F(ShardctlTest, FindsNothing) {
 }
 
 TEST_F(ShardctlTest, DescribesWithEvents) {
+  admin_.status.set_leading(true);
   admin_.apps = TwoApps();
   admin_.servers = ThreeServers();
   admin_.shards = ThreeShards();
@@ -225,12 +226,58 @@ TEST_F(ShardctlTest, DeletesWithoutAskingOnlyWhenTold) {
 }
 
 TEST_F(ShardctlTest, WatchesEvents) {
+  admin_.status.set_leading(true);
   admin_.events = ThreeEvents();
   EXPECT_EQ(Run({"watch", "--no-follow"}), kOk);
   EXPECT_THAT(out_, StartsWith("2026-03-01T12:00:00.000Z  ServerLost  kv/kv-3  session expired\n"));
   EXPECT_EQ(Run({"watch", "--no-follow", "-o", "json"}), kOk);
   EXPECT_THAT(out_, StartsWith("{\"time_ms\":\"1772366400000\",\"app\":\"kv\","));
-  EXPECT_EQ(Run({"watch"}), kUnreachable) << "the stream should not have ended";
+}
+
+// Takes so many lines, then no more.
+class FewLines final : public std::streambuf {
+ public:
+  explicit FewLines(int lines) : lines_(lines) {}
+  const std::string& str() const { return text_; }
+
+ private:
+  int overflow(int c) override {
+    if (lines_ <= 0) return EOF;
+    text_.push_back(static_cast<char>(c));
+    if (c == '\n') --lines_;
+    return c;
+  }
+  int sync() override { return lines_ <= 0 ? -1 : 0; }
+
+  int lines_;
+  std::string text_;
+};
+
+TEST_F(ShardctlTest, GoesOnWatchingTheNextLeaderAndRepeatsNothing) {
+  FakeAdmin next;
+  next.status.set_leading(true);
+  next.events = ThreeEvents();
+  admin_.status.set_leader_endpoint(next.endpoint());
+  v1::ControlEvent later = next.events.back();
+  later.set_time_ms(later.time_ms() + 5);
+  later.set_kind("LeaderElected");
+  next.later_events = {later};
+  // Every stream ends at once, as those of leaders that go do.
+  FewLines lines(4);
+  std::ostream out(&lines);
+  std::istringstream in;
+  std::ostringstream err;
+  Terminal terminal = {.in = &in, .out = &out, .err = &err};
+  RunShardctl({"watch", "-s", admin_.endpoint()}, terminal);
+  EXPECT_EQ(std::count(lines.str().begin(), lines.str().end(), '\n'), 4) << lines.str();
+  EXPECT_THAT(lines.str(), HasSubstr("LeaderElected"));
+  EXPECT_THAT(err.str(), StartsWith("lost the leader at " + next.endpoint()));
+  EXPECT_THAT(err.str(), HasSubstr("\nwatching the leader at " + next.endpoint() + "\n"));
+}
+
+TEST_F(ShardctlTest, WatchesNobodyWhileNobodyLeads) {
+  EXPECT_EQ(Run({"watch"}), kUnreachable);
+  EXPECT_THAT(err_, HasSubstr("nobody leads now"));
 }
 
 TEST_F(ShardctlTest, ShowsStatusCompletionAndVersion) {

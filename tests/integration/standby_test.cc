@@ -69,6 +69,9 @@ TEST_F(StandbyTest, SendsOperatorsOnToTheLeader) {
   const auto listed = cluster_->Shardctl({"get", "servers"}, cluster_->standby_endpoint());
   EXPECT_EQ(listed.exit_code, 0) << listed.output;
   EXPECT_THAT(listed.output, HasSubstr("kv-3"));
+  const auto watched = cluster_->Shardctl({"watch", "--no-follow"}, cluster_->standby_endpoint());
+  EXPECT_EQ(watched.exit_code, 0) << watched.output;
+  EXPECT_THAT(watched.output, HasSubstr("ServerJoined  kv/kv-3"));
 }
 
 }  // namespace

@@ -1,0 +1,99 @@
+#include "wire/shard_server_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "shardmanager/v1/shard_server.grpc.pb.h"
+
+namespace shardmanager::wire {
+namespace {
+
+using Held = absl::StatusOr<std::vector<orchestrator::HeldReplica>>;
+
+// Says what it holds when it is told to.
+class SlowServer final : public v1::ShardServer::Service {
+ public:
+  SlowServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~SlowServer() override { server_->Shutdown(); }
+
+  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
+  void Answer() {
+    std::lock_guard lock(mutex_);
+    may_answer_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  grpc::Status CollectLoad(grpc::ServerContext*, const v1::CollectLoadRequest*,
+                           v1::CollectLoadResponse* response) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return may_answer_; });
+    response->add_shards()->set_shard("held");
+    return grpc::Status::OK;
+  }
+
+  int port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool may_answer_ = false;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+orchestrator::ServerAddress At(const std::string& endpoint) {
+  return {AppName("kv"), ServerName("kv-1"), Incarnation(1), LeaderEpoch(1), endpoint};
+}
+
+std::future<Held> Ask(ShardServerClient& client, const std::string& endpoint) {
+  auto answer = std::make_shared<std::promise<Held>>();
+  client.Collect(At(endpoint), [answer](Held held) { answer->set_value(std::move(held)); });
+  return answer->get_future();
+}
+
+// Nobody listens below port 1024 here: refused at once.
+std::string FormerEndpoint(int life) { return "127.0.0.1:" + std::to_string(100 + life); }
+
+TEST(ShardServerClientTest, DropsConnectionsThatNobodyUsesAnyMore) {
+  ShardServerClient client({.keep_unused = Duration(0)});
+  for (int life = 0; life < 20; ++life) {
+    EXPECT_TRUE(absl::IsUnavailable(Ask(client, FormerEndpoint(life)).get().status()));
+  }
+  // A call may still be about to let go of its connection when its answer is here: that
+  // one goes with a later call.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (client.connections() > 1 && std::chrono::steady_clock::now() < deadline) {
+    (void)Ask(client, FormerEndpoint(0)).get();
+  }
+  EXPECT_EQ(client.connections(), 1u);
+}
+
+TEST(ShardServerClientTest, KeepsConnectionsForAWhile) {
+  ShardServerClient client;
+  for (int life = 0; life < 5; ++life) (void)Ask(client, FormerEndpoint(life)).get();
+  EXPECT_EQ(client.connections(), 5u);
+}
+
+TEST(ShardServerClientTest, KeepsTheConnectionOfACallUnderWay) {
+  SlowServer server;
+  ShardServerClient client({.keep_unused = Duration(0)});
+  std::future<Held> slow = Ask(client, server.endpoint());
+  for (int life = 0; life < 5; ++life) (void)Ask(client, FormerEndpoint(life)).get();
+  EXPECT_GE(client.connections(), 2u);
+  server.Answer();
+  const Held held = slow.get();
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_EQ(held->at(0).shard, "held");
+}
+
+}  // namespace
+}  // namespace shardmanager::wire

@@ -215,7 +215,7 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
 
  private:
   Client& client_;
-  const std::shared_ptr<v1::ShardServer::Stub> stub_;
+  const std::shared_ptr<v1::ShardServer::Stub> stub_;  // goes after the context, as below
   const orchestrator::CommandSender::ResultsCallback on_results_;
   grpc::ClientContext context_;
   v1::AddShardRequest add_;
@@ -225,10 +225,11 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
 };
 
 struct CollectCall {
+  // The last to go: while it is here, the context's channel is not dropped as unused.
+  std::shared_ptr<v1::ShardServer::Stub> stub;
   grpc::ClientContext context;
   v1::CollectLoadRequest request;
   v1::CollectLoadResponse response;
-  std::shared_ptr<v1::ShardServer::Stub> stub;
 };
 
 std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& response) {

@@ -82,31 +82,38 @@ double GroupBoard::ArrivalOf(size_t rule, ObjectId o, ContainerId to) const {
   return 0;
 }
 
+// Each object counts if enough others of its domain stand before it.
+uint32_t GroupBoard::Above(ScopeId scope, GroupId g, uint32_t wanted) const {
+  uint32_t above = 0;
+  if (!Small(g)) {
+    std::vector<uint32_t> domains;
+    for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+      if (where_[o].valid()) domains.push_back(DomainOf(scope, where_[o]).index());
+    }
+    std::sort(domains.begin(), domains.end());
+    for (size_t i = wanted; i < domains.size(); ++i) above += domains[i] == domains[i - wanted];
+    return above;
+  }
+  for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+    if (!where_[o].valid()) continue;
+    const DomainId d = DomainOf(scope, where_[o]);
+    uint32_t before = 0;
+    for (ObjectId p = Begin(g); p < o; p = ObjectId(p.index() + 1)) {
+      before += where_[p].valid() && DomainOf(scope, where_[p]) == d;
+    }
+    above += before >= wanted;
+  }
+  return above;
+}
+
 double GroupBoard::CostOf(size_t rule, GroupId g) const {
   const GroupRule& r = *rules_[rule];
   const uint32_t wanted = r.Wanted(g);
   if (wanted == GroupRule::kNotForGroup) return 0;
   switch (r.kind) {
-    case GroupRule::Kind::kAtMost: {
+    case GroupRule::Kind::kAtMost:
       if (End(g).index() - Begin(g).index() <= wanted) return 0;
-      // Each object pays for those before it, so that the sum over a domain is what
-      // stands above `wanted`.
-      uint32_t above = 0;
-      std::vector<std::pair<DomainId, uint32_t>> counts;
-      for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
-        if (!where_[o].valid()) continue;
-        const DomainId d = DomainOf(r.scope, where_[o]);
-        const auto at = std::find_if(counts.begin(), counts.end(),
-                                     [d](const auto& entry) { return entry.first == d; });
-        if (at == counts.end()) {
-          counts.emplace_back(d, 1);
-          above += wanted == 0;
-        } else if (++at->second > wanted) {
-          ++above;
-        }
-      }
-      return r.rank.weight * above;
-    }
+      return r.rank.weight * Above(r.scope, g, wanted);
     case GroupRule::Kind::kDistinct: {
       const uint32_t distinct = DistinctOf(r.scope, g);
       return distinct < wanted ? r.rank.weight * (wanted - distinct) : 0;

@@ -61,6 +61,7 @@ class GroupBoard {
   }
   Presence Look(ScopeId scope, GroupId g, DomainId d, bool want_distinct) const;
   uint32_t DistinctOf(ScopeId scope, GroupId g) const;
+  uint32_t Above(ScopeId scope, GroupId g, uint32_t wanted) const;
   void Count(ObjectId o, ContainerId c, int change);
 
   const Problem& problem_;

@@ -57,6 +57,18 @@ void LoadBoard::AddArrival(DomainId d, const Load* load, Score& score) const {
   for (size_t k = 0; k < rules_.size(); ++k) score[rules_[k].level] += ArrivalOf(k, d, load);
 }
 
+void LoadBoard::AddDeparture(DomainId d, const Load* load, Score& change) const {
+  const Cell* cells = Cells(d);
+  const Amount* usage = &usage_[Row(d)];
+  for (size_t k = 0; k < rules_.size(); ++k) {
+    const Amount before = usage[rules_[k].dimension];
+    if (before <= cells[k].limit) continue;
+    const Amount after = before - load[rules_[k].dimension];
+    change[rules_[k].level] +=
+        Cost(after, cells[k].limit, cells[k].scale) - Cost(before, cells[k].limit, cells[k].scale);
+  }
+}
+
 void LoadBoard::AddCost(DomainId d, Score& score) const {
   if (!Over(d)) return;
   for (size_t k = 0; k < rules_.size(); ++k) score[rules_[k].level] += CostOf(k, d);

@@ -43,6 +43,8 @@ class LoadBoard {
   }
   // What `load` more costs.
   void AddArrival(DomainId d, const Load* load, Score& score) const;
+  // What is saved if `load` of what is there leaves; as a negative change.
+  void AddDeparture(DomainId d, const Load* load, Score& change) const;
   // What is to be paid already.
   void AddCost(DomainId d, Score& score) const;
   // How full it is: the largest usage over the tightest limit of any dimension.

@@ -22,6 +22,8 @@ struct SearchOptions {
   uint64_t seed = 1;
   // Steps in all, over all calls of Descend().
   uint64_t step_budget = UINT64_MAX;
+  // Stop when so many objects are away from their starts.
+  uint32_t most_moves = UINT32_MAX;
   // OPTIONAL. What makes it fast; each can be left out to see what it is worth.
   bool grouped_targets = true;  // look for targets among the emptiest of each domain
   bool large_first = true;      // the objects that relieve most go first

@@ -82,6 +82,7 @@ void State::Unlist(ObjectId o, ContainerId c) {
 ContainerId State::Lift(ObjectId o) {
   const ContainerId from = where_[o];
   if (!from.valid()) return from;
+  moved_ -= from != problem_.start[o];
   where_[o] = ContainerId();
   RemoveFromBoards(o, from);
   groups_.Lift(o, from);
@@ -96,6 +97,7 @@ void State::Put(ObjectId o, ContainerId to, ContainerId from) {
     if (to.valid()) List(o, to);
   }
   if (!to.valid()) return;
+  moved_ += to != problem_.start[o];
   AddToBoards(o, to);
   groups_.Put(o, to);
   for (const auto& rule : custom_) rule->Put(o, to);
@@ -122,6 +124,41 @@ Score State::Arrival(ObjectId o, ContainerId to) {
   for (const auto& rule : custom_) score[rule->level()] += rule->Arrival(o, to);
   if (!home) score[model_.movement().rank.level] += MovementCost(o, to);
   return score;
+}
+
+Score State::Relief(ObjectId o, ContainerId c) const {
+  Score change;
+  const Load* load = LoadAt(o, c);
+  for (const LoadBoard& board : boards_) {
+    board.AddDeparture(model_.DomainOf(board.scope(), c), load, change);
+  }
+  for (const ContainerRule& rule : model_.container_rules()) change[rule.level] -= rule.cost[c];
+  return change;
+}
+
+bool State::Alike(ContainerId a, ContainerId b) const {
+  if (a == b) return true;
+  if (!boards_.front().SameRow(DomainId(a.index()), DomainId(b.index()))) return false;
+  if (!on_[a].empty() || !on_[b].empty() || !custom_.empty()) return false;
+  for (uint32_t s = 1; s < problem_.scope_count(); ++s) {
+    if (model_.DomainOf(ScopeId(s), a) != model_.DomainOf(ScopeId(s), b)) return false;
+  }
+  return std::all_of(model_.container_rules().begin(), model_.container_rules().end(),
+                     [&](const ContainerRule& rule) { return rule.cost[a] == rule.cost[b]; });
+}
+
+bool State::Alike(ObjectId a, ObjectId b) const {
+  const auto alone = [this](ObjectId o) {
+    const GroupId g = groups_.GroupOf(o);
+    return groups_.End(g).index() - groups_.Begin(g).index() == 1;
+  };
+  if (!custom_.empty() || !model_.object_rules().empty() || !alone(a) || !alone(b)) return false;
+  for (size_t k = 0; k < groups_.rules().size(); ++k) {
+    if (groups_.Wish(k, groups_.GroupOf(a)) != groups_.Wish(k, groups_.GroupOf(b))) return false;
+  }
+  const auto x = problem_.LoadOf(a);
+  const auto y = problem_.LoadOf(b);
+  return std::equal(x.begin(), x.end(), y.begin()) && Moved(a) == Moved(b);
 }
 
 bool State::Fits(ObjectId o, ContainerId to) const {

@@ -39,6 +39,9 @@ class State {
   void Move(ObjectId o, ContainerId to) { Put(o, to, Lift(o)); }
   // What it costs at `to`. REQUIRES: it is lifted. Counts as one step.
   Score Arrival(ObjectId o, ContainerId to);
+  // What the containers' rules and the container save if `o` leaves `c`, where it is:
+  // negative at the levels where it does. Groups and movement are left out.
+  Score Relief(ObjectId o, ContainerId c) const;
   // Cheap and one-sided: true means that no load rule would be broken.
   bool Fits(ObjectId o, ContainerId to) const;
 
@@ -48,12 +51,19 @@ class State {
   Score GroupCost(GroupId g) const;
   bool Overloaded(ContainerId c) const;
 
+  // True: an object finds the same at both. (Only for those that differ in nothing.)
+  bool Alike(ContainerId a, ContainerId b) const;
+  // True: the objects, which stand together, fit the same places alike.
+  bool Alike(ObjectId a, ObjectId b) const;
+
   const LoadBoard& containers() const { return boards_.front(); }
   const std::vector<LoadBoard>& boards() const { return boards_; }
   const GroupBoard& group_board() const { return groups_; }
   const std::vector<std::unique_ptr<CustomRule>>& custom() const { return custom_; }
 
   uint64_t steps() const { return steps_; }
+  // Objects that stand elsewhere than at their start.
+  uint32_t moved() const { return moved_; }
 
   // The load of `o` in each dimension as it counts on `c`. Valid until the next call.
   const Load* LoadAt(ObjectId o, ContainerId c) const;
@@ -78,6 +88,7 @@ class State {
   bool any_sticky_ = false;
   mutable std::vector<Load> load_at_;
   uint64_t steps_ = 0;
+  uint32_t moved_ = 0;
 };
 
 }  // namespace shardmanager::solver

@@ -42,15 +42,20 @@ std::vector<Pool> Pools(const Model& model, MetricId metric, ScopeId within, boo
   return pools;
 }
 
-Amount ShareOf(const Pool& pool, Amount capacity, bool unlimited, double tolerance) {
-  const auto load = static_cast<double>(pool.load);
-  if (unlimited) {
-    if (pool.open_domains == 0) return 0;
-    return static_cast<Amount>(std::ceil(load / pool.open_domains * (1 + tolerance)));
-  }
+// By capacity.
+Amount ShareOf(const Pool& pool, Amount capacity, double tolerance) {
   if (pool.capacity == 0) return 0;
-  const double share = load / static_cast<double>(pool.capacity) * static_cast<double>(capacity);
+  const double share = static_cast<double>(pool.load) / static_cast<double>(pool.capacity) *
+                       static_cast<double>(capacity);
   return static_cast<Amount>(share * (1 + tolerance));
+}
+
+// The same for all: the whole units that each must carry, and with `up` the one more
+// that some have to.
+Amount EvenShareOf(const Pool& pool, double tolerance, bool up) {
+  if (pool.open_domains == 0) return 0;
+  const double share = static_cast<double>(pool.load) / pool.open_domains * (1 + tolerance);
+  return static_cast<Amount>(up ? std::ceil(share) : std::floor(share));
 }
 
 }  // namespace
@@ -72,24 +77,34 @@ absl::Status BalanceSpec::AddTo(Model& model, Rank rank) const {
     return absl::InvalidArgumentError(
         absl::StrCat("balance.within: found scope \"", scope, "\"; allowed: server"));
   }
-  const std::vector<Pool> pools = Pools(model, *m, *w, within.empty());
+  std::vector<Pool> pools = Pools(model, *m, *w, within.empty());
   const auto capacities = DomainCapacities(model, *s, *m);
-  const bool unlimited =
-      std::any_of(capacities.begin(), capacities.end(), [](Amount c) { return c >= kUnlimited; });
-  std::vector<Pool> by_domain = pools;
-  if (unlimited && within.empty()) by_domain[0].open_domains = model.DomainCount(*s);
-  LoadRule rule = FractionalRule(
-      model, *s, *m, rank, absl::StrCat("balance(", scope, ", ", metric, ")"),
-      [&](DomainId d, Amount capacity) -> Amount {
-        if (*s == kContainerScope && Closed(problem, ContainerId(d.index()))) return 0;
-        const Pool& pool =
-            by_domain[within.empty() ? 0 : model.DomainOf(*w, ContainerId(d.index())).index()];
-        return ShareOf(pool, capacity, unlimited, tolerance);
-      });
-  if (unlimited) {
-    for (double& scale : rule.scale) scale = rank.weight;
+  const bool even_shares = even || std::any_of(capacities.begin(), capacities.end(),
+                                               [](Amount c) { return c >= kUnlimited; });
+  if (even_shares && *s != kContainerScope) pools[0].open_domains = model.DomainCount(*s);
+  const std::string name =
+      absl::StrCat("balance(", scope, ", ", metric,
+                   within.empty() ? "" : absl::StrCat(", in its ", within), ")");
+  const auto add = [&](const std::function<Amount(const Pool&, Amount)>& share) {
+    LoadRule rule =
+        FractionalRule(model, *s, *m, rank, name, [&](DomainId d, Amount capacity) -> Amount {
+          if (*s == kContainerScope && Closed(problem, ContainerId(d.index()))) return 0;
+          const Pool& pool =
+              pools[within.empty() ? 0 : model.DomainOf(*w, ContainerId(d.index())).index()];
+          return share(pool, capacity);
+        });
+    if (even_shares) {
+      for (double& scale : rule.scale) scale = rank.weight;
+    }
+    model.Add(std::move(rule));
+  };
+  if (!even_shares) {
+    add([this](const Pool& pool, Amount c) { return ShareOf(pool, c, tolerance); });
+    return absl::OkStatus();
   }
-  model.Add(std::move(rule));
+  // Two rules: who carries one more than another pays once, two more twice, and so on.
+  add([this](const Pool& pool, Amount) { return EvenShareOf(pool, tolerance, true); });
+  add([this](const Pool& pool, Amount) { return EvenShareOf(pool, tolerance, false); });
   return absl::OkStatus();
 }
 

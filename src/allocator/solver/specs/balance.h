@@ -9,13 +9,15 @@ namespace shardmanager::solver {
 
 // Cost: what a domain carries above its share and the tolerance, as a fraction of its
 // capacity. The share is total load / total capacity, times the domain's capacity;
-// where any capacity is unlimited, total load / number of domains, rounded up. Closed
-// containers have no share.
+// with `even`, or where any capacity is unlimited, total load / number of domains, and
+// the cost is in units of load. Closed containers have no share.
 struct BalanceSpec {
   std::string scope = "server";
   std::string metric;  // REQUIRED.
   // How far above its share a domain may be, as a fraction of the share. 0 and more.
   double tolerance = 0.1;
+  // The same for every domain, whatever its capacity.
+  bool even = false;
   // Balance within each domain of this scope instead of over all. Example: "region".
   // Default: over all.
   std::string within;

@@ -22,7 +22,10 @@ Table<DomainId, Amount> DomainCapacities(const Model& model, ScopeId scope, Metr
 LoadRule FractionalRule(const Model& model, ScopeId scope, MetricId metric, Rank rank,
                         std::string name,
                         const std::function<Amount(DomainId, Amount capacity)>& limit_of) {
-  LoadRule rule{.name = std::move(name), .level = rank.level, .scope = scope};
+  LoadRule rule;
+  rule.name = std::move(name);
+  rule.level = rank.level;
+  rule.scope = scope;
   rule.dimension = metric.index();
   for (Amount capacity : DomainCapacities(model, scope, metric)) {
     const DomainId d(rule.limit.size());

@@ -1,0 +1,130 @@
+#include "allocator_problems.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+
+namespace shardmanager::bench {
+namespace {
+
+using allocator::kNoPreference;
+using allocator::PlacementInput;
+
+void AddServers(const FleetShape& shape, PlacementInput& in) {
+  const char* const names[] = {"cpu", "memory", "network", "disk"};
+  for (uint32_t m = 0; m < shape.metrics; ++m) {
+    in.metrics.push_back({.name = names[m]});
+  }
+  const uint32_t datacenters = shape.regions * shape.datacenters_per_region;
+  for (uint32_t s = 0; s < shape.servers; ++s) {
+    const uint32_t datacenter = s % datacenters;
+    in.servers.push_back(
+        {.region = datacenter % shape.regions,
+         .datacenter = datacenter,
+         .rack = s / datacenters / shape.servers_per_rack * datacenters + datacenter});
+  }
+  in.capacity.assign(size_t{shape.servers} * shape.metrics, 1.0);
+}
+
+// Log-uniform between 1 and `skew`.
+double Skewed(Random& random, double skew) { return std::pow(skew, random.Fraction()); }
+
+}  // namespace
+
+PlacementInput RandomStart(const FleetShape& shape) {
+  PlacementInput in;
+  Random random(shape.seed);
+  AddServers(shape, in);
+  const size_t replicas = size_t{shape.shards} * shape.replicas_per_shard;
+  in.shard_begin.reserve(shape.shards + 1);
+  in.server_of.reserve(replicas);
+  in.load.reserve(replicas * shape.metrics);
+  std::vector<double> total(shape.metrics, 0);
+  for (uint32_t s = 0; s < shape.shards; ++s) {
+    std::vector<double> load(shape.metrics);
+    for (double& l : load) l = Skewed(random, shape.skew);
+    for (uint32_t r = 0; r < shape.replicas_per_shard; ++r) {
+      in.server_of.push_back(static_cast<uint32_t>(random.Below(shape.servers)));
+      in.load.insert(in.load.end(), load.begin(), load.end());
+      for (uint32_t m = 0; m < shape.metrics; ++m) total[m] += load[m];
+    }
+    in.shard_begin.push_back(in.replicas());
+    if (shape.preferences > 0) {
+      in.preferred_region.push_back(random.Fraction() < shape.preferences
+                                        ? static_cast<uint32_t>(random.Below(shape.regions))
+                                        : kNoPreference);
+    }
+  }
+  for (size_t i = 0; i < in.load.size(); ++i) {
+    in.load[i] *= shape.load * shape.servers / total[i % shape.metrics];
+  }
+  return in;
+}
+
+PlacementInput PlantedTight(const FleetShape& shape) {
+  PlacementInput in;
+  Random random(shape.seed);
+  AddServers(shape, in);
+  for (auto& metric : in.metrics) {
+    metric.threshold = 1;
+    metric.tolerance = 1e6;
+  }
+  std::vector<std::vector<double>> loads;
+  for (uint32_t s = 0; s < shape.servers; ++s) {
+    // Sizes from 1/2 down to 1/2/skew, until the server is full in its first metric;
+    // the others follow the same total by chance and are scaled to fit.
+    std::vector<std::vector<double>> here;
+    std::vector<double> sum(shape.metrics, 0);
+    while (sum[0] < shape.load) {
+      std::vector<double> load(shape.metrics);
+      for (double& l : load) l = 0.5 / Skewed(random, shape.skew);
+      load[0] = std::min(load[0], std::max(shape.load - sum[0], 0.5 / shape.skew));
+      for (uint32_t m = 0; m < shape.metrics; ++m) sum[m] += load[m];
+      here.push_back(load);
+    }
+    for (auto& load : here) {
+      for (uint32_t m = 0; m < shape.metrics; ++m) {
+        load[m] = std::min(0.5, load[m] * shape.load / sum[m]);
+      }
+      loads.push_back(load);
+    }
+  }
+  for (size_t i = loads.size() - 1; i > 0; --i) std::swap(loads[i], loads[random.Below(i + 1)]);
+  for (const auto& load : loads) {
+    in.server_of.push_back(static_cast<uint32_t>(random.Below(shape.servers)));
+    in.load.insert(in.load.end(), load.begin(), load.end());
+    in.shard_begin.push_back(in.replicas());
+  }
+  return in;
+}
+
+uint64_t LeastMoves(const PlacementInput& in) {
+  const size_t metrics = in.metrics.size();
+  std::vector<double> limit(metrics, 0);
+  for (size_t i = 0; i < in.load.size(); ++i) limit[i % metrics] += in.load[i];
+  for (size_t m = 0; m < metrics; ++m) {
+    limit[m] = limit[m] / static_cast<double>(in.servers.size()) * (1 + in.metrics[m].tolerance);
+    limit[m] = std::min({limit[m], in.metrics[m].threshold, 1.0});
+  }
+  std::vector<std::vector<uint32_t>> on(in.servers.size());
+  for (uint32_t r = 0; r < in.replicas(); ++r) on[in.server_of[r]].push_back(r);
+  uint64_t least = 0;
+  for (const auto& replicas : on) {
+    size_t most = 0;
+    for (size_t m = 0; m < metrics; ++m) {
+      std::vector<double> loads;
+      double sum = 0;
+      for (uint32_t r : replicas) loads.push_back(in.load[r * metrics + m]);
+      for (double l : loads) sum += l;
+      std::sort(loads.rbegin(), loads.rend());
+      size_t n = 0;
+      while (sum > limit[m] + 1e-9 && n < loads.size()) sum -= loads[n++];
+      most = std::max(most, n);
+    }
+    least += most;
+  }
+  return least;
+}
+
+}  // namespace shardmanager::bench

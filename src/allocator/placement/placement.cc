@@ -1,0 +1,131 @@
+#include "allocator/placement/placement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "allocator/placement/problem_tables.h"
+#include "allocator/solver/specs/all.h"
+
+namespace shardmanager::allocator {
+namespace {
+
+using solver::AffinitySpec;
+using solver::BalanceSpec;
+using solver::CapacitySpec;
+using solver::ContainerId;
+using solver::DomainId;
+using solver::DrainSpec;
+using solver::ExclusionSpec;
+using solver::GroupId;
+using solver::GroupRule;
+using solver::Model;
+using solver::MoveLimitSpec;
+using solver::UtilizationSpec;
+
+solver::GoalRank Goal(PlacementGoal goal, double weight = 1) {
+  return {.priority = static_cast<int>(goal), .weight = weight};
+}
+
+const char* ScopeOf(Spread spread) {
+  switch (spread) {
+    case Spread::kRack:
+      return kRackScope;
+    case Spread::kDatacenter:
+      return kDatacenterScope;
+    case Spread::kRegion:
+      return kRegionScope;
+    case Spread::kServer:
+      break;
+  }
+  return "server";
+}
+
+// Replicas of a shard stand evenly over the scope's domains: none has more than its
+// share, rounded up.
+absl::Status AddSpreadGoal(const PlacementInput& in, Model& model, const char* scope,
+                           double weight) {
+  const auto id = FindScope(model.problem(), scope);
+  if (!id.ok()) return id.status();
+  const uint32_t domains = model.DomainCount(*id);
+  if (domains < 2) return absl::OkStatus();
+  ExclusionSpec spec{.scope = scope, .most = 1, .most_of_group = {}};
+  uint32_t largest = 0;
+  for (uint32_t s = 0; s < in.shards(); ++s) {
+    largest = std::max(largest, in.shard_begin[s + 1] - in.shard_begin[s]);
+  }
+  if (largest < 2) return absl::OkStatus();
+  if (largest > domains) {
+    for (uint32_t s = 0; s < in.shards(); ++s) {
+      const uint32_t replicas = in.shard_begin[s + 1] - in.shard_begin[s];
+      spec.most_of_group.push_back((replicas + domains - 1) / domains);
+    }
+  }
+  return model.AddGoal(spec, Goal(PlacementGoal::kSpread, weight));
+}
+
+absl::Status AddRegionPreference(const PlacementInput& in, Model& model,
+                                 const std::vector<DomainId>& region_domain) {
+  if (in.preferred_region.empty()) return absl::OkStatus();
+  AffinitySpec spec{.scope = kRegionScope, .domain = {}, .objects = 1, .objects_of_group = {}};
+  spec.domain.reserve(in.shards());
+  for (uint32_t region : in.preferred_region) {
+    spec.domain.push_back(region < region_domain.size() ? region_domain[region] : DomainId());
+  }
+  return model.AddGoal(spec, Goal(PlacementGoal::kRegionPreference));
+}
+
+absl::Status AddLoadGoals(const PlacementInput& in, Model& model, bool regions) {
+  for (const MetricPolicy& metric : in.metrics) {
+    const std::string& name = metric.name;
+    absl::Status s = model.AddConstraint(CapacitySpec{.metric = name});
+    if (s.ok() && !metric.even) {
+      s = model.AddGoal(UtilizationSpec{.metric = name, .threshold = metric.threshold},
+                        Goal(PlacementGoal::kUtilization));
+    }
+    BalanceSpec balance{
+        .metric = name, .tolerance = metric.tolerance, .even = metric.even, .within = ""};
+    if (s.ok()) s = model.AddGoal(balance, Goal(PlacementGoal::kGlobalBalance));
+    balance.within = kRegionScope;
+    if (s.ok() && regions) s = model.AddGoal(balance, Goal(PlacementGoal::kRegionalBalance));
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlacementModel>> PlacementModel::Make(const PlacementInput& input) {
+  if (absl::Status s = CheckInput(input); !s.ok()) return s;
+  std::unique_ptr<PlacementModel> made(new PlacementModel);
+  std::vector<DomainId> region_domain;
+  made->problem_ = MakeProblem(input, region_domain);
+  if (absl::Status s = made->problem_.Validate(); !s.ok()) return s;
+  made->model_ = std::make_unique<Model>(made->problem_);
+  if (absl::Status s = AddRegionPreference(input, *made->model_, region_domain); !s.ok()) return s;
+  if (absl::Status s = made->AddSpecs(input); !s.ok()) return s;
+  return made;
+}
+
+absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
+  absl::Status s = model_->AddConstraint(
+      ExclusionSpec{.scope = ScopeOf(in.spread), .most = 1, .most_of_group = {}});
+  // A region that is shared is worse than a rack.
+  if (s.ok() && in.spread != Spread::kRegion) {
+    s = AddSpreadGoal(in, *model_, kRegionScope, 4);
+    if (s.ok()) s = AddSpreadGoal(in, *model_, kDatacenterScope, 2);
+    if (s.ok()) s = AddSpreadGoal(in, *model_, kRackScope, 1);
+  }
+  if (!s.ok()) return s;
+  DrainSpec drain;
+  for (size_t i = 0; i < in.servers.size(); ++i) {
+    if (in.servers[i].draining) drain.containers.push_back(ContainerId(i));
+  }
+  s = model_->AddGoal(drain, Goal(PlacementGoal::kMaintenance));
+  if (s.ok()) s = AddLoadGoals(in, *model_, problem_.scopes.back().domains > 1);
+  if (s.ok() && in.max_moves_per_server != UINT32_MAX) {
+    s = model_->AddConstraint(MoveLimitSpec{.per_container = in.max_moves_per_server});
+  }
+  return s;
+}
+
+}  // namespace shardmanager::allocator

@@ -1,0 +1,229 @@
+#include "allocator/solver/descent.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardmanager::solver {
+namespace {
+
+constexpr Score kNoChange{};
+
+bool Better(const Score& change) { return change.BetterThan(kNoChange); }
+
+// The size of an object beside the fleet: its largest part of any metric's total.
+double SizeOf(const Model& model, ObjectId o) {
+  double size = 0;
+  const auto load = model.problem().LoadOf(o);
+  for (size_t m = 0; m < load.size(); ++m) {
+    const auto total = static_cast<double>(std::max<Amount>(model.TotalLoad(MetricId(m)), 1));
+    size = std::max(size, load[m] / total);
+  }
+  return size;
+}
+
+}  // namespace
+
+Descent::Descent(State& state, const SearchOptions& options)
+    : state_(state),
+      options_(options),
+      targets_(state, options.grouped_targets, options.seed),
+      random_(options.seed ^ 0x5eed) {}
+
+bool Descent::Run() {
+  bool improved = true;
+  while (improved && !OutOfSteps()) {
+    improved = PlaceMissing();
+    if (options_.emergency) break;
+    improved |= RepairGroups();
+    improved |= RepairObjects();
+    improved |= RepairLoads();
+    if (!improved) improved = RepairByChains();
+    if (!improved) improved = BringHome();
+  }
+  return !OutOfSteps();
+}
+
+ContainerId Descent::BestPlace(ObjectId o, ContainerId from, Score& best) {
+  targets_.Sample(o, from, places_);
+  ContainerId place = from;
+  ContainerId last;
+  for (ContainerId c : places_) {
+    if (options_.equivalence && last.valid() && state_.Alike(c, last)) continue;
+    last = c;
+    const Score score = state_.Arrival(o, c);
+    if (!score.BetterThan(best)) continue;
+    best = score;
+    place = c;
+  }
+  return place;
+}
+
+bool Descent::TryMove(ObjectId o) {
+  if (!state_.MayMove(o)) return false;
+  const ContainerId from = state_.Lift(o);
+  Score best = state_.Arrival(o, from);
+  const ContainerId to = BestPlace(o, from, best);
+  state_.Put(o, to, from);
+  return to != from;
+}
+
+// Large ones first: what is small fits in the gaps that they leave.
+bool Descent::PlaceMissing() {
+  std::vector<std::pair<double, ObjectId>> missing;
+  for (uint32_t i = 0; i < state_.problem().objects; ++i) {
+    const ObjectId o(i);
+    if (!state_.where(o).valid() && state_.MayMove(o))
+      missing.emplace_back(-SizeOf(state_.model(), o), o);
+  }
+  if (options_.large_first) std::sort(missing.begin(), missing.end());
+  bool improved = false;
+  for (const auto& [size, o] : missing) {
+    if (OutOfSteps()) break;
+    improved |= TryMove(o) || PlaceByChain(o);
+  }
+  return improved;
+}
+
+bool Descent::RepairGroups() {
+  if (state_.group_board().empty()) return false;
+  bool improved = false;
+  for (uint32_t g = 0; g < state_.problem().groups() && !OutOfSteps(); ++g) {
+    const Score cost = state_.GroupCost(GroupId(g));
+    if (kNoChange.BetterThan(cost)) improved |= ImproveGroup(GroupId(g));
+  }
+  return improved;
+}
+
+// Moves, one after another, the object of the group that gains most by it.
+bool Descent::ImproveGroup(GroupId g) {
+  bool improved = false;
+  const GroupBoard& board = state_.group_board();
+  for (uint32_t round = board.Begin(g).index(); round < board.End(g).index(); ++round) {
+    Candidate best{};
+    for (ObjectId o = board.Begin(g); o < board.End(g); o = ObjectId(o.index() + 1)) {
+      if (!state_.MayMove(o) || !state_.where(o).valid()) continue;
+      const ContainerId from = state_.Lift(o);
+      const Score here = state_.Arrival(o, from);
+      Score there = here;
+      const ContainerId to = BestPlace(o, from, there);
+      state_.Put(o, from, from);
+      const Score change = there - here;
+      if (to != from && change.BetterThan(best.change)) best = {o, to, change};
+    }
+    if (!best.object.valid()) break;
+    state_.Move(best.object, best.to);
+    improved = true;
+    if (!kNoChange.BetterThan(state_.GroupCost(g))) break;
+  }
+  return improved;
+}
+
+bool Descent::RepairObjects() {
+  bool improved = false;
+  for (const ObjectRule& rule : state_.model().object_rules()) {
+    std::vector<uint32_t> objects;
+    for (const auto& entry : rule.domains) objects.push_back(entry.first);
+    std::sort(objects.begin(), objects.end());
+    for (uint32_t i : objects) {
+      const ObjectId o(i);
+      if (!state_.where(o).valid() || state_.ObjectRuleCost(rule, o, state_.where(o)) <= 0)
+        continue;
+      improved |= TryMove(o);
+    }
+  }
+  return improved;
+}
+
+std::vector<int> Descent::LoadLevels() const {
+  std::vector<int> levels;
+  for (const LoadRule& rule : state_.model().load_rules()) levels.push_back(rule.level);
+  for (const ContainerRule& rule : state_.model().container_rules()) levels.push_back(rule.level);
+  std::sort(levels.begin(), levels.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  if (!options_.batches && !levels.empty()) levels = {levels.back()};
+  return levels;
+}
+
+// Containers with something to pay at `level` or above, the worst first.
+std::vector<ContainerId> Descent::HotContainers(int level) const {
+  std::vector<std::pair<Score, ContainerId>> hot;
+  for (uint32_t i = 0; i < state_.problem().containers; ++i) {
+    const ContainerId c(i);
+    if (state_.On(c).empty()) continue;
+    Score cost = state_.LoadCost(c);
+    for (const ContainerRule& rule : state_.model().container_rules()) {
+      cost[rule.level] += rule.cost[c] * static_cast<double>(state_.On(c).size());
+    }
+    for (int l = level + 1; l < kLevels; ++l) cost[l] = 0;
+    if (kNoChange.BetterThan(cost)) hot.emplace_back(cost, c);
+  }
+  std::stable_sort(hot.begin(), hot.end(),
+                   [](const auto& a, const auto& b) { return b.first.BetterThan(a.first); });
+  std::vector<ContainerId> result;
+  result.reserve(hot.size());
+  for (const auto& entry : hot) result.push_back(entry.second);
+  return result;
+}
+
+bool Descent::RepairLoads() {
+  bool improved = false;
+  for (int level : LoadLevels()) {
+    for (ContainerId c : HotContainers(level)) {
+      if (OutOfSteps()) return improved;
+      improved |= Relieve(c, level);
+    }
+  }
+  return improved;
+}
+
+void Descent::RankByRelief(ContainerId c, std::vector<Candidate>& out) {
+  out.clear();
+  for (ObjectId o : state_.On(c)) {
+    if (!state_.MayMove(o)) continue;
+    Score relief = state_.Relief(o, c);
+    if (Better(relief)) out.push_back({o, ContainerId(), relief});
+  }
+  if (!options_.large_first) return;
+  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
+    return a.change.BetterThan(b.change);
+  });
+}
+
+bool Descent::Relieve(ContainerId c, int level) {
+  bool improved = false;
+  std::vector<Candidate> ranked;
+  bool moved = true;
+  while (moved && !OutOfSteps()) {
+    moved = false;
+    RankByRelief(c, ranked);
+    ObjectId last;
+    for (const Candidate& candidate : ranked) {
+      bool counts = false;
+      for (int l = 0; l <= level; ++l) counts |= candidate.change[l] < -kTolerance;
+      if (!counts) break;
+      if (options_.equivalence && last.valid() && state_.Alike(candidate.object, last)) continue;
+      last = candidate.object;
+      moved = TryMove(candidate.object);
+      if (moved) break;
+    }
+    improved |= moved;
+  }
+  return improved;
+}
+
+// Objects that moved and need not have: home again if nothing else gets worse.
+bool Descent::BringHome() {
+  bool improved = false;
+  for (uint32_t i = 0; i < state_.problem().objects && !OutOfSteps(); ++i) {
+    const ObjectId o(i);
+    const ContainerId home = state_.problem().start[o];
+    if (!state_.Moved(o) || !home.valid() || !state_.where(o).valid()) continue;
+    const ContainerId from = state_.Lift(o);
+    const bool better = state_.Arrival(o, home).BetterThan(state_.Arrival(o, from));
+    state_.Put(o, better ? home : from, from);
+    improved |= better;
+  }
+  return improved;
+}
+
+}  // namespace shardmanager::solver

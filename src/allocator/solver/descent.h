@@ -1,0 +1,67 @@
+// Local search that only goes down: see search.h.
+#pragma once
+
+#include <vector>
+
+#include "allocator/solver/search.h"
+#include "allocator/solver/target_index.h"
+
+namespace shardmanager::solver {
+
+class Descent {
+ public:
+  Descent(State& state, const SearchOptions& options);
+
+  // False: out of steps.
+  bool Run();
+
+ private:
+  // One thing that might be tried, and what it would change.
+  struct Candidate {
+    ObjectId object;
+    ContainerId to;
+    Score change;
+  };
+  struct Undo {
+    ObjectId object;
+    ContainerId from;
+  };
+
+  // Phases.
+  bool PlaceMissing();
+  bool RepairGroups();
+  bool RepairObjects();
+  bool RepairLoads();
+  bool RepairByChains();
+  bool BringHome();
+
+  // The best place for a lifted object among a sample and `from`.
+  ContainerId BestPlace(ObjectId o, ContainerId from, Score& best);
+  bool TryMove(ObjectId o);
+  bool ImproveGroup(GroupId g);
+  bool Relieve(ContainerId c, int level);
+  bool RelieveByChains(ContainerId c);
+  bool TryChain(ObjectId o, ContainerId to, int depth);
+  bool PlaceByChain(ObjectId o);
+  // Moves objects off `c` until no rule of it is broken; true if so.
+  Score Eject(ContainerId c, ObjectId keep, int depth);
+  // The objects of `c` whose leaving would relieve it, most relief first.
+  void RankByRelief(ContainerId c, std::vector<Candidate>& out);
+  void Shift(ObjectId o, ContainerId to, Score& change);
+  void RollBack(size_t to);
+
+  std::vector<ContainerId> HotContainers(int level) const;
+  std::vector<int> LoadLevels() const;
+  bool OutOfSteps() const {
+    return state_.steps() >= options_.step_budget || state_.moved() >= options_.most_moves;
+  }
+
+  State& state_;
+  const SearchOptions options_;
+  TargetIndex targets_;
+  Random random_;
+  std::vector<Undo> log_;            // of the chain that is tried
+  std::vector<ContainerId> places_;  // scratch of BestPlace
+};
+
+}  // namespace shardmanager::solver

@@ -60,9 +60,10 @@ CommandOutcome ToOutcome(v1::ShardState state) {
 
 }  // namespace
 
-// Calls under way register here, so that the destructor can cancel and await them. They
-// leave as the last thing, when they hold no channel any more: if the last reference to
-// one went on gRPC's callback thread, gRPC would have the thread join itself.
+// Calls under way register here, so that the destructor can cancel and await them. When
+// one is over it ends (its context may go now, and is cancelled no more), destroys
+// itself, and leaves as the last thing, when it holds no channel any more: if the last
+// reference to one went on gRPC's callback thread, gRPC would have the thread join itself.
 class ShardServerClient::Impl {
  public:
   using Stub = v1::ShardServer::Stub;
@@ -70,8 +71,8 @@ class ShardServerClient::Impl {
   ~Impl() {
     std::unique_lock lock(mutex_);
     closing_ = true;
-    for (grpc::ClientContext* context : calls_) context->TryCancel();
-    idle_.wait(lock, [this] { return calls_.empty(); });
+    for (grpc::ClientContext* context : cancellable_) context->TryCancel();
+    idle_.wait(lock, [this] { return calls_ == 0; });
   }
 
   explicit Impl(Options options) : options_(options) {}
@@ -96,14 +97,19 @@ class ShardServerClient::Impl {
   bool Enter(grpc::ClientContext* context) {
     std::lock_guard lock(mutex_);
     if (closing_) return false;
-    calls_.insert(context);
+    cancellable_.insert(context);
+    ++calls_;
     return true;
   }
 
-  void Leave(grpc::ClientContext* context) {
+  void End(grpc::ClientContext* context) {
     std::lock_guard lock(mutex_);
-    calls_.erase(context);
-    if (calls_.empty()) idle_.notify_all();
+    cancellable_.erase(context);
+  }
+
+  void Leave() {
+    std::lock_guard lock(mutex_);
+    if (--calls_ == 0) idle_.notify_all();
   }
 
   bool closing() {
@@ -149,7 +155,8 @@ class ShardServerClient::Impl {
   std::mutex mutex_;
   std::condition_variable idle_;
   bool closing_ = false;
-  std::set<grpc::ClientContext*> calls_;
+  size_t calls_ = 0;
+  std::set<grpc::ClientContext*> cancellable_;
   std::map<std::string, Connection> connections_;  // by endpoint
   TimePoint last_swept_{};
 };
@@ -208,9 +215,9 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
     }
     if (!results.empty() && !client_.closing()) on_results_(std::move(results));
     Client& client = client_;
-    grpc::ClientContext* const context = &context_;
+    client.End(&context_);
     delete this;
-    client.Leave(context);
+    client.Leave();
   }
 
  private:
@@ -273,9 +280,9 @@ void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_repor
             on_report(absl::UnavailableError(status.error_message()));
           }
         }
-        grpc::ClientContext* const context = &call->context;
+        impl_->End(&call->context);
         call.reset();
-        impl_->Leave(context);
+        impl_->Leave();
       });
 }
 

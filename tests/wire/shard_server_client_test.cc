@@ -95,5 +95,18 @@ TEST(ShardServerClientTest, KeepsTheConnectionOfACallUnderWay) {
   EXPECT_EQ(held->at(0).shard, "held");
 }
 
+// Destroyed while its calls are ending by themselves, on gRPC's threads.
+TEST(ShardServerClientTest, MayGoWhileItsCallsEnd) {
+  for (int round = 0; round < 300; ++round) {
+    ShardServerClient client;
+    for (int call = 0; call < 20; ++call) {
+      client.Collect(At(FormerEndpoint(call % 2)), [](const Held&) {});
+      client.Send(At(FormerEndpoint(call % 2)), orchestrator::CommandKind::kAdd,
+                  {{ShardId("s"), Role::kPrimary, ShardEpoch(1)}}, Seconds(5),
+                  [](const std::vector<orchestrator::NamedResult>&) {});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shardmanager::wire

@@ -83,6 +83,15 @@ struct MovementRule {
   double within_group = 0.1;
 };
 
+// A rule of this form: the sum over the scope's domains of
+// weight * max(0, base(domain) + sum of load(o) of the objects there).
+struct Hinge {
+  ScopeId scope;
+  double weight = 1;
+  Table<DomainId, double> base;
+  Table<ObjectId, double> load;  // any sign
+};
+
 // Anything else. It is told of every change and keeps what it needs to know.
 class CustomRule {
  public:
@@ -97,6 +106,15 @@ class CustomRule {
   virtual void Put(ObjectId o, ContainerId to) = 0;
   virtual void Lift(ObjectId o, ContainerId from) = 0;
   virtual double Total() const = 0;
+
+  // For the annealer, which asks millions of times a second. OPTIONAL; the defaults
+  // put and lift. All leave things as they were.
+  // What moving `o` from `from`, where it stands, to `to` adds to Total().
+  virtual double MoveChange(ObjectId o, ContainerId from, ContainerId to);
+  // What it adds if `a`, which stands at `at_a`, and `b` trade places.
+  virtual double SwapChange(ObjectId a, ContainerId at_a, ObjectId b, ContainerId at_b);
+  // Not null: the rule is no more than this. Valid as long as the rule.
+  virtual const Hinge* hinge() const { return nullptr; }
 
  private:
   const std::string name_;

@@ -1,0 +1,248 @@
+// What holds for every spec, seen through the state: the price of a move is exactly
+// what it changes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "allocator/solver/specs/all.h"
+#include "allocator/solver/state.h"
+#include "base/random.h"
+
+namespace shardmanager::solver {
+namespace {
+
+constexpr uint32_t kContainers = 12;
+constexpr uint32_t kObjects = 60;
+
+// Two metrics, racks and regions, groups of 1, 2, 3 and of 20.
+Problem RandomProblem(Random& random) {
+  Problem p;
+  p.metrics.push_back("cpu");
+  p.metrics.push_back("memory");
+  p.containers = kContainers;
+  Scope rack{.name = "rack", .domain_of = {}, .names = {}, .domains = 6};
+  Scope region{.name = "region", .domain_of = {}, .names = {}, .domains = 3};
+  for (uint32_t c = 0; c < kContainers; ++c) {
+    rack.domain_of.push_back(DomainId(c / 2));
+    region.domain_of.push_back(DomainId(c / 4));
+    for (int m = 0; m < 2; ++m) {
+      p.capacity.push_back(static_cast<Amount>(50 + random.Below(200)));
+      p.base_usage.push_back(static_cast<Amount>(random.Below(20)));
+    }
+  }
+  p.scopes = {rack, region};
+  p.objects = kObjects;
+  p.group_begin = {0, 20};
+  for (uint32_t size = 1; p.group_begin.back() < kObjects; size = size % 3 + 1) {
+    p.group_begin.push_back(std::min(kObjects, p.group_begin.back() + size));
+  }
+  for (uint32_t o = 0; o < kObjects; ++o) {
+    p.load.push_back(static_cast<Load>(random.Below(40)));
+    p.load.push_back(static_cast<Load>(random.Below(40)));
+    // Some start nowhere.
+    p.start.push_back(random.Below(10) == 0 ? ContainerId()
+                                            : ContainerId(random.Below(kContainers)));
+  }
+  return p;
+}
+
+template <typename Spec>
+void Add(Model& model, const Spec& spec) {
+  const absl::Status constraint = model.AddConstraint(spec);
+  ASSERT_TRUE(constraint.ok()) << constraint;
+  const absl::Status goal = model.AddGoal(spec, {.priority = 3, .weight = 7});
+  ASSERT_TRUE(goal.ok()) << goal;
+}
+
+using AddSpec = void (*)(Model&, Random&);
+struct Case {
+  const char* name;
+  AddSpec add;
+};
+
+template <typename Id>
+Table<GroupId, Id> RandomOfGroups(const Model& model, Random& random, uint32_t end) {
+  Table<GroupId, Id> table;
+  for (uint32_t g = 0; g < model.problem().groups(); ++g) table.push_back(Id(random.Below(end)));
+  return table;
+}
+
+const Case kCases[] = {
+    {"Capacity",
+     [](Model& m, Random&) {
+       Add(m, CapacitySpec{.metric = "cpu", .limit = 0.5});
+       Add(m, CapacitySpec{.scope = "region", .metric = "memory", .limit = 0.5});
+     }},
+    {"TransientCapacity",
+     [](Model& m, Random&) {
+       Add(m, CapacitySpec{.metric = "cpu", .limit = 0.5, .transient = true});
+       Add(m, CapacitySpec{.scope = "rack", .metric = "cpu", .limit = 0.5, .transient = true});
+     }},
+    {"Utilization",
+     [](Model& m, Random&) { Add(m, UtilizationSpec{.metric = "memory", .threshold = 0.3}); }},
+    {"Balance",
+     [](Model& m, Random&) {
+       Add(m, BalanceSpec{.metric = "cpu"});
+       Add(m, BalanceSpec{.scope = "rack", .metric = "memory", .tolerance = 0});
+       Add(m, BalanceSpec{.metric = "memory", .even = true});
+       Add(m, BalanceSpec{.metric = "cpu", .within = "region"});
+     }},
+    {"Overage",
+     [](Model& m, Random& random) {
+       OverageSpec spec{.scope = "rack", .metric = "cpu", .limit = {}};
+       for (int i = 0; i < 6; ++i) spec.limit.push_back(static_cast<Amount>(random.Below(300)));
+       Add(m, spec);
+     }},
+    {"HeadroomRatio",
+     [](Model& m, Random&) {
+       Add(m, HeadroomRatioSpec{.metric = "cpu", .with = "memory", .ratio = 2});
+       Add(m, HeadroomRatioSpec{.scope = "region", .metric = "memory", .with = "cpu"});
+     }},
+    {"Exclusion",
+     [](Model& m, Random& random) {
+       Add(m, ExclusionSpec{});
+       Add(m, ExclusionSpec{.scope = "region", .most = 2});
+       Add(m,
+           ExclusionSpec{.scope = "rack", .most_of_group = RandomOfGroups<uint32_t>(m, random, 4)});
+     }},
+    {"Spread",
+     [](Model& m, Random& random) {
+       Add(m, SpreadSpec{.scope = "region"});
+       Add(m,
+           SpreadSpec{.scope = "rack", .least_of_group = RandomOfGroups<uint32_t>(m, random, 9)});
+     }},
+    {"Affinity",
+     [](Model& m, Random& random) {
+       Add(m,
+           AffinitySpec{
+               .scope = "region", .domain = RandomOfGroups<DomainId>(m, random, 3), .objects = 2});
+     }},
+    {"Dependency",
+     [](Model& m, Random& random) {
+       for (const char* scope : {"region", "rack"}) {
+         DependencySpec spec{.scope = scope, .needed = {}};
+         for (uint32_t g = 0; g < m.problem().groups(); ++g) {
+           std::vector<GroupId> needed;
+           while (random.Below(3) != 0)
+             needed.push_back(GroupId(random.Below(m.problem().groups())));
+           spec.needed.push_back(needed);
+         }
+         Add(m, spec);
+       }
+     }},
+    {"Drain",
+     [](Model& m, Random&) {
+       Add(m, DrainSpec{.containers = {ContainerId(1), ContainerId(5)}});
+     }},
+    {"Pin",
+     [](Model& m, Random&) {
+       Add(m, PinSpec{.scope = "rack", .domains = {{3, {DomainId(1), DomainId(4)}}, {9, {}}}});
+       Add(m, PinSpec{.domains = {{4, {DomainId(1)}}, {30, {DomainId(8)}}}, .avoid = true});
+     }},
+    {"MoveCost",
+     [](Model& m, Random& random) {
+       MoveCostSpec spec;
+       for (uint32_t o = 0; o < kObjects; ++o) {
+         spec.cost.push_back(static_cast<double>(random.Below(9)));
+       }
+       Add(m, spec);
+     }},
+    {"MoveDistance",
+     [](Model& m, Random& random) {
+       std::vector<int32_t> cost;
+       for (uint32_t i = 0; i < kContainers * kContainers; ++i) {
+         cost.push_back(static_cast<int32_t>(random.Below(100)));
+       }
+       Add(m, MoveDistanceSpec{.cost = std::make_shared<std::vector<int32_t>>(std::move(cost))});
+     }},
+    {"MoveLimit",
+     [](Model& m, Random&) {
+       Add(m, MoveLimitSpec{.total = 20, .per_container = 3, .per_group = 1});
+     }},
+    {"GroupMove", [](Model& m, Random&) { Add(m, GroupMoveSpec{}); }},
+};
+
+class EverySpec : public testing::TestWithParam<Case> {};
+
+void ExpectSame(const Score& a, const Score& b) {
+  for (int l = 0; l < kLevels; ++l) ASSERT_NEAR(a[l], b[l], 1e-6) << "level " << l;
+}
+
+TEST_P(EverySpec, ChargesForAMoveExactlyWhatItChanges) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Random random(seed);
+    const Problem problem = RandomProblem(random);
+    ASSERT_TRUE(problem.Validate().ok()) << problem.Validate();
+    Model model(problem);
+    GetParam().add(model, random);
+    State state(model);
+    Score total = state.Total();
+    for (int i = 0; i < 1500; ++i) {
+      const ObjectId o(random.Below(kObjects));
+      const ContainerId to =
+          random.Below(20) == 0 ? ContainerId() : ContainerId(random.Below(kContainers));
+      const ContainerId from = state.Lift(o);
+      const Score change = state.Arrival(o, to) - state.Arrival(o, from);
+      state.Put(o, to, from);
+      const Score after = state.Total();
+      ExpectSame(after - total, change);
+      if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", change " << i;
+      total = after;
+    }
+  }
+}
+
+TEST_P(EverySpec, IsNotFreeForEver) {
+  Random random(1);
+  const Problem problem = RandomProblem(random);
+  Model model(problem);
+  GetParam().add(model, random);
+  State state(model);
+  double most = 0;
+  for (int i = 0; i < 300; ++i) {
+    state.Move(ObjectId(random.Below(kObjects)), ContainerId(random.Below(kContainers)));
+    most = std::max(most, state.Total()[kFirstGoalLevel + 2]);
+  }
+  EXPECT_GT(most, 0);
+}
+
+// The annealer's questions, of the rules that answer them.
+TEST_P(EverySpec, AnswersForMovesAndSwapsWithoutMakingThem) {
+  Random random(3);
+  const Problem problem = RandomProblem(random);
+  Model model(problem);
+  GetParam().add(model, random);
+  State state(model);
+  for (uint32_t o = 0; o < kObjects; ++o) {
+    if (!state.where(ObjectId(o)).valid()) state.Move(ObjectId(o), ContainerId(0));
+  }
+  for (int i = 0; i < 2000; ++i) {
+    const ObjectId a(random.Below(kObjects));
+    const ObjectId b(random.Below(kObjects));
+    const ContainerId at_a = state.where(a);
+    const ContainerId at_b = state.where(b);
+    if (at_a == at_b) continue;
+    std::vector<double> move, swap, before, after_move;
+    for (const auto& rule : state.custom()) {
+      before.push_back(rule->Total());
+      move.push_back(rule->MoveChange(a, at_a, at_b));
+      swap.push_back(rule->SwapChange(a, at_a, b, at_b));
+      ASSERT_NEAR(rule->Total(), before.back(), 1e-9) << rule->name();
+    }
+    state.Move(a, at_b);
+    for (const auto& rule : state.custom()) after_move.push_back(rule->Total());
+    state.Move(b, at_a);
+    for (size_t k = 0; k < state.custom().size(); ++k) {
+      ASSERT_NEAR(after_move[k] - before[k], move[k], 1e-6) << state.custom()[k]->name();
+      ASSERT_NEAR(state.custom()[k]->Total() - before[k], swap[k], 1e-6)
+          << state.custom()[k]->name();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Specs, EverySpec, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace shardmanager::solver

@@ -99,6 +99,54 @@ PlacementInput PlantedTight(const FleetShape& shape) {
   return in;
 }
 
+namespace {
+
+// The question whether a few loads cover an excess in every metric. What a load is
+// worth is the part of the excess that it could take away; the loads are in order of it.
+struct CoverProblem {
+  std::vector<std::vector<double>> loads;
+  std::vector<double> worth_before;  // of the loads before each one, and of all
+  std::vector<double> excess;
+  // Looks left. When it is used up the answer is yes, which keeps the bound a lower one.
+  uint64_t budget = 0;
+};
+
+bool Coverable(CoverProblem& p, size_t from, size_t n) {
+  double left = 0;
+  for (double e : p.excess) left += std::max(0.0, e);
+  if (left <= 1e-9) return true;
+  if (n == 0) return false;
+  for (size_t i = from; i + n <= p.loads.size(); ++i) {
+    if (p.budget == 0) return true;
+    --p.budget;
+    // The best that n loads from here on can do.
+    if (p.worth_before[i + n] - p.worth_before[i] < left - 1e-9) return false;
+    for (size_t m = 0; m < p.excess.size(); ++m) p.excess[m] -= p.loads[i][m];
+    const bool yes = Coverable(p, i + 1, n - 1);
+    for (size_t m = 0; m < p.excess.size(); ++m) p.excess[m] += p.loads[i][m];
+    if (yes) return true;
+  }
+  return false;
+}
+
+// The fewest of the loads, by metric, that cover its excess; the largest of these.
+size_t FewestByMetric(const std::vector<std::vector<double>>& loads,
+                      const std::vector<double>& excess) {
+  size_t most = 0;
+  for (size_t m = 0; m < excess.size(); ++m) {
+    std::vector<double> sorted;
+    for (const auto& load : loads) sorted.push_back(load[m]);
+    std::sort(sorted.rbegin(), sorted.rend());
+    double left = excess[m];
+    size_t n = 0;
+    while (left > 1e-9 && n < sorted.size()) left -= sorted[n++];
+    most = std::max(most, n);
+  }
+  return most;
+}
+
+}  // namespace
+
 uint64_t LeastMoves(const PlacementInput& in) {
   const size_t metrics = in.metrics.size();
   std::vector<double> limit(metrics, 0);
@@ -107,22 +155,31 @@ uint64_t LeastMoves(const PlacementInput& in) {
     limit[m] = limit[m] / static_cast<double>(in.servers.size()) * (1 + in.metrics[m].tolerance);
     limit[m] = std::min({limit[m], in.metrics[m].threshold, 1.0});
   }
-  std::vector<std::vector<uint32_t>> on(in.servers.size());
-  for (uint32_t r = 0; r < in.replicas(); ++r) on[in.server_of[r]].push_back(r);
+  std::vector<std::vector<std::vector<double>>> on(in.servers.size());
+  for (uint32_t r = 0; r < in.replicas(); ++r) {
+    const auto at = in.load.begin() + static_cast<ptrdiff_t>(r * metrics);
+    on[in.server_of[r]].emplace_back(at, at + static_cast<ptrdiff_t>(metrics));
+  }
   uint64_t least = 0;
-  for (const auto& replicas : on) {
-    size_t most = 0;
+  for (auto& loads : on) {
+    std::vector<double> excess(metrics);
     for (size_t m = 0; m < metrics; ++m) {
-      std::vector<double> loads;
-      double sum = 0;
-      for (uint32_t r : replicas) loads.push_back(in.load[r * metrics + m]);
-      for (double l : loads) sum += l;
-      std::sort(loads.rbegin(), loads.rend());
-      size_t n = 0;
-      while (sum > limit[m] + 1e-9 && n < loads.size()) sum -= loads[n++];
-      most = std::max(most, n);
+      excess[m] = -limit[m];
+      for (const auto& load : loads) excess[m] += load[m];
     }
-    least += most;
+    const auto worth = [&](const std::vector<double>& load) {
+      double sum = 0;
+      for (size_t m = 0; m < metrics; ++m) sum += std::min(load[m], std::max(0.0, excess[m]));
+      return sum;
+    };
+    std::sort(loads.begin(), loads.end(),
+              [&](const auto& a, const auto& b) { return worth(a) > worth(b); });
+    CoverProblem cover{.loads = loads, .worth_before = {0}, .excess = excess, .budget = 1'000'000};
+    for (const auto& load : loads)
+      cover.worth_before.push_back(cover.worth_before.back() + worth(load));
+    size_t fewest = FewestByMetric(loads, excess);
+    while (fewest < loads.size() && !Coverable(cover, 0, fewest)) ++fewest;
+    least += fewest;
   }
   return least;
 }

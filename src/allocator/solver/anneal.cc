@@ -6,87 +6,87 @@
 namespace shardmanager::solver {
 namespace {
 
-// All levels in one number. A constraint, or an object without a place, outweighs
-// whatever goals there are.
+// Proposals between two looks at the temperature and at what is best.
+constexpr uint64_t kStride = 2048;
+
+// Goals add up; constraints are kept.
+LevelWeights Weights() {
+  LevelWeights weights{};
+  for (int l = kFirstGoalLevel; l < kLevels; ++l) weights[static_cast<size_t>(l)] = 1;
+  return weights;
+}
+
 double Energy(const Score& score) {
   double sum = 0;
   for (int l = kFirstGoalLevel; l < kLevels; ++l) sum += score[l];
   return sum;
 }
 
-bool BreaksMore(const Score& change) {
-  return change[kConstraintLevel] > kTolerance || change[kUnplacedLevel] > kTolerance;
-}
-
 }  // namespace
 
-Annealer::Annealer(State& state, uint64_t seed) : state_(state), random_(seed ^ 0xa11ea1) {
-  for (uint32_t i = 0; i < state.problem().objects; ++i) {
-    if (state.MayMove(ObjectId(i))) movable_.push_back(ObjectId(i));
+Annealer::Annealer(State& state, uint64_t seed)
+    : state_(state), random_(seed ^ 0xa11ea1), scale_(std::max(1e-6, Energy(state.Total()))) {}
+
+// Objects without a place are the descent's business.
+void Annealer::Collect() {
+  movable_.clear();
+  for (uint32_t i = 0; i < state_.problem().objects; ++i) {
+    const ObjectId o(i);
+    if (state_.MayMove(o) && state_.where(o).valid()) movable_.push_back(o);
   }
 }
 
-bool Annealer::Accept(const Score& change, double temperature) {
-  if (BreaksMore(change)) return false;
-  const double rise = Energy(change);
-  if (rise > 0 && random_.Fraction() >= std::exp(-rise / temperature)) return false;
-  energy_ += rise;
+bool Annealer::Accepts(double change) {
+  if (change > 0) {
+    // Also what is forbidden.
+    if (change > 40 * temperature_) return false;
+    if (random_.Fraction() >= std::exp(-change / temperature_)) return false;
+  }
+  energy_ += change;
   return true;
 }
 
-bool Annealer::TryShift(double temperature) {
+void Annealer::TryMove() {
   const ObjectId o = movable_[random_.Below(movable_.size())];
   const ContainerId to(random_.Below(state_.problem().containers));
-  if (to == state_.where(o)) return false;
-  const ContainerId from = state_.Lift(o);
-  const Score change = state_.Arrival(o, to) - state_.Arrival(o, from);
-  const bool accepted = Accept(change, temperature);
-  state_.Put(o, accepted ? to : from, from);
-  return accepted;
+  if (to == state_.where(o)) return;
+  if (Accepts(meter_->OfMove(o, to))) meter_->Move(o, to);
 }
 
-bool Annealer::TrySwap(double temperature) {
+void Annealer::TrySwap() {
   const ObjectId a = movable_[random_.Below(movable_.size())];
   const ObjectId b = movable_[random_.Below(movable_.size())];
   const ContainerId at_a = state_.where(a);
   const ContainerId at_b = state_.where(b);
-  if (at_a == at_b || !at_a.valid() || !at_b.valid()) return false;
-  state_.Lift(a);
-  Score change = Score() - state_.Arrival(a, at_a);
-  state_.Lift(b);
-  change -= state_.Arrival(b, at_b);
-  change += state_.Arrival(a, at_b);
-  state_.Put(a, at_b, at_a);
-  change += state_.Arrival(b, at_a);
-  const bool accepted = Accept(change, temperature);
-  if (accepted) {
-    state_.Put(b, at_a, at_b);
-  } else {
-    state_.Put(b, at_b, at_b);
-    state_.Move(a, at_a);
-  }
-  return accepted;
+  if (at_a == at_b || !Accepts(meter_->OfSwap(a, b))) return;
+  meter_->Move(a, at_b);
+  meter_->Move(b, at_a);
 }
 
 void Annealer::Run(const AnnealOptions& options, const Score& best,
                    const std::function<void()>& on_best) {
+  Collect();
   if (movable_.empty() || state_.problem().containers < 2) return;
+  meter_.emplace(state_, Weights());
   energy_ = Energy(state_.Total());
-  const double scale = std::max(1.0, energy_);
-  const uint64_t begin = state_.steps();
-  while (state_.steps() - begin < options.steps) {
-    const double part =
-        static_cast<double>(state_.steps() - begin) / static_cast<double>(options.steps);
+  double best_energy = Energy(best);
+  for (uint64_t done = 0; done < options.steps;) {
+    const double part = static_cast<double>(done) / static_cast<double>(options.steps);
     const double progress = options.progress + (options.progress_after - options.progress) * part;
-    const double temperature = scale * options.hot * std::pow(options.cold / options.hot, progress);
-    for (int i = 0; i < 256; ++i) {
-      if (random_.Below(2) == 0) {
-        TryShift(temperature);
+    temperature_ = scale_ * options.hot * std::pow(options.cold / options.hot, progress);
+    const uint64_t stride = std::min(kStride, options.steps - done);
+    for (uint64_t i = 0; i < stride; ++i) {
+      if (random_.Next() >> 63 == 0) {
+        TryMove();
       } else {
-        TrySwap(temperature);
+        TrySwap();
       }
     }
-    if (energy_ < Energy(best) - kTolerance) on_best();
+    done += stride;
+    steps_ += stride;
+    if (energy_ >= best_energy - kTolerance) continue;
+    best_energy = energy_;
+    on_best();
   }
 }
 

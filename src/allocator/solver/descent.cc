@@ -8,26 +8,33 @@ namespace {
 
 constexpr Score kNoChange{};
 
-bool Better(const Score& change) { return change.BetterThan(kNoChange); }
-
-// The size of an object beside the fleet: its largest part of any metric's total.
-double SizeOf(const Model& model, ObjectId o) {
-  double size = 0;
-  const auto load = model.problem().LoadOf(o);
-  for (size_t m = 0; m < load.size(); ++m) {
-    const auto total = static_cast<double>(std::max<Amount>(model.TotalLoad(MetricId(m)), 1));
-    size = std::max(size, load[m] / total);
+bool NothingToPay(const Score& score) {
+  for (int l = 0; l < kMovementLevel; ++l) {
+    if (score[l] > kTolerance) return false;
   }
-  return size;
+  return true;
 }
 
 }  // namespace
+
+double Descent::SizeOf(ObjectId o) const {
+  double size = 0;
+  const auto load = state_.problem().LoadOf(o);
+  for (size_t m = 0; m < load.size(); ++m) size += load[m] * size_unit_[m];
+  return size;
+}
 
 Descent::Descent(State& state, const SearchOptions& options)
     : state_(state),
       options_(options),
       targets_(state, options.grouped_targets, options.seed),
-      random_(options.seed ^ 0x5eed) {}
+      random_(options.seed ^ 0x5eed) {
+  const Model& model = state.model();
+  for (size_t m = 0; m < state.problem().metrics.size(); ++m) {
+    const Amount total = std::max<Amount>(model.TotalLoad(MetricId(m)), 1);
+    size_unit_.push_back(1 / static_cast<double>(total));
+  }
+}
 
 bool Descent::Run() {
   bool improved = true;
@@ -44,17 +51,24 @@ bool Descent::Run() {
 }
 
 ContainerId Descent::BestPlace(ObjectId o, ContainerId from, Score& best) {
-  targets_.Sample(o, from, places_);
   ContainerId place = from;
-  ContainerId last;
-  for (ContainerId c : places_) {
-    if (options_.equivalence && last.valid() && state_.Alike(c, last)) continue;
-    last = c;
-    const Score score = state_.Arrival(o, c);
-    if (!score.BetterThan(best)) continue;
-    best = score;
-    place = c;
-  }
+  const auto look = [&] {
+    ContainerId last;
+    for (const TargetIndex::Target& target : places_) {
+      if (options_.equivalence && last.valid() && state_.Alike(target.container, last)) continue;
+      last = target.container;
+      const Score score = state_.Arrival(o, target.container, target.fits);
+      if (!score.BetterThan(best)) continue;
+      best = score;
+      place = target.container;
+    }
+  };
+  targets_.SampleOne(o, from, places_);
+  look();
+  // Nothing to be wished for but not to have moved: as good as it gets.
+  if (place != from && NothingToPay(best)) return place;
+  targets_.Sample(o, from, places_);
+  look();
   return place;
 }
 
@@ -72,8 +86,7 @@ bool Descent::PlaceMissing() {
   std::vector<std::pair<double, ObjectId>> missing;
   for (uint32_t i = 0; i < state_.problem().objects; ++i) {
     const ObjectId o(i);
-    if (!state_.where(o).valid() && state_.MayMove(o))
-      missing.emplace_back(-SizeOf(state_.model(), o), o);
+    if (!state_.where(o).valid() && state_.MayMove(o)) missing.emplace_back(-SizeOf(o), o);
   }
   if (options_.large_first) std::sort(missing.begin(), missing.end());
   bool improved = false;
@@ -100,12 +113,15 @@ bool Descent::ImproveGroup(GroupId g) {
   const GroupBoard& board = state_.group_board();
   for (uint32_t round = board.Begin(g).index(); round < board.End(g).index(); ++round) {
     Candidate best{};
+    // Who stands well need not go, unless one is missing elsewhere.
+    const bool wishes = board.Lacks(g);
     for (ObjectId o = board.Begin(g); o < board.End(g); o = ObjectId(o.index() + 1)) {
       if (!state_.MayMove(o) || !state_.where(o).valid()) continue;
       const ContainerId from = state_.Lift(o);
       const Score here = state_.Arrival(o, from);
       Score there = here;
-      const ContainerId to = BestPlace(o, from, there);
+      const bool worth_it = wishes || board.Pays(o, from);
+      const ContainerId to = worth_it ? BestPlace(o, from, there) : from;
       state_.Put(o, from, from);
       const Score change = there - here;
       if (to != from && change.BetterThan(best.change)) best = {o, to, change};
@@ -170,43 +186,8 @@ bool Descent::RepairLoads() {
   for (int level : LoadLevels()) {
     for (ContainerId c : HotContainers(level)) {
       if (OutOfSteps()) return improved;
-      improved |= Relieve(c, level);
+      improved |= Relieve(c);
     }
-  }
-  return improved;
-}
-
-void Descent::RankByRelief(ContainerId c, std::vector<Candidate>& out) {
-  out.clear();
-  for (ObjectId o : state_.On(c)) {
-    if (!state_.MayMove(o)) continue;
-    Score relief = state_.Relief(o, c);
-    if (Better(relief)) out.push_back({o, ContainerId(), relief});
-  }
-  if (!options_.large_first) return;
-  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
-    return a.change.BetterThan(b.change);
-  });
-}
-
-bool Descent::Relieve(ContainerId c, int level) {
-  bool improved = false;
-  std::vector<Candidate> ranked;
-  bool moved = true;
-  while (moved && !OutOfSteps()) {
-    moved = false;
-    RankByRelief(c, ranked);
-    ObjectId last;
-    for (const Candidate& candidate : ranked) {
-      bool counts = false;
-      for (int l = 0; l <= level; ++l) counts |= candidate.change[l] < -kTolerance;
-      if (!counts) break;
-      if (options_.equivalence && last.valid() && state_.Alike(candidate.object, last)) continue;
-      last = candidate.object;
-      moved = TryMove(candidate.object);
-      if (moved) break;
-    }
-    improved |= moved;
   }
   return improved;
 }

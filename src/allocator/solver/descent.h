@@ -22,10 +22,19 @@ class Descent {
     ContainerId to;
     Score change;
   };
+  // How much of a container's excess an object would take away.
+  struct Cover {
+    double coverage;
+    double size;
+    ObjectId object;
+  };
   struct Undo {
     ObjectId object;
     ContainerId from;
   };
+
+  // Objects of a container for which no place was found, until it is left alone.
+  static constexpr size_t kMostRefused = 16;
 
   // Phases.
   bool PlaceMissing();
@@ -39,7 +48,13 @@ class Descent {
   ContainerId BestPlace(ObjectId o, ContainerId from, Score& best);
   bool TryMove(ObjectId o);
   bool ImproveGroup(GroupId g);
-  bool Relieve(ContainerId c, int level);
+  bool Relieve(ContainerId c);
+  void ChooseToLeave(ContainerId c, const std::vector<ObjectId>& refused);
+  bool FindCovers(ContainerId c, const std::vector<ObjectId>& refused);
+  bool CoverWith(size_t n, size_t from, int& looks);
+  double CoverageOf(ObjectId o, const std::vector<Amount>& excess) const;
+  // Beside the fleet: the sum of its parts of each metric's total.
+  double SizeOf(ObjectId o) const;
   bool RelieveByChains(ContainerId c);
   bool TryChain(ObjectId o, ContainerId to, int depth);
   bool PlaceByChain(ObjectId o);
@@ -60,8 +75,16 @@ class Descent {
   const SearchOptions options_;
   TargetIndex targets_;
   Random random_;
-  std::vector<Undo> log_;            // of the chain that is tried
-  std::vector<ContainerId> places_;  // scratch of BestPlace
+  std::vector<Undo> log_;          // of the chain that is tried
+  std::vector<double> size_unit_;  // of each metric
+  // Scratch.
+  std::vector<TargetIndex::Target> places_;
+  std::vector<Amount> excess_;
+  std::vector<Cover> covers_;
+  std::vector<ObjectId> chosen_;
+  std::vector<ObjectId> refused_;
+  std::vector<Candidate> reliefs_;
+  std::vector<uint32_t> ranking_;
 };
 
 }  // namespace shardmanager::solver

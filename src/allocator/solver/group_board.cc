@@ -18,9 +18,16 @@ GroupBoard::GroupBoard(const Model& model, const Table<ObjectId, ContainerId>& w
   distinct_.resize(problem_.scope_count());
   for (const GroupRule& rule : model.group_rules()) {
     rules_.push_back(&rule);
+    levels_.push_back(rule.rank.level);
     if (largest <= kSmallGroup) continue;
+    any_large_ = true;
     counted_[rule.scope.index()] = true;
     distinct_[rule.scope.index()].resize(problem_.groups());
+  }
+  seen_.resize(rules_.size());
+  rows_.reserve(problem_.containers * rules_.size());
+  for (uint32_t c = 0; c < problem_.containers; ++c) {
+    for (const GroupRule* rule : rules_) rows_.push_back(DomainOf(rule->scope, ContainerId(c)));
   }
 }
 
@@ -47,37 +54,50 @@ uint32_t GroupBoard::DistinctOf(ScopeId scope, GroupId g) const {
   return distinct;
 }
 
-GroupBoard::Presence GroupBoard::Look(ScopeId scope, GroupId g, DomainId d,
-                                      bool want_distinct) const {
-  Presence presence;
-  if (Small(g)) {
-    for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
-      presence.in_domain += where_[o].valid() && DomainOf(scope, where_[o]) == d;
-    }
-  } else {
-    presence.in_domain = in_domain_[scope.index()].Get(g, d);
+uint32_t GroupBoard::InDomain(ScopeId scope, GroupId g, DomainId d) const {
+  if (!Small(g)) return in_domain_[scope.index()].Get(g, d);
+  uint32_t count = 0;
+  for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+    count += where_[o].valid() && DomainOf(scope, where_[o]) == d;
   }
-  if (want_distinct) presence.distinct = DistinctOf(scope, g);
-  return presence;
+  return count;
 }
 
-double GroupBoard::ArrivalOf(size_t rule, ObjectId o, ContainerId to) const {
-  const GroupRule& r = *rules_[rule];
+void GroupBoard::LookAround(ObjectId o) const {
+  around_ = o;
   const GroupId g = group_of_[o];
-  const uint32_t wanted = r.Wanted(g);
-  if (wanted == GroupRule::kNotForGroup) return 0;
-  const DomainId d = DomainOf(r.scope, to);
+  for (size_t k = 0; k < rules_.size(); ++k) {
+    const GroupRule& rule = *rules_[k];
+    Around& around = seen_[k];
+    around.wanted = rule.Wanted(g);
+    around.others = 0;
+    if (rule.kind == GroupRule::Kind::kDistinct) around.distinct = DistinctOf(rule.scope, g);
+    if (!Small(g)) continue;
+    for (ObjectId p = Begin(g); p < End(g); p = ObjectId(p.index() + 1)) {
+      if (where_[p].valid()) around.at[around.others++] = Row(where_[p])[k];
+    }
+  }
+}
+
+double GroupBoard::ArrivalAt(size_t rule, ObjectId o, DomainId d) const {
+  const GroupRule& r = *rules_[rule];
+  const Around& around = seen_[rule];
+  if (around.wanted == GroupRule::kNotForGroup) return 0;
+  const GroupId g = group_of_[o];
+  if (r.kind == GroupRule::Kind::kAffinity && d != r.domain[g]) return 0;
+  uint32_t there = 0;
+  if (Small(g)) {
+    for (uint32_t i = 0; i < around.others; ++i) there += around.at[i] == d;
+  } else {
+    there = in_domain_[r.scope.index()].Get(g, d);
+  }
   switch (r.kind) {
     case GroupRule::Kind::kAtMost:
-      if (End(g).index() - Begin(g).index() <= wanted) return 0;
-      return Look(r.scope, g, d, false).in_domain >= wanted ? r.rank.weight : 0;
-    case GroupRule::Kind::kDistinct: {
-      const Presence p = Look(r.scope, g, d, true);
-      return p.in_domain == 0 && p.distinct < wanted ? -r.rank.weight : 0;
-    }
+      return there >= around.wanted ? r.rank.weight : 0;
+    case GroupRule::Kind::kDistinct:
+      return there == 0 && around.distinct < around.wanted ? -r.rank.weight : 0;
     case GroupRule::Kind::kAffinity:
-      if (d != r.domain[g]) return 0;
-      return Look(r.scope, g, d, false).in_domain < wanted ? -r.rank.weight : 0;
+      return there < around.wanted ? -r.rank.weight : 0;
   }
   return 0;
 }
@@ -120,11 +140,25 @@ double GroupBoard::CostOf(size_t rule, GroupId g) const {
     }
     case GroupRule::Kind::kAffinity: {
       if (!r.domain[g].valid()) return 0;
-      const uint32_t there = Look(r.scope, g, r.domain[g], false).in_domain;
+      const uint32_t there = InDomain(r.scope, g, r.domain[g]);
       return there < wanted ? r.rank.weight * (wanted - there) : 0;
     }
   }
   return 0;
+}
+
+bool GroupBoard::Lacks(GroupId g) const {
+  for (size_t k = 0; k < rules_.size(); ++k) {
+    if (rules_[k]->kind != GroupRule::Kind::kAtMost && CostOf(k, g) > 0) return true;
+  }
+  return false;
+}
+
+bool GroupBoard::Pays(ObjectId o, ContainerId at) const {
+  for (size_t k = 0; k < rules_.size(); ++k) {
+    if (ArrivalOf(k, o, at) > 0) return true;
+  }
+  return false;
 }
 
 DomainId GroupBoard::Wish(size_t rule, GroupId g) const {

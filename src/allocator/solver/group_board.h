@@ -24,22 +24,38 @@ class GroupBoard {
   bool empty() const { return rules_.empty(); }
 
   // REQUIRES: where[o] is set already (Put), or unset already (Lift).
-  void Put(ObjectId o, ContainerId to) { Count(o, to, 1); }
-  void Lift(ObjectId o, ContainerId from) { Count(o, from, -1); }
+  void Put(ObjectId o, ContainerId to) {
+    around_ = ObjectId();
+    if (any_large_) Count(o, to, 1);
+  }
+  void Lift(ObjectId o, ContainerId from) {
+    around_ = ObjectId();
+    if (any_large_) Count(o, from, -1);
+  }
 
   // What `o`, which is nowhere now, costs at `to`. Negative: a rule is content there.
   void AddArrival(ObjectId o, ContainerId to, Score& score) const {
     if (rules_.empty()) return;
-    for (size_t k = 0; k < rules_.size(); ++k) score[rules_[k]->rank.level] += ArrivalOf(k, o, to);
+    if (around_ != o) LookAround(o);
+    const DomainId* row = Row(to);
+    for (size_t k = 0; k < rules_.size(); ++k) score[levels_[k]] += ArrivalAt(k, o, row[k]);
   }
   // What the group costs as it stands.
   void AddCost(GroupId g, Score& score) const {
     for (size_t k = 0; k < rules_.size(); ++k) score[rules_[k]->rank.level] += CostOf(k, g);
   }
 
+  // True: some rule asks for an object of the group elsewhere.
+  bool Lacks(GroupId g) const;
+  // True: some rule would rather not have lifted `o` at `at`.
+  bool Pays(ObjectId o, ContainerId at) const;
+
   // For explanations.
   const std::vector<const GroupRule*>& rules() const { return rules_; }
-  double ArrivalOf(size_t rule, ObjectId o, ContainerId to) const;
+  double ArrivalOf(size_t rule, ObjectId o, ContainerId to) const {
+    if (around_ != o) LookAround(o);
+    return ArrivalAt(rule, o, Row(to)[rule]);
+  }
   double CostOf(size_t rule, GroupId g) const;
 
   // Where the group would like to have an object, at that rule's scope. Invalid: it
@@ -47,11 +63,6 @@ class GroupBoard {
   DomainId Wish(size_t rule, GroupId g) const;
 
  private:
-  struct Presence {
-    uint32_t in_domain = 0;  // objects of the group there
-    uint32_t distinct = 0;   // domains in which the group is
-  };
-
   bool Small(GroupId g) const {
     return problem_.group_begin[g.index() + 1] - problem_.group_begin[g.index()] <= kSmallGroup;
   }
@@ -59,7 +70,10 @@ class GroupBoard {
     return scope == kContainerScope ? DomainId(c.index())
                                     : problem_.scopes[scope.index() - 1].domain_of[c];
   }
-  Presence Look(ScopeId scope, GroupId g, DomainId d, bool want_distinct) const;
+  const DomainId* Row(ContainerId c) const { return &rows_[size_t{c.index()} * rules_.size()]; }
+  uint32_t InDomain(ScopeId scope, GroupId g, DomainId d) const;
+  void LookAround(ObjectId o) const;
+  double ArrivalAt(size_t rule, ObjectId o, DomainId d) const;
   uint32_t DistinctOf(ScopeId scope, GroupId g) const;
   uint32_t Above(ScopeId scope, GroupId g, uint32_t wanted) const;
   void Count(ObjectId o, ContainerId c, int change);
@@ -67,7 +81,20 @@ class GroupBoard {
   const Problem& problem_;
   const Table<ObjectId, ContainerId>& where_;
   std::vector<const GroupRule*> rules_;
+  std::vector<int> levels_;     // of the rules
+  std::vector<DomainId> rows_;  // [container][rule]: its domain in the rule's scope
   Table<ObjectId, GroupId> group_of_;
+  bool any_large_ = false;
+  // What a lifted object of a small group sees of the rest of it, by rule: looked at
+  // once, asked for each place. Invalid: of none.
+  struct Around {
+    uint32_t wanted = 0;
+    uint32_t distinct = 0;     // domains in which the others are
+    uint32_t others = 0;       // placed ones
+    DomainId at[kSmallGroup];  // where they are
+  };
+  mutable ObjectId around_;
+  mutable std::vector<Around> seen_;
   // By scope, for large groups, if a rule asks for it.
   std::vector<bool> counted_;
   std::vector<CountTable> in_domain_;

@@ -41,6 +41,10 @@ class LoadBoard {
     for (size_t i = 0; i < dimensions_; ++i) over |= usage[i] > tightest[i];
     return over;
   }
+  // How far it is above its tightest limit; 0 or less: it is not.
+  Amount Excess(DomainId d, uint32_t dimension) const {
+    return usage_[Row(d) + dimension] - tightest_[Row(d) + dimension];
+  }
   // What `load` more costs.
   void AddArrival(DomainId d, const Load* load, Score& score) const;
   // What is saved if `load` of what is there leaves; as a negative change.

@@ -29,11 +29,6 @@ uint32_t Model::DomainCount(ScopeId scope) const {
                                   : problem_.scopes[scope.index() - 1].domains;
 }
 
-DomainId Model::DomainOf(ScopeId scope, ContainerId container) const {
-  if (scope == kContainerScope) return DomainId(container.index());
-  return problem_.scopes[scope.index() - 1].domain_of[container];
-}
-
 absl::Status Model::WrongRank(GoalRank rank) {
   return absl::InvalidArgumentError(
       absl::StrCat("goal: found priority ", rank.priority, ", weight ", rank.weight,

@@ -54,7 +54,10 @@ class Model {
   // The number of that dimension, which is made if it is not there yet.
   uint32_t DimensionFor(MetricId metric, bool sticky);
   uint32_t DomainCount(ScopeId scope) const;
-  DomainId DomainOf(ScopeId scope, ContainerId container) const;
+  DomainId DomainOf(ScopeId scope, ContainerId container) const {
+    if (scope == kContainerScope) return DomainId(container.index());
+    return problem_.scopes[scope.index() - 1].domain_of[container];
+  }
   // Load of all objects, and what the problem leaves out.
   Amount TotalLoad(MetricId metric) const { return total_load_[metric]; }
 

@@ -54,7 +54,7 @@ Table<ObjectId, ContainerId> Search::Where() const {
 Score Search::BestScore() const {
   return impl_->best_.empty() ? impl_->state_.Total() : impl_->best_score_;
 }
-uint64_t Search::steps() const { return impl_->state_.steps(); }
+uint64_t Search::steps() const { return impl_->state_.steps() + impl_->annealer_.steps(); }
 const State& Search::state() const { return impl_->state_; }
 
 }  // namespace shardmanager::solver

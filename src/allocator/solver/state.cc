@@ -44,9 +44,7 @@ void State::AddStickyLoads() {
   }
 }
 
-const Load* State::LoadAt(ObjectId o, ContainerId c) const {
-  const Load* load = problem_.load.data() + size_t{o.index()} * problem_.metrics.size();
-  if (!any_sticky_) return load;
+const Load* State::StickyLoadAt(ObjectId o, ContainerId c, const Load* load) const {
   const bool home = problem_.start[o] == c;
   for (size_t i = 0; i < load_at_.size(); ++i) {
     const Dimension& d = model_.dimensions()[i];
@@ -103,7 +101,7 @@ void State::Put(ObjectId o, ContainerId to, ContainerId from) {
   for (const auto& rule : custom_) rule->Put(o, to);
 }
 
-Score State::Arrival(ObjectId o, ContainerId to) {
+Score State::Arrival(ObjectId o, ContainerId to, bool fits) {
   ++steps_;
   Score score;
   if (!to.valid()) {
@@ -112,9 +110,11 @@ Score State::Arrival(ObjectId o, ContainerId to) {
   }
   const bool home = to == problem_.start[o];
   if (!home && !problem_.closed.empty() && problem_.closed[to]) score[kConstraintLevel] += 1;
-  const Load* load = LoadAt(o, to);
-  for (const LoadBoard& board : boards_) {
-    board.AddArrival(model_.DomainOf(board.scope(), to), load, score);
+  if (!fits) {
+    const Load* load = LoadAt(o, to);
+    for (const LoadBoard& board : boards_) {
+      board.AddArrival(model_.DomainOf(board.scope(), to), load, score);
+    }
   }
   groups_.AddArrival(o, to, score);
   for (const ContainerRule& rule : model_.container_rules()) score[rule.level] += rule.cost[to];
@@ -206,6 +206,15 @@ bool State::Overloaded(ContainerId c) const {
   return std::any_of(boards_.begin(), boards_.end(), [&](const LoadBoard& board) {
     return board.Over(model_.DomainOf(board.scope(), c));
   });
+}
+
+bool State::PaysElsewhere(ContainerId c) const {
+  for (size_t b = 1; b < boards_.size(); ++b) {
+    if (boards_[b].Over(model_.DomainOf(boards_[b].scope(), c))) return true;
+  }
+  return !on_[c].empty() &&
+         std::any_of(model_.container_rules().begin(), model_.container_rules().end(),
+                     [c](const ContainerRule& r) { return r.cost[c] > 0; });
 }
 
 Score State::Total() const {

@@ -38,7 +38,8 @@ class State {
   void Put(ObjectId o, ContainerId to, ContainerId from);
   void Move(ObjectId o, ContainerId to) { Put(o, to, Lift(o)); }
   // What it costs at `to`. REQUIRES: it is lifted. Counts as one step.
-  Score Arrival(ObjectId o, ContainerId to);
+  // `fits`: Fits(o, to) is known to be true.
+  Score Arrival(ObjectId o, ContainerId to, bool fits = false);
   // What the containers' rules and the container save if `o` leaves `c`, where it is:
   // negative at the levels where it does. Groups and movement are left out.
   Score Relief(ObjectId o, ContainerId c) const;
@@ -50,6 +51,8 @@ class State {
   Score LoadCost(ContainerId c) const;
   Score GroupCost(GroupId g) const;
   bool Overloaded(ContainerId c) const;
+  // True: objects pay for being on `c` by a rule other than the container's own limits.
+  bool PaysElsewhere(ContainerId c) const;
 
   // True: an object finds the same at both. (Only for those that differ in nothing.)
   bool Alike(ContainerId a, ContainerId b) const;
@@ -66,11 +69,15 @@ class State {
   uint32_t moved() const { return moved_; }
 
   // The load of `o` in each dimension as it counts on `c`. Valid until the next call.
-  const Load* LoadAt(ObjectId o, ContainerId c) const;
+  const Load* LoadAt(ObjectId o, ContainerId c) const {
+    const Load* load = problem_.load.data() + size_t{o.index()} * problem_.metrics.size();
+    return any_sticky_ ? StickyLoadAt(o, c, load) : load;
+  }
   double MovementCost(ObjectId o, ContainerId to) const;
   double ObjectRuleCost(const ObjectRule& rule, ObjectId o, ContainerId to) const;
 
  private:
+  const Load* StickyLoadAt(ObjectId o, ContainerId c, const Load* load) const;
   void AddStickyLoads();
   void AddToBoards(ObjectId o, ContainerId c);
   void RemoveFromBoards(ObjectId o, ContainerId c);

@@ -64,12 +64,13 @@ void TargetIndex::Sort(Bucket& bucket) {
 }
 
 void TargetIndex::SampleBucket(Bucket& bucket, size_t n, ObjectId o, ContainerId from,
-                               std::vector<ContainerId>& out) {
+                               std::vector<Target>& out) {
   const size_t size = bucket.by_fill.size();
   size_t taken = 0;
+  ContainerId fullest;
   for (size_t looks = 0; looks < std::min(size, n + kSkipsPerBucket) && taken < n; ++looks) {
     if (bucket.cursor >= size) {
-      if (bucket.looked >= size) Sort(bucket);
+      if (bucket.looked >= 4 * size) Sort(bucket);
       bucket.cursor = 0;
     }
     const ContainerId c = bucket.by_fill[bucket.cursor++];
@@ -78,14 +79,17 @@ void TargetIndex::SampleBucket(Bucket& bucket, size_t n, ObjectId o, ContainerId
     if (!state_.Fits(o, c)) {
       // The rest is fuller still, or was when it was sorted.
       if (looks + 1 == n + kSkipsPerBucket) bucket.cursor = size;
+      fullest = c;
       continue;
     }
-    out.push_back(c);
+    out.push_back({c, true});
     ++taken;
   }
+  // No room: a goal that counts more than balance may want it all the same.
+  if (taken == 0 && fullest.valid()) out.push_back({fullest, false});
 }
 
-void TargetIndex::SampleWishes(ObjectId o, ContainerId from, std::vector<ContainerId>& out) {
+void TargetIndex::SampleWishes(ObjectId o, ContainerId from, std::vector<Target>& out) {
   const GroupBoard& groups = state_.group_board();
   for (size_t k = 0; k < groups.rules().size(); ++k) {
     const DomainId wish = groups.Wish(k, groups.GroupOf(o));
@@ -95,27 +99,35 @@ void TargetIndex::SampleWishes(ObjectId o, ContainerId from, std::vector<Contain
     if (members.empty() || bucketed) continue;
     for (size_t i = 0; i < kLooksPerBucket; ++i) {
       const ContainerId c = members[random_.Below(members.size())];
-      if (c != from) out.push_back(c);
+      if (c != from) out.push_back({c, false});
     }
   }
 }
 
-void TargetIndex::Sample(ObjectId o, ContainerId from, std::vector<ContainerId>& out) {
+void TargetIndex::SampleBuckets(size_t n, ObjectId o, ContainerId from, std::vector<Target>& out) {
   out.clear();
   if (!grouped_) {
-    SampleEvenly(kLooksPerBucket * kAllBucketsUpTo, out);
-    std::erase(out, from);
-    return;
-  }
-  if (buckets_.size() <= kAllBucketsUpTo) {
-    const size_t n = buckets_.size() == 1 ? kLooksPerBucket * 2 : kLooksPerBucket;
+    evenly_.clear();
+    SampleEvenly(n * kAllBucketsUpTo, evenly_);
+    for (ContainerId c : evenly_) {
+      if (c != from) out.push_back({c, false});
+    }
+  } else if (buckets_.size() <= kAllBucketsUpTo) {
     for (Bucket& bucket : buckets_) SampleBucket(bucket, n, o, from, out);
   } else {
     for (size_t i = 0; i < kAllBucketsUpTo; ++i) {
-      SampleBucket(buckets_[random_.Below(buckets_.size())], kLooksPerBucket, o, from, out);
+      SampleBucket(buckets_[random_.Below(buckets_.size())], n, o, from, out);
     }
   }
-  SampleWishes(o, from, out);
+}
+
+void TargetIndex::Sample(ObjectId o, ContainerId from, std::vector<Target>& out) {
+  SampleBuckets(buckets_.size() == 1 ? kLooksPerBucket * 2 : kLooksPerBucket, o, from, out);
+  if (grouped_) SampleWishes(o, from, out);
+}
+
+void TargetIndex::SampleOne(ObjectId o, ContainerId from, std::vector<Target>& out) {
+  SampleBuckets(1, o, from, out);
 }
 
 void TargetIndex::SampleEvenly(size_t n, std::vector<ContainerId>& out) {

@@ -17,10 +17,17 @@ class TargetIndex {
   // `grouped` false: samples are drawn from all containers, without any order.
   TargetIndex(const State& state, bool grouped, uint64_t seed);
 
+  struct Target {
+    ContainerId container;
+    bool fits;  // State::Fits() said so
+  };
+
   // Puts places worth a look for a lifted object that comes from `from` into `out`:
   // some of each bucket, or of some buckets where there are many. No duplicates of
   // `from`; other duplicates are rare and harmless.
-  void Sample(ObjectId o, ContainerId from, std::vector<ContainerId>& out);
+  void Sample(ObjectId o, ContainerId from, std::vector<Target>& out);
+  // The same, but one of each bucket only: a first look.
+  void SampleOne(ObjectId o, ContainerId from, std::vector<Target>& out);
   // `n` containers, open ones, evenly.
   void SampleEvenly(size_t n, std::vector<ContainerId>& out);
 
@@ -33,8 +40,9 @@ class TargetIndex {
 
   void Sort(Bucket& bucket);
   void SampleBucket(Bucket& bucket, size_t n, ObjectId o, ContainerId from,
-                    std::vector<ContainerId>& out);
-  void SampleWishes(ObjectId o, ContainerId from, std::vector<ContainerId>& out);
+                    std::vector<Target>& out);
+  void SampleBuckets(size_t n, ObjectId o, ContainerId from, std::vector<Target>& out);
+  void SampleWishes(ObjectId o, ContainerId from, std::vector<Target>& out);
   void PickScope();
 
   const State& state_;
@@ -46,6 +54,7 @@ class TargetIndex {
   // Containers by domain, for scopes in which groups have wishes.
   std::vector<std::vector<std::vector<ContainerId>>> members_;
   std::vector<std::pair<double, ContainerId>> sorting_;  // scratch
+  std::vector<ContainerId> evenly_;                      // scratch
 };
 
 }  // namespace shardmanager::solver

@@ -1,0 +1,158 @@
+// scripts/bench roadef [--seconds 60] [--instances a1_1,a2_4] [--seed 1]: set A of the
+// ROADEF/EURO 2012 challenge through the generic specs, one core, judged by a checker
+// that knows nothing of the solver. The files are read from SM_ROADEF_DIR or from
+// ../shared/data/roadef beside the source tree.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "allocator/roadef/challenge.h"
+#include "allocator/solver/search.h"
+#include "tests/allocator/roadef_checker.h"
+#include "tests/allocator/roadef_files.h"
+
+namespace shardmanager::roadef {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  double seconds = 60;
+  std::string instances;  // "": all
+  uint64_t seed = 1;
+  solver::AnnealOptions anneal;
+};
+
+struct Result {
+  bool valid = false;
+  int64_t cost = 0;
+  double gap_pct = 0;
+  double steps_per_s = 0;
+  double seconds = 0;
+};
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Slices of a few milliseconds, each as far in the annealing as the clock is.
+void AnnealFor(solver::Search& search, const Options& options, Clock::time_point start) {
+  solver::AnnealOptions slice = options.anneal;
+  slice.steps = 20'000;
+  double now = SecondsSince(start);
+  double length = 0;  // of a slice
+  while (now < options.seconds) {
+    slice.progress = now / options.seconds;
+    slice.progress_after = std::min(1.0, (now + length) / options.seconds);
+    search.Anneal(slice);
+    const double end = SecondsSince(start);
+    length = end - now;
+    now = end;
+    if (length < 0.02) slice.steps *= 2;
+  }
+}
+
+Result RunOne(const Published& published, const std::string& folder, const Options& options) {
+  const std::string model = ReadText(ModelPath(folder, published.name));
+  const std::string original = ReadText(AssignmentPath(folder, published.name));
+  const auto start = Clock::now();
+  const auto instance = ParseInstance(model, original);
+  const auto challenge = instance.ok() ? Challenge::Make(*instance) : instance.status();
+  if (!challenge.ok()) {
+    std::fprintf(stderr, "error: %s: %s\n", published.name, challenge.status().ToString().c_str());
+    std::exit(1);
+  }
+  // The annealing does the work; the descent only takes what lies on the way.
+  solver::Search search((*challenge)->model(), {.seed = options.seed, .step_budget = 100'000});
+  search.Descend();
+  const double descended = Challenge::CostOf(search.BestScore());
+  AnnealFor(search, options, start);
+  Result result;
+  result.seconds = SecondsSince(start);
+  const Verdict verdict = Judge(model, original, (*challenge)->ToText(search.Where()));
+  result.valid = verdict.broken.empty();
+  result.cost = verdict.cost;
+  result.gap_pct = 100.0 * static_cast<double>(verdict.cost - published.reference) /
+                   static_cast<double>(published.original);
+  result.steps_per_s = static_cast<double>(search.steps()) / result.seconds;
+  std::printf("%-6s %12ld %12ld %12.0f %12ld %8.3f %6.2f %7.1f  %s%s\n", published.name,
+              published.original, published.reference, descended, result.cost, result.gap_pct,
+              result.steps_per_s / 1e6, result.seconds,
+              result.valid ? "valid" : "BROKEN: ", verdict.broken.c_str());
+  std::fflush(stdout);
+  return result;
+}
+
+bool Wanted(const std::string& list, const std::string& name) {
+  return list.empty() || ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
+
+int RunAll(const Options& options) {
+  const std::string folder = Folder(SM_SOURCE_DIR);
+  if (folder.empty()) {
+    std::fprintf(stderr, "error: the challenge's files are not there: set SM_ROADEF_DIR\n");
+    return 1;
+  }
+  std::printf("%-6s %12s %12s %12s %12s %8s %6s %7s\n", "", "original", "reference", "descent",
+              "cost", "gap %", "M/s", "s");
+  double gap = 0, steps = 0, seconds = 0, worst = -100;
+  int runs = 0, invalid = 0;
+  for (const Published& published : Instances()) {
+    if (!Wanted(options.instances, published.name)) continue;
+    const Result result = RunOne(published, folder, options);
+    ++runs;
+    invalid += !result.valid;
+    gap += result.gap_pct;
+    worst = std::max(worst, result.gap_pct);
+    steps += result.steps_per_s;
+    seconds = std::max(seconds, result.seconds);
+  }
+  if (runs == 0) {
+    std::fprintf(stderr, "error: no such instance: %s\n", options.instances.c_str());
+    return 2;
+  }
+  std::printf("FIGURE roadef_gap_pct %.3f %%\n", gap / runs);
+  std::printf("FIGURE roadef_worst_gap_pct %.3f %%\n", worst);
+  std::printf("FIGURE roadef_invalid %d solutions\n", invalid);
+  std::printf("FIGURE roadef_msteps_s %.2f M/s\n", steps / runs / 1e6);
+  std::printf("FIGURE roadef_seconds %.1f s\n", seconds);
+  return invalid == 0 ? 0 : 1;
+}
+
+int Usage() {
+  std::fprintf(stderr,
+               "usage: bench_roadef [--seconds 60] [--instances a1_1,a2_4] [--seed 1] "
+               "[--hot 1e-4] [--cold 1e-8]\n");
+  return 2;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    const char* value = argv[i + 1];
+    if (flag == "--seconds") {
+      options.seconds = std::atof(value);
+    } else if (flag == "--instances") {
+      options.instances = value;
+    } else if (flag == "--seed") {
+      options.seed = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--hot") {
+      options.anneal.hot = std::atof(value);
+    } else if (flag == "--cold") {
+      options.anneal.cold = std::atof(value);
+    } else {
+      return Usage();
+    }
+  }
+  if (argc % 2 == 0 || !(options.seconds > 0)) return Usage();
+  return RunAll(options);
+}
+
+}  // namespace shardmanager::roadef
+
+int main(int argc, char** argv) { return shardmanager::roadef::Main(argc, argv); }

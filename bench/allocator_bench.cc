@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <iostream>
 #include <string>
 
@@ -113,6 +114,71 @@ void Scale() {
   std::printf("FIGURE alloc_violations_left %.0f\n", violations);
 }
 
+// What an emergency needs of a fleet: the shards that lost replicas, and what else the
+// servers carry.
+PlacementInput Lost(const PlacementInput& in, const std::function<bool(uint32_t)>& lost) {
+  PlacementInput out;
+  out.metrics = in.metrics;
+  const size_t metrics = in.metrics.size();
+  std::vector<uint32_t> position(in.servers.size(), allocator::kNowhere);
+  for (uint32_t s = 0; s < in.servers.size(); ++s) {
+    if (lost(s)) continue;
+    position[s] = static_cast<uint32_t>(out.servers.size());
+    out.servers.push_back(in.servers[s]);
+  }
+  out.capacity.assign(out.servers.size() * metrics, 1.0);
+  out.other_load.assign(out.servers.size() * metrics, 0);
+  for (uint32_t shard = 0; shard < in.shards(); ++shard) {
+    const uint32_t begin = in.shard_begin[shard];
+    const uint32_t end = in.shard_begin[shard + 1];
+    bool whole = true;
+    for (uint32_t r = begin; r < end; ++r) whole &= !lost(in.server_of[r]);
+    for (uint32_t r = begin; r < end; ++r) {
+      const double* load = &in.load[r * metrics];
+      if (whole) {
+        double* other = &out.other_load[position[in.server_of[r]] * metrics];
+        for (size_t m = 0; m < metrics; ++m) other[m] += load[m];
+        continue;
+      }
+      out.server_of.push_back(position[in.server_of[r]]);
+      out.load.insert(out.load.end(), load, load + metrics);
+    }
+    if (whole) continue;
+    out.shard_begin.push_back(out.replicas());
+    if (!in.preferred_region.empty()) out.preferred_region.push_back(in.preferred_region[shard]);
+  }
+  return out;
+}
+
+void Emergency() {
+  FleetShape shape{.servers = 5'000,
+                   .shards = 125'000,
+                   .replicas_per_shard = 3,
+                   .regions = 3,
+                   .load = 0.5,
+                   .preferences = 0.4};
+  PlacementInput in = RandomStart(shape);
+  // Well placed before the loss.
+  auto placement = PlacementModel::Make(in);
+  Search search((*placement)->model(), {});
+  search.Descend();
+  for (uint32_t r = 0; r < in.replicas(); ++r) {
+    in.server_of[r] = search.state().where(solver::ObjectId(r)).index();
+  }
+  const PlacementInput server = Lost(in, [](uint32_t s) { return s == 4'321; });
+  Result best;
+  for (int i = 0; i < 10; ++i) {
+    const Result r = Solve(server, {.emergency = true});
+    if (i == 0 || r.total_s() < best.total_s()) best = r;
+  }
+  Print("lost: one server", best);
+  std::printf("FIGURE emergency_server_ms %.3f ms\n", best.total_s() * 1e3);
+  const PlacementInput region = Lost(in, [&](uint32_t s) { return in.servers[s].region == 1; });
+  const Result r = Solve(region, {.emergency = true});
+  Print("lost: a region of three", r);
+  std::printf("FIGURE emergency_region_s %.3f s\n", r.total_s());
+}
+
 void Tight() {
   double violations = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -129,11 +195,12 @@ void Tight() {
 int main(int argc, char** argv) {
   CLI::App app("Benchmarks of the allocator, on one core.");
   std::string only;
-  app.add_option("--only", only, "One part: balance, scale, tight");
+  app.add_option("--only", only, "One part: balance, scale, tight, emergency");
   CLI11_PARSE(app, argc, argv);
   using namespace shardmanager::bench;
   if (only.empty() || only == "balance") BalanceOnly();
   if (only.empty() || only == "scale") Scale();
   if (only.empty() || only == "tight") Tight();
+  if (only.empty() || only == "emergency") Emergency();
   return 0;
 }

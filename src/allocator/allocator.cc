@@ -1,211 +1,144 @@
-// A small allocator: it keeps the hard rules (capacity, spread) and evens out
-// replica counts. Greedy; every move makes things strictly better, so repeated
-// solving comes to rest.
 #include "allocator/allocator.h"
 
 #include <algorithm>
+#include <limits>
 
-#include "allocator/fleet.h"
+#include "allocator/solver/explain.h"
+#include "allocator/solver/search.h"
 
 namespace shardmanager::allocator {
 namespace {
 
-// One run of the allocator.
-class Solver {
- public:
-  Solver(const Snapshot& snapshot, const Options& options)
-      : snapshot_(snapshot), options_(options), fleet_(snapshot), shards_(snapshot.shards) {}
+using solver::ContainerId;
+using solver::ObjectId;
 
-  Plan Run() {
-    PlaceMissing();
-    if (options_.mode == Mode::kPeriodic) {
-      IndexByServer();
-      moves_of_.assign(snapshot_.servers.size(), 0);
-      RepairRegions();
-      Balance();
-    }
-    return std::move(plan_);
+// Shards are balanced by their number, evenly over the servers.
+constexpr char kReplicas[] = "replicas";
+constexpr size_t kReasonsSought = 32;
+
+// The snapshot's rows, and which of its shards and replicas each one is.
+class Tables {
+ public:
+  explicit Tables(const Snapshot& snapshot, const Options& options) : snapshot_(snapshot) {
+    input_.metrics = {{.name = kReplicas, .threshold = 1, .tolerance = 0, .even = true}};
+    input_.spread = snapshot.spread;
+    if (options.mode == Mode::kPeriodic) input_.max_moves_per_server = options.max_moves_per_server;
+    for (const ServerInfo& server : snapshot.servers) AddServer(server);
+    for (const ShardInfo& shard : snapshot.shards) AddShard(shard);
+    input_.load.assign(input_.replicas(), 1);
+  }
+
+  const PlacementInput& input() const { return input_; }
+  const ShardInfo& shard_of(uint32_t replica) const {
+    const auto after =
+        std::upper_bound(input_.shard_begin.begin(), input_.shard_begin.end(), replica);
+    return snapshot_.shards[static_cast<size_t>(after - input_.shard_begin.begin()) - 1];
+  }
+  Role role_of(uint32_t replica) const { return roles_[replica]; }
+  ServerIndex server(ContainerId c) const {
+    return c.valid() ? snapshot_.servers[c.index()].server : ServerIndex();
   }
 
  private:
-  bool Step() { return ++plan_.steps <= options_.step_budget; }
-
-  // ---- missing replicas ----
-  void PlaceMissing() {
-    for (size_t i = 0; i < shards_.size(); ++i) {
-      while (shards_[i].replicas.size() < shards_[i].wanted_replicas && Step()) {
-        if (!PlaceOne(i)) break;
-      }
-    }
+  void AddServer(const ServerInfo& server) {
+    input_.servers.push_back({.region = server.region,
+                              .datacenter = server.datacenter,
+                              .rack = server.rack,
+                              .accepts = server.accepts});
+    input_.capacity.push_back(server.capacity == 0 ? std::numeric_limits<double>::infinity()
+                                                   : server.capacity);
+    input_.other_load.push_back(server.other_replicas);
   }
 
-  bool PlaceOne(size_t i) {
-    ShardInfo& shard = shards_[i];
-    const Slot slot = ChooseTarget(shard);
-    if (slot == Fleet::kNone) {
-      plan_.skipped.push_back({shard.shard, WhyNot(shard)});
-      return false;
-    }
-    const ServerIndex to = fleet_.info(slot).server;
-    plan_.moves.push_back(
-        {shard.shard, ServerIndex(), to, shard.new_role, MoveReason::kPlaceMissing});
-    shard.replicas.push_back({to, shard.new_role, /*movable=*/false});
-    fleet_.Add(slot);
-    return true;
-  }
-
-  // The least full server of the preferred region, else of the region that has the
-  // fewest of the shard's replicas.
-  Slot ChooseTarget(const ShardInfo& shard) {
-    if (const auto* preferred = fleet_.region(shard.preferred_region)) {
-      const Slot slot = FirstFeasible(shard, *preferred);
-      if (slot != Fleet::kNone) return slot;
-    }
-    Slot best = Fleet::kNone;
-    std::pair<size_t, uint32_t> best_key;
-    for (const auto& [region, servers] : fleet_.regions()) {
-      const Slot slot = FirstFeasible(shard, servers);
-      if (slot == Fleet::kNone) continue;
-      const std::pair<size_t, uint32_t> key{ReplicasIn(shard, region), fleet_.count(slot)};
-      if (best == Fleet::kNone || key < best_key) {
-        best = slot;
-        best_key = key;
-      }
-    }
-    return best;
-  }
-
-  Slot FirstFeasible(const ShardInfo& shard, const Fleet::ByCount& servers) {
-    for (const auto& [count, slot] : servers) {
-      if (!Step()) break;
-      if (fleet_.HasRoom(slot) && KeepsSpread(shard, slot, ServerIndex())) return slot;
-    }
-    return Fleet::kNone;
-  }
-
-  size_t ReplicasIn(const ShardInfo& shard, uint32_t region) const {
-    return static_cast<size_t>(
-        std::count_if(shard.replicas.begin(), shard.replicas.end(), [&](const ReplicaInfo& r) {
-          const Slot slot = fleet_.SlotOf(r.server);
-          return slot != Fleet::kNone && fleet_.info(slot).region == region;
-        }));
-  }
-
-  // May a replica of the shard stand on `slot` once the one on `leaving` has gone?
-  bool KeepsSpread(const ShardInfo& shard, Slot slot, ServerIndex leaving) const {
-    const ServerInfo& target = fleet_.info(slot);
+  void AddShard(const ShardInfo& shard) {
     for (const ReplicaInfo& replica : shard.replicas) {
-      if (replica.server == target.server) return false;
-      if (replica.server == leaving) continue;
-      const Slot other = fleet_.SlotOf(replica.server);
-      if (other != Fleet::kNone &&
-          DomainOf(fleet_.info(other), snapshot_.spread) == DomainOf(target, snapshot_.spread)) {
-        return false;
-      }
+      AddReplica(PositionOf(replica.server), replica.role, replica.movable);
     }
-    return true;
-  }
-
-  SkipReason WhyNot(const ShardInfo& shard) const {
-    if (fleet_.all().empty()) return SkipReason::kNoServers;
-    const bool room = std::any_of(fleet_.all().begin(), fleet_.all().end(),
-                                  [&](const auto& entry) { return fleet_.HasRoom(entry.second); });
-    if (!room) return SkipReason::kNoCapacity;
-    return shard.replicas.empty() ? SkipReason::kNoCapacity : SkipReason::kNoFaultDomain;
-  }
-
-  // ---- improvements ----
-  void IndexByServer() {
-    held_.resize(snapshot_.servers.size());
-    for (uint32_t i = 0; i < shards_.size(); ++i) {
-      for (const ReplicaInfo& replica : shards_[i].replicas) {
-        const Slot slot = fleet_.SlotOf(replica.server);
-        if (replica.movable && slot != Fleet::kNone) held_[slot].push_back(i);
-      }
+    for (size_t i = shard.replicas.size(); i < shard.wanted_replicas; ++i) {
+      AddReplica(kNowhere, shard.new_role, true);
     }
+    input_.shard_begin.push_back(input_.replicas());
+    input_.preferred_region.push_back(
+        shard.preferred_region == ShardInfo::kNoRegion ? kNoPreference : shard.preferred_region);
   }
 
-  bool BudgetLeft() const {
-    return plan_.moves.size() < options_.max_moves && plan_.steps <= options_.step_budget;
-  }
-  bool BudgetLeft(Slot slot) const { return moves_of_[slot] < options_.max_moves_per_server; }
-
-  void RepairRegions() {
-    for (uint32_t i = 0; i < shards_.size() && BudgetLeft(); ++i) {
-      const auto* preferred = fleet_.region(shards_[i].preferred_region);
-      if (preferred == nullptr || ReplicasIn(shards_[i], shards_[i].preferred_region) > 0) continue;
-      for (const ReplicaInfo& replica : shards_[i].replicas) {
-        const Slot from = fleet_.SlotOf(replica.server);
-        if (!replica.movable || from == Fleet::kNone || !BudgetLeft(from)) continue;
-        const Slot to = FirstFeasible(shards_[i], *preferred);
-        if (to != Fleet::kNone && BudgetLeft(to)) {
-          MoveReplica(i, from, to, MoveReason::kRegionPreference);
-        }
-        break;
-      }
-    }
+  void AddReplica(uint32_t server, Role role, bool movable) {
+    input_.server_of.push_back(server);
+    input_.pinned.push_back(!movable);
+    roles_.push_back(role);
   }
 
-  void Balance() {
-    while (BudgetLeft() && BalanceWithin(fleet_.all())) {
-    }
-    // What the whole fleet cannot even out for preferences, each region may.
-    for (const auto& [region, servers] : fleet_.regions()) {
-      while (BudgetLeft() && BalanceWithin(servers)) {
-      }
-    }
-  }
-
-  // One move from the fullest server that can give to the emptiest that can take.
-  bool BalanceWithin(const Fleet::ByCount& servers) {
-    for (auto fullest = servers.rbegin(); fullest != servers.rend(); ++fullest) {
-      if (!BudgetLeft(fullest->second)) continue;
-      for (const auto& [count, to] : servers) {
-        if (count + 2 > fullest->first) break;
-        if (!BudgetLeft(to) || !fleet_.HasRoom(to)) continue;
-        if (GiveOne(fullest->second, to)) return true;
-        if (!Step()) return false;
-      }
-    }
-    return false;
-  }
-
-  bool GiveOne(Slot from, Slot to) {
-    for (uint32_t i : held_[from]) {
-      if (!Step()) return false;
-      const ShardInfo& shard = shards_[i];
-      const bool leaves_preferred = fleet_.info(from).region == shard.preferred_region &&
-                                    fleet_.info(to).region != shard.preferred_region;
-      if (leaves_preferred || !KeepsSpread(shard, to, fleet_.info(from).server)) continue;
-      MoveReplica(i, from, to, MoveReason::kBalance);
-      return true;
-    }
-    return false;
-  }
-
-  void MoveReplica(uint32_t i, Slot from, Slot to, MoveReason reason) {
-    const ServerIndex source = fleet_.info(from).server;
-    const ServerIndex target = fleet_.info(to).server;
-    auto replica = std::find_if(shards_[i].replicas.begin(), shards_[i].replicas.end(),
-                                [&](const ReplicaInfo& r) { return r.server == source; });
-    plan_.moves.push_back({shards_[i].shard, source, target, replica->role, reason});
-    replica->server = target;
-    replica->movable = false;
-    std::erase(held_[from], i);
-    fleet_.Remove(from);
-    fleet_.Add(to);
-    ++moves_of_[from];
-    ++moves_of_[to];
+  // REQUIRES: the snapshot lists the server; they are in ascending order.
+  uint32_t PositionOf(ServerIndex server) const {
+    const auto at =
+        std::lower_bound(snapshot_.servers.begin(), snapshot_.servers.end(), server,
+                         [](const ServerInfo& info, ServerIndex id) { return info.server < id; });
+    return static_cast<uint32_t>(at - snapshot_.servers.begin());
   }
 
   const Snapshot& snapshot_;
-  const Options& options_;
-  Fleet fleet_;
-  std::vector<ShardInfo> shards_;            // as they are after the plan so far
-  std::vector<std::vector<uint32_t>> held_;  // by slot: shards with a movable replica there
-  std::vector<uint32_t> moves_of_;           // by slot
-  Plan plan_;
+  PlacementInput input_;
+  std::vector<Role> roles_;
 };
+
+// The highest level at which the object stands better than at its start.
+MoveReason ReasonOf(solver::State& state, ObjectId o) {
+  const ContainerId start = state.problem().start[o];
+  if (!start.valid()) return MoveReason::kPlaceMissing;
+  const ContainerId at = state.Lift(o);
+  const solver::Score gain = state.Arrival(o, start) - state.Arrival(o, at);
+  state.Put(o, at, at);
+  int level = 0;
+  while (level < solver::kMovementLevel && gain[level] <= solver::kTolerance) ++level;
+  if (level == solver::kConstraintLevel) return MoveReason::kConstraint;
+  switch (static_cast<PlacementGoal>(level - solver::kFirstGoalLevel + 1)) {
+    case PlacementGoal::kRegionPreference:
+      return MoveReason::kRegionPreference;
+    case PlacementGoal::kSpread:
+      return MoveReason::kSpread;
+    case PlacementGoal::kMaintenance:
+      return MoveReason::kMaintenance;
+    case PlacementGoal::kUtilization:
+      return MoveReason::kUtilization;
+    default:
+      return MoveReason::kBalance;
+  }
+}
+
+// If room is all that is missing somewhere, it is room; else a fault domain.
+SkipReason WhySkipped(solver::State& state, ObjectId o) {
+  const solver::Problem& p = state.problem();
+  const bool any_open = std::any_of(p.closed.begin(), p.closed.end(), [](bool c) { return !c; });
+  if (!any_open) return SkipReason::kNoServers;
+  uint32_t full = 0;
+  for (const solver::Refusal& refusal : WhyNowhere(state, o)) {
+    if (refusal.family == solver::RuleFamily::kLoad) full += refusal.alone;
+  }
+  return full > 0 ? SkipReason::kNoCapacity : SkipReason::kNoFaultDomain;
+}
+
+Plan ToPlan(const Tables& tables, solver::Search& search) {
+  Plan plan;
+  plan.steps = search.steps();
+  solver::State& state = search.mutable_state();
+  for (uint32_t r = 0; r < tables.input().replicas(); ++r) {
+    const ObjectId o(r);
+    const ContainerId at = state.where(o);
+    const ShardInfo& shard = tables.shard_of(r);
+    if (!at.valid()) {
+      if (!plan.skipped.empty() && plan.skipped.back().shard == shard.shard) continue;
+      // A reason costs a look at every server: where many are skipped, the rest have
+      // the reason of the last one asked.
+      const bool ask = plan.skipped.size() < kReasonsSought;
+      plan.skipped.push_back(
+          {shard.shard, ask ? WhySkipped(state, o) : plan.skipped.back().reason});
+    } else if (state.Moved(o)) {
+      plan.moves.push_back({shard.shard, tables.server(state.problem().start[o]), tables.server(at),
+                            tables.role_of(r), ReasonOf(state, o)});
+    }
+  }
+  return plan;
+}
 
 }  // namespace
 
@@ -213,12 +146,18 @@ std::string_view ToString(MoveReason reason) {
   switch (reason) {
     case MoveReason::kPlaceMissing:
       return "place missing replica";
+    case MoveReason::kConstraint:
+      return "hard limit";
     case MoveReason::kRegionPreference:
       return "region preference";
-    case MoveReason::kBalance:
-      return "balance";
     case MoveReason::kSpread:
       return "spread";
+    case MoveReason::kMaintenance:
+      return "planned maintenance";
+    case MoveReason::kUtilization:
+      return "utilization";
+    case MoveReason::kBalance:
+      return "balance";
   }
   return "unknown";
 }
@@ -236,7 +175,18 @@ std::string_view ToString(SkipReason reason) {
 }
 
 Plan Solve(const Snapshot& snapshot, const Options& options) {
-  return Solver(snapshot, options).Run();
+  const Tables tables(snapshot, options);
+  const auto placement = PlacementModel::Make(tables.input());
+  if (!placement.ok()) return {};
+  solver::SearchOptions search_options{.seed = options.seed, .step_budget = options.step_budget};
+  if (options.mode == Mode::kEmergency) {
+    search_options.emergency = true;
+  } else {
+    search_options.most_moves = options.max_moves;
+  }
+  solver::Search search((*placement)->model(), search_options);
+  search.Descend();
+  return ToPlan(tables, search);
 }
 
 }  // namespace shardmanager::allocator

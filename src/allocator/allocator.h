@@ -1,4 +1,5 @@
-// The allocator: which server should hold which shard.
+// The allocator: which server should hold which shard, as the orchestrator asks for
+// it. The problem that this becomes is in placement/, its solver in solver/.
 //
 // Pure: the same snapshot, options and seed give the same plan. No clock; the
 // budget is counted in steps. Runs on any thread, on its own copy of the state.
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/placement/placement.h"
 #include "base/dense_id.h"
 #include "shardmanager/types.h"
 
@@ -40,8 +42,6 @@ struct ShardInfo {
   static constexpr uint32_t kNoRegion = UINT32_MAX;
 };
 
-enum class Spread : uint8_t { kServer, kRack, kDatacenter, kRegion };
-
 // A partition at one moment. Servers and shards each in ascending order of id. For
 // an emergency it is enough to list the shards that miss replicas.
 struct Snapshot {
@@ -65,7 +65,16 @@ struct Options {
   uint32_t max_moves_per_server = 5;
 };
 
-enum class MoveReason : uint8_t { kPlaceMissing, kRegionPreference, kBalance, kSpread };
+// The goal of highest priority that the move serves.
+enum class MoveReason : uint8_t {
+  kPlaceMissing,
+  kConstraint,  // a hard limit was broken
+  kRegionPreference,
+  kSpread,
+  kMaintenance,
+  kUtilization,
+  kBalance,
+};
 
 struct Move {
   ShardIndex shard;
@@ -93,6 +102,7 @@ std::string_view ToString(MoveReason reason);
 // A sentence for a person.
 std::string_view ToString(SkipReason reason);
 
+// Never fails: a snapshot that makes no sense gives a plan without moves.
 Plan Solve(const Snapshot& snapshot, const Options& options);
 
 }  // namespace shardmanager::allocator

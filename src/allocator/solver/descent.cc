@@ -92,9 +92,26 @@ bool Descent::PlaceMissing() {
   bool improved = false;
   for (const auto& [size, o] : missing) {
     if (OutOfSteps()) break;
-    improved |= TryMove(o) || PlaceByChain(o);
+    improved |= TryMove(o) || PlaceByScan(o) || PlaceByChain(o);
   }
   return improved;
+}
+
+// Samples may miss the last place that is left. Where nothing has room, not everyone
+// needs to look everywhere to know it.
+bool Descent::PlaceByScan(ObjectId o) {
+  if (futile_scans_ >= kMostFutileScans) return false;
+  Score best = state_.Arrival(o, ContainerId());
+  ContainerId place;
+  for (ContainerId c : targets_.open()) {
+    const Score score = state_.Arrival(o, c);
+    if (!score.BetterThan(best)) continue;
+    best = score;
+    place = c;
+  }
+  futile_scans_ = place.valid() ? 0 : futile_scans_ + 1;
+  if (place.valid()) state_.Put(o, place, ContainerId());
+  return place.valid();
 }
 
 bool Descent::RepairGroups() {

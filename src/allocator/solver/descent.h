@@ -35,6 +35,8 @@ class Descent {
 
   // Objects of a container for which no place was found, until it is left alone.
   static constexpr size_t kMostRefused = 16;
+  // Looks over all containers, in a row, that found no place for an object.
+  static constexpr int kMostFutileScans = 64;
 
   // Phases.
   bool PlaceMissing();
@@ -57,6 +59,7 @@ class Descent {
   double SizeOf(ObjectId o) const;
   bool RelieveByChains(ContainerId c);
   bool TryChain(ObjectId o, ContainerId to, int depth);
+  bool PlaceByScan(ObjectId o);
   bool PlaceByChain(ObjectId o);
   // Moves objects off `c` until no rule of it is broken; true if so.
   Score Eject(ContainerId c, ObjectId keep, int depth);
@@ -77,6 +80,7 @@ class Descent {
   Random random_;
   std::vector<Undo> log_;          // of the chain that is tried
   std::vector<double> size_unit_;  // of each metric
+  int futile_scans_ = 0;
   // Scratch.
   std::vector<TargetIndex::Target> places_;
   std::vector<Amount> excess_;

@@ -106,6 +106,9 @@ class CustomRule {
   virtual void Put(ObjectId o, ContainerId to) = 0;
   virtual void Lift(ObjectId o, ContainerId from) = 0;
   virtual double Total() const = 0;
+  // True: Arrival() never falls as more objects are put, as with all rules that are not
+  // custom. OPTIONAL: such a rule lets exact searches leave out hopeless branches.
+  virtual bool DearerWhenFuller() const { return false; }
 
   // For the annealer, which asks millions of times a second. OPTIONAL; the defaults
   // put and lift. All leave things as they were.

@@ -56,5 +56,6 @@ Score Search::BestScore() const {
 }
 uint64_t Search::steps() const { return impl_->state_.steps() + impl_->annealer_.steps(); }
 const State& Search::state() const { return impl_->state_; }
+State& Search::mutable_state() { return impl_->state_; }
 
 }  // namespace shardmanager::solver

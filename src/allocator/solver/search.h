@@ -65,6 +65,8 @@ class Search {
   uint64_t steps() const;
   // What the search stands on now (after Descend(): the best).
   const State& state() const;
+  // For Explain() and its like, which leave it as it was.
+  State& mutable_state();
 
  private:
   class Impl;

@@ -108,8 +108,7 @@ Score State::Arrival(ObjectId o, ContainerId to, bool fits) {
     score[kUnplacedLevel] = 1;
     return score;
   }
-  const bool home = to == problem_.start[o];
-  if (!home && !problem_.closed.empty() && problem_.closed[to]) score[kConstraintLevel] += 1;
+  if (ClosedTo(o, to)) score[kConstraintLevel] += 1;
   if (!fits) {
     const Load* load = LoadAt(o, to);
     for (const LoadBoard& board : boards_) {
@@ -122,7 +121,7 @@ Score State::Arrival(ObjectId o, ContainerId to, bool fits) {
     score[rule.rank.level] += ObjectRuleCost(rule, o, to);
   }
   for (const auto& rule : custom_) score[rule->level()] += rule->Arrival(o, to);
-  if (!home) score[model_.movement().rank.level] += MovementCost(o, to);
+  if (to != problem_.start[o]) score[model_.movement().rank.level] += MovementCost(o, to);
   return score;
 }
 
@@ -232,6 +231,7 @@ Score State::Total() const {
       total[kUnplacedLevel] += 1;
       continue;
     }
+    if (ClosedTo(o, at)) total[kConstraintLevel] += 1;
     for (const ContainerRule& rule : model_.container_rules()) total[rule.level] += rule.cost[at];
     for (const ObjectRule& rule : model_.object_rules()) {
       total[rule.rank.level] += ObjectRuleCost(rule, o, at);

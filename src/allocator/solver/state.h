@@ -68,6 +68,11 @@ class State {
   // Objects that stand elsewhere than at their start.
   uint32_t moved() const { return moved_; }
 
+  // True: nothing may be put there, but what starts there.
+  bool ClosedTo(ObjectId o, ContainerId c) const {
+    return !problem_.closed.empty() && problem_.closed[c] && problem_.start[o] != c;
+  }
+
   // The load of `o` in each dimension as it counts on `c`. Valid until the next call.
   const Load* LoadAt(ObjectId o, ContainerId c) const {
     const Load* load = problem_.load.data() + size_t{o.index()} * problem_.metrics.size();

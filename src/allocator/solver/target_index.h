@@ -28,6 +28,8 @@ class TargetIndex {
   void Sample(ObjectId o, ContainerId from, std::vector<Target>& out);
   // The same, but one of each bucket only: a first look.
   void SampleOne(ObjectId o, ContainerId from, std::vector<Target>& out);
+  // All open ones.
+  const std::vector<ContainerId>& open() const { return open_; }
   // `n` containers, open ones, evenly.
   void SampleEvenly(size_t n, std::vector<ContainerId>& out);
 

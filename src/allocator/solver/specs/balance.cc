@@ -98,13 +98,24 @@ absl::Status BalanceSpec::AddTo(Model& model, Rank rank) const {
     }
     model.Add(std::move(rule));
   };
+  // In a pool of its own a domain may carry what it might carry over all: loads move
+  // between pools, and what has no place yet is in none.
+  const Pool all = Pools(model, *m, *w, /*all=*/true)[0];
+  const auto larger = [&](const Pool& pool, const auto& share) {
+    return within.empty() ? share(pool) : std::max(share(pool), share(all));
+  };
   if (!even_shares) {
-    add([this](const Pool& pool, Amount c) { return ShareOf(pool, c, tolerance); });
+    add([&](const Pool& pool, Amount capacity) {
+      return larger(pool, [&](const Pool& p) { return ShareOf(p, capacity, tolerance); });
+    });
     return absl::OkStatus();
   }
   // Two rules: who carries one more than another pays once, two more twice, and so on.
-  add([this](const Pool& pool, Amount) { return EvenShareOf(pool, tolerance, true); });
-  add([this](const Pool& pool, Amount) { return EvenShareOf(pool, tolerance, false); });
+  for (const bool up : {true, false}) {
+    add([&](const Pool& pool, Amount) {
+      return larger(pool, [&](const Pool& p) { return EvenShareOf(p, tolerance, up); });
+    });
+  }
   return absl::OkStatus();
 }
 

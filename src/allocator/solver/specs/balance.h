@@ -18,7 +18,9 @@ struct BalanceSpec {
   double tolerance = 0.1;
   // The same for every domain, whatever its capacity.
   bool even = false;
-  // Balance within each domain of this scope instead of over all. Example: "region".
+  // Balance within each domain of this scope, as loads are shared out at the start,
+  // instead of over all. (Nobody pays for less than the share over all.) Example:
+  // "region".
   // Default: over all.
   std::string within;
 

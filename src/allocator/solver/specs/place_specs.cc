@@ -39,6 +39,7 @@ class MoveLimitRule final : public CustomRule {
   }
   void Put(ObjectId o, ContainerId to) override { Count(o, to, 1); }
   void Lift(ObjectId o, ContainerId from) override { Count(o, from, -1); }
+  bool DearerWhenFuller() const override { return true; }
   double Total() const override {
     const auto above = [](uint32_t n, uint32_t most) { return n > most ? n - most : 0; };
     double sum = above(total_, spec_.total);

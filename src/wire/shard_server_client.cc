@@ -128,7 +128,7 @@ class ShardServerClient::Impl {
     args.SetMaxReceiveMessageSize(kMaxMessageBytes);
     // A server that comes back on its port is to be reached soon.
     args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-    args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+    args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
     args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
     return v1::ShardServer::NewStub(
         grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), args));

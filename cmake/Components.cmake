@@ -36,9 +36,11 @@ function(sm_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
+  set(environment "SM_BIN_DIR=${PROJECT_BINARY_DIR}/bin" "SM_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+                  ${SM_TEST_ENVIRONMENT})
+  math(EXPR timeout "${ARG_TIMEOUT} * ${SM_TEST_SLOWDOWN}")
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT
-    "SM_BIN_DIR=${PROJECT_BINARY_DIR}/bin;SM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment}")
 endfunction()
 
 # sm_bench(NAME SOURCES ... DEPS ...): a program that `scripts/bench` runs.

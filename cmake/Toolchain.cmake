@@ -13,9 +13,14 @@ target_compile_options(sm_warnings INTERFACE -Wall -Wextra -Werror -Wnon-virtual
 # GCC 12 warns of overlapping copies inside its own std::string at -O2 (its bug 105651).
 target_compile_options(sm_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
+set(SM_TEST_SLOWDOWN 1)  # of time-outs
 if(SM_SANITIZE)
   add_compile_options(-fsanitize=${SM_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SM_SANITIZE})
+  set(SM_TEST_SLOWDOWN 5)
+  set(SM_TEST_ENVIRONMENT
+      "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan-suppressions.txt"
+      "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
 endif()
 
 find_program(MOLD mold)

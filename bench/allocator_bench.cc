@@ -118,6 +118,7 @@ void Scale() {
 // servers carry.
 PlacementInput Lost(const PlacementInput& in, const std::function<bool(uint32_t)>& lost) {
   PlacementInput out;
+  out.emergency = true;
   out.metrics = in.metrics;
   const size_t metrics = in.metrics.size();
   std::vector<uint32_t> position(in.servers.size(), allocator::kNowhere);
@@ -167,7 +168,7 @@ void Emergency() {
   }
   const PlacementInput server = Lost(in, [](uint32_t s) { return s == 4'321; });
   Result best;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const Result r = Solve(server, {.emergency = true});
     if (i == 0 || r.total_s() < best.total_s()) best = r;
   }

@@ -64,13 +64,10 @@ absl::Status AddSpreadGoal(const PlacementInput& in, Model& model, const char* s
 }
 
 absl::Status AddRegionPreference(const PlacementInput& in, Model& model,
-                                 const std::vector<DomainId>& region_domain) {
+                                 std::vector<DomainId> region_of_shard) {
   if (in.preferred_region.empty()) return absl::OkStatus();
   AffinitySpec spec{.scope = kRegionScope, .domain = {}, .objects = 1, .objects_of_group = {}};
-  spec.domain.reserve(in.shards());
-  for (uint32_t region : in.preferred_region) {
-    spec.domain.push_back(region < region_domain.size() ? region_domain[region] : DomainId());
-  }
+  for (DomainId region : region_of_shard) spec.domain.push_back(region);
   return model.AddGoal(spec, Goal(PlacementGoal::kRegionPreference));
 }
 
@@ -97,11 +94,13 @@ absl::Status AddLoadGoals(const PlacementInput& in, Model& model, bool regions) 
 absl::StatusOr<std::unique_ptr<PlacementModel>> PlacementModel::Make(const PlacementInput& input) {
   if (absl::Status s = CheckInput(input); !s.ok()) return s;
   std::unique_ptr<PlacementModel> made(new PlacementModel);
-  std::vector<DomainId> region_domain;
-  made->problem_ = MakeProblem(input, region_domain);
+  std::vector<DomainId> region_of_shard;
+  made->problem_ = MakeProblem(input, region_of_shard);
   if (absl::Status s = made->problem_.Validate(); !s.ok()) return s;
   made->model_ = std::make_unique<Model>(made->problem_);
-  if (absl::Status s = AddRegionPreference(input, *made->model_, region_domain); !s.ok()) return s;
+  if (absl::Status s = AddRegionPreference(input, *made->model_, std::move(region_of_shard));
+      !s.ok())
+    return s;
   if (absl::Status s = made->AddSpecs(input); !s.ok()) return s;
   return made;
 }
@@ -121,7 +120,8 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
     if (in.servers[i].draining) drain.containers.push_back(ContainerId(i));
   }
   s = model_->AddGoal(drain, Goal(PlacementGoal::kMaintenance));
-  if (s.ok()) s = AddLoadGoals(in, *model_, problem_.scopes.back().domains > 1);
+  const bool regions = problem_.scopes.back().domains > 1;
+  if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
   if (s.ok() && in.max_moves_per_server != UINT32_MAX) {
     s = model_->AddConstraint(MoveLimitSpec{.per_container = in.max_moves_per_server});
   }

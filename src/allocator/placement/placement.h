@@ -63,6 +63,10 @@ struct PlacementInput {
   // Most moves that touch one server.
   uint32_t max_moves_per_server = UINT32_MAX;
 
+  // Only what matters for a place now: the goals that periodic solving looks after are
+  // left out.
+  bool emergency = false;
+
   uint32_t replicas() const { return static_cast<uint32_t>(server_of.size()); }
   uint32_t shards() const { return static_cast<uint32_t>(shard_begin.size()) - 1; }
 };

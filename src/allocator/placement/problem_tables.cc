@@ -16,6 +16,8 @@ using solver::ObjectId;
 
 // Loads become whole numbers: the largest one of a metric becomes about this.
 constexpr double kLargest = 1 << 30;
+// Of one unit of a metric, however small its loads: finite.
+constexpr double kMostUnits = 1e200;
 
 absl::Status Wrong(const std::string& field, const std::string& found, const std::string& allowed) {
   return absl::InvalidArgumentError(absl::StrCat(field, ": found ", found, "; allowed: ", allowed));
@@ -83,18 +85,29 @@ absl::Status CheckReplicas(const PlacementInput& in) {
   return absl::OkStatus();
 }
 
-// Numbers as they come become 0, 1, 2...
+// Numbers as they come become 0, 1, 2... Small ones, which most are, by a table.
 class Renumbering {
  public:
   DomainId Of(uint32_t number) {
-    const auto [at, fresh] = ids_.try_emplace(number, static_cast<uint32_t>(ids_.size()));
-    return DomainId(at->second);
+    if (number >= kSmall) return DomainId(Fresh(large_[number]));
+    if (number >= small_.size()) small_.resize(size_t{number} + 1);
+    return DomainId(Fresh(small_[number]));
   }
-  uint32_t size() const { return static_cast<uint32_t>(ids_.size()); }
-  const std::unordered_map<uint32_t, uint32_t>& ids() const { return ids_; }
+  // Invalid: it never came.
+  DomainId Known(uint32_t number) const {
+    if (number < small_.size() && small_[number] != 0) return DomainId(small_[number] - 1);
+    const auto at = large_.find(number);
+    return at == large_.end() ? DomainId() : DomainId(at->second - 1);
+  }
+  uint32_t size() const { return size_; }
 
  private:
-  std::unordered_map<uint32_t, uint32_t> ids_;
+  static constexpr uint32_t kSmall = 1 << 20;
+  uint32_t Fresh(uint32_t& id) { return (id == 0 ? id = ++size_ : id) - 1; }
+
+  std::vector<uint32_t> small_;  // id + 1; 0: none yet
+  std::unordered_map<uint32_t, uint32_t> large_;
+  uint32_t size_ = 0;
 };
 
 solver::Scope MakeScope(const PlacementInput& in, const char* name, uint32_t ServerRow::*number,
@@ -124,6 +137,7 @@ std::vector<double> UnitsOf(const PlacementInput& in) {
     // Counted things stay whole numbers, so that even shares are exact.
     units[m] = in.metrics[m].even || largest[m] == 0 ? 1 : kLargest / largest[m];
     if (largest[m] * units[m] > kLargest) units[m] = kLargest / largest[m];
+    units[m] = std::min(units[m], kMostUnits);
   }
   return units;
 }
@@ -168,7 +182,7 @@ absl::Status CheckInput(const PlacementInput& in) {
   return CheckReplicas(in);
 }
 
-solver::Problem MakeProblem(const PlacementInput& in, std::vector<DomainId>& region_domain) {
+solver::Problem MakeProblem(const PlacementInput& in, std::vector<DomainId>& region_of_shard) {
   solver::Problem p;
   for (const MetricPolicy& metric : in.metrics) p.metrics.push_back(metric.name);
   p.containers = static_cast<uint32_t>(in.servers.size());
@@ -177,10 +191,8 @@ solver::Problem MakeProblem(const PlacementInput& in, std::vector<DomainId>& reg
   p.scopes.push_back(MakeScope(in, kRackScope, &ServerRow::rack, racks));
   p.scopes.push_back(MakeScope(in, kDatacenterScope, &ServerRow::datacenter, datacenters));
   p.scopes.push_back(MakeScope(in, kRegionScope, &ServerRow::region, regions));
-  uint32_t last_region = 0;
-  for (const auto& [number, id] : regions.ids()) last_region = std::max(last_region, number);
-  region_domain.assign(size_t{last_region} + 1, DomainId());
-  for (const auto& [number, id] : regions.ids()) region_domain[number] = DomainId(id);
+  region_of_shard.reserve(in.preferred_region.size());
+  for (uint32_t region : in.preferred_region) region_of_shard.push_back(regions.Known(region));
   p.closed.reserve(in.servers.size());
   for (const ServerRow& server : in.servers) {
     p.closed.push_back(!server.accepts || server.draining);

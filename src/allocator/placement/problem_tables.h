@@ -13,8 +13,9 @@ inline constexpr char kRegionScope[] = "region";
 // INVALID_ARGUMENT names the field that is wrong.
 absl::Status CheckInput(const PlacementInput& input);
 
-// REQUIRES: CheckInput() is OK. `region_domain` gets the domain of each region number.
+// REQUIRES: CheckInput() is OK. `region_of_shard` gets the domain that each
+// shard prefers.
 solver::Problem MakeProblem(const PlacementInput& input,
-                            std::vector<solver::DomainId>& region_domain);
+                            std::vector<solver::DomainId>& region_of_shard);
 
 }  // namespace shardmanager::allocator

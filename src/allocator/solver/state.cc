@@ -21,7 +21,9 @@ State::State(const Model& model)
   if (any_sticky_) AddStickyLoads();
   for (const CustomRuleFactory& make : model.custom_rules()) custom_.push_back(make(problem_));
   const size_t expected = problem_.containers == 0 ? 0 : problem_.objects / problem_.containers;
-  for (auto& list : on_) list.reserve(expected + expected / 4 + 4);
+  if (expected > 0) {
+    for (auto& list : on_) list.reserve(expected + expected / 4 + 4);
+  }
   for (uint32_t i = 0; i < problem_.objects; ++i) {
     const ObjectId o(i);
     if (problem_.start[o].valid()) Put(o, problem_.start[o], ContainerId());

@@ -100,7 +100,7 @@ absl::Status BalanceSpec::AddTo(Model& model, Rank rank) const {
   };
   // In a pool of its own a domain may carry what it might carry over all: loads move
   // between pools, and what has no place yet is in none.
-  const Pool all = Pools(model, *m, *w, /*all=*/true)[0];
+  const Pool all = within.empty() ? Pool() : Pools(model, *m, *w, /*all=*/true)[0];
   const auto larger = [&](const Pool& pool, const auto& share) {
     return within.empty() ? share(pool) : std::max(share(pool), share(all));
   };

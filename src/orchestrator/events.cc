@@ -125,6 +125,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
     SetTimer(kLookInterval, TimerKind::kLook, id.index());
   }
   balance_soon_ = true;
+  at_rest_ = false;
   RetryUnplaceable();
 }
 

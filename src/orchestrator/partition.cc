@@ -97,6 +97,7 @@ void Partition::FlushPublish() {
 }
 
 void Partition::MarkDirty(ShardIndex shard) {
+  at_rest_ = false;
   if (std::exchange(tables_.shard(shard).dirty, true)) return;
   dirty_.push_back(shard);
 }

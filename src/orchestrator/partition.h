@@ -261,6 +261,7 @@ class Partition {
   bool plan_out_ = false;
   bool plan_is_emergency_ = false;
   bool balance_soon_ = false;
+  bool at_rest_ = false;  // nothing changed since the allocator was asked for a better balance
   uint32_t moves_in_flight_ = 0;
   uint32_t failovers_in_flight_ = 0;
 

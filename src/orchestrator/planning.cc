@@ -63,8 +63,11 @@ void Partition::ConsiderBalance() {
   SendPlanRequest(std::move(snapshot), allocator::Mode::kPeriodic);
 }
 
-// Cheap look before the state is copied for the allocator.
+// Cheap look before the state is copied for the allocator. Where replicas stand to each
+// other, or to a region, only the allocator can tell: it is asked until it finds
+// nothing to improve, and again once something changed.
 bool Partition::WorthBalancing() const {
+  if (at_rest_) return false;
   uint32_t low = UINT32_MAX;
   uint32_t high = 0;
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
@@ -78,7 +81,7 @@ bool Partition::WorthBalancing() const {
   const bool preferences = std::any_of(layout_.begin(), layout_.end(), [](const LayoutShard& s) {
     return !s.preferred_region.empty();
   });
-  return high >= low + 2 || preferences;
+  return high >= low + 2 || preferences || spec_.replication().replicas() > 1;
 }
 
 allocator::Snapshot Partition::FleetSnapshot() const {
@@ -136,6 +139,7 @@ void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mo
   options.max_moves_per_server = spec_.moves().max_concurrent_per_server();
   plan_out_ = true;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
+  if (!plan_is_emergency_) at_rest_ = true;  // moves that it finds, or a change, end that
   out_.actions.emplace_back(ComputePlan{++plan_, std::move(snapshot), options});
 }
 

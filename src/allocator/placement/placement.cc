@@ -20,6 +20,7 @@ using solver::GroupId;
 using solver::GroupRule;
 using solver::Model;
 using solver::MoveLimitSpec;
+using solver::ParallelFailoverSpec;
 using solver::UtilizationSpec;
 
 solver::GoalRank Goal(PlacementGoal goal, double weight = 1) {
@@ -124,6 +125,10 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
   if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
   if (s.ok() && in.max_moves_per_server != UINT32_MAX) {
     s = model_->AddConstraint(MoveLimitSpec{.per_container = in.max_moves_per_server});
+  }
+  if (s.ok() && in.most_shared_by_two_servers != UINT32_MAX) {
+    s = model_->AddGoal(ParallelFailoverSpec{.most_shared = in.most_shared_by_two_servers},
+                        Goal(PlacementGoal::kParallelFailover));
   }
   return s;
 }

@@ -62,6 +62,9 @@ struct PlacementInput {
   Spread spread = Spread::kServer;
   // Most moves that touch one server.
   uint32_t max_moves_per_server = UINT32_MAX;
+  // Most shards that two servers should share, so that a failover goes to many servers
+  // at once; 1 and more. Default: as many as may be.
+  uint32_t most_shared_by_two_servers = UINT32_MAX;
 
   // Only what matters for a place now: the goals that periodic solving looks after are
   // left out.

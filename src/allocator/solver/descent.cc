@@ -28,7 +28,8 @@ Descent::Descent(State& state, const SearchOptions& options)
     : state_(state),
       options_(options),
       targets_(state, options.grouped_targets, options.seed),
-      random_(options.seed ^ 0x5eed) {
+      random_(options.seed ^ 0x5eed),
+      polish_(state, options.seed) {
   const Model& model = state.model();
   for (size_t m = 0; m < state.problem().metrics.size(); ++m) {
     const Amount total = std::max<Amount>(model.TotalLoad(MetricId(m)), 1);
@@ -44,8 +45,10 @@ bool Descent::Run() {
     improved |= RepairGroups();
     improved |= RepairObjects();
     improved |= RepairLoads();
+    improved |= RepairCustom();
     if (!improved) improved = RepairByChains();
     if (!improved) improved = BringHome();
+    if (!improved) improved = PolishWindows();
   }
   return !OutOfSteps();
 }
@@ -207,6 +210,22 @@ bool Descent::RepairLoads() {
     }
   }
   return improved;
+}
+
+bool Descent::RepairCustom() {
+  bool improved = false;
+  std::vector<ObjectId> payers;
+  for (const auto& rule : state_.custom()) {
+    payers.clear();
+    rule->AddPayers(payers);
+    for (ObjectId o : payers) improved |= !OutOfSteps() && TryMove(o);
+  }
+  return improved;
+}
+
+bool Descent::PolishWindows() {
+  if (OutOfSteps()) return false;
+  return polish_.Run(options_.step_budget - state_.steps());
 }
 
 // Objects that moved and need not have: home again if nothing else gets worse.

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "allocator/solver/polish.h"
 #include "allocator/solver/search.h"
 #include "allocator/solver/target_index.h"
 
@@ -43,8 +44,10 @@ class Descent {
   bool RepairGroups();
   bool RepairObjects();
   bool RepairLoads();
+  bool RepairCustom();
   bool RepairByChains();
   bool BringHome();
+  bool PolishWindows();
 
   // The best place for a lifted object among a sample and `from`.
   ContainerId BestPlace(ObjectId o, ContainerId from, Score& best);
@@ -78,6 +81,7 @@ class Descent {
   const SearchOptions options_;
   TargetIndex targets_;
   Random random_;
+  Polish polish_;
   std::vector<Undo> log_;          // of the chain that is tried
   std::vector<double> size_unit_;  // of each metric
   int futile_scans_ = 0;

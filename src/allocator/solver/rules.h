@@ -109,6 +109,9 @@ class CustomRule {
   // True: Arrival() never falls as more objects are put, as with all rules that are not
   // custom. OPTIONAL: such a rule lets exact searches leave out hopeless branches.
   virtual bool DearerWhenFuller() const { return false; }
+  // Adds objects that it is paid for, which a search then tries to move. OPTIONAL: a rule
+  // without it only has a say in where objects go that move for other reasons.
+  virtual void AddPayers(std::vector<ObjectId>& payers) const { static_cast<void>(payers); }
 
   // For the annealer, which asks millions of times a second. OPTIONAL; the defaults
   // put and lift. All leave things as they were.

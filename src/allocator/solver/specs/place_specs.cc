@@ -31,10 +31,10 @@ class MoveLimitRule final : public CustomRule {
 
   double Arrival(ObjectId o, ContainerId to) const override {
     const ContainerId start = problem_.start[o];
-    if (to == start) return 0;
-    int above = (total_ >= spec_.total) + (moves_of_[to] >= spec_.per_container) +
-                (moves_of_group_[group_of_[o]] >= spec_.per_group);
-    if (start.valid()) above += moves_of_[start] >= spec_.per_container;
+    if (to == start || !start.valid()) return 0;
+    const int above = (total_ >= spec_.total) + (moves_of_[to] >= spec_.per_container) +
+                      (moves_of_[start] >= spec_.per_container) +
+                      (moves_of_group_[group_of_[o]] >= spec_.per_group);
     return weight_ * above;
   }
   void Put(ObjectId o, ContainerId to) override { Count(o, to, 1); }
@@ -51,11 +51,11 @@ class MoveLimitRule final : public CustomRule {
  private:
   void Count(ObjectId o, ContainerId at, int change) {
     const ContainerId start = problem_.start[o];
-    if (at == start) return;
+    if (at == start || !start.valid()) return;
     const auto by = static_cast<uint32_t>(change);
     total_ += by;
     moves_of_[at] += by;
-    if (start.valid()) moves_of_[start] += by;
+    moves_of_[start] += by;
     moves_of_group_[group_of_[o]] += by;
   }
 

@@ -37,7 +37,8 @@ struct MoveCostSpec {
   absl::Status AddTo(Model& model, Rank rank) const;
 };
 
-// Most objects that may be away from their starts. Each above a limit costs 1.
+// Most objects that may be away from their starts. Each above a limit costs 1. Objects
+// that start nowhere do not count: they have to be put somewhere in any case.
 struct MoveLimitSpec {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t total = kNone;

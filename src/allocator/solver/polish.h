@@ -1,0 +1,42 @@
+// What single moves and chains leave undone, tried by windows: trades within groups
+// (roles, for instance) and between a few containers. Exact for tiny problems.
+#pragma once
+
+#include <vector>
+
+#include "allocator/solver/window.h"
+#include "base/random.h"
+
+namespace shardmanager::solver {
+
+class Polish {
+ public:
+  Polish(State& state, uint64_t seed);
+
+  // True if something got better. Takes about `most_steps` steps at most; all calls
+  // together take so many that a large problem does not notice.
+  bool Run(uint64_t most_steps);
+
+ private:
+  bool Tiny() const;
+  bool TryAll();
+  bool TryGroups();
+  bool TryContainers();
+  // What to trade between `hot` and `others`.
+  bool TryTrade(ContainerId hot, std::span<const ContainerId> others);
+  void AddSome(ContainerId c, size_t n);
+  bool Improve(uint64_t most_steps);
+  uint64_t StepsLeft() const { return state_.steps() < end_ ? end_ - state_.steps() : 0; }
+
+  State& state_;
+  Window window_;
+  Random random_;
+  std::vector<ContainerId> open_;
+  uint64_t spent_ = 0;
+  uint64_t end_ = 0;  // state_.steps() at which to stop
+  // The window that is tried next.
+  std::vector<ObjectId> objects_;
+  std::vector<ContainerId> places_;
+};
+
+}  // namespace shardmanager::solver

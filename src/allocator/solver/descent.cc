@@ -121,8 +121,7 @@ bool Descent::RepairGroups() {
   if (state_.group_board().empty()) return false;
   bool improved = false;
   for (uint32_t g = 0; g < state_.problem().groups() && !OutOfSteps(); ++g) {
-    const Score cost = state_.GroupCost(GroupId(g));
-    if (kNoChange.BetterThan(cost)) improved |= ImproveGroup(GroupId(g));
+    if (state_.group_board().Pays(GroupId(g))) improved |= ImproveGroup(GroupId(g));
   }
   return improved;
 }
@@ -149,7 +148,7 @@ bool Descent::ImproveGroup(GroupId g) {
     if (!best.object.valid()) break;
     state_.Move(best.object, best.to);
     improved = true;
-    if (!kNoChange.BetterThan(state_.GroupCost(g))) break;
+    if (!board.Pays(g)) break;
   }
   return improved;
 }

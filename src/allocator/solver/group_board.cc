@@ -147,6 +147,44 @@ double GroupBoard::CostOf(size_t rule, GroupId g) const {
   return 0;
 }
 
+bool GroupBoard::RulePays(size_t rule, GroupId g, const DomainId* const* rows,
+                          uint32_t placed) const {
+  const GroupRule& r = *rules_[rule];
+  const uint32_t wanted = r.Wanted(g);
+  if (r.kind == GroupRule::Kind::kDistinct) return CostOf(rule, g) > 0;
+  if (wanted == GroupRule::kNotForGroup) return false;
+  if (r.kind == GroupRule::Kind::kAffinity) {
+    if (!r.domain[g].valid()) return false;
+    uint32_t there = 0;
+    for (uint32_t i = 0; i < placed; ++i) there += rows[i][rule] == r.domain[g];
+    return there < wanted;
+  }
+  for (uint32_t i = wanted; i < placed; ++i) {
+    uint32_t before = 0;
+    for (uint32_t j = 0; j < i; ++j) before += rows[j][rule] == rows[i][rule];
+    if (before >= wanted) return true;
+  }
+  return false;
+}
+
+bool GroupBoard::Pays(GroupId g) const {
+  if (!Small(g)) {
+    for (size_t k = 0; k < rules_.size(); ++k) {
+      if (CostOf(k, g) > 0) return true;
+    }
+    return false;
+  }
+  const DomainId* rows[kSmallGroup];
+  uint32_t placed = 0;
+  for (ObjectId o = Begin(g); o < End(g); o = ObjectId(o.index() + 1)) {
+    if (where_[o].valid()) rows[placed++] = Row(where_[o]);
+  }
+  for (size_t k = 0; k < rules_.size(); ++k) {
+    if (RulePays(k, g, rows, placed)) return true;
+  }
+  return false;
+}
+
 bool GroupBoard::Lacks(GroupId g) const {
   for (size_t k = 0; k < rules_.size(); ++k) {
     if (rules_[k]->kind != GroupRule::Kind::kAtMost && CostOf(k, g) > 0) return true;

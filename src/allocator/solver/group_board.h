@@ -45,6 +45,8 @@ class GroupBoard {
     for (size_t k = 0; k < rules_.size(); ++k) score[rules_[k]->rank.level] += CostOf(k, g);
   }
 
+  // True: the group costs something as it stands. Cheaper than the cost.
+  bool Pays(GroupId g) const;
   // True: some rule asks for an object of the group elsewhere.
   bool Lacks(GroupId g) const;
   // True: some rule would rather not have lifted `o` at `at`.
@@ -71,6 +73,7 @@ class GroupBoard {
                                     : problem_.scopes[scope.index() - 1].domain_of[c];
   }
   const DomainId* Row(ContainerId c) const { return &rows_[size_t{c.index()} * rules_.size()]; }
+  bool RulePays(size_t rule, GroupId g, const DomainId* const* rows, uint32_t placed) const;
   uint32_t InDomain(ScopeId scope, GroupId g, DomainId d) const;
   void LookAround(ObjectId o) const;
   double ArrivalAt(size_t rule, ObjectId o, DomainId d) const;

@@ -1,5 +1,5 @@
 // What single moves and chains leave undone, tried by windows: trades within groups
-// (roles, for instance) and between a few containers. Exact for tiny problems.
+// (roles, for example) and between a few containers. Exact for tiny problems.
 #pragma once
 
 #include <vector>

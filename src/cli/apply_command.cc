@@ -1,8 +1,4 @@
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -10,16 +6,11 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "cli/render.h"
+#include "cli/text_file.h"
 #include "cli/yaml_to_proto.h"
 
 namespace shardmanager::cli {
 namespace {
-
-// Read in full before anything is changed.
-struct File {
-  std::string name;
-  std::string text;
-};
 
 // One app to apply, and where it came from.
 struct Spec {
@@ -28,50 +19,19 @@ struct Spec {
   size_t document;  // in that file
 };
 
-absl::StatusOr<std::string> ReadAll(std::istream& in, const std::string& name) {
-  std::string text;
-  std::string block(size_t{1} << 16, '\0');
-  // One block more than allowed is enough for the YAML reader to refuse it.
-  while (text.size() <= kMostYamlBytes && in) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block, 0, static_cast<size_t>(in.gcount()));
-  }
-  if (in.bad()) return absl::InvalidArgumentError(absl::StrCat(name, ": cannot be read"));
-  return text;
-}
-
-absl::StatusOr<File> ReadFile(const std::string& name, Terminal& terminal) {
-  if (name == "-") {
-    auto text = ReadAll(*terminal.in, "standard input");
-    if (!text.ok()) return text.status();
-    return File{"standard input", *std::move(text)};
-  }
-  std::error_code error;
-  if (std::filesystem::is_directory(name, error)) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": found a folder; allowed: a file"));
-  }
-  std::ifstream in(name, std::ios::binary);
-  if (!in.is_open()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": cannot be opened: ", std::generic_category().message(errno)));
-  }
-  auto text = ReadAll(in, name);
-  if (!text.ok()) return text.status();
-  return File{name, *std::move(text)};
-}
-
-absl::StatusOr<std::vector<YamlDocument>> ReadDocuments(const absl::StatusOr<File>& file) {
+absl::StatusOr<std::vector<YamlDocument>> ReadDocuments(const absl::StatusOr<TextFile>& file) {
   if (!file.ok()) return file.status();
   return ReadYaml(file->text, file->name, v1::AppSpec());
 }
 
-// All specs of all files. None: something was wrong, and the terminal says what.
-std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<File>* files,
+// All specs of all files, which are read in full before anything is changed. None: something was
+// wrong, and the terminal says what.
+std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<TextFile>* files,
                             Terminal& terminal) {
   std::vector<Spec> specs;
   bool wrong = false;
   for (const std::string& name : names) {
-    absl::StatusOr<File> file = ReadFile(name, terminal);
+    absl::StatusOr<TextFile> file = ReadTextFile(name, terminal);
     const auto documents = ReadDocuments(file);
     if (!documents.ok()) {
       *terminal.err << std::string(documents.status().message()) << "\n";
@@ -89,7 +49,7 @@ std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<F
 }
 
 // The control plane names fields by path; a person wants lines of the file.
-std::string WithPlaces(const std::string& message, const File& file, size_t document) {
+std::string WithPlaces(const std::string& message, const TextFile& file, size_t document) {
   const std::vector<std::string> lines = absl::StrSplit(message, '\n');
   std::vector<std::string> paths;
   for (const std::string& line : lines) paths.push_back(line.substr(0, line.find(": found ")));
@@ -115,7 +75,7 @@ std::string OutcomeText(const v1::ApplyAppResponse& response) {
   }
 }
 
-ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const File& file,
+ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const TextFile& file,
                   AdminClient& client, Terminal& terminal) {
   v1::ApplyAppRequest request;
   *request.mutable_spec() = spec.spec;
@@ -138,7 +98,7 @@ ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const File& fil
 }  // namespace
 
 ExitCode Apply(const ApplyCommand& command, AdminClient& client, Terminal& terminal) {
-  std::vector<File> files;
+  std::vector<TextFile> files;
   const std::vector<Spec> specs = ReadSpecs(command.files, &files, terminal);
   if (specs.empty()) return kUsage;
   ExitCode code = kOk;

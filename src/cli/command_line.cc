@@ -27,6 +27,7 @@ First steps:
   shardctl get servers --app kv        who is there, and who is lost?
   shardctl describe shard shard-007    who serves it, and if nobody, why?
   shardctl watch                       what the control plane does, as it happens
+  shardctl place problem.yaml          the allocator alone, without a control plane
 Exit codes:
   0  done
   1  refused by the control plane, or failed
@@ -78,6 +79,36 @@ come; goes on with the next leader when that one goes. Ends on Ctrl-C.
 Examples:
   shardctl watch --app kv
   shardctl watch --no-follow -o json | jq -r .kind | sort | uniq -c)";
+
+constexpr char kPlaceFooter[] = R"(
+Asks no control plane: reads a problem, writes a plan, moves nothing. The fields are
+those of PlacementProblem in placer.proto; docs/data-placer.md lists them all.
+A problem:
+  metrics: [cpu]
+  servers:
+  - {name: a, region: east, capacity: [{metric: cpu, amount: 8}]}
+  - {name: b, region: west, capacity: [{metric: cpu, amount: 8}]}
+  - {name: c, region: west, capacity: [{metric: cpu, amount: 8}], draining: true}
+  shards:
+  - {name: s1, replicas: 2, load: [{metric: cpu, amount: 1.5}], servers: [a, c]}
+  - {name: s2, load: [{metric: cpu, amount: 3}], preferred_region: west}
+  constraints:                              # these two are the default
+  - capacity: {metric: cpu}
+  - exclusion: {scope: server}
+  goals:
+  - {drain: {}, priority: 1}
+  - {spread: {scope: region}, priority: 2}
+  - {balance: {metric: cpu}, priority: 3}
+Outputs: text, tables of before and after; json and yaml, all that is known of the plan;
+else the name of a file, which gets the problem with its shards where they should be.
+The text of roadef is an assignment, for the standard output or the file.
+Examples:
+  shardctl place problem.yaml                    what would be better, and how much
+  shardctl place problem.yaml --dry-run          every move as well; writes no file
+  shardctl place problem.yaml -o new.yaml        the problem after the plan
+  shardctl place problem.yaml -o json | jq '.moves | length'
+  shardctl place --format=roadef model.txt assignment.txt -o new.txt --time 300s
+Exit code 1: no plan was found that keeps all constraints; the best one is shown.)";
 
 constexpr char kCompletionFooter[] = R"(
 Examples:
@@ -141,6 +172,9 @@ struct Words {
   DescribeCommand describe;
   DeleteCommand remove;
   WatchCommand watch;
+  PlaceCommand place;
+  std::string place_time = "10s";
+  std::string place_format = "yaml";
   CompletionCommand completion;
 };
 
@@ -210,6 +244,31 @@ void AddWatch(CLI::App& cli, Words& words) {
   AddFormat(command, words, {{"table", Format::kTable}, {"json", Format::kJson}});
 }
 
+void AddPlace(CLI::App& cli, Words& words) {
+  CLI::App& command =
+      *cli.add_subcommand("place", "Plan where shards should be, without a control plane");
+  command.footer(kPlaceFooter);
+  command.add_option("FILE", words.place.files, "The problem; - for the standard input")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("");
+  command.add_option("--format", words.place_format, "Of the files: yaml|roadef")
+      ->check(OneOf(std::map<std::string, int>{{"yaml", 0}, {"roadef", 0}}))
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  command.add_option("-o,--output", words.place.output, "text|json|yaml, or a file to write")
+      ->type_name("OUTPUT")
+      ->capture_default_str();
+  command.add_option("--time", words.place_time, "How long to look for better plans")
+      ->check(CLI::Validator(CheckTimeout, ""))
+      ->type_name("TIME")
+      ->capture_default_str();
+  command.add_option("--seed", words.place.seed, "Of the search's random choices")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command.add_flag("--dry-run", words.place.dry_run, "Show every move; write no file");
+}
+
 void AddOthers(CLI::App& cli, Words& words) {
   CLI::App& status = *cli.add_subcommand("status", "Show who answers, and who leads");
   AddFormat(status, words,
@@ -243,6 +302,7 @@ void AddAll(CLI::App& cli, Words& words) {
   AddDescribe(cli, words);
   AddDelete(cli, words);
   AddWatch(cli, words);
+  AddPlace(cli, words);
   AddOthers(cli, words);
 }
 
@@ -265,6 +325,10 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.watch);
   } else if (command == "status") {
     line.command = StatusCommand{format};
+  } else if (command == "place") {
+    words.place.roadef = words.place_format == "roadef";
+    words.place.time = *ParseAge(words.place_time);
+    line.command = std::move(words.place);
   } else if (command == "completion") {
     line.command = std::move(words.completion);
   } else {

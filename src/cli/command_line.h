@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,7 +12,7 @@ namespace shardmanager::cli {
 // What scripts can rely on.
 enum ExitCode {
   kOk = 0,
-  kRefused = 1,      // the control plane said no, or failed
+  kRefused = 1,      // the control plane said no, or failed; no plan keeps all constraints
   kUsage = 2,        // a wrong command line or a bad file
   kUnreachable = 3,  // the control plane does not answer
   kNotFound = 4,     // no such app, server or shard
@@ -48,6 +49,14 @@ struct WatchCommand {
 struct StatusCommand {
   Format format = Format::kTable;
 };
+struct PlaceCommand {
+  std::vector<std::string> files;  // one of YAML, or the two of the ROADEF challenge
+  bool roadef = false;
+  std::string output = "text";  // text, json, yaml or the name of a file
+  std::chrono::milliseconds time{0};
+  uint64_t seed = 1;
+  bool dry_run = false;
+};
 struct CompletionCommand {
   std::string shell;
 };
@@ -59,7 +68,7 @@ struct CommandLine {
   // For one call.
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, DeleteCommand, WatchCommand,
-               StatusCommand, CompletionCommand, VersionCommand>
+               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

@@ -16,6 +16,8 @@ ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal&
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
+// Asks no control plane.
+ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 
 // --- What they share ---------------------------------------------------------------
 

@@ -18,7 +18,7 @@ _shardctl() {
     case "${COMP_WORDS[i]}" in
       -s|--server) server="${COMP_WORDS[++i]}" ;;
       -a|--app) app="${COMP_WORDS[++i]}" ;;
-      -o|--output|-f|--filename|--timeout) ((++i)) ;;
+      -o|--output|-f|--filename|--timeout|--time|--seed|--format) ((++i)) ;;
       -*) ;;
       *) if [[ -z "$command" ]]; then command="${COMP_WORDS[i]}"
          elif [[ -z "$resource" ]]; then resource="${COMP_WORDS[i]}"
@@ -32,6 +32,7 @@ _shardctl() {
       case "$command" in
         get) words="table wide json yaml name spec" ;;
         watch) words="table json" ;;
+        place) words="text json yaml" ;;
         *) words="table json yaml" ;;
       esac
       COMPREPLY=($(compgen -W "$words" -- "$current")); return ;;
@@ -45,16 +46,17 @@ _shardctl() {
       describe) words+=" --app" ;;
       delete) words+=" --yes" ;;
       watch) words+=" --app --no-follow --output" ;;
+      place) words+=" --format --output --time --seed --dry-run" ;;
       status) words+=" --output" ;;
     esac
   else
     case "$command:$resource" in
-      :) words="apply get describe delete watch status completion version" ;;
+      :) words="apply get describe delete watch place status completion version" ;;
       get:) words="apps servers shards" ;;
       describe:) words="app server shard" ;;
       delete:) words="app" ;;
       completion:) words="bash zsh fish" ;;
-      apply:*) COMPREPLY=($(compgen -f -- "$current")); return ;;
+      apply:*|place:*) COMPREPLY=($(compgen -f -- "$current")); return ;;
       *:app|*:apps) words="$(_shardctl_names apps)" ;;
       *:server|*:servers) words="$(_shardctl_names servers ${app:+--app "$app"})" ;;
       *:shard|*:shards) words="$(_shardctl_names shards ${app:+--app "$app"})" ;;
@@ -79,7 +81,7 @@ function __shardctl_words
     for word in (commandline -opc)[2..-1]
         if test $skip = 1
             set skip 0
-        else if contains -- $word -s --server -a --app -o --output --timeout
+        else if contains -- $word -s --server -a --app -o --output --timeout --time --seed --format
             set skip 1
         else if not string match -q -- '-*' $word
             set -a words $word
@@ -117,6 +119,7 @@ complete -c shardctl -n '__shardctl_at 0' -a get -d 'List apps, servers or shard
 complete -c shardctl -n '__shardctl_at 0' -a describe -d 'Show all about one thing'
 complete -c shardctl -n '__shardctl_at 0' -a delete -d 'Delete an app'
 complete -c shardctl -n '__shardctl_at 0' -a watch -d 'Show what the control plane does'
+complete -c shardctl -n '__shardctl_at 0' -a place -d 'Plan, without a control plane'
 complete -c shardctl -n '__shardctl_at 0' -a status -d 'Show who answers, and who leads'
 complete -c shardctl -n '__shardctl_at 0' -a completion -d 'Print a completion script'
 complete -c shardctl -n '__shardctl_at 0' -a version -d 'Print the version'
@@ -139,6 +142,12 @@ complete -c shardctl -n '__shardctl_in get' -s o -l output -x -a 'table wide jso
 complete -c shardctl -n '__shardctl_in watch' -s o -l output -x -a 'table json'
 complete -c shardctl -n '__shardctl_in status' -s o -l output -x -a 'table json yaml'
 complete -c shardctl -n '__shardctl_in watch' -l no-follow -d 'End after the events known now'
+complete -c shardctl -n '__shardctl_in place' -F
+complete -c shardctl -n '__shardctl_in place' -l format -x -a 'yaml roadef' -d 'Of the files'
+complete -c shardctl -n '__shardctl_in place' -s o -l output -r -F -a 'text json yaml'
+complete -c shardctl -n '__shardctl_in place' -l time -x -d 'How long to look'
+complete -c shardctl -n '__shardctl_in place' -l seed -x -d 'Of random choices'
+complete -c shardctl -n '__shardctl_in place' -l dry-run -d 'Show every move; write no file'
 complete -c shardctl -n '__shardctl_in delete' -s y -l yes -d 'Do not ask'
 )sh";
 

@@ -20,6 +20,9 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
     *terminal.out << "shardctl " << SM_VERSION << "\n";
     return kOk;
   }
+  if (const auto* place = std::get_if<PlaceCommand>(&line.command)) {
+    return Place(*place, terminal);
+  }
   AdminClient client(line.server, line.timeout);
   return std::visit(
       Overloaded{

@@ -21,6 +21,7 @@
 #include "wire/admin_service.h"
 #include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
+#include "wire/placer_service.h"
 #include "wire/shard_server_client.h"
 
 namespace shardmanager {
@@ -98,7 +99,8 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
 }
 
 std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminService& admin,
-                                     wire::DiscoveryService& discovery, int* port) {
+                                     wire::DiscoveryService& discovery, wire::PlacerService& placer,
+                                     int* port) {
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
   // A spec with a million shards is larger than gRPC's 4 MB.
@@ -106,6 +108,7 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminServ
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
   builder.RegisterService(admin.service());
   builder.RegisterService(discovery.service());
+  builder.RegisterService(placer.service());
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   return server != nullptr && *port != 0 ? std::move(server) : nullptr;
 }
@@ -166,7 +169,9 @@ int Serve(Flags flags) {
   wire::AdminService admin(*controller, kVersion);
   wire::DiscoveryService discovery(relay.hub());
   int port = 0;
-  const std::unique_ptr<grpc::Server> server = Listen(flags.listen, admin, discovery, &port);
+  wire::PlacerService placer;
+  const std::unique_ptr<grpc::Server> server =
+      Listen(flags.listen, admin, discovery, placer, &port);
   if (server == nullptr) {
     return Fail(absl::UnavailableError(
         absl::StrCat("cannot listen on ", flags.listen,
@@ -181,6 +186,7 @@ int Serve(Flags flags) {
   if (fatal.ok()) spdlog::info("stopping ({})", signal == 0 ? "asked to" : "signal");
   controller->Stop();
   admin.EndStreams();
+  placer.EndCalls();
   discovery.EndStreams();
   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return fatal.ok() ? 0 : Fail(fatal);

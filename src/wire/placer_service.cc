@@ -1,0 +1,66 @@
+#include "wire/placer_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "shardmanager/v1/placer.grpc.pb.h"
+#include "wire/place_for.h"
+
+namespace shardmanager::wire {
+namespace {
+
+constexpr uint32_t kUsualMs = 10'000;
+constexpr uint32_t kMostMs = 60'000;
+
+}  // namespace
+
+class PlacerService::Impl final : public v1::Placer::Service {
+ public:
+  explicit Impl(int most_at_once) : free_(most_at_once) {}
+
+  void EndCalls() { ending_ = true; }
+
+  grpc::Status Place(grpc::ServerContext* context, const v1::PlaceRequest* request,
+                     v1::PlaceResponse* response) override {
+    if (request->time_ms() > kMostMs) {
+      return {grpc::StatusCode::INVALID_ARGUMENT,
+              absl::StrCat("time_ms: found ", request->time_ms(), "; allowed: 0 to ", kMostMs)};
+    }
+    if (--free_ < 0) {
+      ++free_;
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+              "other problems are being solved; come back in a minute"};
+    }
+    const grpc::Status status = Solve(context, *request, response);
+    ++free_;
+    return status;
+  }
+
+ private:
+  grpc::Status Solve(grpc::ServerContext* context, const v1::PlaceRequest& request,
+                     v1::PlaceResponse* response) {
+    const std::chrono::milliseconds time(request.time_ms() == 0 ? kUsualMs : request.time_ms());
+    auto placer = placer::Placer::Make(request.problem(), OptionsFor(time, request.seed()));
+    if (!placer.ok()) {
+      return {static_cast<grpc::StatusCode>(placer.status().code()),
+              std::string(placer.status().message())};
+    }
+    PlaceFor(**placer, time, [&](double) { return !ending_ && !context->IsCancelled(); });
+    *response = (*placer)->Answer();
+    return grpc::Status::OK;
+  }
+
+  std::atomic<int> free_;
+  std::atomic<bool> ending_ = false;
+};
+
+PlacerService::PlacerService(int most_at_once) : impl_(std::make_unique<Impl>(most_at_once)) {}
+PlacerService::~PlacerService() = default;
+grpc::Service* PlacerService::service() { return impl_.get(); }
+void PlacerService::EndCalls() { impl_->EndCalls(); }
+
+}  // namespace shardmanager::wire

@@ -8,6 +8,15 @@ namespace {
 
 // Proposals between two looks at the temperature and at what is best.
 constexpr uint64_t kStride = 2048;
+// The logarithm of the factor by which prices of broken constraints rise each stride.
+constexpr double kPriceStep = 0.02;
+
+// How much of that prices of kept constraints fall: at first each constraint is broken
+// half of the time, at the end none is.
+double Laxity(double progress) { return std::max(0.0, 0.95 - progress); }
+
+// One in so many moves of an object that is away from its start goes back there.
+constexpr uint64_t kHomeShare = 6;
 
 // Goals add up; constraints are kept.
 LevelWeights Weights() {
@@ -25,7 +34,7 @@ double Energy(const Score& score) {
 }  // namespace
 
 Annealer::Annealer(State& state, uint64_t seed)
-    : state_(state), random_(seed ^ 0xa11ea1), scale_(std::max(1e-6, Energy(state.Total()))) {}
+    : state_(state), random_(seed ^ 0xa11ea1), scale_(Energy(state.Total())) {}
 
 // Objects without a place are the descent's business.
 void Annealer::Collect() {
@@ -36,21 +45,34 @@ void Annealer::Collect() {
   }
 }
 
-bool Annealer::Accepts(double change) {
-  if (change > 0) {
+bool Annealer::Accepts(const ChangeMeter::Change& change) {
+  const double rise = change.goals + change.penalty;
+  if (rise > 0) {
     // Also what is forbidden.
-    if (change > 40 * temperature_) return false;
-    if (random_.Fraction() >= std::exp(-change / temperature_)) return false;
+    if (rise > 40 * temperature_) return false;
+    if (random_.Fraction() >= std::exp(-rise / temperature_)) return false;
   }
-  energy_ += change;
+  energy_ += change.goals;
   return true;
+}
+
+void Annealer::NoteBest(double margin) {
+  if (energy_ >= best_energy_ - margin || !meter_->Keeps()) return;
+  best_energy_ = energy_;
+  (*on_best_)();
 }
 
 void Annealer::TryMove() {
   const ObjectId o = movable_[random_.Below(movable_.size())];
-  const ContainerId to(random_.Below(state_.problem().containers));
+  // The way home is tried often: where moves are dear, or bound to what is left at both
+  // ends, most objects stay, and the art is which ones do not.
+  const ContainerId home = state_.problem().start[o];
+  const bool back = home.valid() && state_.Moved(o) && random_.Below(kHomeShare) == 0;
+  const ContainerId to = back ? home : ContainerId(random_.Below(state_.problem().containers));
   if (to == state_.where(o)) return;
-  if (Accepts(meter_->OfMove(o, to))) meter_->Move(o, to);
+  if (!Accepts(meter_->OfMove(o, to))) return;
+  meter_->Move(o, to);
+  NoteBest(temperature_);
 }
 
 void Annealer::TrySwap() {
@@ -61,15 +83,18 @@ void Annealer::TrySwap() {
   if (at_a == at_b || !Accepts(meter_->OfSwap(a, b))) return;
   meter_->Move(a, at_b);
   meter_->Move(b, at_a);
+  NoteBest(temperature_);
 }
 
 void Annealer::Run(const AnnealOptions& options, const Score& best,
                    const std::function<void()>& on_best) {
   Collect();
   if (movable_.empty() || state_.problem().containers < 2) return;
-  meter_.emplace(state_, Weights());
   energy_ = Energy(state_.Total());
-  double best_energy = Energy(best);
+  scale_ = std::max({scale_, energy_, 1e-6});
+  if (!meter_) meter_.emplace(state_, Weights(), scale_);
+  best_energy_ = Energy(best);
+  on_best_ = &on_best;
   for (uint64_t done = 0; done < options.steps;) {
     const double part = static_cast<double>(done) / static_cast<double>(options.steps);
     const double progress = options.progress + (options.progress_after - options.progress) * part;
@@ -84,9 +109,8 @@ void Annealer::Run(const AnnealOptions& options, const Score& best,
     }
     done += stride;
     steps_ += stride;
-    if (energy_ >= best_energy - kTolerance) continue;
-    best_energy = energy_;
-    on_best();
+    NoteBest(kTolerance);
+    meter_->AdjustPrices(std::exp(kPriceStep), std::exp(kPriceStep * Laxity(progress)));
   }
 }
 

@@ -2,7 +2,7 @@
 
 namespace shardmanager::solver {
 
-ChangeMeter::ChangeMeter(State& state, const LevelWeights& weights)
+ChangeMeter::ChangeMeter(State& state, const LevelWeights& weights, double scale)
     : state_(state),
       model_(state.model()),
       weights_(weights),
@@ -10,7 +10,7 @@ ChangeMeter::ChangeMeter(State& state, const LevelWeights& weights)
       closed_(state.problem().closed),
       groups_(state, weights) {
   for (uint32_t s = 0; s < state.problem().scope_count(); ++s) {
-    HingeBoard board(state, ScopeId(s), weights);
+    HingeBoard board(state, ScopeId(s), weights, scale);
     if (!board.empty()) boards_.push_back(std::move(board));
   }
   for (const auto& rule : state.custom()) {
@@ -44,37 +44,25 @@ const double* ChangeMeter::Within(const HingeBoard& board, ObjectId o, ObjectId 
 }
 
 // `other`, if valid, goes the other way.
-bool ChangeMeter::KeepsLoads(ObjectId o, ObjectId other, ContainerId from, ContainerId to) const {
+void ChangeMeter::AddLoadChange(ObjectId o, ObjectId other, ContainerId from, ContainerId to,
+                                Change& change) const {
   for (const HingeBoard& board : boards_) {
     const DomainId here = model_.DomainOf(board.scope(), from);
     const DomainId there = model_.DomainOf(board.scope(), to);
     if (here == there) {
       if (!board.sticky()) continue;
-      if (board.Keeps(here, Within(board, o, other, from, to), board.NoRow())) continue;
-      return false;
-    }
-    const double* leaves = other.valid() ? board.Row(other, Home(other, to)) : board.NoRow();
-    if (!board.Keeps(there, board.Row(o, Home(o, to)), leaves)) return false;
-  }
-  return true;
-}
-
-double ChangeMeter::LoadChange(ObjectId o, ObjectId other, ContainerId from, ContainerId to) const {
-  double change = 0;
-  for (const HingeBoard& board : boards_) {
-    const DomainId here = model_.DomainOf(board.scope(), from);
-    const DomainId there = model_.DomainOf(board.scope(), to);
-    if (here == there) {
-      if (!board.sticky()) continue;
-      change += board.Change(here, Within(board, o, other, from, to), board.NoRow());
+      const double* within = Within(board, o, other, from, to);
+      change.penalty += board.Penalty(here, within, board.NoRow());
+      change.goals += board.Change(here, within, board.NoRow());
       continue;
     }
+    const double* comes = board.Row(o, Home(o, to));
+    const double* left = board.Row(o, Home(o, from));
     const double* leaves = other.valid() ? board.Row(other, Home(other, to)) : board.NoRow();
-    const double* comes = other.valid() ? board.Row(other, Home(other, from)) : board.NoRow();
-    change += board.Change(there, board.Row(o, Home(o, to)), leaves);
-    change += board.Change(here, comes, board.Row(o, Home(o, from)));
+    const double* taken = other.valid() ? board.Row(other, Home(other, from)) : board.NoRow();
+    change.penalty += board.Penalty(there, comes, leaves) + board.Penalty(here, taken, left);
+    change.goals += board.Change(there, comes, leaves) + board.Change(here, taken, left);
   }
-  return change;
 }
 
 bool ChangeMeter::AddOwnChange(ObjectId o, ContainerId from, ContainerId to, double& change) const {
@@ -98,38 +86,40 @@ bool ChangeMeter::AddOwnChange(ObjectId o, ContainerId from, ContainerId to, dou
   return true;
 }
 
-double ChangeMeter::OfMove(ObjectId o, ContainerId to) {
+ChangeMeter::Change ChangeMeter::OfMove(ObjectId o, ContainerId to) {
   const ContainerId from = state_.where(o);
-  if (!KeepsLoads(o, ObjectId(), from, to) || !Open(o, to)) return kForbidden;
-  double change = 0;
-  if (!groups_.AddChange(o, from, to, change)) return kForbidden;
-  if (!AddOwnChange(o, from, to, change)) return kForbidden;
-  for (const Custom& c : hard_) {
-    if (c.rule->MoveChange(o, from, to) > 0) return kForbidden;
+  Change change;
+  if (!Open(o, to) || !groups_.AddChange(o, from, to, change.goals) ||
+      !AddOwnChange(o, from, to, change.goals)) {
+    return {kForbidden};
   }
-  change += LoadChange(o, ObjectId(), from, to);
-  for (const Custom& c : goals_) change += c.weight * c.rule->MoveChange(o, from, to);
+  for (const Custom& c : hard_) {
+    if (c.rule->MoveChange(o, from, to) > 0) return {kForbidden};
+  }
+  AddLoadChange(o, ObjectId(), from, to, change);
+  for (const Custom& c : goals_) change.goals += c.weight * c.rule->MoveChange(o, from, to);
   return change;
 }
 
-double ChangeMeter::OfSwap(ObjectId a, ObjectId b) {
+ChangeMeter::Change ChangeMeter::OfSwap(ObjectId a, ObjectId b) {
   const ContainerId at_a = state_.where(a);
   const ContainerId at_b = state_.where(b);
-  if (!KeepsLoads(a, b, at_a, at_b) || !KeepsLoads(b, a, at_b, at_a)) return kForbidden;
-  if (!Open(a, at_b) || !Open(b, at_a)) return kForbidden;
-  double change = 0;
+  Change change;
+  if (!Open(a, at_b) || !Open(b, at_a)) return {kForbidden};
   // Objects of one group leave it standing as it does.
   if (state_.group_board().GroupOf(a) != state_.group_board().GroupOf(b) &&
-      (!groups_.AddChange(a, at_a, at_b, change) || !groups_.AddChange(b, at_b, at_a, change))) {
-    return kForbidden;
+      (!groups_.AddChange(a, at_a, at_b, change.goals) ||
+       !groups_.AddChange(b, at_b, at_a, change.goals))) {
+    return {kForbidden};
   }
-  if (!AddOwnChange(a, at_a, at_b, change)) return kForbidden;
-  if (!AddOwnChange(b, at_b, at_a, change)) return kForbidden;
+  if (!AddOwnChange(a, at_a, at_b, change.goals) || !AddOwnChange(b, at_b, at_a, change.goals)) {
+    return {kForbidden};
+  }
   for (const Custom& c : hard_) {
-    if (c.rule->SwapChange(a, at_a, b, at_b) > 0) return kForbidden;
+    if (c.rule->SwapChange(a, at_a, b, at_b) > 0) return {kForbidden};
   }
-  change += LoadChange(a, b, at_a, at_b);
-  for (const Custom& c : goals_) change += c.weight * c.rule->SwapChange(a, at_a, b, at_b);
+  AddLoadChange(a, b, at_a, at_b, change);
+  for (const Custom& c : goals_) change.goals += c.weight * c.rule->SwapChange(a, at_a, b, at_b);
   return change;
 }
 

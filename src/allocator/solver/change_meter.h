@@ -1,10 +1,14 @@
 // What moves and swaps would change, without making them: the annealer's view of a
-// state. The same costs as State's, in one number: levels weighed and added, and no
-// price at all for what would break a constraint (or break it more).
+// state. The goals are the same as State's, in one number: levels weighed and added.
+// Constraints on sums of loads have prices, so that the way from one placement to a
+// better one may lead through some that break them; prices rise as long as they are
+// broken (strategic oscillation: Glover 1977). What would break any other constraint
+// (or break it more) is forbidden.
 //
 // Not thread-safe. Whoever changes the state otherwise makes a new meter.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -17,13 +21,28 @@ class ChangeMeter {
  public:
   static constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
-  ChangeMeter(State& state, const LevelWeights& weights);
+  // `scale`: what all goals cost at a bad time; prices of constraints are set by it.
+  ChangeMeter(State& state, const LevelWeights& weights, double scale);
+
+  struct Change {
+    double goals = 0;    // kForbidden: see above
+    double penalty = 0;  // at today's prices
+  };
 
   // REQUIRES of all: the objects stand somewhere, and elsewhere than where they go.
-  double OfMove(ObjectId o, ContainerId to);
-  double OfSwap(ObjectId a, ObjectId b);
+  Change OfMove(ObjectId o, ContainerId to);
+  Change OfSwap(ObjectId a, ObjectId b);
   // Does it, in the state as well.
   void Move(ObjectId o, ContainerId to);
+
+  void AdjustPrices(double rise, double fall) {
+    for (HingeBoard& board : boards_) board.AdjustPrices(rise, fall);
+  }
+  // True: no constraint is broken by more than when the meter was made.
+  bool Keeps() const {
+    return std::all_of(boards_.begin(), boards_.end(),
+                       [](const HingeBoard& board) { return board.Keeps(); });
+  }
 
  private:
   struct Custom {
@@ -35,8 +54,8 @@ class ChangeMeter {
   bool Open(ObjectId o, ContainerId to) const {
     return closed_.empty() || !closed_[to] || Home(o, to);
   }
-  bool KeepsLoads(ObjectId o, ObjectId other, ContainerId from, ContainerId to) const;
-  double LoadChange(ObjectId o, ObjectId other, ContainerId from, ContainerId to) const;
+  void AddLoadChange(ObjectId o, ObjectId other, ContainerId from, ContainerId to,
+                     Change& change) const;
   // What the board's domain sees of a move or swap within it: only what is sticky.
   const double* Within(const HingeBoard& board, ObjectId o, ObjectId other, ContainerId from,
                        ContainerId to) const;

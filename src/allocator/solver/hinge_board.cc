@@ -1,6 +1,6 @@
 #include "allocator/solver/hinge_board.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace shardmanager::solver {
 
@@ -29,7 +29,7 @@ std::vector<HingeBoard::Column> HingeBoard::Columns(const State& state,
   return hard;
 }
 
-HingeBoard::HingeBoard(const State& state, ScopeId scope, const LevelWeights& weights)
+HingeBoard::HingeBoard(const State& state, ScopeId scope, const LevelWeights& weights, double scale)
     : scope_(scope) {
   const std::vector<Column> columns = Columns(state, weights);
   columns_ = columns.size();
@@ -38,11 +38,36 @@ HingeBoard::HingeBoard(const State& state, ScopeId scope, const LevelWeights& we
   const Model& model = state.model();
   FillRows(state.problem(), model, columns);
   FillDomains(model, columns);
+  over_.assign(hard_, 0);
   AddStarts(model, columns);
   for (uint32_t i = 0; i < state.problem().objects; ++i) {
     const ObjectId o(i);
     const ContainerId at = state.where(o);
     if (at.valid()) Apply(model.DomainOf(scope, at), Row(o, !state.Moved(o)), NoRow());
+  }
+  allowed_ = over_;
+  SetPrices(state.problem(), scale);
+}
+
+// To begin with, a unit above a limit costs as much as the goals for a unit of load.
+void HingeBoard::SetPrices(const Problem& problem, double scale) {
+  for (size_t k = 0; k < hard_; ++k) {
+    double load = 1;
+    for (uint32_t i = 0; i < problem.objects; ++i) load += std::abs(Row(ObjectId(i), false)[k]);
+    usual_.push_back(scale / load);
+  }
+  price_ = usual_;
+}
+
+void HingeBoard::AdjustPrices(double rise, double fall) {
+  // Far from the usual price nothing changes any more.
+  constexpr double kMost = 1e4;
+  for (size_t k = 0; k < hard_; ++k) {
+    if (over_[k] > allowed_[k]) {
+      price_[k] = std::min(price_[k] * rise, usual_[k] * kMost);
+    } else {
+      price_[k] = std::max(price_[k] / fall, usual_[k] / kMost);
+    }
   }
 }
 
@@ -99,16 +124,24 @@ void HingeBoard::AddStarts(const Model& model, const std::vector<Column>& column
     double* row = &excess_[model.DomainOf(scope_, start).index() * columns_];
     for (size_t k = 0; k < columns_; ++k) row[k] += columns[k].sticky ? away[k] : 0;
   }
-  for (uint32_t d = 0; d < cost_.size(); ++d) Apply(DomainId(d), NoRow(), NoRow());
+  for (uint32_t d = 0; d < cost_.size(); ++d) {
+    for (size_t k = 0; k < hard_; ++k) over_[k] += std::max(excess_[d * columns_ + k], 0.0);
+    Apply(DomainId(d), NoRow(), NoRow());
+  }
 }
 
 void HingeBoard::Apply(DomainId d, const double* plus, const double* minus) {
   double* excess = &excess_[size_t{d.index()} * columns_];
   const double* scale = &scale_[size_t{d.index()} * columns_];
+  for (size_t k = 0; k < hard_; ++k) {
+    const double after = excess[k] + (plus[k] - minus[k]);
+    over_[k] += std::max(after, 0.0) - std::max(excess[k], 0.0);
+    excess[k] = after;
+  }
   double cost = 0;
-  for (size_t k = 0; k < columns_; ++k) {
+  for (size_t k = hard_; k < columns_; ++k) {
     excess[k] += plus[k] - minus[k];
-    if (k >= hard_ && excess[k] > 0) cost += excess[k] * scale[k];
+    cost += std::max(excess[k], 0.0) * scale[k];
   }
   cost_[d] = cost;
 }

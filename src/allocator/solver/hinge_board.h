@@ -3,6 +3,7 @@
 // all that counts in a domain, and all that an object brings, lies in one row each.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -16,8 +17,8 @@ using LevelWeights = std::array<double, kLevels>;
 
 class HingeBoard {
  public:
-  // Takes the rules of that scope.
-  HingeBoard(const State& state, ScopeId scope, const LevelWeights& weights);
+  // Takes the rules of that scope. `scale`: what all goals cost at a bad time.
+  HingeBoard(const State& state, ScopeId scope, const LevelWeights& weights, double scale);
 
   bool empty() const { return columns_ == 0; }
   size_t columns() const { return columns_; }
@@ -31,14 +32,16 @@ class HingeBoard {
   }
   const double* NoRow() const { return none_.data(); }
 
-  // False: with `plus` more and `minus` less a constraint would be broken, or more so.
-  bool Keeps(DomainId d, const double* plus, const double* minus) const {
+  // What `plus` more and `minus` less there would add to what constraints cost at their
+  // prices.
+  double Penalty(DomainId d, const double* plus, const double* minus) const {
     const double* excess = &excess_[size_t{d.index()} * columns_];
+    double penalty = 0;
     for (size_t k = 0; k < hard_; ++k) {
-      const double more = plus[k] - minus[k];
-      if (more > 0 && excess[k] + more > 0) return false;
+      const double after = excess[k] + (plus[k] - minus[k]);
+      penalty += price_[k] * (std::max(after, 0.0) - std::max(excess[k], 0.0));
     }
-    return true;
+    return penalty;
   }
   // What that would add to the weighted cost of the goals.
   double Change(DomainId d, const double* plus, const double* minus) const {
@@ -53,6 +56,17 @@ class HingeBoard {
   }
   void Apply(DomainId d, const double* plus, const double* minus);
 
+  // Constraints that are broken become dearer, by the factor `rise`; the others become
+  // cheaper, by the factor `fall`. Both 1 or more.
+  void AdjustPrices(double rise, double fall);
+  // True: no constraint is broken by more than when the board was made.
+  bool Keeps() const {
+    for (size_t k = 0; k < hard_; ++k) {
+      if (over_[k] > allowed_[k]) return false;
+    }
+    return true;
+  }
+
  private:
   struct Column {
     const LoadRule* rule = nullptr;  // one of the two
@@ -64,6 +78,7 @@ class HingeBoard {
   std::vector<Column> Columns(const State& state, const LevelWeights& weights);
   void FillRows(const Problem& problem, const Model& model, const std::vector<Column>& columns);
   void FillDomains(const Model& model, const std::vector<Column>& columns);
+  void SetPrices(const Problem& problem, double scale);
   void AddStarts(const Model& model, const std::vector<Column>& columns);
 
   const ScopeId scope_;
@@ -72,6 +87,10 @@ class HingeBoard {
   bool sticky_ = false;
   std::vector<double> rows_;      // [object][away, home][column]
   std::vector<double> none_;      // [column]: 0
+  std::vector<double> price_;     // [hard column]: for one unit above the limit
+  std::vector<double> usual_;     // [hard column]: the price to begin with
+  std::vector<double> over_;      // [hard column]: units above the limits
+  std::vector<double> allowed_;   // [hard column]
   std::vector<double> excess_;    // [domain][column]: usage - limit
   std::vector<double> scale_;     // [domain][column]
   Table<DomainId, double> cost_;  // of the goals

@@ -11,7 +11,9 @@ class Search::Impl {
       : state_(model), descent_(state_, options), annealer_(state_, options.seed) {}
 
   bool Descend() {
+    Restore();
     const bool finished = descent_.Run();
+    annealer_.Forget();
     best_.resize(0);
     return finished;
   }
@@ -19,6 +21,14 @@ class Search::Impl {
   void Anneal(const AnnealOptions& options) {
     Keep();
     annealer_.Run(options, best_score_, [this] { Keep(); });
+  }
+
+  // Back to the best.
+  void Restore() {
+    for (uint32_t i = 0; i < best_.size(); ++i) {
+      if (state_.where(ObjectId(i)) != best_[ObjectId(i)])
+        state_.Move(ObjectId(i), best_[ObjectId(i)]);
+    }
   }
 
   // Remembers what stands if it is the best.

@@ -11,6 +11,7 @@ namespace {
 constexpr double kMostAmount = 1e15;
 // The largest load of a metric becomes at most this.
 constexpr double kMostLoad = 1 << 30;
+constexpr double kLeastLoad = 1e-6;
 constexpr double kMostCapacity = 9e15;  // below 2^53
 
 bool Whole(double amount) { return amount == std::floor(amount); }
@@ -73,7 +74,10 @@ void Amounts::ChooseUnits(const v1::PlacementProblem& message) {
   }
   for (size_t m = 0; m < metrics; ++m) {
     double unit = 1;
-    if (!whole[m] && load[m] > 0) unit = std::exp2(std::floor(std::log2(kMostLoad / load[m])));
+    if (!whole[m] && load[m] > 0) {
+      // A metric whose loads are all next to nothing has no need of fine units.
+      unit = std::exp2(std::floor(std::log2(kMostLoad / std::max(load[m], kLeastLoad))));
+    }
     while (load[m] * unit > kMostLoad || capacity[m] * unit > kMostCapacity) unit /= 2;
     units_.push_back(unit);
   }

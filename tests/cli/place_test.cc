@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/shardctl.h"
+
+namespace shardmanager::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kProblem[] = R"(metrics: [cpu]
+servers:
+- {name: a, region: east, capacity: [{metric: cpu, amount: 8}]}
+- {name: b, region: west, capacity: [{metric: cpu, amount: 8}]}
+- {name: c, region: west, capacity: [{metric: cpu, amount: 8}], draining: true}
+shards:
+- {name: s1, replicas: 2, load: [{metric: cpu, amount: 1.5}], servers: [a, c]}
+- {name: s2, load: [{metric: cpu, amount: 3}], preferred_region: west}
+)";
+
+// The challenge's format: one resource, two machines, two processes on the first.
+constexpr char kModel[] =
+    "1 0 1  2  0 0 10 2 0 0  0 1 10 9 0 0  2 0 0 0 0  2 0 4 0 1 4 0  0  1 1 1";
+
+class PlaceTest : public testing::Test {
+ protected:
+  PlaceTest() {
+    folder_ = testing::TempDir() + "place_test." +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~PlaceTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name)) << text;
+    return Path(name);
+  }
+  static std::string Read(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  ExitCode Run(std::vector<std::string> arguments, const std::string& input = "") {
+    std::istringstream in(input);
+    out_.str("");
+    err_.str("");
+    Terminal terminal{.in = &in, .out = &out_, .err = &err_};
+    arguments.insert(arguments.begin(), "place");
+    arguments.insert(arguments.end(), {"--time", "50ms"});
+    return RunShardctl(arguments, terminal);
+  }
+
+  std::string folder_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(PlaceTest, ShowsWhatThePlanImproves) {
+  EXPECT_EQ(Run({"-"}, kProblem), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), StartsWith("METRIC"));
+  EXPECT_THAT(out_.str(), HasSubstr("drain "));
+  EXPECT_THAT(out_.str(), HasSubstr("2 moves; every constraint holds."));
+  EXPECT_THAT(out_.str(), testing::Not(HasSubstr("- s1")));
+}
+
+TEST_F(PlaceTest, DryRunShowsTheMovesAndWritesNothing) {
+  EXPECT_EQ(Run({"-", "--dry-run", "-o", Path("new.yaml")}, kProblem), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("- s1  c\n+ s1  b\n+ s2  b\n"));
+  EXPECT_FALSE(std::filesystem::exists(Path("new.yaml")));
+}
+
+TEST_F(PlaceTest, WritesAProblemThatNeedsNoMoves) {
+  EXPECT_EQ(Run({Write("problem.yaml", kProblem), "-o", Path("new.yaml")}), kOk);
+  EXPECT_EQ(Run({Path("new.yaml")}), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("0 moves; every constraint holds."));
+}
+
+TEST_F(PlaceTest, SpeaksJsonAndYaml) {
+  EXPECT_EQ(Run({"-", "-o", "json"}, kProblem), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("\"feasible\": true"));
+  EXPECT_EQ(Run({"-", "-o", "yaml"}, kProblem), kOk);
+  EXPECT_THAT(out_.str(), StartsWith("feasible: true"));
+}
+
+TEST_F(PlaceTest, SaysWhyNothingFits) {
+  const std::string problem =
+      std::string(kProblem) + "- {name: giant, load: [{metric: cpu, amount: 9}]}\n";
+  EXPECT_EQ(Run({"-"}, problem), kRefused);
+  EXPECT_THAT(out_.str(), HasSubstr("does not hold"));
+  EXPECT_THAT(out_.str(), HasSubstr("giant"));
+}
+
+TEST_F(PlaceTest, NamesTheLineOfWhatIsWrong) {
+  const auto message = [&](const std::string& from, const std::string& to) {
+    std::string problem = kProblem;
+    problem.replace(problem.find(from), from.size(), to);
+    EXPECT_EQ(Run({"-"}, problem), kUsage) << out_.str();
+    EXPECT_EQ(out_.str(), "");
+    return err_.str();
+  };
+  EXPECT_THAT(message("amount: 1.5", "amount: -1"),
+              HasSubstr("standard input:7:52: shards[0].load[0].amount: found -1; allowed: 0 to"));
+  EXPECT_THAT(message("amount: 1.5", "amount: .nan"),
+              HasSubstr("amount: found nan; allowed: 0 to"));
+  EXPECT_THAT(message("amount: 1.5", "amount: 1e300"), HasSubstr("allowed: 0 to 1e15"));
+  EXPECT_THAT(message("name: s2", "name: s1"), HasSubstr("shards[1].name: found \"s1\", which is"));
+  EXPECT_THAT(message("servers: [a, c]", "servers: [a, z]"),
+              HasSubstr("shards[0].servers[1]: found \"z\""));
+  EXPECT_THAT(message("draining", "drainign"), HasSubstr("drainign"));
+  EXPECT_THAT(message("metric: cpu, amount: 3", "metric: gpu, amount: 3"),
+              HasSubstr("found \"gpu\"; allowed: one of `metrics`"));
+  EXPECT_THAT(message("preferred_region: west", "preferred_region: north"),
+              HasSubstr("preferred_region: found \"north\""));
+  EXPECT_THAT(message("replicas: 2", "replicas: 101"), HasSubstr("found 101; allowed: 1 to 100"));
+}
+
+TEST_F(PlaceTest, RefusesAnEmptyFleetAndWrongFiles) {
+  EXPECT_EQ(Run({"-"}, "metrics: [cpu]\n"), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("servers: found 0 entries; allowed: 1 to"));
+  EXPECT_EQ(Run({Path("absent.yaml")}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("cannot be opened"));
+  EXPECT_EQ(Run({"-", "-o", Path("no/such/folder.yaml")}, kProblem), kRefused);
+  EXPECT_THAT(err_.str(), HasSubstr("cannot be written"));
+}
+
+TEST_F(PlaceTest, SolvesTheChallengeFormat) {
+  const std::string model = Write("model.txt", kModel);
+  const std::string start = Write("assignment.txt", "0 0");
+  EXPECT_EQ(Run({"--format=roadef", model, start, "-o", Path("new.txt")}), kOk) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("cost 2, was 6; every constraint holds"));
+  EXPECT_THAT(Read(Path("new.txt")), testing::AnyOf("0 1\n", "1 0\n", "1 1\n"));
+  EXPECT_EQ(Run({"--format=roadef", model}), kUsage);
+  EXPECT_EQ(Run({"--format=roadef", start, model}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("model: line 1: number of resources: found \"0\""));
+}
+
+TEST_F(PlaceTest, TheHelpsProblemIsAProblem) {
+  EXPECT_EQ(Run({"--help"}), kOk);
+  const std::string help = out_.str();
+  const size_t begin = help.find("  metrics:");
+  const size_t end = help.find("Outputs:");
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_LT(begin, end);
+  EXPECT_EQ(Run({"-"}, help.substr(begin, end - begin)), kOk) << err_.str();
+}
+
+}  // namespace
+}  // namespace shardmanager::cli

@@ -7,6 +7,11 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+// A periodic look ends after so many steps of the search: many times what it takes to
+// repair a whole fleet, and not so many that a small app's plan takes long to polish.
+constexpr uint64_t kPeriodicSteps = 10'000;
+constexpr uint64_t kPeriodicStepsPerShard = 100;
+
 // Smaller of two caps in which 0 means "none".
 uint32_t TighterCap(uint32_t a, uint32_t b) {
   if (a == 0 || b == 0) return std::max(a, b);
@@ -137,6 +142,9 @@ void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mo
   allocator::Options options{.mode = mode, .seed = options_.seed + plan_};
   options.max_moves = spec_.moves().max_concurrent() - moves_in_flight_;
   options.max_moves_per_server = spec_.moves().max_concurrent_per_server();
+  if (mode == allocator::Mode::kPeriodic) {
+    options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
+  }
   plan_out_ = true;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   if (!plan_is_emergency_) at_rest_ = true;  // moves that it finds, or a change, end that

@@ -131,6 +131,7 @@ const Case kCases[] = {
          Add(m, spec);
        }
      }},
+    {"ParallelFailover", [](Model& m, Random&) { Add(m, ParallelFailoverSpec{}); }},
     {"Drain",
      [](Model& m, Random&) {
        Add(m, DrainSpec{.containers = {ContainerId(1), ContainerId(5)}});

@@ -12,6 +12,13 @@ constexpr size_t kTargetsPerObject = 24;     // tried for each of them
 constexpr int kDepth = 2;                    // ejections that eject further
 constexpr int kEjections = 4;                // from one container
 
+// Where there is no room at all chains would go on for ever, for next to nothing. From
+// the first one on the search may take so many steps, and so many times those before.
+constexpr uint64_t kStepsForConstraints = 1'000'000;
+constexpr uint64_t kTimesForConstraints = 10;
+constexpr uint64_t kStepsForGoals = 200'000;
+constexpr uint64_t kTimesForGoals = 2;
+
 constexpr Score kNoChange{};
 
 }  // namespace
@@ -86,16 +93,25 @@ bool Descent::RelieveByChains(ContainerId c) {
 }
 
 bool Descent::PlaceByChain(ObjectId o) {
-  if (options_.emergency) return false;
+  if (options_.emergency || !MayChain(true)) return false;
   std::vector<ContainerId> targets;
   targets_.SampleEvenly(kTargetsPerObject, targets);
   return std::any_of(targets.begin(), targets.end(),
                      [&](ContainerId to) { return !OutOfSteps() && TryChain(o, to, kDepth); });
 }
 
+// `hard`: for the sake of a constraint, or of an object without a place.
+bool Descent::MayChain(bool hard) {
+  if (!steps_before_chains_) steps_before_chains_ = state_.steps();
+  const uint64_t before = *steps_before_chains_;
+  return state_.steps() - before < (hard ? kStepsForConstraints + before * kTimesForConstraints
+                                         : kStepsForGoals + before * kTimesForGoals);
+}
+
 bool Descent::RepairByChains() {
   bool improved = false;
   for (ContainerId c : HotContainers(kMovementLevel - 1)) {
+    if (!MayChain(state_.LoadCost(c)[kConstraintLevel] > kTolerance)) break;
     for (int i = 0; i < kEjections && state_.Overloaded(c) && !OutOfSteps(); ++i) {
       if (!RelieveByChains(c)) break;
       improved = true;

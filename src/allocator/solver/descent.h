@@ -1,6 +1,7 @@
 // Local search that only goes down: see search.h.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "allocator/solver/polish.h"
@@ -61,6 +62,7 @@ class Descent {
   // Beside the fleet: the sum of its parts of each metric's total.
   double SizeOf(ObjectId o) const;
   bool RelieveByChains(ContainerId c);
+  bool MayChain(bool hard);
   bool TryChain(ObjectId o, ContainerId to, int depth);
   bool PlaceByScan(ObjectId o);
   bool PlaceByChain(ObjectId o);
@@ -82,6 +84,7 @@ class Descent {
   TargetIndex targets_;
   Random random_;
   Polish polish_;
+  std::optional<uint64_t> steps_before_chains_;
   std::vector<Undo> log_;          // of the chain that is tried
   std::vector<double> size_unit_;  // of each metric
   int futile_scans_ = 0;

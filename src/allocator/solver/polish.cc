@@ -10,6 +10,15 @@ constexpr uint32_t kTinyObjects = 12;
 constexpr uint32_t kTinyContainers = 8;
 
 constexpr uint64_t kStepsIfTiny = 400'000;
+
+// Up to this size moves are made fewer.
+constexpr uint32_t kSmallObjects = 5'000;
+constexpr uint64_t kStepsIfSmall = 1'000'000;
+constexpr size_t kMovedOfHome = 4;      // objects that left one container
+constexpr size_t kResidentsOfHome = 4;  // and others that might have left instead
+constexpr size_t kPlacesForMoved = 6;
+constexpr int kTriesOfHome = 4;
+
 // Of all windows of one search: so many, and a part of the steps that the rest took.
 constexpr uint64_t kLeastSteps = 40'000;
 constexpr uint64_t kPartOfSteps = 10;
@@ -33,7 +42,9 @@ Polish::Polish(State& state, uint64_t seed)
 
 bool Polish::Run(uint64_t most_steps) {
   const uint64_t begin = state_.steps();
-  const uint64_t allowed = Tiny() ? kStepsIfTiny : kLeastSteps + (begin - spent_) / kPartOfSteps;
+  const uint64_t allowed = Tiny()    ? kStepsIfTiny
+                           : Small() ? kStepsIfSmall
+                                     : kLeastSteps + (begin - spent_) / kPartOfSteps;
   end_ = begin + std::min(most_steps, allowed - std::min(spent_, allowed));
   bool improved = false;
   if (Tiny()) {
@@ -41,6 +52,7 @@ bool Polish::Run(uint64_t most_steps) {
   } else {
     improved = TryGroups();
     improved |= TryContainers();
+    if (!improved && Small()) improved = TryMoves();
   }
   spent_ += state_.steps() - begin;
   return improved;
@@ -49,6 +61,8 @@ bool Polish::Run(uint64_t most_steps) {
 bool Polish::Tiny() const {
   return state_.problem().objects <= kTinyObjects && state_.problem().containers <= kTinyContainers;
 }
+
+bool Polish::Small() const { return state_.problem().objects <= kSmallObjects; }
 
 bool Polish::Improve(uint64_t most_steps) {
   if (objects_.empty()) return false;
@@ -72,6 +86,7 @@ bool Polish::TryGroups() {
     const GroupId g(i);
     if (board.End(g).index() - board.Begin(g).index() > kGroupOfWindow) continue;
     bool pays = kNoChange.BetterThan(state_.GroupCost(g));
+    if (!pays && state_.model().object_rules().empty()) continue;
     objects_.clear();
     places_.clear();
     for (ObjectId o = board.Begin(g); o < board.End(g); o = ObjectId(o.index() + 1)) {
@@ -114,6 +129,43 @@ bool Polish::TryTrade(ContainerId hot, std::span<const ContainerId> others) {
     AddSome(c, kObjectsOfPartner);
   }
   return Improve(kStepsOfWindow);
+}
+
+bool Polish::TryMoves() {
+  if (open_.empty()) return false;
+  std::vector<std::vector<ObjectId>> moved(state_.problem().containers);
+  for (uint32_t i = 0; i < state_.problem().objects; ++i) {
+    const ContainerId start = state_.problem().start[ObjectId(i)];
+    const bool away =
+        start.valid() && state_.where(ObjectId(i)).valid() && state_.Moved(ObjectId(i));
+    if (away) moved[start.index()].push_back(ObjectId(i));
+  }
+  bool improved = false;
+  for (uint32_t home = 0; home < moved.size(); ++home) {
+    for (int i = 0; i < kTriesOfHome && !moved[home].empty(); ++i) {
+      if (StepsLeft() == 0) return improved;
+      const auto begin = moved[home].begin();
+      const size_t n = std::min(moved[home].size(), kMovedOfHome);
+      objects_.assign(begin, begin + static_cast<ptrdiff_t>(n));
+      AddResidents(ContainerId(home), kResidentsOfHome);
+      places_.clear();
+      for (ObjectId o : objects_) places_.push_back(state_.where(o));
+      for (size_t k = 0; k < kPlacesForMoved; ++k) {
+        places_.push_back(open_[random_.Below(open_.size())]);
+      }
+      improved |= Improve(kStepsOfWindow);
+    }
+  }
+  return improved;
+}
+
+void Polish::AddResidents(ContainerId home, size_t n) {
+  const auto on = state_.On(home);
+  for (size_t i = 0; i < n && !on.empty(); ++i) {
+    const ObjectId o = on[random_.Below(on.size())];
+    if (!state_.MayMove(o) || state_.Moved(o)) continue;
+    if (std::find(objects_.begin(), objects_.end(), o) == objects_.end()) objects_.push_back(o);
+  }
 }
 
 // Some of what stands on `c`, by chance: large and small ones both have their use.

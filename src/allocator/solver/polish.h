@@ -19,11 +19,15 @@ class Polish {
 
  private:
   bool Tiny() const;
+  bool Small() const;
   bool TryAll();
   bool TryGroups();
   bool TryContainers();
   // What to trade between `hot` and `others`.
   bool TryTrade(ContainerId hot, std::span<const ContainerId> others);
+  // The same placement with fewer moves, or cheaper ones.
+  bool TryMoves();
+  void AddResidents(ContainerId home, size_t n);
   void AddSome(ContainerId c, size_t n);
   bool Improve(uint64_t most_steps);
   uint64_t StepsLeft() const { return state_.steps() < end_ ? end_ - state_.steps() : 0; }

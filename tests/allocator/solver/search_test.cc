@@ -239,6 +239,26 @@ TEST(SearchTest, NeverBreaksAConstraintThatWasKept) {
   }
 }
 
+// Neither chains nor windows go on for ever where no goal can be reached.
+TEST(SearchTest, EndsSoonInAFleetThatIsTooSmall) {
+  for (const double load : {0.93, 1.2}) {
+    Problem p = RandomFleet(11, 100, 2'000, load);
+    Model model(p);
+    AddEverything(model);
+    Search search(model, {});
+    EXPECT_TRUE(search.Descend());
+    EXPECT_LT(search.steps(), 4'000'000u) << load;
+
+    p.start.assign(p.objects, ContainerId());
+    Model empty(p);
+    AddEverything(empty);
+    Search placing(empty, {});
+    EXPECT_TRUE(placing.Descend());
+    EXPECT_LT(placing.steps(), 4'000'000u) << load;
+    EXPECT_EQ(placing.BestScore()[kConstraintLevel], 0);
+  }
+}
+
 TEST(SearchTest, InAnEmergencyMovesNothingThatIsPlaced) {
   const Problem p = RandomFleet(10, 20, 300, 0.6);
   Model model(p);

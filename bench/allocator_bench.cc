@@ -8,6 +8,7 @@
 
 #include "allocator/solver/search.h"
 #include "allocator_problems.h"
+#include "allocator_solve.h"
 
 namespace shardmanager::bench {
 namespace {
@@ -196,12 +197,20 @@ void Tight() {
 int main(int argc, char** argv) {
   CLI::App app("Benchmarks of the allocator, on one core.");
   std::string only;
-  app.add_option("--only", only, "One part: balance, scale, tight, emergency");
+  app.add_option("--only", only,
+                 "One part: balance, scale, tight, emergency, small, ablation, steady");
+  std::string csv;
+  app.add_option("--csv", csv, "Where `steady` writes the day, step by step");
+  std::string instances;
+  app.add_option("--write-instances", instances, "A folder where `small` writes its problems");
   CLI11_PARSE(app, argc, argv);
   using namespace shardmanager::bench;
   if (only.empty() || only == "balance") BalanceOnly();
   if (only.empty() || only == "scale") Scale();
   if (only.empty() || only == "tight") Tight();
   if (only.empty() || only == "emergency") Emergency();
+  if (only.empty() || only == "small") SmallProblems(instances);
+  if (only.empty() || only == "ablation") Ablation();
+  if (only.empty() || only == "steady") SteadyState(csv);
   return 0;
 }

@@ -147,14 +147,17 @@ size_t FewestByMetric(const std::vector<std::vector<double>>& loads,
 
 }  // namespace
 
+double LimitOf(const PlacementInput& in, size_t metric) {
+  double total = 0;
+  for (size_t i = metric; i < in.load.size(); i += in.metrics.size()) total += in.load[i];
+  const double share = total / static_cast<double>(in.servers.size());
+  return std::min({share * (1 + in.metrics[metric].tolerance), in.metrics[metric].threshold, 1.0});
+}
+
 uint64_t LeastMoves(const PlacementInput& in) {
   const size_t metrics = in.metrics.size();
-  std::vector<double> limit(metrics, 0);
-  for (size_t i = 0; i < in.load.size(); ++i) limit[i % metrics] += in.load[i];
-  for (size_t m = 0; m < metrics; ++m) {
-    limit[m] = limit[m] / static_cast<double>(in.servers.size()) * (1 + in.metrics[m].tolerance);
-    limit[m] = std::min({limit[m], in.metrics[m].threshold, 1.0});
-  }
+  std::vector<double> limit;
+  for (size_t m = 0; m < metrics; ++m) limit.push_back(LimitOf(in, m));
   std::vector<std::vector<std::vector<double>>> on(in.servers.size());
   for (uint32_t r = 0; r < in.replicas(); ++r) {
     const auto at = in.load.begin() + static_cast<ptrdiff_t>(r * metrics);

@@ -31,6 +31,9 @@ allocator::PlacementInput RandomStart(const FleetShape& shape);
 // then shuffled. So a placement without a violation exists.
 allocator::PlacementInput PlantedTight(const FleetShape& shape);
 
+// What every server may carry of a metric, by all its limits. (All servers are alike.)
+double LimitOf(const allocator::PlacementInput& input, size_t metric);
+
 // A lower bound of the moves that get every server under all its limits: on each
 // server, the fewest replicas, largest first, whose leaving gets it under; summed.
 uint64_t LeastMoves(const allocator::PlacementInput& input);

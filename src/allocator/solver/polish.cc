@@ -85,7 +85,7 @@ bool Polish::TryGroups() {
   for (uint32_t i = 0; i < state_.problem().groups() && StepsLeft() > 0; ++i) {
     const GroupId g(i);
     if (board.End(g).index() - board.Begin(g).index() > kGroupOfWindow) continue;
-    bool pays = kNoChange.BetterThan(state_.GroupCost(g));
+    bool pays = board.Pays(g);
     if (!pays && state_.model().object_rules().empty()) continue;
     objects_.clear();
     places_.clear();

@@ -129,9 +129,9 @@ struct Solved {
 absl::StatusOr<Solved> Solve(const std::string& model, const std::string& assignment,
                              const PlaceCommand& command, Terminal& terminal) {
   const auto start = steady_clock::now();
-  const auto instance = roadef::ParseInstance(model, assignment);
-  if (!instance.ok()) return instance.status();
-  const auto challenge = roadef::Challenge::Make(*instance);
+  const auto posed = roadef::ParseInstance(model, assignment);
+  if (!posed.ok()) return posed.status();
+  const auto challenge = roadef::Challenge::Make(*posed);
   if (!challenge.ok()) return challenge.status();
   Solved solved;
   solved.before = roadef::Challenge::CostOf(solver::State((*challenge)->model()).Total());

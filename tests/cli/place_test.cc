@@ -107,7 +107,7 @@ TEST_F(PlaceTest, NamesTheLineOfWhatIsWrong) {
     return err_.str();
   };
   EXPECT_THAT(message("amount: 1.5", "amount: -1"),
-              HasSubstr("standard input:7:52: shards[0].load[0].amount: found -1; allowed: 0 to"));
+              HasSubstr("standard input:7:48: shards[0].load[0].amount: found -1; allowed: 0 to"));
   EXPECT_THAT(message("amount: 1.5", "amount: .nan"),
               HasSubstr("amount: found nan; allowed: 0 to"));
   EXPECT_THAT(message("amount: 1.5", "amount: 1e300"), HasSubstr("allowed: 0 to 1e15"));
@@ -135,8 +135,8 @@ TEST_F(PlaceTest, SolvesTheChallengeFormat) {
   const std::string model = Write("model.txt", kModel);
   const std::string start = Write("assignment.txt", "0 0");
   EXPECT_EQ(Run({"--format=roadef", model, start, "-o", Path("new.txt")}), kOk) << err_.str();
-  EXPECT_THAT(err_.str(), HasSubstr("cost 2, was 6; every constraint holds"));
-  EXPECT_THAT(Read(Path("new.txt")), testing::AnyOf("0 1\n", "1 0\n", "1 1\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("cost 1, was 6; every constraint holds"));
+  EXPECT_THAT(Read(Path("new.txt")), "1 1\n");
   EXPECT_EQ(Run({"--format=roadef", model}), kUsage);
   EXPECT_EQ(Run({"--format=roadef", start, model}), kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("model: line 1: number of resources: found \"0\""));

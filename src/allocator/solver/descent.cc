@@ -7,6 +7,8 @@ namespace shardmanager::solver {
 namespace {
 
 constexpr Score kNoChange{};
+constexpr uint32_t kMostInVain = 64;   // containers in a row that no object can leave
+constexpr uint32_t kTriedOfFull = 16;  // one of so many is tried after that
 
 bool NothingToPay(const Score& score) {
   for (int l = 0; l < kMovementLevel; ++l) {
@@ -200,12 +202,18 @@ std::vector<ContainerId> Descent::HotContainers(int level) const {
   return result;
 }
 
+// Where one container after another finds no place for what it holds, the fleet is full:
+// only some of those that follow are tried, until one of them succeeds.
 bool Descent::RepairLoads() {
   bool improved = false;
   for (int level : LoadLevels()) {
+    uint32_t in_vain = 0;
     for (ContainerId c : HotContainers(level)) {
       if (OutOfSteps()) return improved;
-      improved |= Relieve(c);
+      const bool skip = in_vain > kMostInVain && in_vain % kTriedOfFull != 0;
+      const bool relieved = !skip && Relieve(c);
+      in_vain = relieved ? 0 : in_vain + 1;
+      improved |= relieved;
     }
   }
   return improved;

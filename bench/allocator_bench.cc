@@ -201,15 +201,15 @@ int main(int argc, char** argv) {
                  "One part: balance, scale, tight, emergency, small, ablation, steady");
   std::string csv;
   app.add_option("--csv", csv, "Where `steady` writes the day, step by step");
-  std::string instances;
-  app.add_option("--write-instances", instances, "A folder where `small` writes its problems");
+  std::string problems;
+  app.add_option("--write-problems", problems, "A folder where `small` writes its problems");
   CLI11_PARSE(app, argc, argv);
   using namespace shardmanager::bench;
   if (only.empty() || only == "balance") BalanceOnly();
   if (only.empty() || only == "scale") Scale();
   if (only.empty() || only == "tight") Tight();
   if (only.empty() || only == "emergency") Emergency();
-  if (only.empty() || only == "small") SmallProblems(instances);
+  if (only.empty() || only == "small") SmallProblems(problems);
   if (only.empty() || only == "ablation") Ablation();
   if (only.empty() || only == "steady") SteadyState(csv);
   return 0;

@@ -21,7 +21,7 @@ constexpr Proof kProofs[] = {
 #include "allocator_small_proofs.inc"
 };
 
-allocator::PlacementInput Instance(uint64_t seed, double skew) {
+allocator::PlacementInput MakeProblem(uint64_t seed, double skew) {
   return RandomStart({.servers = 50, .shards = 1'000, .regions = 1, .skew = skew, .seed = seed});
 }
 
@@ -30,7 +30,7 @@ allocator::PlacementInput Instance(uint64_t seed, double skew) {
 double WorstOfSkewed() {
   double worst = 0;
   for (const Proof& proof : kProofs) {
-    const allocator::PlacementInput in = Instance(proof.seed, 20);
+    const allocator::PlacementInput in = MakeProblem(proof.seed, 20);
     const SolveResult r = SolvePlacement(in);
     const uint64_t least = LeastMoves(in);
     std::printf("skewed %2llu: %u moves, %.1f ms; lower bound %llu, %u left\n",
@@ -63,7 +63,7 @@ void SmallProblems(const std::string& write_to) {
   double sum = 0;
   uint32_t violations = 0;
   for (const Proof& proof : kProofs) {
-    const allocator::PlacementInput in = Instance(proof.seed, 3);
+    const allocator::PlacementInput in = MakeProblem(proof.seed, 3);
     if (!write_to.empty()) Write(in, write_to + "/small-" + std::to_string(proof.seed) + ".txt");
     const SolveResult r = SolvePlacement(in);
     const double ratio = static_cast<double>(r.moves) / proof.moves;

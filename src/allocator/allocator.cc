@@ -23,7 +23,10 @@ class Tables {
     input_.metrics = {{.name = kReplicas, .threshold = 1, .tolerance = 0, .even = true}};
     input_.spread = snapshot.spread;
     input_.emergency = options.mode == Mode::kEmergency;
-    if (options.mode == Mode::kPeriodic) input_.max_moves_per_server = options.max_moves_per_server;
+    if (options.mode == Mode::kPeriodic) {
+      input_.max_moves = options.max_moves;
+      input_.max_moves_per_server = options.max_moves_per_server;
+    }
     for (const ServerInfo& server : snapshot.servers) AddServer(server);
     for (const ShardInfo& shard : snapshot.shards) AddShard(shard);
     input_.load.assign(input_.replicas(), 1);

@@ -134,6 +134,21 @@ TEST(AllocatorTest, PeriodicKeepsTheMoveBudgets) {
   EXPECT_EQ(plan.moves.size(), 5u);
 }
 
+TEST(AllocatorTest, PeriodicKeepsTheBudgetOfAllMovesHoweverItFindsThem) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    Snapshot snapshot = Fleet(12, 3);
+    AddShards(snapshot, 100, 2);
+    for (ShardInfo& shard : snapshot.shards) {
+      shard.preferred_region = static_cast<uint32_t>(random.Below(3));
+      const uint64_t first = random.Below(12);
+      shard.replicas = {{ServerIndex(first)}, {ServerIndex((first + 3) % 12)}};
+    }
+    const Plan plan = Solve(snapshot, {.seed = seed, .max_moves = 7, .max_moves_per_server = 100});
+    EXPECT_EQ(plan.moves.size(), 7u) << "seed " << seed;
+  }
+}
+
 TEST(AllocatorTest, LeavesReplicasUnderMigrationAlone) {
   Snapshot snapshot = Fleet(2, 1);
   AddShards(snapshot, 10);

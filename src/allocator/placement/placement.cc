@@ -123,8 +123,9 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
   s = model_->AddGoal(drain, Goal(PlacementGoal::kMaintenance));
   const bool regions = problem_.scopes.back().domains > 1;
   if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
-  if (s.ok() && in.max_moves_per_server != UINT32_MAX) {
-    s = model_->AddConstraint(MoveLimitSpec{.per_container = in.max_moves_per_server});
+  if (s.ok()) {
+    s = model_->AddConstraint(
+        MoveLimitSpec{.total = in.max_moves, .per_container = in.max_moves_per_server});
   }
   if (s.ok() && in.most_shared_by_two_servers != UINT32_MAX) {
     s = model_->AddGoal(ParallelFailoverSpec{.most_shared = in.most_shared_by_two_servers},

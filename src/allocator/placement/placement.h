@@ -60,7 +60,8 @@ struct PlacementInput {
   std::vector<bool> pinned;
   // Replicas of a shard never share a fault domain of this level.
   Spread spread = Spread::kServer;
-  // Most moves that touch one server.
+  // Most moves in all, and most that touch one server.
+  uint32_t max_moves = UINT32_MAX;
   uint32_t max_moves_per_server = UINT32_MAX;
   // Most shards that two servers should share, so that a failover goes to many servers
   // at once; 1 and more. Default: as many as may be.

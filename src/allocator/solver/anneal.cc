@@ -11,12 +11,22 @@ constexpr uint64_t kStride = 2048;
 // The logarithm of the factor by which prices of broken constraints rise each stride.
 constexpr double kPriceStep = 0.02;
 
-// How much of that prices of kept constraints fall: at first each constraint is broken
-// half of the time, at the end none is.
-double Laxity(double progress) { return std::max(0.0, 0.95 - progress); }
+// How much of that prices of kept constraints fall: at first each constraint is broken more
+// often than not, at the end none is.
+double Laxity(double progress) { return 1.5 * std::max(0.0, 0.95 - progress); }
+
+// The last part of the time is for what little there is to gain near by.
+constexpr double kQuench = 0.9;
+constexpr double kQuenched = 1e-3;  // temperature at its end, as a part of the one before
+
+double Cooling(const AnnealOptions& options, double progress) {
+  if (progress < kQuench)
+    return options.hot * std::pow(options.cold / options.hot, progress / kQuench);
+  return options.cold * std::pow(kQuenched, (progress - kQuench) / (1 - kQuench));
+}
 
 // One in so many moves of an object that is away from its start goes back there.
-constexpr uint64_t kHomeShare = 6;
+constexpr uint64_t kHomeShare = 3;
 
 // Goals add up; constraints are kept.
 LevelWeights Weights() {
@@ -98,7 +108,7 @@ void Annealer::Run(const AnnealOptions& options, const Score& best,
   for (uint64_t done = 0; done < options.steps;) {
     const double part = static_cast<double>(done) / static_cast<double>(options.steps);
     const double progress = options.progress + (options.progress_after - options.progress) * part;
-    temperature_ = scale_ * options.hot * std::pow(options.cold / options.hot, progress);
+    temperature_ = scale_ * Cooling(options, progress);
     const uint64_t stride = std::min(kStride, options.steps - done);
     for (uint64_t i = 0; i < stride; ++i) {
       if (random_.Next() >> 63 == 0) {

@@ -41,8 +41,8 @@ struct AnnealOptions {
   double progress = 0;
   double progress_after = 1;
   // Temperatures as parts of the score of the level that is annealed.
-  double hot = 1e-4;
-  double cold = 1e-8;
+  double hot = 4e-3;
+  double cold = 1e-5;
 };
 
 class Search {
@@ -56,7 +56,8 @@ class Search {
   bool Descend();
 
   // Simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983) with single moves and swaps
-  // on the sum of all goals; constraints are never made worse. Keeps the best seen.
+  // on the sum of all goals. Load limits may be passed on the way; the best seen, which
+  // is kept, breaks no more than the start.
   void Anneal(const AnnealOptions& options);
 
   // The best placement seen, and its score.

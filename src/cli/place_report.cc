@@ -72,11 +72,12 @@ std::string Reasons(const v1::PlaceResponse& plan) {
 std::string PlanText(const v1::PlaceResponse& plan, bool colour) {
   std::string text = MetricsTable(plan, colour);
   if (plan.rules_size() > 0) absl::StrAppend(&text, "\n", RulesTable(plan, colour));
-  absl::StrAppend(&text, "\n", plan.moves_size(), plan.moves_size() == 1 ? " move" : " moves",
-                  "; every constraint ");
-  if (plan.feasible()) return text + Painted({"holds", Tone::kGood}, colour) + ".\n";
-  absl::StrAppend(&text, "does ", Painted({"not", Tone::kBad}, colour),
-                  " hold; this is the best that was found:\n", Reasons(plan));
+  absl::StrAppend(&text, "\n", plan.moves_size(), plan.moves_size() == 1 ? " move; " : " moves; ");
+  if (plan.feasible()) {
+    return text + "every constraint " + Painted({"holds", Tone::kGood}, colour) + ".\n";
+  }
+  absl::StrAppend(&text, Painted({"not", Tone::kBad}, colour),
+                  " every constraint holds; this is the best that was found:\n", Reasons(plan));
   return text;
 }
 

@@ -19,8 +19,6 @@ constexpr uint64_t kTimesForConstraints = 10;
 constexpr uint64_t kStepsForGoals = 200'000;
 constexpr uint64_t kTimesForGoals = 2;
 
-constexpr Score kNoChange{};
-
 }  // namespace
 
 void Descent::Shift(ObjectId o, ContainerId to, Score& change) {
@@ -44,7 +42,6 @@ Score Descent::Eject(ContainerId c, ObjectId keep, int depth) {
   for (int i = 0; i < kEjections && state_.Overloaded(c); ++i) {
     RankByRelief(c, ranked);
     bool moved = false;
-    // The smallest one that relieves all is the last of the equals.
     for (size_t k = 0; k < std::min(ranked.size(), kObjectsPerContainer) && !moved; ++k) {
       const ObjectId o = ranked[k].object;
       if (o == keep) continue;

@@ -1,12 +1,10 @@
 #include "allocator/solver/descent.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace shardmanager::solver {
 namespace {
 
-constexpr Score kNoChange{};
 constexpr uint32_t kMostInVain = 64;   // containers in a row that no object can leave
 constexpr uint32_t kTriedOfFull = 16;  // one of so many is tried after that
 

@@ -66,7 +66,8 @@ class Descent {
   bool TryChain(ObjectId o, ContainerId to, int depth);
   bool PlaceByScan(ObjectId o);
   bool PlaceByChain(ObjectId o);
-  // Moves objects off `c` until no rule of it is broken; true if so.
+  // Moves objects other than `keep` off `c` while some rule of it is broken; returns what
+  // that changed. Containers that it fills too much eject in turn, down to `depth`.
   Score Eject(ContainerId c, ObjectId keep, int depth);
   // The objects of `c` whose leaving would relieve it, most relief first.
   void RankByRelief(ContainerId c, std::vector<Candidate>& out);

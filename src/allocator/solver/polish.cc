@@ -28,8 +28,6 @@ constexpr size_t kObjectsOfContainer = 4;   // that may be traded away
 constexpr size_t kObjectsOfPartner = 3;     // and for those, of each
 constexpr int kTradesOfContainer = 8;       // tried for a container, with other partners
 
-constexpr Score kNoChange{};
-
 }  // namespace
 
 Polish::Polish(State& state, uint64_t seed)

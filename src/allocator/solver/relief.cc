@@ -6,7 +6,6 @@
 namespace shardmanager::solver {
 namespace {
 
-constexpr Score kNoChange{};
 constexpr int kCoverLooks = 2'000;    // of the search for few objects that relieve a container
 constexpr size_t kLargestCover = 6;   // objects
 constexpr double kNearly = 1 - 1e-9;  // all of it, but for rounding

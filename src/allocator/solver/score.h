@@ -43,4 +43,7 @@ struct Score {
   }
 };
 
+// A change is for the better if it is BetterThan() this.
+inline constexpr Score kNoChange{};
+
 }  // namespace shardmanager::solver

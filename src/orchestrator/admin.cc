@@ -6,7 +6,6 @@
 #include "model/spec_validation.h"
 #include "orchestrator/controller.h"
 #include "orchestrator/status.h"
-#include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -39,7 +38,7 @@ absl::Status Controller::NoSuchApp(const std::string& app) const {
 // Runs `work` on the controller's thread if this process leads.
 template <typename T>
 void Controller::OnThread(const Reply<T>& reply, std::function<void()> work) {
-  executor_.Post([this, reply, work = std::move(work)] {
+  executor_->Post([this, reply, work = std::move(work)] {
     if (!lead_) return reply(NotLeading());
     work();
   });
@@ -105,7 +104,7 @@ void Controller::WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec
   const SpecStore specs(store_.get(), paths_, cell_.buckets(), lead_->epoch);
   const AppName app(spec.spec().name());
   auto posted = [this, done](absl::Status status) {
-    executor_.Post([done, status] { done(status); });
+    executor_->Post([done, status] { done(status); });
   };
   if (existing == nullptr) {
     specs.Create(app, spec, posted);
@@ -144,7 +143,8 @@ void Controller::GetServers(v1::GetServersRequest request, Reply<v1::GetServersR
     for (const auto& [name, driver] : lead_->apps) {
       if (!request.app().empty() && request.app() != name) continue;
       if (driver->partition() == nullptr) continue;
-      for (auto& server : DescribeServers(*driver->partition(), MonotonicNow(), request.server())) {
+      for (auto& server :
+           DescribeServers(*driver->partition(), executor_->Now(), request.server())) {
         server.set_app(name);
         *response.add_servers() = std::move(server);
       }
@@ -178,7 +178,7 @@ void Controller::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResp
 }
 
 void Controller::GetStatus(Reply<v1::GetStatusResponse> reply) {
-  executor_.Post([this, reply] {
+  executor_->Post([this, reply] {
     v1::GetStatusResponse response;
     response.set_cell(options_.cell.cell());
     response.set_leading(lead_.has_value());

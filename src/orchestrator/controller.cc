@@ -3,12 +3,12 @@
 
 #include <spdlog/spdlog.h>
 
-#include <future>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "coordination/cell.h"
 #include "runtime/clock.h"
+#include "runtime/serial_executor.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -16,21 +16,28 @@ namespace {
 constexpr Duration kRetryDelay = Milliseconds(500);
 constexpr Duration kRelookInterval = Seconds(10);
 
+std::unique_ptr<Executor> OrThread(std::unique_ptr<Executor> given, const char* name) {
+  return given != nullptr ? std::move(given) : std::make_unique<SerialExecutor>(name);
+}
+
 }  // namespace
 
 Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stores,
-                       CommandSender& sender, MapPublisher& publisher, EventLog& events)
+                       CommandSender& sender, MapPublisher& publisher, EventLog& events,
+                       Executors executors)
     : options_(std::move(options)),
       paths_(options_.cell.cell()),
       stores_(stores),
       sender_(sender),
       publisher_(publisher),
-      events_(events) {}
+      events_(events),
+      solver_(OrThread(std::move(executors.solver), "solver")),
+      executor_(OrThread(std::move(executors.control), "control")) {}
 
 Controller::~Controller() { Stop(); }
 
 void Controller::Start(const std::string& endpoint) {
-  executor_.Post([this, endpoint] {
+  executor_->Post([this, endpoint] {
     self_.set_process(options_.process);
     self_.set_endpoint(endpoint);
     NewSession();
@@ -39,18 +46,15 @@ void Controller::Start(const std::string& endpoint) {
 
 void Controller::Stop() {
   std::call_once(stop_once_, [this] {
-    std::promise<void> left;
-    executor_.Post([this, &left] {
+    executor_->RunThere([this] {
       stopping_ = true;
       EndLead();
       election_.reset();
       // Closing ends the session: the holder node goes, a standby takes over at once.
       if (store_ != nullptr) store_->Close();
-      left.set_value();
     });
-    left.get_future().wait();
-    solver_.Stop();
-    executor_.Stop();
+    solver_->Stop();
+    executor_->Stop();
     store_.reset();
   });
 }
@@ -68,7 +72,7 @@ void Controller::NewSession() {
   SessionOptions session_options;
   session_options.timeout = std::chrono::milliseconds(options_.cell.session_timeout_ms());
   session_options.on_state = [this, session](SessionState state) {
-    executor_.Post([this, session, state] { OnSession(session, state); });
+    executor_->Post([this, session, state] { OnSession(session, state); });
   };
   store_ = stores_.NewSession(std::move(session_options));
 }
@@ -93,14 +97,14 @@ void Controller::OnSession(uint64_t session, SessionState state) {
 }
 
 void Controller::Later(uint64_t session, Duration delay, void (Controller::*what)()) {
-  executor_.PostAt(MonotonicNow() + delay, [this, session, what] {
+  executor_->PostAt(executor_->Now() + delay, [this, session, what] {
     if (session == session_ && !stopping_) (this->*what)();
   });
 }
 
 void Controller::JoinCell() {
   EnsureCell(*store_, options_.cell, [this, session = session_](auto config) {
-    executor_.Post([this, session, config = std::move(config)]() mutable {
+    executor_->Post([this, session, config = std::move(config)]() mutable {
       if (session == session_ && !stopping_) OnCell(std::move(config));
     });
   });
@@ -120,17 +124,17 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
   cell_ = *std::move(config);
   LeaderElection::Callbacks callbacks;
   callbacks.on_elected = [this, session = session_](LeaderEpoch epoch) {
-    executor_.Post([this, session, epoch] {
+    executor_->Post([this, session, epoch] {
       if (session == session_ && !stopping_) OnElected(epoch);
     });
   };
   callbacks.on_lost = [this, session = session_](std::string why) {
-    executor_.Post([this, session, why] {
+    executor_->Post([this, session, why] {
       if (session == session_) OnLost(why);
     });
   };
   callbacks.on_observed = [this, session = session_](std::optional<v1::LeaderRecord> leader) {
-    executor_.Post([this, session, leader] {
+    executor_->Post([this, session, leader] {
       if (session == session_ && !stopping_) OnObserved(leader);
     });
   };
@@ -147,7 +151,7 @@ void Controller::OnElected(LeaderEpoch epoch) {
          absl::StrCat(self_.process(), " leads cell ", cell_.cell(), ", epoch ", epoch.value()));
   ListApps();
   if (!std::exchange(relook_timer_, true)) {
-    executor_.PostAt(MonotonicNow() + kRelookInterval, [this] {
+    executor_->PostAt(executor_->Now() + kRelookInterval, [this] {
       relook_timer_ = false;
       Relook();
     });
@@ -189,7 +193,7 @@ void Controller::Relook() {
   for (auto& [name, driver] : lead_->apps) driver->Relook();
   ListApps();
   if (!std::exchange(relook_timer_, true)) {
-    executor_.PostAt(MonotonicNow() + kRelookInterval, [this] {
+    executor_->PostAt(executor_->Now() + kRelookInterval, [this] {
       relook_timer_ = false;
       Relook();
     });
@@ -198,7 +202,7 @@ void Controller::Relook() {
 
 void Controller::ListApps() {
   store_->GetChildren(paths_.apps(), [this, session = session_](auto apps) {
-    executor_.Post([this, session, apps = std::move(apps)] {
+    executor_->Post([this, session, apps = std::move(apps)] {
       if (session != session_ || stopping_ || !lead_) return;
       if (!apps.ok()) return Later(session, kRetryDelay, &Controller::ListApps);
       OnApps(*apps);
@@ -214,8 +218,8 @@ void Controller::OnApps(const std::vector<std::string>& apps) {
 void Controller::AddApp(const std::string& app) {
   auto [it, fresh] = lead_->apps.try_emplace(app);
   if (!fresh) return;
-  DriverContext context{.executor = &executor_,
-                        .solver = &solver_,
+  DriverContext context{.executor = executor_.get(),
+                        .solver = solver_.get(),
                         .store = store_.get(),
                         .sender = &sender_,
                         .publisher = &publisher_,
@@ -226,14 +230,14 @@ void Controller::AddApp(const std::string& app) {
   PartitionDriver::Callbacks callbacks;
   // Later: a driver is not destroyed inside its own callback.
   callbacks.deposed = [this, session = session_] {
-    executor_.Post([this, session] {
+    executor_->Post([this, session] {
       if (session != session_ || !lead_) return;
       OnLost("another process has a higher leader epoch");
       NewSession();
     });
   };
   callbacks.deleted = [this, app, epoch = lead_->epoch] {
-    executor_.Post([this, app, epoch] {
+    executor_->Post([this, app, epoch] {
       if (!lead_ || lead_->epoch != epoch) return;
       auto driver = lead_->apps.find(app);
       if (driver == lead_->apps.end()) return;

@@ -17,6 +17,7 @@
 #include "orchestrator/partition_driver.h"
 #include "orchestrator/ports.h"
 #include "orchestrator/spec_store.h"
+#include "runtime/executor.h"
 #include "runtime/logging.h"
 #include "shardmanager/v1/admin.pb.h"
 #include "shardmanager/v1/stored.pb.h"
@@ -36,9 +37,15 @@ class Controller {
   template <typename T>
   using Reply = std::function<void(absl::StatusOr<T>)>;
 
+  // Where it runs. Null: a thread of its own.
+  struct Executors {
+    std::unique_ptr<Executor> control;
+    std::unique_ptr<Executor> solver;  // of plans, which may take long
+  };
+
   // All must outlive the controller.
   Controller(ControllerOptions options, CoordinationStoreFactory& stores, CommandSender& sender,
-             MapPublisher& publisher, EventLog& events);
+             MapPublisher& publisher, EventLog& events, Executors executors = {});
   ~Controller();
 
   // Returns at once; connects, and stands for election, as long as it takes. `endpoint`:
@@ -117,8 +124,8 @@ class Controller {
   std::atomic<bool> leads_{false};  // lead_ is set
   Repeater unreachable_;
 
-  SerialExecutor solver_{"solver"};
-  SerialExecutor executor_{"control"};  // last: stops first
+  const std::unique_ptr<Executor> solver_;
+  const std::unique_ptr<Executor> executor_;  // last: stops first
 };
 
 }  // namespace shardmanager::orchestrator

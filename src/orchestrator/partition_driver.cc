@@ -137,7 +137,7 @@ void PartitionDriver::RetryLater(const absl::Status& why) {
                  why.ToString());
   }
   problem_ = why;
-  context_.executor->PostAt(MonotonicNow() + kRetryDelay,
+  context_.executor->PostAt(context_.executor->Now() + kRetryDelay,
                             [this, alive = std::weak_ptr<int>(alive_)] {
                               if (alive.expired()) return;
                               if (!spec_watched_) return ReadSpec();
@@ -283,7 +283,7 @@ void PartitionDriver::DeleteRecords(std::vector<WriteOp> ops, size_t from) {
             spdlog::warn("app {}: its records could not be deleted: {}", app_.value(),
                          result.status.ToString());
             Action again = Emptied{};
-            context_.executor->PostAt(MonotonicNow() + kRetryDelay,
+            context_.executor->PostAt(context_.executor->Now() + kRetryDelay,
                                       [this, alive = std::weak_ptr<int>(alive_), again]() mutable {
                                         if (!alive.expired()) Perform(again);
                                       });

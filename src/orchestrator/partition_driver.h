@@ -17,15 +17,15 @@
 #include "orchestrator/recovery.h"
 #include "orchestrator/server_watch.h"
 #include "runtime/core_driver.h"
-#include "runtime/serial_executor.h"
+#include "runtime/executor.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
 
 // What all partitions of a control plane share. Outlives them.
 struct DriverContext {
-  SerialExecutor* executor;  // the one thread of the control plane's decisions
-  SerialExecutor* solver;    // where plans are computed
+  Executor* executor;  // the one thread of the control plane's decisions
+  Executor* solver;    // where plans are computed
   CoordinationStore* store;
   CommandSender* sender;
   MapPublisher* publisher;

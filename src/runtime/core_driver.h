@@ -1,4 +1,4 @@
-// Runs one core (base/state_machine.h) on a SerialExecutor.
+// Runs one core (base/state_machine.h) on an Executor.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/state_machine.h"
-#include "runtime/clock.h"
-#include "runtime/serial_executor.h"
+#include "runtime/executor.h"
 
 namespace shardmanager {
 
@@ -25,19 +24,19 @@ class CoreDriver {
   // Must not call back into the driver except through Post().
   using Perform = std::function<void(Action&)>;
 
-  CoreDriver(SerialExecutor& executor, Core core, Perform perform)
+  CoreDriver(Executor& executor, Core core, Perform perform)
       : executor_(executor), core_(std::move(core)), perform_(std::move(perform)) {}
 
   // From any thread.
   void Post(Event event) {
     executor_.Post([this, alive = Alive(), event = std::move(event)]() mutable {
       if (alive.expired()) return;
-      Carry(core_.OnEvent(MonotonicNow(), std::move(event)));
+      Carry(core_.OnEvent(executor_.Now(), std::move(event)));
     });
   }
 
   // REQUIRES: on the executor's thread, not inside Perform.
-  void Handle(Event event) { Carry(core_.OnEvent(MonotonicNow(), std::move(event))); }
+  void Handle(Event event) { Carry(core_.OnEvent(executor_.Now(), std::move(event))); }
 
   // REQUIRES: on the executor's thread.
   const Core& core() const { return core_; }
@@ -65,13 +64,13 @@ class CoreDriver {
   }
 
   void Wake() {
-    const TimePoint now = MonotonicNow();
+    const TimePoint now = executor_.Now();
     if (now < wanted_) return Schedule(kNever);
     wanted_ = kNever;
     Carry(core_.OnAdvance(now));
   }
 
-  SerialExecutor& executor_;
+  Executor& executor_;
   Core core_;
   Perform perform_;
   TimePoint wanted_ = kNever;   // when the core wants to be woken

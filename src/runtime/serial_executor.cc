@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "runtime/clock.h"
@@ -35,6 +36,17 @@ void SerialExecutor::PostAt(TimePoint when, Task task) {
   }
   wake_.notify_one();
 }
+
+void SerialExecutor::RunThere(const Task& task) {
+  std::promise<void> done;
+  Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+TimePoint SerialExecutor::Now() const { return MonotonicNow(); }
 
 void SerialExecutor::Stop() {
   std::lock_guard one_at_a_time(stop_mutex_);

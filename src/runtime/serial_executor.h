@@ -1,4 +1,4 @@
-// A thread that runs what is posted to it, one task after another.
+// The Executor of production: a thread of its own, and the monotonic clock.
 #pragma once
 
 #include <condition_variable>
@@ -12,27 +12,26 @@
 #include <vector>
 
 #include "base/time.h"
+#include "runtime/executor.h"
 
 namespace shardmanager {
 
 // Thread-safe. The destructor runs nothing more: tasks still queued are dropped.
-class SerialExecutor {
+class SerialExecutor final : public Executor {
  public:
-  using Task = std::function<void()>;
-
   // `name` shows up in debuggers (at most 15 characters).
   explicit SerialExecutor(std::string name);
-  ~SerialExecutor();
+  ~SerialExecutor() override;
   SerialExecutor(const SerialExecutor&) = delete;
   SerialExecutor& operator=(const SerialExecutor&) = delete;
 
-  void Post(Task task);
-  // Runs the task at `when` (MonotonicNow() scale) or soon after.
-  void PostAt(TimePoint when, Task task);
-
-  // Finishes the task that runs, destroys the rest, ends the thread. Idempotent.
-  // REQUIRES: not called on the executor's own thread.
-  void Stop();
+  void Post(Task task) override;
+  void PostAt(TimePoint when, Task task) override;
+  // REQUIRES: not stopped, or it would wait for ever.
+  void RunThere(const Task& task) override;
+  void Stop() override;
+  // MonotonicNow().
+  TimePoint Now() const override;
 
   bool OnThread() const { return std::this_thread::get_id() == thread_.get_id(); }
   // Tasks ready to run and not started.

@@ -5,7 +5,6 @@
 
 #include "absl/hash/hash.h"
 #include "model/request_metadata.h"
-#include "runtime/clock.h"
 
 namespace shardmanager::server {
 namespace {
@@ -28,8 +27,10 @@ bool AdmissionSlot::Enter() {
   return false;
 }
 
-AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained)
-    : on_drained_(std::move(on_drained)), lease_until_(std::numeric_limits<int64_t>::min()) {
+AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, Clock now)
+    : on_drained_(std::move(on_drained)),
+      now_(now),
+      lease_until_(std::numeric_limits<int64_t>::min()) {
   all_cells_.push_back(std::make_unique<Cells>(kFirstSize));
   current_ = all_cells_.back().get();
 }
@@ -49,7 +50,7 @@ AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard) {
   const bool needs_lease = role == Role::kPrimary || stop_all_.load(std::memory_order_relaxed);
   // Looked at after the request is counted: what is admitted is admitted under a
   // lease that is valid now.
-  if (needs_lease && MonotonicNow().time_since_epoch().count() >= lease_until_.load()) {
+  if (needs_lease && now_().time_since_epoch().count() >= lease_until_.load()) {
     slot->Release();
     return {.refusal = meta::kLeaseLapsed};
   }

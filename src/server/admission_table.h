@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "runtime/clock.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -62,7 +63,9 @@ class AdmissionTable {
 
   // `on_drained` is called (on any thread, perhaps more than once, perhaps late) when a
   // closed slot had no request in flight; Idle() tells whether that is so now.
-  explicit AdmissionTable(std::function<void(const ShardId&)> on_drained);
+  // A plain function, as each request asks it.
+  using Clock = TimePoint (*)();
+  explicit AdmissionTable(std::function<void(const ShardId&)> on_drained, Clock now = MonotonicNow);
   ~AdmissionTable();
 
   // Wait-free. The caller releases the slot when the request is done.
@@ -100,6 +103,7 @@ class AdmissionTable {
   static void Insert(Cells& cells, AdmissionSlot* slot);
 
   const std::function<void(const ShardId&)> on_drained_;
+  const Clock now_;
   std::atomic<Cells*> current_;
   std::vector<std::unique_ptr<Cells>> all_cells_;
   std::vector<std::unique_ptr<AdmissionSlot>> slots_;

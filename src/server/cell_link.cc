@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "coordination/cell.h"
 #include "coordination/envelope.h"
-#include "runtime/clock.h"
 
 namespace shardmanager::server {
 namespace {
@@ -39,15 +38,14 @@ std::vector<Grant> GrantsIn(const v1::AssignmentRecord& record) {
 }  // namespace
 
 CellLink::CellLink(const ServerOptions& options, std::string endpoint,
-                   CoordinationStoreFactory& stores,
-                   std::function<void(std::function<void()>)> post, Callbacks callbacks)
+                   CoordinationStoreFactory& stores, Executor& executor, Callbacks callbacks)
     : options_(options),
       endpoint_(std::move(endpoint)),
       app_(options.app),
       name_(options.name),
       paths_(options.cell),
       stores_(stores),
-      post_(std::move(post)),
+      executor_(executor),
       callbacks_(std::move(callbacks)) {}
 
 CellLink::~CellLink() { Close(); }
@@ -62,8 +60,8 @@ void CellLink::NewSession() {
   Close();
   SessionOptions session_options;
   session_options.timeout = session_timeout_;
-  session_options.on_state = [this, post = post_, session = session_](SessionState state) {
-    post([this, session, state] { OnState(session, state); });
+  session_options.on_state = [this, session = session_](SessionState state) {
+    executor_.Post([this, session, state] { OnState(session, state); });
   };
   store_ = stores_.NewSession(std::move(session_options));
 }
@@ -80,8 +78,8 @@ void CellLink::OnState(uint64_t session, SessionState state) {
 // The cell says which time-out to ask for: a first session that was made with another
 // one is replaced.
 void CellLink::Do(const ReadCell& action) {
-  LoadCell(*store_, options_.cell, [this, post = post_, session = session_, action](auto config) {
-    post([this, session, action, config = std::move(config)] {
+  LoadCell(*store_, options_.cell, [this, session = session_, action](auto config) {
+    executor_.Post([this, session, action, config = std::move(config)] {
       if (session != session_) return;
       if (config.ok()) {
         const std::chrono::milliseconds wanted(config->session_timeout_ms());
@@ -118,8 +116,8 @@ void CellLink::Do(const ReadApp& action) {
 // over, or its registration is newer than what was read and the write will fail.
 void CellLink::Do(const ReadStanding& action) {
   const std::string path = paths_.server(app_, name_, buckets_);
-  store_->Get(path, [this, post = post_, session = session_, action](absl::StatusOr<Node> node) {
-    post([this, session, action, node = std::move(node)] {
+  store_->Get(path, [this, session = session_, action](absl::StatusOr<Node> node) {
+    executor_.Post([this, session, action, node = std::move(node)] {
       if (session != session_) return;
       Standing standing;
       standing.known = node.ok();
@@ -132,7 +130,7 @@ void CellLink::Do(const ReadStanding& action) {
 
 void CellLink::ReadLives(uint64_t ticket, Standing standing) {
   const std::string folder = Paths::bucket(paths_.live(app_), BucketOf(name_.value(), buckets_));
-  store_->GetChildren(folder, [this, post = post_, session = session_, ticket,
+  store_->GetChildren(folder, [this, session = session_, ticket,
                                standing](absl::StatusOr<std::vector<std::string>> lives) mutable {
     if (lives.ok()) {
       for (const std::string& child : *lives) {
@@ -143,7 +141,7 @@ void CellLink::ReadLives(uint64_t ticket, Standing standing) {
       }
     }
     if (lives.ok() && standing.live) {
-      post([this, session, ticket, standing] {
+      executor_.Post([this, session, ticket, standing] {
         if (session == session_) ReadLife(ticket, standing);
       });
       return;
@@ -183,8 +181,8 @@ void CellLink::Do(const Register& action) {
 void CellLink::Do(const ReadAssignment& action) {
   const std::string path = paths_.assignment(app_, name_, buckets_);
   // Sync: the record must not be older than the registration that guards it.
-  store_->Sync([this, post = post_, session = session_, path, action](absl::Status synced) {
-    post([this, session, path, action, synced] {
+  store_->Sync([this, session = session_, path, action](absl::Status synced) {
+    executor_.Post([this, session, path, action, synced] {
       if (session != session_) return;
       if (!synced.ok()) {
         return callbacks_.event(AssignmentAnswer{action.ticket, Answer::kUnknown});
@@ -206,7 +204,7 @@ void CellLink::Do(const ReadAssignment& action) {
 // reach: only then does the read prove that the session lives. Both are sent at once;
 // the store answers them in order.
 void CellLink::Do(const RenewLease& action) {
-  const TimePoint sent_at = MonotonicNow();
+  const TimePoint sent_at = executor_.Now();
   auto synced = std::make_shared<absl::Status>();
   store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
   store_->Get(LivePath(action.incarnation), [this, action, sent_at, synced,

@@ -9,6 +9,7 @@
 
 #include "coordination/paths.h"
 #include "coordination/store.h"
+#include "runtime/executor.h"
 #include "server/membership.h"
 #include "server/shard_book.h"
 #include "shardmanager/server.h"
@@ -27,7 +28,7 @@ class CellLink {
 
   // `endpoint`: where this server is reached.
   CellLink(const ServerOptions& options, std::string endpoint, CoordinationStoreFactory& stores,
-           std::function<void(std::function<void()>)> post, Callbacks callbacks);
+           Executor& executor, Callbacks callbacks);
   ~CellLink();
 
   void NewSession();
@@ -54,7 +55,7 @@ class CellLink {
   const ServerName name_;
   const Paths paths_;
   CoordinationStoreFactory& stores_;
-  const std::function<void(std::function<void()>)> post_;
+  Executor& executor_;
   const Callbacks callbacks_;
   std::unique_ptr<CoordinationStore> store_;
   uint64_t session_ = 0;

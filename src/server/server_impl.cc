@@ -14,9 +14,6 @@
 namespace shardmanager {
 namespace {
 
-using server::Membership;
-using server::ShardBook;
-
 // Longest that Shutdown waits for the application's gRPC calls after its shards are
 // gone; later ones are cancelled.
 constexpr std::chrono::seconds kGrpcPatience{1};
@@ -38,20 +35,9 @@ std::unique_ptr<CoordinationStoreFactory> OrZookeeper(
 ServerImpl::ServerImpl(ServerOptions options, std::unique_ptr<CoordinationStoreFactory> stores)
     : options_(std::move(options)),
       stores_(OrZookeeper(std::move(stores), options_.zookeeper)),
-      table_([this](const ShardId& shard) {
-        // A report may be late: the shard may serve again by now. Only this thread opens.
-        executor_.Post([this, shard] {
-          if (table_.Idle(shard)) book_.Handle(server::Drained{shard});
-        });
-      }),
       service_(ServiceCallbacks()),
       pool_(options_.command_threads),
-      book_(executor_,
-            ShardBook({options_.app, options_.name,
-                       std::chrono::duration_cast<Duration>(options_.drain_timeout)}),
-            [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }),
-      membership_(executor_, Membership(options_.app),
-                  [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }) {}
+      engine_(options_, executor_, *stores_, EnginePorts(), MonotonicNow) {}
 
 ServerImpl::~ServerImpl() {
   Shutdown();
@@ -113,30 +99,21 @@ absl::Status ServerImpl::Start(ShardHandler& handler, const std::vector<grpc::Se
   if (absl::Status status = CheckOptions(); !status.ok()) return status;
   handler_ = &handler;
   if (absl::Status status = Listen(services); !status.ok()) return status;
-  StartLink();
+  linked_ = true;
+  engine_.Start(endpoint_);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return started_ || stop_requested_; });
   return started_ ? *started_ : absl::CancelledError("stopped before it could register");
 }
 
-void ServerImpl::StartLink() {
-  server::CellLink::Callbacks callbacks;
-  callbacks.event = [this](Membership::Event event) { membership_.Post(std::move(event)); };
-  callbacks.assigned = [this](std::vector<server::Grant> grants) {
-    book_.Post(server::Assigned{std::move(grants)});
-  };
-  link_ = std::make_unique<server::CellLink>(
-      options_, endpoint_, *stores_, [this](auto task) { executor_.Post(std::move(task)); },
-      std::move(callbacks));
-  executor_.Post([this] { link_->NewSession(); });
-}
-
 server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   server::ShardServerService::Callbacks callbacks;
-  callbacks.command = [this](server::Command command) { book_.Post(std::move(command)); };
+  callbacks.command = [this](server::Command command) { engine_.Obey(std::move(command)); };
   callbacks.collect = [this](server::Command header, auto done) {
-    executor_.Post(
-        [this, header = std::move(header), done = std::move(done)] { Collect(header, done); });
+    executor_.Post([this, header = std::move(header), done = std::move(done)] {
+      // The application may take its time; the lease is renewed on this thread.
+      looks_.Run([done, held = engine_.Look(header)] { done(held); });
+    });
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
   return callbacks;
@@ -144,26 +121,11 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
 
 // Held while it is asked, so that no AddShard or DropShard of it runs meanwhile.
 std::map<std::string, double> ServerImpl::LoadOf(const ShardId& shard) {
-  server::AdmissionSlot* slot = table_.Hold(shard.value());
+  server::AdmissionSlot* slot = engine_.gates().Hold(shard.value());
   if (slot == nullptr) return {};
   std::map<std::string, double> load = handler_->CollectLoad(shard);
   slot->Release();
   return load;
-}
-
-void ServerImpl::Collect(
-    const server::Command& header,
-    const std::function<void(absl::StatusOr<server::ShardServerService::Held>)>& done) {
-  if (header.server != options_.name || header.app != options_.app ||
-      header.incarnation != incarnation_) {
-    return done(absl::FailedPreconditionError(
-        absl::StrCat("this is life ", incarnation_.value(), " of \"", options_.name, "\"")));
-  }
-  const TimePoint now = MonotonicNow();
-  const TimePoint until = std::max(table_.lease_until(), now);  // min() - now would overflow
-  server::ShardServerService::Held held{book_.core().held(), until - now};
-  // The application may take its time; the lease is renewed on this thread.
-  looks_.Run([done, held = std::move(held)] { done(held); });
 }
 
 // ---- stop ----
@@ -185,9 +147,8 @@ void ServerImpl::Wait() {
 void ServerImpl::Shutdown() {
   std::call_once(shutdown_once_, [this] {
     RequestStop();
-    if (link_ != nullptr) {
-      table_.StopAdmitting();
-      book_.Post(server::Stop{});
+    if (linked_) {
+      engine_.Stop();
       AwaitEmptied(options_.drain_timeout);
       // Before the good-bye, which lets others serve our shards at once: cancels and
       // waits for every method of the application that still runs.
@@ -202,28 +163,19 @@ void ServerImpl::Shutdown() {
 void ServerImpl::Leave() {
   bool good_bye = AwaitEmptied(kGrpcPatience);
   // A shard that still loads cannot be hurried, and serves nobody.
-  if (!good_bye) RunThere([&] { good_bye = !book_.core().in_use(); });
+  if (!good_bye) executor_.RunThere([&] { good_bye = !engine_.book().in_use(); });
   if (!good_bye) spdlog::warn("some shards are still in use; leaving without good-bye");
-  membership_.Post(server::Leave{good_bye});
+  engine_.Leave(good_bye);
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return gone_; });
   }
-  RunThere([this] { link_->Close(); });
+  executor_.RunThere([this] { engine_.Close(); });
 }
 
 bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, patience, [this] { return emptied_; });
-}
-
-void ServerImpl::RunThere(const std::function<void()>& task) {
-  std::promise<void> done;
-  executor_.Post([&] {
-    task();
-    done.set_value();
-  });
-  done.get_future().wait();
 }
 
 // ---- admission ----
@@ -242,7 +194,7 @@ Admission ServerImpl::Admit(grpc::ServerContext& context) {
   const bool wrong =
       (!app.empty() && app != options_.app) || (!server.empty() && server != options_.name);
   server::AdmissionTable::Admitted admitted{.refusal = wrong ? meta::kWrongServer : meta::kNoShard};
-  if (!wrong && !shard.empty()) admitted = table_.Admit(shard);
+  if (!wrong && !shard.empty()) admitted = engine_.gates().Admit(shard);
   if (admitted.slot != nullptr) {
     context.AddTrailingMetadata(meta::kAdmitted, "1");
     return Admission(admitted.slot, admitted.epoch, admitted.role);
@@ -252,80 +204,49 @@ Admission ServerImpl::Admit(grpc::ServerContext& context) {
 }
 
 Admission ServerImpl::Admit(const ShardId& shard) {
-  const server::AdmissionTable::Admitted admitted = table_.Admit(shard.value());
+  const server::AdmissionTable::Admitted admitted = engine_.gates().Admit(shard.value());
   if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
   return Admission(admitted.refusal);
 }
 
-// ---- carrying out ----
+// ---- what the engine asks ----
 
-void ServerImpl::Do(server::RunAdd& action) {
-  pool_.Run([this, grant = action.grant] {
+server::Engine::Ports ServerImpl::EnginePorts() {
+  return {.add = [this](const server::Grant& grant) { RunAdd(grant); },
+          .drop =
+              [this](const ShardId& shard) {
+                pool_.Run([this, shard] { engine_.Dropped(shard, handler_->DropShard(shard)); });
+              },
+          .reply = [this](const server::Reply& reply) { service_.Send(reply); },
+          .refuse = [this](const server::Refuse& refuse) { service_.Send(refuse); },
+          .joined = [this](const absl::Status& status) { OnJoined(status); },
+          .emptied = [this] { Note(emptied_); },
+          .gone = [this] { Note(gone_); }};
+}
+
+void ServerImpl::RunAdd(const server::Grant& grant) {
+  pool_.Run([this, grant] {
     const LoadProgress progress = [this, grant](double fraction) {
-      book_.Post(server::Progress{grant.shard, grant.epoch, std::clamp(fraction, 0.0, 1.0)});
+      engine_.Report(grant, fraction);
     };
     absl::Status status = handler_->AddShard({grant.shard, grant.role, grant.epoch}, progress);
     if (!status.ok()) {
       spdlog::warn("AddShard {} failed: {}", grant.shard.value(), status.ToString());
     }
-    book_.Post(server::Loaded{grant.shard, grant.epoch, std::move(status)});
+    engine_.Loaded(grant, std::move(status));
   });
 }
 
-void ServerImpl::Do(server::RunDrop& action) {
-  pool_.Run([this, shard = action.shard] {
-    book_.Post(server::Dropped{shard, handler_->DropShard(shard)});
-  });
-}
-
-void ServerImpl::Do(server::OpenShard& action) {
-  table_.Open(action.grant.shard, action.grant.role, action.grant.epoch);
-  spdlog::debug("serving {} as {}, epoch {}", action.grant.shard.value(),
-                ToString(action.grant.role), action.grant.epoch.value());
-}
-
-void ServerImpl::Do(server::Warn& action) { spdlog::warn("{}", action.text); }
-
-void ServerImpl::Do(server::Emptied&) {
+void ServerImpl::OnJoined(const absl::Status& status) {
   std::lock_guard lock(mutex_);
-  emptied_ = true;
+  if (!started_) started_ = status;
+  if (!status.ok()) stop_requested_ = true;
   changed_.notify_all();
 }
 
-void ServerImpl::Do(server::SetLease& action) { table_.SetLease(action.until); }
-
-void ServerImpl::Do(server::BecameMember& action) {
-  incarnation_ = action.incarnation;
-  spdlog::info("server {} of app {}: registered as life {} at {}", options_.name, options_.app,
-               incarnation_.value(), endpoint_);
-  book_.Post(server::Registered{incarnation_});
+void ServerImpl::Note(bool& flag) {
   std::lock_guard lock(mutex_);
-  if (!started_) started_ = absl::OkStatus();
-  changed_.notify_all();
-}
-
-void ServerImpl::Do(server::NewSession&) { link_->NewSession(); }
-
-void ServerImpl::Do(server::GiveUp& action) {
-  spdlog::error("server {} of app {} cannot join: {}", options_.name, options_.app,
-                action.why.ToString());
-  std::lock_guard lock(mutex_);
-  if (!started_) started_ = action.why;
-  stop_requested_ = true;
-  changed_.notify_all();
-}
-
-void ServerImpl::Do(server::Waiting& action) {
-  if (action.why.empty()) {
-    spdlog::info("server {} of app {}: a member of the cell", options_.name, options_.app);
-  } else {
-    spdlog::warn("server {} of app {}: {}", options_.name, options_.app, action.why);
-  }
-}
-
-void ServerImpl::Do(server::Gone&) {
-  std::lock_guard lock(mutex_);
-  gone_ = true;
+  flag = true;
   changed_.notify_all();
 }
 

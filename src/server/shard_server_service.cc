@@ -175,7 +175,7 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
                                         v1::CollectLoadResponse* response) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     callbacks_.collect(FromHeader(request->header()),
-                       [this, reactor, response](absl::StatusOr<Held> held) {
+                       [this, reactor, response](absl::StatusOr<Engine::Holdings> held) {
                          if (!held.ok()) return reactor->Finish(ToGrpc(held.status()));
                          Fill(*held, response);
                          reactor->Finish(grpc::Status::OK);
@@ -228,7 +228,7 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     return stream.get();
   }
 
-  void Fill(const Held& held, v1::CollectLoadResponse* response) {
+  void Fill(const Engine::Holdings& held, v1::CollectLoadResponse* response) {
     for (const ShardBook::Held& h : held.shards) {
       v1::HeldShard* out = response->add_shards();
       out->set_shard(h.grant.shard.value());

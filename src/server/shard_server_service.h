@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/engine.h"
 #include "server/shard_book.h"
 
 namespace grpc {
@@ -19,15 +20,12 @@ namespace shardmanager::server {
 // Calls cost no thread, however long a shard loads.
 class ShardServerService {
  public:
-  struct Held {
-    std::vector<ShardBook::Held> shards;
-    Duration lease_remaining{};
-  };
   struct Callbacks {
     std::function<void(Command)> command;
     // Gives what is held, on any thread, to the function passed. Refused like a
     // command when the header is not for us.
-    std::function<void(Command header, std::function<void(absl::StatusOr<Held>)>)> collect;
+    std::function<void(Command header, std::function<void(absl::StatusOr<Engine::Holdings>)>)>
+        collect;
     // May take its time. Called where `collect` gives what is held.
     std::function<std::map<std::string, double>(const ShardId&)> load;
   };

@@ -8,6 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/clock.h"
+#include "runtime/serial_executor.h"
+
 namespace shardmanager {
 namespace {
 

@@ -126,5 +126,18 @@ TEST(SerialExecutorTest, StopTwiceIsFine) {
   executor.Post([] { FAIL() << "stopped executors run nothing"; });
 }
 
+TEST(SerialExecutorTest, RunThereReturnsAfterTheTasksBeforeItAndItself) {
+  SerialExecutor executor("test");
+  std::vector<int> order;
+  executor.Post([&] { order.push_back(1); });
+  bool on_thread = false;
+  executor.RunThere([&] {
+    order.push_back(2);
+    on_thread = executor.OnThread();
+  });
+  EXPECT_THAT(order, testing::ElementsAre(1, 2));
+  EXPECT_TRUE(on_thread);
+}
+
 }  // namespace
 }  // namespace shardmanager

@@ -1,0 +1,111 @@
+#include "server/engine.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::server {
+
+Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationStoreFactory& stores,
+               Ports ports, AdmissionTable::Clock now)
+    : options_(options),
+      executor_(executor),
+      stores_(stores),
+      ports_(std::move(ports)),
+      gates_([this](const ShardId& shard) { OnDrained(shard); }, now),
+      book_(executor_,
+            ShardBook({options_.app, options_.name,
+                       std::chrono::duration_cast<Duration>(options_.drain_timeout)}),
+            [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }),
+      membership_(executor_, Membership(options_.app),
+                  [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }) {}
+
+void Engine::Start(const std::string& endpoint) {
+  executor_.Post([this, endpoint] {
+    endpoint_ = endpoint;
+    CellLink::Callbacks callbacks;
+    callbacks.event = [this](Membership::Event event) { membership_.Post(std::move(event)); };
+    callbacks.assigned = [this](std::vector<Grant> grants) {
+      book_.Post(Assigned{std::move(grants)});
+    };
+    link_.emplace(options_, endpoint_, stores_, executor_, std::move(callbacks));
+    link_->NewSession();
+  });
+}
+
+// A report may be late: the shard may serve again by now. Only the executor's thread
+// opens.
+void Engine::OnDrained(const ShardId& shard) {
+  executor_.Post([this, shard] {
+    if (gates_.Idle(shard)) book_.Handle(Drained{shard});
+  });
+}
+
+void Engine::Report(const Grant& grant, double fraction) {
+  book_.Post(Progress{grant.shard, grant.epoch, std::clamp(fraction, 0.0, 1.0)});
+}
+
+void Engine::Loaded(const Grant& grant, absl::Status status) {
+  book_.Post(server::Loaded{grant.shard, grant.epoch, std::move(status)});
+}
+
+void Engine::Dropped(const ShardId& shard, absl::Status status) {
+  book_.Post(server::Dropped{shard, std::move(status)});
+}
+
+void Engine::Stop() {
+  gates_.StopAdmitting();
+  book_.Post(server::Stop{});
+}
+
+absl::StatusOr<Engine::Holdings> Engine::Look(const Command& header) const {
+  if (header.server != options_.name || header.app != options_.app ||
+      header.incarnation != incarnation_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this is life ", incarnation_.value(), " of \"", options_.name, "\""));
+  }
+  const TimePoint now = executor_.Now();
+  const TimePoint until = std::max(gates_.lease_until(), now);  // min() - now would overflow
+  return Holdings{book_.core().held(), until - now};
+}
+
+void Engine::Close() {
+  if (link_) link_->Close();
+}
+
+// ---- carrying out ----
+
+void Engine::Do(OpenShard& action) {
+  gates_.Open(action.grant.shard, action.grant.role, action.grant.epoch);
+  spdlog::debug("serving {} as {}, epoch {}", action.grant.shard.value(),
+                ToString(action.grant.role), action.grant.epoch.value());
+}
+
+void Engine::Do(Warn& action) { spdlog::warn("{}", action.text); }
+
+void Engine::Do(BecameMember& action) {
+  incarnation_ = action.incarnation;
+  spdlog::info("server {} of app {}: registered as life {} at {}", options_.name, options_.app,
+               incarnation_.value(), endpoint_);
+  book_.Post(Registered{incarnation_});
+  ports_.joined(absl::OkStatus());
+}
+
+void Engine::Do(GiveUp& action) {
+  spdlog::error("server {} of app {} cannot join: {}", options_.name, options_.app,
+                action.why.ToString());
+  ports_.joined(action.why);
+}
+
+void Engine::Do(Waiting& action) {
+  if (action.why.empty()) {
+    spdlog::info("server {} of app {}: a member of the cell", options_.name, options_.app);
+  } else {
+    spdlog::warn("server {} of app {}: {}", options_.name, options_.app, action.why);
+  }
+}
+
+}  // namespace shardmanager::server

@@ -1,0 +1,105 @@
+// The server library without gRPC and without threads: the two cores, the link to the
+// cell, and the gates of admission, tied together on one Executor. ServerImpl puts it
+// on threads behind gRPC; the simulator runs many of them under virtual time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "runtime/core_driver.h"
+#include "runtime/executor.h"
+#include "server/admission_table.h"
+#include "server/cell_link.h"
+#include "server/membership.h"
+#include "server/shard_book.h"
+#include "shardmanager/server.h"
+
+namespace shardmanager::server {
+
+class Engine {
+ public:
+  // What the engine asks of its owner, on the executor's thread. None may block.
+  struct Ports {
+    // Run the application's AddShard or DropShard elsewhere; Loaded() and Dropped()
+    // answer.
+    std::function<void(const Grant&)> add;
+    std::function<void(const ShardId&)> drop;
+    // To the command that waits.
+    std::function<void(const Reply&)> reply;
+    std::function<void(const Refuse&)> refuse;
+    // OK: a member of the cell (again, perhaps). Otherwise it never can be.
+    std::function<void(absl::Status)> joined;
+    std::function<void()> emptied;  // after Stop: no shard is held
+    std::function<void()> gone;     // after Leave
+  };
+  // What CollectLoad tells before the application is asked.
+  struct Holdings {
+    std::vector<ShardBook::Held> shards;
+    Duration lease_remaining{};
+  };
+
+  // All must outlive the engine. Destroy it on the executor's thread, or after the
+  // executor has stopped. `now` is the clock of admission (AdmissionTable).
+  Engine(const ServerOptions& options, Executor& executor, CoordinationStoreFactory& stores,
+         Ports ports, AdmissionTable::Clock now);
+
+  // ---- from any thread ----
+  // Joins the cell, as long as it takes. `endpoint`: where this server is reached.
+  void Start(const std::string& endpoint);
+  void Obey(Command command) { book_.Post(std::move(command)); }
+  void Report(const Grant& grant, double fraction);
+  void Loaded(const Grant& grant, absl::Status status);
+  void Dropped(const ShardId& shard, absl::Status status);
+  // Admits nothing more and lets every shard go.
+  void Stop();
+  // `good_bye`: nothing works with a shard any more.
+  void Leave(bool good_bye) { membership_.Post(server::Leave{good_bye}); }
+  AdmissionTable& gates() { return gates_; }
+
+  // ---- on the executor's thread ----
+  // Refused like a command when the header is not for this life.
+  absl::StatusOr<Holdings> Look(const Command& header) const;
+  const ShardBook& book() const { return book_.core(); }
+  Incarnation incarnation() const { return incarnation_; }
+  // Ends the session.
+  void Close();
+
+ private:
+  void OnDrained(const ShardId& shard);
+
+  void Do(RunAdd& action) { ports_.add(action.grant); }
+  void Do(RunDrop& action) { ports_.drop(action.shard); }
+  void Do(OpenShard& action);
+  void Do(ShowLoading& action) { gates_.ShowLoading(action.shard); }
+  void Do(CloseShard& action) { gates_.Close(action.shard); }
+  void Do(Reply& action) { ports_.reply(action); }
+  void Do(Refuse& action) { ports_.refuse(action); }
+  void Do(Warn& action);
+  void Do(Emptied&) { ports_.emptied(); }
+  void Do(SetLease& action) { gates_.SetLease(action.until); }
+  void Do(SetPolicy& action) { gates_.SetStopAll(action.stop_all); }
+  void Do(BecameMember& action);
+  void Do(NewSession&) { link_->NewSession(); }
+  void Do(GiveUp& action);
+  void Do(Waiting& action);
+  void Do(Gone&) { ports_.gone(); }
+  // What the store is asked: see CellLink.
+  template <typename Ask>
+  void Do(Ask& action) {
+    link_->Do(action);
+  }
+
+  const ServerOptions options_;
+  Executor& executor_;
+  CoordinationStoreFactory& stores_;
+  const Ports ports_;
+  AdmissionTable gates_;
+  std::string endpoint_;
+  Incarnation incarnation_;
+  std::optional<CellLink> link_;
+  CoreDriver<ShardBook> book_;
+  CoreDriver<Membership> membership_;
+};
+
+}  // namespace shardmanager::server

@@ -81,8 +81,11 @@ class ShardHandler {
   virtual absl::Status UpdateMembership(const ShardId& shard,
                                         const std::vector<ServerName>& members);
 
-  // Load of one shard by metric name. Never during AddShard or DropShard of that shard.
-  // Default: none (only shard counts balance).
+  // Load of one shard by metric of the app's spec, in the metric's own unit, 0 to 1e12:
+  // what it costs to serve it now, not since the start. Asked every
+  // moves.collect_interval_ms (30 s), on the library's threads; answer from memory.
+  // Never during AddShard or DropShard of that shard. Default: none (only shard counts
+  // balance).
   virtual std::map<std::string, double> CollectLoad(const ShardId& shard);
 };
 
@@ -104,6 +107,9 @@ struct ServerOptions {
   FaultDomain fault_domain;
   // Most replicas it should hold. 0: no limit.
   uint32_t capacity = 0;
+  // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
+  // {{"cpu", 16}}. Default: what the app's spec says.
+  std::map<std::string, double> metric_capacity;
   // Threads for AddShard and DropShard.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct ServerInfo {
   uint32_t capacity = 0;        // most replicas; 0: no limit
   uint32_t other_replicas = 0;  // held replicas of shards that the snapshot leaves out
   bool accepts = true;          // may be given more replicas
+  bool draining = false;        // should lose those that it has; accepts none
 };
 
 struct ReplicaInfo {
@@ -42,12 +44,31 @@ struct ShardInfo {
   static constexpr uint32_t kNoRegion = UINT32_MAX;
 };
 
+// A load that is balanced, beside the number of replicas.
+struct MetricInfo {
+  std::string name;
+  // Utilization that no server should pass. 0 to 1.
+  double threshold = 0.9;
+  // How far above its share a server may be, as a fraction of the share.
+  double tolerance = 0.1;
+};
+
 // A partition at one moment. Servers and shards each in ascending order of id. For
 // an emergency it is enough to list the shards that miss replicas.
 struct Snapshot {
   std::vector<ServerInfo> servers;
   std::vector<ShardInfo> shards;
   Spread spread = Spread::kServer;
+
+  // Empty: only the number of replicas counts, and the tables below are empty, too.
+  std::vector<MetricInfo> metrics;
+  // Row-major [server][metric]. Infinity: no limit.
+  std::vector<double> capacity;
+  // As `capacity`: of the `other_replicas`.
+  std::vector<double> other_load;
+  // Row-major [row][metric]: for each shard in turn a row for each listed replica, then
+  // one for those that are missing.
+  std::vector<float> load;
 };
 
 enum class Mode : uint8_t {

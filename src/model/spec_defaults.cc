@@ -11,8 +11,8 @@ T Or(T value, T default_value) {
 
 }  // namespace
 
-// `drain` and `metrics` stay as they are: nothing carries them out yet, and a
-// filled spec must pass the validation again.
+// `drain` stays as it is: nothing carries it out yet, and a filled spec must pass the
+// validation again.
 v1::AppSpec WithDefaults(v1::AppSpec spec) {
   v1::KeySpace& keys = *spec.mutable_key_space();
   if (keys.split_points_size() > 0 && keys.shard_prefix().empty()) keys.set_shard_prefix("shard-");
@@ -30,6 +30,12 @@ v1::AppSpec WithDefaults(v1::AppSpec spec) {
   moves.set_max_concurrent(Or(moves.max_concurrent(), 20u));
   moves.set_max_concurrent_per_server(Or(moves.max_concurrent_per_server(), 5u));
   moves.set_balance_interval_ms(Or(moves.balance_interval_ms(), 10'000u));
+  moves.set_collect_interval_ms(Or(moves.collect_interval_ms(), 30'000u));
+
+  for (v1::Metric& metric : *spec.mutable_metrics()) {
+    metric.set_threshold(Or(metric.threshold(), 0.9));
+    metric.set_tolerance(Or(metric.tolerance(), 0.1));
+  }
 
   v1::CommandPolicy& commands = *spec.mutable_commands();
   commands.set_timeout_ms(Or(commands.timeout_ms(), 60'000u));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/key_space_validation.h"
+#include "model/load.h"
 #include "model/spec_names.h"
 #include "model/spec_problems.h"
 #include "model/text.h"
@@ -17,6 +18,8 @@ constexpr uint32_t kMostReplicas = 15;
 constexpr uint32_t kHourMs = 3'600'000;
 constexpr uint32_t kDayMs = 86'400'000;
 constexpr uint32_t kMostMoves = 100'000;
+constexpr int kMostMetrics = 8;
+constexpr size_t kMostMetricNameBytes = 63;
 
 struct Bounds {
   uint32_t least;
@@ -127,6 +130,8 @@ void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
               {1, kMostMoves, true}, problems);
   CheckBounds("moves.balance_interval_ms", moves.balance_interval_ms(), {100, kDayMs, true},
               problems);
+  CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(), {1'000, kHourMs, true},
+              problems);
 }
 
 void CheckDrain(const v1::AppSpec& spec, SpecProblems* problems) {
@@ -139,18 +144,39 @@ void CheckDrain(const v1::AppSpec& spec, SpecProblems* problems) {
   problems->NotSupported(field, set ? "true" : "a drain policy", "nothing: leave drain out");
 }
 
+void CheckMetric(const std::string& path, const v1::Metric& metric, SpecProblems* problems) {
+  problems->CheckKnown(path, metric);
+  if (metric.name() == kReplicaCountMetric) {
+    problems->Add(path + ".name", Quoted(metric.name()),
+                  "another name: the number of replicas is counted in any case");
+  } else if (!IsPlainName(metric.name(), kMostMetricNameBytes)) {
+    problems->Add(path + ".name", metric.name().empty() ? "nothing" : Quoted(metric.name()),
+                  PlainNameRule(kMostMetricNameBytes));
+  }
+  // Written so that NaN, which compares with nothing, is refused.
+  const auto check = [&](const char* field, double value, double most, const char* allowed) {
+    if (value >= 0 && value <= most) return;
+    problems->Add(absl::StrCat(path, ".", field), absl::StrFormat("%g", value), allowed);
+  };
+  check("threshold", metric.threshold(), 1, "0 to 1");
+  check("capacity", metric.capacity(), kMostLoad, "0 to 1e12");
+  check("tolerance", metric.tolerance(), 10, "0 to 10");
+}
+
 void CheckMetrics(const v1::AppSpec& spec, SpecProblems* problems) {
-  if (spec.metrics_size() == 0) return;
-  problems->NotSupported("metrics", Counted(static_cast<size_t>(spec.metrics_size()), "metric"),
-                         "nothing: the shard count is always balanced");
+  if (spec.metrics_size() > kMostMetrics) {
+    problems->Add("metrics", Counted(static_cast<size_t>(spec.metrics_size()), "metric"),
+                  absl::StrCat("at most ", kMostMetrics));
+  }
+  absl::flat_hash_map<std::string, int> seen;
   for (int i = 0; i < spec.metrics_size() && !problems->full(); ++i) {
-    const v1::Metric& metric = spec.metrics(i);
     const std::string path = absl::StrCat("metrics[", i, "]");
-    problems->CheckKnown(path, metric);
-    if (metric.name().empty()) problems->Add(path + ".name", "nothing", "the metric's name");
-    // Written so that NaN, which compares with nothing, is refused.
-    if (!(metric.threshold() >= 0 && metric.threshold() <= 1)) {
-      problems->Add(path + ".threshold", absl::StrFormat("%g", metric.threshold()), "0 to 1");
+    CheckMetric(path, spec.metrics(i), problems);
+    if (auto [first, is_new] = seen.emplace(spec.metrics(i).name(), i); !is_new) {
+      problems->Add(
+          path + ".name",
+          absl::StrCat(Quoted(spec.metrics(i).name()), " (already metrics[", first->second, "])"),
+          "each metric once");
     }
   }
 }

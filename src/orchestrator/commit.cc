@@ -119,6 +119,7 @@ void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
   replica.writing = fresh.phase;
   replica.cause = fresh.cause;
   replica.origin = fresh.origin;
+  InheritLoads(id);
   if (fresh.cause == Cause::kBalance) {
     ++moves_in_flight_;
     ++tables_.server(fresh.server).moves;
@@ -215,7 +216,7 @@ void Partition::ApplyBatch() {
       errors_.erase(Key(id, replica.server));
       progress_.erase(Key(id, replica.server));
       Settle(r);
-      tables_.RemoveReplica(r);
+      RemoveReplica(r);
     }
     ended.clear();
     MarkPublish(id);
@@ -234,7 +235,7 @@ void Partition::RevertBatch() {
     for (ReplicaIndex r : fresh) {
       if (tables_.replica(r).cause == Cause::kBalance) move_from_.erase(id);
       Settle(r);
-      tables_.RemoveReplica(r);
+      RemoveReplica(r);
     }
     fresh.clear();
     MarkDirty(id);

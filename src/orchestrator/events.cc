@@ -8,7 +8,6 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-constexpr Duration kLookInterval = Seconds(30);
 constexpr Duration kReplanInterval = Seconds(5);
 // How long a new leader waits for servers to say what they hold before it publishes
 // without them.
@@ -22,6 +21,10 @@ Duration Backoff(uint32_t failures) {
 }
 
 }  // namespace
+
+Duration Partition::LookInterval() const {
+  return Milliseconds(spec_.moves().collect_interval_ms());
+}
 
 void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
@@ -65,6 +68,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   }
   spec_ = spec;
   deleting_ = deleting;
+  AdoptMetrics();
   layout_ = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
   region_allowed_.clear();
   for (const std::string& region : spec.placement().regions()) {
@@ -108,6 +112,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.endpoint = life.endpoint;
   server.fault_domain = life.fault_domain;
   server.capacity = life.capacity;
+  AdoptCapacities(id, life.metric_capacity);
   const FaultDomain& at = life.fault_domain;
   server.region = DomainNumber(at.region);
   server.datacenter = DomainNumber(at.region, at.datacenter);
@@ -122,7 +127,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
     out_.actions.emplace_back(Collect{id, server.incarnation});
   }
   if (!std::exchange(server.look_timer, true)) {
-    SetTimer(kLookInterval, TimerKind::kLook, id.index());
+    SetTimer(LookInterval(), TimerKind::kLook, id.index());
   }
   balance_soon_ = true;
   at_rest_ = false;
@@ -249,28 +254,36 @@ void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0;
 void Partition::On(ServerReport& event) {
   Server& server = tables_.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
-  if (!std::exchange(server.reported, true)) --unreported_;
+  // Each shard is looked at, but only what differs makes the balance worth a look.
+  const bool rested = at_rest_;
   MarkServerDirty(event.server);
+  at_rest_ = rested;
+  if (!std::exchange(server.reported, true)) --unreported_;
   if (!event.ok) return;  // commands will be tried anyway
 
   absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
   for (const HeldReplica& h : event.held) held[tables_.InternShard(h.shard)] = &h;
+  LoadProblem problem;
   for (ReplicaIndex id : server.replicas) {
     Replica& replica = tables_.replica(id);
     auto it = held.find(replica.shard);
+    if (it != held.end() && !it->second->load.empty()) RecordLoads(id, *it->second, problem);
     const bool serves =
         it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
     if (replica.in_write || replica.phase != Phase::kGranted) continue;
     if (serves && replica.contact == Contact::kIdle) {
       replica.contact = Contact::kDone;
+      at_rest_ = false;
       AddDone(id);
     } else if (!serves && replica.contact == Contact::kDone) {
       // It says it does not serve what it said it served: ask again.
       --server.serving;
       replica.contact = Contact::kIdle;
+      at_rest_ = false;
       MarkPublish(replica.shard);
     }
   }
+  NoteLoadProblem(event.server, problem);
   DropStrays(event);
 }
 
@@ -319,7 +332,7 @@ void Partition::Fire(const Timer& timer) {
       server.look_timer = server.state == ServerState::kLive;
       if (!server.look_timer) return;  // the next life sets its own
       out_.actions.emplace_back(Collect{server_id, server.incarnation});
-      SetTimer(kLookInterval, TimerKind::kLook, timer.id);
+      SetTimer(LookInterval(), TimerKind::kLook, timer.id);
       return;
     }
     case TimerKind::kBalance:

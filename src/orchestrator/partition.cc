@@ -185,7 +185,8 @@ size_t Partition::memory_bytes() const {
     }
   }
   return tables_.memory_bytes() + layout + spec_.SpaceUsedLong() +
-         map_order_.capacity() * sizeof(ShardIndex) + timers_.size() * sizeof(Timer);
+         map_order_.capacity() * sizeof(ShardIndex) + timers_.size() * sizeof(Timer) +
+         reported_.memory_bytes() + planned_.memory_bytes() + pressure_.capacity() * sizeof(float);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -27,10 +27,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "base/interner.h"
 #include "base/state_machine.h"
 #include "model/layout.h"
+#include "orchestrator/load_table.h"
 #include "orchestrator/partition_io.h"
 #include "orchestrator/tables.h"
 
@@ -76,6 +78,13 @@ class Partition {
   std::string_view UnplaceableReason(ShardIndex shard) const;
   // Percent loaded, of a replica that is loading; -1: unknown.
   int ProgressOf(ShardIndex shard, ServerIndex server) const;
+  // Metrics of the spec, in its order; what a server carries of one by the newest
+  // reports, and how much it can: infinity, no limit.
+  const std::vector<std::string>& metric_names() const { return metric_names_; }
+  double ServerLoad(ServerIndex server, size_t metric) const;
+  double MetricCapacity(ServerIndex server, size_t metric) const;
+  // Loads out of range that were reported.
+  uint64_t loads_refused() const { return loads_refused_; }
   // Beside the tables' own, in bytes.
   size_t memory_bytes() const;
 
@@ -163,6 +172,7 @@ class Partition {
   void ServerUnreachable(ServerIndex id);
   void DropStrays(const ServerReport& report);
   void RetryUnplaceable();
+  Duration LookInterval() const;
   void Fire(const Timer& timer);
 
   // reconcile.cc
@@ -194,12 +204,30 @@ class Partition {
   void RevertBatch();
   void Settle(ReplicaIndex id);
 
+  // loads.cc
+  struct LoadProblem {
+    uint64_t count = 0;
+    std::string first;
+  };
+  void AdoptMetrics();
+  void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered);
+  void RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem);
+  void NoteLoadProblem(ServerIndex server, const LoadProblem& problem);
+  void InheritLoads(ReplicaIndex fresh);
+  void RemoveReplica(ReplicaIndex id);
+  std::vector<float> Pressure(const LoadTable& loads) const;
+  void EndCourse();
+  void ConsiderLoads();
+
   // planning.cc
   void RequestPlan();
   void ConsiderBalance();
   bool WorthBalancing() const;
-  allocator::Snapshot FleetSnapshot() const;
-  void AddToSnapshot(ShardIndex shard, bool emergency, allocator::Snapshot& snapshot) const;
+  bool RegionAllowed(ServerIndex server) const;
+  allocator::Snapshot FleetSnapshot(const LoadTable& loads) const;
+  void AddToSnapshot(ShardIndex shard, bool emergency, const LoadTable& loads,
+                     allocator::Snapshot& snapshot) const;
+  void AddLoads(ShardIndex shard, const LoadTable& loads, allocator::Snapshot& snapshot) const;
   void SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode);
   void NoteSkipped(const allocator::Plan& plan);
   void AcceptMove(const allocator::Move& move);
@@ -274,6 +302,16 @@ class Partition {
   TimePoint last_publish_{};
   std::vector<ServerIndex> finished_failovers_;
   uint32_t unreported_ = 0;  // live servers that have not said what they hold
+
+  std::vector<std::string> metric_names_;
+  LoadTable reported_;
+  LoadTable planned_;
+  std::vector<float> pressure_;  // as the last course of balancing left the servers
+  TimePoint pictured_at_{};
+  bool course_over_ = false;  // the last plan found nothing to improve in planned_
+  absl::flat_hash_map<ServerIndex, std::vector<MetricAmount>> metric_capacity_;
+  absl::flat_hash_set<ServerIndex> bad_loads_;  // reported a load out of range lately
+  uint64_t loads_refused_ = 0;
 
   absl::flat_hash_map<uint64_t, std::string> errors_;  // by Key()
   absl::flat_hash_map<uint64_t, uint8_t> progress_;    // by Key(), percent

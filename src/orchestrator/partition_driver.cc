@@ -24,6 +24,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kShardUnplaceable:
     case NoteKind::kCommandFailed:
     case NoteKind::kWriteRefused:
+    case NoteKind::kLoadRefused:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:
     case NoteKind::kShardServing:

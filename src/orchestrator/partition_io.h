@@ -20,6 +20,11 @@ namespace shardmanager::orchestrator {
 
 // ---- events ----
 
+struct MetricAmount {
+  std::string metric;
+  double amount = 0;
+};
+
 // One life of a server, as its live node says.
 struct ServerLife {
   std::string name;
@@ -27,6 +32,8 @@ struct ServerLife {
   std::string endpoint;
   FaultDomain fault_domain;
   uint32_t capacity = 0;
+  // What it registered that it can carry, by metric.
+  std::vector<MetricAmount> metric_capacity = {};
 };
 
 struct StoredReplica {
@@ -99,6 +106,7 @@ struct HeldReplica {
   std::string shard;
   ShardEpoch epoch;
   bool serving = false;
+  std::vector<MetricAmount> load = {};  // as it says: checked when it is taken over
 };
 // The answer to Collect. Not ok: no answer.
 struct ServerReport {
@@ -184,6 +192,7 @@ enum class NoteKind : uint8_t {
   kMoveStarted,
   kWriteRefused,
   kSpecApplied,
+  kLoadRefused,
 };
 // For logs, metrics and `shardctl watch`: what happened and why.
 struct Note {

@@ -31,6 +31,14 @@ allocator::Spread ToSpread(v1::FaultDomainLevel level) {
   }
 }
 
+// REQUIRES: the snapshot lists the server.
+std::vector<allocator::ServerInfo>::iterator PositionIn(allocator::Snapshot& snapshot,
+                                                        ServerIndex server) {
+  return std::lower_bound(
+      snapshot.servers.begin(), snapshot.servers.end(), server,
+      [](const allocator::ServerInfo& s, ServerIndex id) { return s.server < id; });
+}
+
 }  // namespace
 
 // Missing replicas come first; balance is looked at when nothing is missing.
@@ -51,8 +59,8 @@ void Partition::RequestPlan() {
   }
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  allocator::Snapshot snapshot = FleetSnapshot();
-  for (ShardIndex id : wanted) AddToSnapshot(id, /*emergency=*/true, snapshot);
+  allocator::Snapshot snapshot = FleetSnapshot(reported_);
+  for (ShardIndex id : wanted) AddToSnapshot(id, /*emergency=*/true, reported_, snapshot);
   SendPlanRequest(std::move(snapshot), allocator::Mode::kEmergency);
 }
 
@@ -60,11 +68,12 @@ void Partition::ConsiderBalance() {
   if (!balance_soon_ || batch_out_ || !write_queue_.empty()) return;
   if (moves_in_flight_ >= spec_.moves().max_concurrent()) return;
   balance_soon_ = false;
+  ConsiderLoads();
   if (!WorthBalancing()) return;
-  allocator::Snapshot snapshot = FleetSnapshot();
+  allocator::Snapshot snapshot = FleetSnapshot(planned_);
   std::vector<ShardIndex> all = map_order_;
   std::sort(all.begin(), all.end());
-  for (ShardIndex id : all) AddToSnapshot(id, /*emergency=*/false, snapshot);
+  for (ShardIndex id : all) AddToSnapshot(id, /*emergency=*/false, planned_, snapshot);
   SendPlanRequest(std::move(snapshot), allocator::Mode::kPeriodic);
 }
 
@@ -73,12 +82,17 @@ void Partition::ConsiderBalance() {
 // nothing to improve, and again once something changed.
 bool Partition::WorthBalancing() const {
   if (at_rest_) return false;
+  if (!metric_names_.empty()) return true;
   uint32_t low = UINT32_MAX;
   uint32_t high = 0;
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
     const auto count = static_cast<uint32_t>(server.replicas.size());
+    if (!RegionAllowed(ServerIndex(i))) {
+      if (count > 0) return true;  // to be emptied
+      continue;
+    }
     low = std::min(low, count);
     high = std::max(high, count);
   }
@@ -89,14 +103,22 @@ bool Partition::WorthBalancing() const {
   return high >= low + 2 || preferences || spec_.replication().replicas() > 1;
 }
 
-allocator::Snapshot Partition::FleetSnapshot() const {
+bool Partition::RegionAllowed(ServerIndex id) const {
+  const uint32_t region = tables_.server(id).region;
+  return region_allowed_.empty() || (region < region_allowed_.size() && region_allowed_[region]);
+}
+
+allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
   allocator::Snapshot snapshot;
   snapshot.spread = ToSpread(spec_.placement().spread());
+  for (const v1::Metric& metric : spec_.metrics()) {
+    snapshot.metrics.push_back(
+        {.name = metric.name(), .threshold = metric.threshold(), .tolerance = metric.tolerance()});
+  }
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
-    const bool region_ok = region_allowed_.empty() || (server.region < region_allowed_.size() &&
-                                                       region_allowed_[server.region]);
+    const bool region_ok = RegionAllowed(ServerIndex(i));
     snapshot.servers.push_back(
         {.server = ServerIndex(i),
          .region = server.region,
@@ -104,12 +126,41 @@ allocator::Snapshot Partition::FleetSnapshot() const {
          .rack = server.rack,
          .capacity = TighterCap(server.capacity, spec_.placement().max_replicas_per_server()),
          .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-         .accepts = region_ok});
+         .accepts = region_ok,
+         .draining = !region_ok});
+    for (size_t m = 0; m < metric_names_.size(); ++m) {
+      snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
+      snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));
+    }
   }
   return snapshot;
 }
 
-void Partition::AddToSnapshot(ShardIndex id, bool emergency, allocator::Snapshot& snapshot) const {
+// What the snapshot lists is not among the "other" load of its server.
+void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
+                         allocator::Snapshot& snapshot) const {
+  const size_t metrics = metric_names_.size();
+  std::vector<double> most(metrics, -1);
+  tables_.ForEach(id, [&](ReplicaIndex replica, const Replica& r) {
+    for (size_t m = 0; m < metrics; ++m) {
+      if (loads.Knows(replica, m)) most[m] = std::max(most[m], loads.Of(replica, m));
+    }
+    if (tables_.server(r.server).state != ServerState::kLive) return;
+    const auto row = static_cast<size_t>(PositionIn(snapshot, r.server) - snapshot.servers.begin());
+    for (size_t m = 0; m < metrics; ++m) {
+      const double load = loads.Of(replica, m);
+      double& other = snapshot.other_load[row * metrics + m];
+      other = std::max(0.0, other - load);
+      snapshot.load.push_back(static_cast<float>(load));
+    }
+  });
+  for (size_t m = 0; m < metrics; ++m) {
+    snapshot.load.push_back(static_cast<float>(most[m] >= 0 ? most[m] : loads.Mean(m)));
+  }
+}
+
+void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& loads,
+                              allocator::Snapshot& snapshot) const {
   const Shard& shard = tables_.shard(id);
   allocator::ShardInfo info{.shard = id, .wanted_replicas = shard.wanted, .new_role = WantedRole()};
   if (shard.region != 0) info.preferred_region = shard.region;
@@ -128,14 +179,12 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, allocator::Snapshot
       return;
     }
     // Listed below, so not among the "other" replicas of its server.
-    auto at = std::lower_bound(
-        snapshot.servers.begin(), snapshot.servers.end(), r.server,
-        [](const allocator::ServerInfo& s, ServerIndex server_id) { return s.server < server_id; });
-    --at->other_replicas;
+    --PositionIn(snapshot, r.server)->other_replicas;
     if (r.phase == Phase::kDropping) ++info.wanted_replicas;  // holds a place, does not count
     info.replicas.push_back({r.server, r.role, at_rest && !emergency && server.moves < per_server});
   });
   snapshot.shards.push_back(std::move(info));
+  if (!metric_names_.empty()) AddLoads(id, loads, snapshot);
 }
 
 void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
@@ -155,6 +204,10 @@ void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mo
 void Partition::On(PlanReady& event) {
   if (!plan_out_ || event.id != plan_) return;
   plan_out_ = false;
+  if (!plan_is_emergency_) {
+    course_over_ = false;
+    if (event.plan.moves.empty() && moves_in_flight_ == 0) EndCourse();
+  }
   NoteSkipped(event.plan);
   for (const allocator::Move& move : event.plan.moves) AcceptMove(move);
 }

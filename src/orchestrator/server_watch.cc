@@ -33,13 +33,17 @@ std::optional<ServerLife> ParseLife(const std::string& path, const std::string& 
     spdlog::error("{}: {}; the server is ignored", path, status.ToString());
     return std::nullopt;
   }
-  return ServerLife{
+  ServerLife life{
       .name = record.server(),
       .incarnation = Incarnation(record.incarnation()),
       .endpoint = record.endpoint(),
       .fault_domain = {record.fault_domain().region(), record.fault_domain().datacenter(),
                        record.fault_domain().rack()},
       .capacity = record.capacity()};
+  for (const auto& [metric, amount] : record.metric_capacity()) {
+    life.metric_capacity.push_back({metric, amount});
+  }
+  return life;
 }
 
 ServerWatch::ServerWatch(WriterOptions options, OnEvent on_event)

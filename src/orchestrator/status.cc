@@ -1,6 +1,7 @@
 #include "orchestrator/status.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -143,11 +144,22 @@ const char* KindName(NoteKind kind) {
       return "WriteRefused";
     case NoteKind::kSpecApplied:
       return "SpecApplied";
+    case NoteKind::kLoadRefused:
+      return "LoadRefused";
   }
   return "Unknown";
 }
 
 }  // namespace
+
+v1::MetricUse DescribeUse(const Partition& partition, ServerIndex server, size_t metric) {
+  v1::MetricUse use;
+  use.set_metric(partition.metric_names()[metric]);
+  use.set_used(partition.ServerLoad(server, metric));
+  const double capacity = partition.MetricCapacity(server, metric);
+  if (!std::isinf(capacity)) use.set_capacity(capacity);
+  return use;
+}
 
 v1::AppStatus DescribeApp(const Partition& partition) {
   const Tables& tables = partition.tables();
@@ -172,6 +184,7 @@ v1::AppStatus DescribeApp(const Partition& partition) {
   for (size_t i = 0; i < tables.server_count(); ++i) {
     live += tables.server(ServerIndex(i)).state == ServerState::kLive;
   }
+  status.set_loads_refused(partition.loads_refused());
   status.set_servers_live(live);
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!partition.recovered()) status.add_conditions("reading its records from the store");
@@ -200,6 +213,9 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
     status.set_replicas(static_cast<uint32_t>(server.replicas.size()));
     status.set_replicas_serving(server.serving);
     status.set_capacity(server.capacity);
+    for (size_t m = 0; m < partition.metric_names().size(); ++m) {
+      *status.add_loads() = DescribeUse(partition, id, m);
+    }
     status.mutable_fault_domain()->set_region(server.fault_domain.region);
     status.mutable_fault_domain()->set_datacenter(server.fault_domain.datacenter);
     status.mutable_fault_domain()->set_rack(server.fault_domain.rack);

@@ -241,6 +241,8 @@ std::string CellLink::LiveRecordBytes(Incarnation incarnation) const {
   record.mutable_fault_domain()->set_datacenter(options_.fault_domain.datacenter);
   record.mutable_fault_domain()->set_rack(options_.fault_domain.rack);
   record.set_capacity(options_.capacity);
+  record.mutable_metric_capacity()->insert(options_.metric_capacity.begin(),
+                                           options_.metric_capacity.end());
   record.set_process(HostAndPid());
   return Seal(record);
 }

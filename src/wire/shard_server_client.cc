@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -26,6 +27,8 @@ using orchestrator::ServerAddress;
 constexpr std::chrono::seconds kCollectTimeout{10};
 // What a server with very many shards may answer.
 constexpr int kMaxMessageBytes = 64 << 20;
+// Of those that a server reports for one shard; a spec names far fewer.
+constexpr size_t kMostMetricsOfAShard = 64;
 
 void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
   header->set_app(to.app.value());
@@ -243,7 +246,13 @@ std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& res
   std::vector<orchestrator::HeldReplica> held;
   held.reserve(static_cast<size_t>(response.shards_size()));
   for (const v1::HeldShard& shard : response.shards()) {
-    held.push_back({shard.shard(), ShardEpoch(shard.epoch()), shard.state() == v1::DONE});
+    held.push_back({shard.shard(), ShardEpoch(shard.epoch()), shard.state() == v1::DONE, {}});
+    auto& load = held.back().load;
+    load.reserve(std::min(shard.load().size(), kMostMetricsOfAShard));
+    for (const auto& [metric, amount] : shard.load()) {
+      if (load.size() == kMostMetricsOfAShard) break;
+      load.push_back({metric, amount});
+    }
   }
   return held;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -171,6 +172,75 @@ TEST(AllocatorTest, F20_RepeatedSolvingComesToRest) {
       Apply(snapshot, plan);
       ASSERT_LT(++rounds, 200) << "seed " << seed;
     }
+  }
+}
+
+// One metric; `load` of each shard, all on server 0.
+Snapshot LoadedFleet(uint32_t servers, const std::vector<float>& load, double capacity) {
+  Snapshot snapshot = Fleet(servers, 1);
+  snapshot.metrics = {{.name = "cpu"}};
+  snapshot.capacity.assign(servers, capacity);
+  snapshot.other_load.assign(servers, 0);
+  AddShards(snapshot, static_cast<uint32_t>(load.size()));
+  for (size_t i = 0; i < load.size(); ++i) {
+    snapshot.shards[i].replicas = {{ServerIndex(0)}};
+    snapshot.load.insert(snapshot.load.end(), {load[i], load[i]});
+  }
+  return snapshot;
+}
+
+std::vector<double> LoadOnServers(const Snapshot& snapshot, const std::vector<float>& load) {
+  std::vector<double> sums(snapshot.servers.size());
+  for (size_t i = 0; i < load.size(); ++i) {
+    sums[snapshot.shards[i].replicas.at(0).server.index()] += load[i];
+  }
+  return sums;
+}
+
+TEST(AllocatorTest, BalancesLoadWithAndWithoutCapacities) {
+  std::vector<float> load(40, 1);
+  for (size_t i = 0; i < 40; i += 10) load[i] = 9;  // 72 in all
+  for (const double capacity : {25.0, std::numeric_limits<double>::infinity()}) {
+    Snapshot snapshot = LoadedFleet(4, load, capacity);
+    Apply(snapshot, Solve(snapshot, {.max_moves = 100, .max_moves_per_server = 100}));
+    for (const double sum : LoadOnServers(snapshot, load)) EXPECT_LE(sum, 18 * 1.1 + 1e-6);
+  }
+}
+
+TEST(AllocatorTest, PutsNothingWhereItsLoadIsTooMuch) {
+  Snapshot snapshot = LoadedFleet(2, {3, 3, 3}, 6);
+  for (ShardInfo& shard : snapshot.shards) shard.replicas.clear();
+  snapshot.load = {3, 3, 3};  // missing
+  snapshot.other_load = {4, 0};
+  const Plan plan = Solve(snapshot, {.mode = Mode::kEmergency});
+  ASSERT_EQ(plan.moves.size(), 2u);
+  for (const Move& move : plan.moves) EXPECT_EQ(move.to, ServerIndex(1));
+  ASSERT_EQ(plan.skipped.size(), 1u);
+  EXPECT_EQ(plan.skipped[0].reason, SkipReason::kNoCapacity);
+}
+
+// The sum over a whole fleet may be more than any number that makes sense.
+TEST(AllocatorTest, PlacesAlsoWhereLoadsAreAbsurd) {
+  Snapshot snapshot = LoadedFleet(2, {1e12F}, std::numeric_limits<double>::infinity());
+  snapshot.shards[0].replicas.clear();
+  snapshot.load = {1e12F};
+  snapshot.other_load = {1e18, 0};
+  const Plan plan = Solve(snapshot, {.mode = Mode::kEmergency});
+  ASSERT_EQ(plan.moves.size(), 1u);
+  EXPECT_EQ(plan.moves[0].to, ServerIndex(1));
+}
+
+TEST(AllocatorTest, EmptiesAServerThatIsDraining) {
+  Snapshot snapshot = Fleet(3, 1);
+  AddShards(snapshot, 6);
+  for (uint32_t i = 0; i < 6; ++i) snapshot.shards[i].replicas = {{ServerIndex(i % 3)}};
+  snapshot.servers[0].accepts = false;
+  snapshot.servers[0].draining = true;
+  const Plan plan = Solve(snapshot, {});
+  ASSERT_EQ(plan.moves.size(), 2u);
+  for (const Move& move : plan.moves) {
+    EXPECT_EQ(move.from, ServerIndex(0));
+    EXPECT_EQ(move.reason, MoveReason::kMaintenance);
   }
 }
 

@@ -186,22 +186,47 @@ TEST(SpecValidationTest, RefusesADrainPolicyAsNotSupportedYet) {
               ElementsAre("drain.secondaries: found true" + rule));
 }
 
-TEST(SpecValidationTest, RefusesMetricsAsNotSupportedYet) {
-  EXPECT_THAT(
-      Problems("metrics { name: 'cpu' threshold: 0.5 }"),
-      ElementsAre("metrics: found 1 metric (not supported yet); allowed: nothing: the shard "
-                  "count is always balanced"));
+TEST(SpecValidationTest, TakesMetrics) {
+  EXPECT_THAT(Problems("metrics { name: 'cpu' } "
+                       "metrics { name: 'disk_gb' threshold: 0.5 capacity: 1e12 tolerance: 10 }"),
+              IsEmpty());
 }
 
-TEST(SpecValidationTest, RefusesThresholdsThatAreNoFraction) {
-  for (const std::string threshold : {"nan", "inf", "-0.1", "1.1"}) {
-    EXPECT_THAT(Problems("metrics { name: 'cpu' threshold: " + threshold + " }"),
-                ElementsAre(StartsWith("metrics: "),
-                            "metrics[0].threshold: found " + threshold + "; allowed: 0 to 1"));
-  }
+TEST(SpecValidationTest, RefusesMetricsOfABadNameAndTwice) {
+  const std::string rule = "1 to 63 characters of [A-Za-z0-9._-]";
   EXPECT_THAT(Problems("metrics { threshold: 1 }"),
-              ElementsAre(StartsWith("metrics: "),
-                          "metrics[0].name: found nothing; allowed: the metric's name"));
+              ElementsAre("metrics[0].name: found nothing; allowed: " + rule));
+  EXPECT_THAT(Problems("metrics { name: 'c p' }"),
+              ElementsAre("metrics[0].name: found \"c p\"; allowed: " + rule));
+  EXPECT_THAT(Problems("metrics { name: 'replicas' }"),
+              ElementsAre("metrics[0].name: found \"replicas\"; allowed: another name: the number "
+                          "of replicas is counted in any case"));
+  EXPECT_THAT(Problems("metrics { name: 'cpu' } metrics { name: 'cpu' }"),
+              ElementsAre("metrics[1].name: found \"cpu\" (already metrics[0]); allowed: each "
+                          "metric once"));
+}
+
+TEST(SpecValidationTest, BoundsTheNumberOfMetrics) {
+  std::string metrics;
+  for (char c = 'a'; c <= 'i'; ++c) metrics += std::string("metrics { name: '") + c + "' } ";
+  EXPECT_THAT(Problems(metrics), ElementsAre("metrics: found 9 metrics; allowed: at most 8"));
+}
+
+TEST(SpecValidationTest, RefusesAmountsOfMetricsThatAreOutOfRange) {
+  for (const std::string bad : {"nan", "inf", "-0.1", "2e+12"}) {
+    EXPECT_THAT(Problems("metrics { name: 'cpu' threshold: " + bad + " }"),
+                ElementsAre("metrics[0].threshold: found " + bad + "; allowed: 0 to 1"));
+    EXPECT_THAT(Problems("metrics { name: 'cpu' capacity: " + bad + " }"),
+                ElementsAre("metrics[0].capacity: found " + bad + "; allowed: 0 to 1e12"));
+    EXPECT_THAT(Problems("metrics { name: 'cpu' tolerance: " + bad + " }"),
+                ElementsAre("metrics[0].tolerance: found " + bad + "; allowed: 0 to 10"));
+  }
+}
+
+TEST(SpecValidationTest, BoundsThePauseBetweenLooks) {
+  EXPECT_THAT(Problems("moves { collect_interval_ms: 999 }"),
+              ElementsAre("moves.collect_interval_ms: found 999; allowed: 1000 to 3600000, or 0: "
+                          "the default"));
 }
 
 TEST(SpecValidationTest, BoundsTheCommandTimeOut) {
@@ -246,7 +271,8 @@ TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
       replication { replicas: 1 }
       placement { spread: SERVER }
       failover { on_partition: STOP_PRIMARIES }
-      moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000 }
+      moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000
+              collect_interval_ms: 30000 }
       commands { timeout_ms: 60000 })")
                                     .DebugString());
 }
@@ -257,7 +283,9 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
       replication { replicas: 3 }
       placement { spread: RACK max_replicas_per_server: 9 }
       failover { delay_ms: 1 max_concurrent: 2 on_partition: STOP_ALL }
-      moves { max_concurrent: 3 max_concurrent_per_server: 4 balance_interval_ms: 500 }
+      moves { max_concurrent: 3 max_concurrent_per_server: 4 balance_interval_ms: 500
+              collect_interval_ms: 2000 }
+      metrics { name: 'cpu' threshold: 0.5 tolerance: 0.2 }
       commands { timeout_ms: 600 })");
   EXPECT_EQ(WithDefaults(said).DebugString(), said.DebugString());
 }

@@ -53,7 +53,8 @@ ServerLife World::LifeOf(const std::string& name) const {
           .incarnation = server.incarnation,
           .endpoint = name + ":1",
           .fault_domain = {server.region, "", ""},
-          .capacity = server.capacity};
+          .capacity = server.capacity,
+          .metric_capacity = server.metric_capacity};
 }
 
 void World::Join(const std::string& name, const std::string& region, uint32_t capacity) {
@@ -188,11 +189,15 @@ void World::Do(SendCommands& action) {
 }
 
 void World::Do(Collect& action) {
-  const AppServer& server = servers.at(partition_->tables().name(action.server));
+  const std::string& name = partition_->tables().name(action.server);
+  const AppServer& server = servers.at(name);
   ServerReport report{.server = action.server,
                       .incarnation = action.incarnation,
                       .ok = server.answers && server.live};
-  for (const auto& [shard, held] : server.held) report.held.push_back({shard, held.epoch, true});
+  for (const auto& [shard, held] : server.held) {
+    report.held.push_back({shard, held.epoch, true});
+    if (load) report.held.back().load = load(shard, name);
+  }
   queue_.push_back(std::move(report));
 }
 

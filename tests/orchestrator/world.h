@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,6 +31,7 @@ class World {
     std::vector<StoredReplica> record;  // its assignment record in the store
     bool answers = true;                // false: commands vanish
     std::set<std::string> refuses;      // shards whose add fails
+    std::vector<MetricAmount> metric_capacity;
   };
 
   explicit World(v1::AppSpec spec, uint64_t leader_epoch = 1, uint32_t epochs_given = 0);
@@ -74,6 +76,9 @@ class World {
   // record does not grant. In a large world: by hand, as it takes its time.
   void CheckInvariants() const;
   bool check_every_step = true;
+  // What the server's process measures for a shard that it serves.
+  std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
+      load;
 
  private:
   void Carry(Output<Action> output);

@@ -72,9 +72,25 @@ absl::Status AddRegionPreference(const PlacementInput& in, Model& model,
   return model.AddGoal(spec, Goal(PlacementGoal::kRegionPreference));
 }
 
+// Of the balance of one metric. Where a capacity is missing the solver counts in units of
+// load: as many of them as an even share has are to weigh as much as a capacity does.
+double BalanceWeight(const PlacementInput& in, const Model& model, size_t metric) {
+  const MetricPolicy& policy = in.metrics[metric];
+  if (policy.even) return policy.weight;
+  bool unlimited = false;
+  for (size_t i = metric; i < in.capacity.size(); i += in.metrics.size()) {
+    unlimited |= std::isinf(in.capacity[i]);
+  }
+  const auto total = static_cast<double>(model.TotalLoad(solver::MetricId(metric)));
+  if (!unlimited || total <= 0) return policy.weight;
+  return policy.weight * static_cast<double>(in.servers.size()) / total;
+}
+
 absl::Status AddLoadGoals(const PlacementInput& in, Model& model, bool regions) {
-  for (const MetricPolicy& metric : in.metrics) {
+  for (size_t m = 0; m < in.metrics.size(); ++m) {
+    const MetricPolicy& metric = in.metrics[m];
     const std::string& name = metric.name;
+    const double weight = BalanceWeight(in, model, m);
     absl::Status s = model.AddConstraint(CapacitySpec{.metric = name});
     if (s.ok() && !metric.even) {
       s = model.AddGoal(UtilizationSpec{.metric = name, .threshold = metric.threshold},
@@ -82,9 +98,11 @@ absl::Status AddLoadGoals(const PlacementInput& in, Model& model, bool regions) 
     }
     BalanceSpec balance{
         .metric = name, .tolerance = metric.tolerance, .even = metric.even, .within = ""};
-    if (s.ok()) s = model.AddGoal(balance, Goal(PlacementGoal::kGlobalBalance));
+    if (s.ok()) s = model.AddGoal(balance, Goal(PlacementGoal::kGlobalBalance, weight));
     balance.within = kRegionScope;
-    if (s.ok() && regions) s = model.AddGoal(balance, Goal(PlacementGoal::kRegionalBalance));
+    if (s.ok() && regions) {
+      s = model.AddGoal(balance, Goal(PlacementGoal::kRegionalBalance, weight));
+    }
     if (!s.ok()) return s;
   }
   return absl::OkStatus();

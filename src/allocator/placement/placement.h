@@ -28,6 +28,10 @@ struct MetricPolicy {
   double tolerance = 0.1;
   // Shares are the same for all servers, not in proportion to their capacities.
   bool even = false;
+  // Of its balance among the metrics. Above 0. What is above a share counts as a fraction
+  // of the server's capacity, or of the share where there is no limit; with `even`, in
+  // the metric's own unit.
+  double weight = 1;
 };
 
 struct ServerRow {

@@ -56,6 +56,9 @@ absl::Status CheckMetrics(const PlacementInput& in) {
     if (!(metric.tolerance >= 0 && metric.tolerance <= 1e6)) {
       return Wrong(field + ".tolerance", absl::StrCat(metric.tolerance), "0 to 1e6");
     }
+    if (!(metric.weight > 0 && metric.weight <= 1e6)) {
+      return Wrong(field + ".weight", absl::StrCat(metric.weight), "above 0, up to 1e6");
+    }
   }
   return absl::OkStatus();
 }

@@ -159,5 +159,68 @@ TEST_F(MemoryEnsembleTest, WhatWasSentBeforeCloseIsStillApplied) {
   EXPECT_FALSE(last_write.has_value());
 }
 
+TEST_F(MemoryEnsembleTest, AStrandedSessionReadsTheOldStateUntilItSyncs) {
+  auto a = Connect();
+  auto b = Connect();
+  ensemble.Strand(1, true);
+  Create(*b, "/x");
+  std::optional<absl::Status> read;
+  std::optional<absl::Status> synced;
+  a->Get("/x", [&](auto node) { read = node.status(); });
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(absl::IsNotFound(*read));
+  a->Sync([&](absl::Status status) { synced = status; });
+  a->Get("/x", [&](auto node) { read = node.status(); });
+  ensemble.RunUntilIdle();
+  EXPECT_FALSE(synced.has_value());
+  ensemble.Strand(1, false);
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(synced->ok());
+  EXPECT_TRUE(read->ok());
+}
+
+TEST_F(MemoryEnsembleTest, TheStoreExpiresAStrandedSessionWhileItsClientNoticesNothing) {
+  auto a = Connect();
+  Create(*a, "/x", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.Strand(1, true);
+  ensemble.AdvanceTo(TimePoint(seconds(9)));
+  ensemble.RunUntilIdle();
+  EXPECT_FALSE(Exists("/x"));
+  EXPECT_EQ(a->state(), SessionState::kConnected);
+  ensemble.Strand(1, false);
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(a->state(), SessionState::kExpired);
+}
+
+TEST_F(MemoryEnsembleTest, AWatchOfAStrandedSessionFiresWhenItsServerHasCaughtUp) {
+  auto a = Connect();
+  auto b = Connect();
+  ensemble.Strand(1, true);
+  Create(*b, "/x");
+  ensemble.RunUntilIdle();
+  bool fired = false;
+  a->Get(
+      "/x", [](auto) {}, [&] { fired = true; });
+  ensemble.RunUntilIdle();
+  EXPECT_FALSE(fired);
+  ensemble.Strand(1, false);
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(fired);
+}
+
+TEST_F(MemoryEnsembleTest, AnIdleSessionMayHaveBeenHeardOfATouchBeforeItsLinkBroke) {
+  auto a = Connect();
+  Create(*a, "/x", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.AdvanceTo(TimePoint(seconds(1)));
+  ensemble.SetTouchLag(seconds(1));
+  ensemble.Cut(1);
+  ensemble.AdvanceTo(TimePoint(seconds(8)) - Duration(1));
+  EXPECT_TRUE(Exists("/x"));
+  ensemble.AdvanceTo(TimePoint(seconds(8)));
+  EXPECT_FALSE(Exists("/x"));
+}
+
 }  // namespace
 }  // namespace shardmanager

@@ -68,6 +68,7 @@ void MemoryEnsemble::Apply(SessionNumber number) {
   Session& s = sessions_.at(number);
   Request request = std::move(s.requests.front());
   s.requests.pop_front();
+  if (s.stale == nullptr) s.last_request = now_;
   Callback deliver = request.apply();
   s.deliveries.push_back({next_order_++, true, std::move(deliver), std::move(request.fail)});
   if (request.is_write && std::exchange(s.lose_next_answer, false)) Disconnect(number);
@@ -81,7 +82,18 @@ void MemoryEnsemble::Deliver(SessionNumber number) {
 }
 
 bool MemoryEnsemble::CanApply(const Session& s) const {
-  return s.connected && !s.cut_at && !s.requests.empty();
+  if (!s.connected || s.cut_at || s.requests.empty()) return false;
+  return s.stale == nullptr || !s.requests.front().through_leader;
+}
+
+bool MemoryEnsemble::CanApply(SessionNumber number) const {
+  const auto session = sessions_.find(number);
+  return session != sessions_.end() && CanApply(session->second);
+}
+
+bool MemoryEnsemble::CanDeliver(SessionNumber number) const {
+  const auto session = sessions_.find(number);
+  return session != sessions_.end() && CanDeliver(session->second);
 }
 
 bool MemoryEnsemble::CanDeliver(const Session& s) const {
@@ -94,9 +106,14 @@ bool MemoryEnsemble::CanDeliver(const Session& s) const {
 TimePoint MemoryEnsemble::DeadlineOf(const Session& s) const {
   TimePoint deadline = kNever;
   if (s.cut_at) deadline = std::min(deadline, *s.cut_at + Duration(s.timeout) * 2 / 3);
-  const bool silent = !s.connected || s.cut_at;
-  if (store_up_ && s.alive && silent) deadline = std::min(deadline, s.last_heard + s.timeout);
+  if (store_up_ && s.alive && Silent(s)) deadline = std::min(deadline, s.last_heard + s.timeout);
   return deadline;
+}
+
+// A client that is idle pings after a third of its time-out.
+TimePoint MemoryEnsemble::LastHeard(const Session& s) const {
+  if (!touch_lag_) return now_;
+  return std::max(s.last_request, now_ - Duration(s.timeout) / 3) - *touch_lag_;
 }
 
 TimePoint MemoryEnsemble::next_deadline() const {
@@ -113,9 +130,13 @@ void MemoryEnsemble::AdvanceTo(TimePoint now) {
       s.connected = false;
       TellClient(s, SessionState::kSuspended, ConnectionLost());
     }
-    const bool silent = !s.connected || s.cut_at;
-    if (store_up_ && s.alive && silent && now_ >= s.last_heard + s.timeout) RemoveFromStore(number);
+    if (store_up_ && s.alive && Silent(s) && now_ >= s.last_heard + s.timeout) {
+      RemoveFromStore(number);
+    }
   }
+  std::erase_if(sessions_, [](const auto& entry) {
+    return entry.second.client == nullptr && !entry.second.alive;
+  });
 }
 
 // ---- Faults.
@@ -124,7 +145,9 @@ void MemoryEnsemble::Disconnect(SessionNumber number) {
   Session& s = sessions_.at(number);
   s.may_connect = false;
   if (!s.connected) return;
-  if (!s.cut_at) s.last_heard = now_;
+  if (!Silent(s)) s.last_heard = LastHeard(s);
+  CatchUp(number);
+  if (!s.connected) return;
   s.cut_at.reset();
   s.connected = false;
   TellClient(s, SessionState::kSuspended, ConnectionLost());
@@ -134,8 +157,34 @@ void MemoryEnsemble::Cut(SessionNumber number) {
   Session& s = sessions_.at(number);
   s.may_connect = false;
   if (!s.connected || s.cut_at) return;
-  s.last_heard = now_;
+  if (!Silent(s)) s.last_heard = LastHeard(s);
+  CatchUp(number);
+  if (!s.connected) return;
   s.cut_at = now_;
+}
+
+void MemoryEnsemble::Strand(SessionNumber number, bool stranded) {
+  Session& s = sessions_.at(number);
+  if (!stranded) return CatchUp(number);
+  if (Silent(s)) return;
+  s.last_heard = LastHeard(s);
+  s.stale = std::make_shared<const MemoryTree>(tree_);
+}
+
+// The stranded server hears of all that it missed.
+void MemoryEnsemble::CatchUp(SessionNumber number) {
+  Session& s = sessions_.at(number);
+  if (s.stale == nullptr) return;
+  s.stale.reset();
+  for (const TreeEvent& event : std::exchange(s.missed, {})) {
+    const auto watched = watches_.find({event.kind, event.path});
+    if (watched != watches_.end() && watched->second.erase(number) > 0) Fire(s, event);
+  }
+  s.last_heard = std::max(s.last_heard, s.last_request);
+  if (s.alive) return;
+  s.connected = false;
+  TellClient(s, SessionState::kSuspended, ConnectionLost());
+  TryConnect(number);
 }
 
 void MemoryEnsemble::Reconnect(SessionNumber number) {
@@ -156,7 +205,7 @@ void MemoryEnsemble::Reconnect(SessionNumber number) {
 void MemoryEnsemble::Expire(SessionNumber number) {
   RemoveFromStore(number);
   Session& s = sessions_.at(number);
-  if (!s.connected || s.cut_at) return;
+  if (!s.connected || Silent(s)) return;
   s.connected = false;
   TellExpired(s);
 }
@@ -174,6 +223,8 @@ void MemoryEnsemble::StopStore() {
   for (auto& [number, s] : sessions_) {
     if (!s.connected) continue;
     s.cut_at.reset();
+    s.stale.reset();
+    s.missed.clear();
     s.connected = false;
     TellClient(s, SessionState::kSuspended, ConnectionLost());
   }
@@ -189,7 +240,7 @@ void MemoryEnsemble::StartStore() {
 
 // ---- Sessions.
 
-void MemoryEnsemble::Enqueue(SessionNumber number, bool is_write, std::function<Callback()> apply,
+void MemoryEnsemble::Enqueue(SessionNumber number, Kind kind, std::function<Callback()> apply,
                              std::function<void(absl::Status)> fail) {
   Session& s = sessions_.at(number);
   if (s.client == nullptr) return;
@@ -197,7 +248,8 @@ void MemoryEnsemble::Enqueue(SessionNumber number, bool is_write, std::function<
     EnqueueLocal(number, [fail = std::move(fail)] { fail(SessionExpired()); });
     return;
   }
-  s.requests.push_back({next_order_++, is_write, std::move(apply), std::move(fail)});
+  s.requests.push_back({next_order_++, kind == Kind::kWrite, kind != Kind::kRead, std::move(apply),
+                        std::move(fail)});
 }
 
 void MemoryEnsemble::EnqueueLocal(SessionNumber number, Callback deliver) {
@@ -210,10 +262,10 @@ void MemoryEnsemble::CloseSession(SessionNumber number) {
   Session& s = sessions_.at(number);
   // What was sent before is applied before, though nobody hears the answers.
   while (CanApply(s)) Apply(number);
-  const bool in_reach = s.connected && !s.cut_at;
-  if (!in_reach && s.connected) s.last_heard = s.cut_at.value_or(now_);
+  const bool in_reach = s.connected && !Silent(s);
   s.client = nullptr;
   s.connected = false;
+  s.stale.reset();
   s.cut_at.reset();
   s.requests.clear();
   s.deliveries.clear();
@@ -272,12 +324,24 @@ void MemoryEnsemble::FireWatches(const std::vector<TreeEvent>& events) {
     const auto found = watches_.extract({event.kind, event.path});
     if (found.empty()) continue;
     for (SessionNumber number : found.mapped()) {
-      Session& s = sessions_.at(number);
-      if (s.client == nullptr || !s.connected) continue;
-      auto fire = [client = s.client, event] { client->watches_.Fire(event.kind, event.path); };
-      s.deliveries.push_back({next_order_++, true, std::move(fire), nullptr});
+      const auto session = sessions_.find(number);
+      if (session == sessions_.end()) continue;
+      if (session->second.stale != nullptr) {
+        AddWatch(number, event.kind, event.path);  // its server does not know yet
+      } else {
+        Fire(session->second, event);
+      }
     }
   }
+  for (auto& [number, s] : sessions_) {
+    if (s.stale != nullptr) s.missed.insert(s.missed.end(), events.begin(), events.end());
+  }
+}
+
+void MemoryEnsemble::Fire(Session& s, const TreeEvent& event) {
+  if (s.client == nullptr || !s.connected) return;
+  auto fire = [client = s.client, event] { client->watches_.Fire(event.kind, event.path); };
+  s.deliveries.push_back({next_order_++, true, std::move(fire), nullptr});
 }
 
 void MemoryEnsemble::RemoveFromStore(SessionNumber number) {

@@ -51,6 +51,11 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // Sessions whose next request can be applied, or next answer delivered; ascending.
   std::vector<SessionNumber> Appliable() const;
   std::vector<SessionNumber> Deliverable() const;
+  // Is it in the list above?
+  bool CanApply(SessionNumber session) const;
+  bool CanDeliver(SessionNumber session) const;
+  // Closed and ended, and nothing will ever come of it.
+  bool Forgotten(SessionNumber session) const { return !sessions_.contains(session); }
   // REQUIRES: the session is in the list above.
   void Apply(SessionNumber session);
   void Deliver(SessionNumber session);
@@ -76,6 +81,14 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   void HoldAnswers(SessionNumber session, bool hold);
   // The next multi is applied, then the connection breaks before it is answered.
   void LoseNextAnswer(SessionNumber session);
+  // How long before a break of its connection the store may have heard of a session for
+  // the last time, beside its requests: touches reach ZooKeeper's leader with its
+  // followers' pings only. For breaks from now on. Default: it heard until the break.
+  void SetTouchLag(std::optional<Duration> lag) { touch_lag_ = lag; }
+  // The server of the store that the session talks to is cut off from the others: it
+  // answers reads from what it knew, syncs and writes wait, the client notices nothing,
+  // and the store hears nothing of the session. In the end the server catches up.
+  void Strand(SessionNumber session, bool stranded);
   // The store is down for everybody. After StartStore() all sessions have their full
   // time-out again, as with ZooKeeper.
   void StopStore();
@@ -91,6 +104,7 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   struct Request {
     uint64_t order;
     bool is_write;
+    bool through_leader;                     // writes and syncs
     std::function<Callback()> apply;         // returns what to deliver
     std::function<void(absl::Status)> fail;  // the answer if that never comes
   };
@@ -113,19 +127,28 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
     bool may_connect = true;
     bool hold_answers = false;
     bool lose_next_answer = false;
-    std::optional<TimePoint> cut_at;  // and the client does not know yet
+    std::optional<TimePoint> cut_at;          // and the client does not know yet
+    std::shared_ptr<const MemoryTree> stale;  // what its stranded server knows
+    std::vector<TreeEvent> missed;            // by that server
     TimePoint last_heard;
+    TimePoint last_request;  // applied
     std::deque<Request> requests;
     std::deque<Delivery> deliveries;
   };
 
   // For MemorySession.
-  void Enqueue(SessionNumber number, bool is_write, std::function<Callback()> apply,
+  enum class Kind : uint8_t { kRead, kSync, kWrite };
+  void Enqueue(SessionNumber number, Kind kind, std::function<Callback()> apply,
                std::function<void(absl::Status)> fail);
   void EnqueueLocal(SessionNumber number, Callback deliver);
   void CloseSession(SessionNumber number);
   void AddWatch(SessionNumber number, WatchKind kind, const std::string& path);
   WriteResult Write(SessionNumber number, const std::vector<WriteOp>& ops);
+  // What the session's server knows.
+  const MemoryTree& view(SessionNumber number) const {
+    const Session& s = sessions_.at(number);
+    return s.stale != nullptr ? *s.stale : tree_;
+  }
   std::chrono::milliseconds granted_timeout(SessionNumber number) const {
     return sessions_.at(number).timeout;
   }
@@ -139,12 +162,18 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   void TellExpired(Session& s);
   void RemoveFromStore(SessionNumber number);
   void FireWatches(const std::vector<TreeEvent>& events);
+  void Fire(Session& s, const TreeEvent& event);
+  void CatchUp(SessionNumber number);
+  bool Silent(const Session& s) const { return !s.connected || s.cut_at || s.stale != nullptr; }
   TimePoint DeadlineOf(const Session& s) const;
+  // When the store last heard of a session whose connection breaks now.
+  TimePoint LastHeard(const Session& s) const;
 
   const MemoryEnsembleOptions options_;
   MemoryTree tree_;
   TimePoint now_{};
   bool store_up_ = true;
+  std::optional<Duration> touch_lag_;
   SessionNumber last_session_ = 0;
   uint64_t next_order_ = 0;
   std::map<SessionNumber, Session> sessions_;

@@ -13,7 +13,7 @@ void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch)
   }
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
-    auto node = ensemble_->tree().Get(path);
+    auto node = ensemble_->view(number_).Get(path);
     const bool set = watch && (node.ok() || absl::IsNotFound(node.status()));
     if (set) ensemble_->AddWatch(number_, WatchKind::kData, path);
     return [this, path, done, watch, set, node = std::move(node)]() mutable {
@@ -21,7 +21,7 @@ void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch)
       done(std::move(node));
     };
   };
-  ensemble_->Enqueue(number_, false, std::move(apply), std::move(fail));
+  ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kRead, std::move(apply), std::move(fail));
 }
 
 void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, Watch watch) {
@@ -31,7 +31,7 @@ void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, 
   }
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
-    auto names = ensemble_->tree().Children(path);
+    auto names = ensemble_->view(number_).Children(path);
     const bool set = watch && names.ok();
     if (set) ensemble_->AddWatch(number_, WatchKind::kChildren, path);
     return [this, path, done, watch, set, names = std::move(names)]() mutable {
@@ -39,7 +39,7 @@ void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, 
       done(std::move(names));
     };
   };
-  ensemble_->Enqueue(number_, false, std::move(apply), std::move(fail));
+  ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kRead, std::move(apply), std::move(fail));
 }
 
 void MemorySession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
@@ -51,13 +51,13 @@ void MemorySession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
   auto apply = [this, ops = std::move(ops), done = std::move(done)] {
     return [done, result = ensemble_->Write(number_, ops)] { done(result); };
   };
-  ensemble_->Enqueue(number_, true, std::move(apply), std::move(fail));
+  ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kWrite, std::move(apply), std::move(fail));
 }
 
 void MemorySession::Sync(StatusCallback done) {
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [done = std::move(done)] { return [done] { done(absl::OkStatus()); }; };
-  ensemble_->Enqueue(number_, false, std::move(apply), std::move(fail));
+  ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kSync, std::move(apply), std::move(fail));
 }
 
 void MemorySession::Close() {

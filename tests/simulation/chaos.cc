@@ -1,0 +1,236 @@
+#include "tests/simulation/chaos.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::simulation {
+namespace {
+constexpr size_t kMostServers = 12;
+}  // namespace
+
+const std::vector<Chaos::Kind>& Chaos::Kinds() {
+  static const std::vector<Kind> kinds = {
+      {"kill server", &Chaos::KillServer},
+      {"terminate server", &Chaos::TerminateServer},
+      {"pause server", &Chaos::PauseServer},
+      {"kill control", &Chaos::KillControl},
+      {"terminate control", &Chaos::TerminateControl},
+      {"pause control", &Chaos::PauseControl},
+      {"cut one way", &Chaos::CutOneWay},
+      {"isolate host", &Chaos::IsolateHost},
+      {"cut from store", &Chaos::CutFromStore},
+      {"strand from store", &Chaos::StrandFromStore},
+      {"expire session", &Chaos::ExpireSession},
+      {"lose answer", &Chaos::LoseAnswer},
+      {"stop store", &Chaos::StopStore},
+      {"lose messages", &Chaos::LoseMessages},
+      {"duplicate commands", &Chaos::DuplicateCommands},
+      {"slow network", &Chaos::SlowNetwork},
+      {"slow adds", &Chaos::SlowAdds},
+      {"failing adds", &Chaos::FailAdds},
+      {"slow requests", &Chaos::SlowRequests},
+      {"change spec", &Chaos::ChangeSpec},
+      {"add server", &Chaos::AddServer},
+  };
+  return kinds;
+}
+
+Chaos::Chaos(Cluster& cluster, Operator& person, uint64_t seed,
+             std::function<void(const std::string&)> told)
+    : cluster_(cluster), operator_(person), random_(seed), told_(std::move(told)) {
+  const double density = 0.2 + 0.8 * random_.Fraction();
+  for (const Kind& kind : Kinds()) {
+    if (random_.Fraction() < density) enabled_.push_back(kind.fault);
+  }
+  pause_ = Milliseconds(static_cast<int64_t>(500 + random_.Below(6'000)));
+}
+
+void Chaos::Start() {
+  on_ = true;
+  Next();
+}
+
+void Chaos::Next() {
+  cluster_.schedule.After(UpTo(pause_), [this] {
+    if (!on_) return;
+    if (!enabled_.empty()) {
+      ++faults_;
+      (this->*enabled_[random_.Below(enabled_.size())])();
+      cluster_.store.LookAtLinks();
+    }
+    Next();
+  });
+}
+
+void Chaos::Heal() {
+  on_ = false;
+  Tell("all faults end");
+  while (!undos_.empty()) {
+    const auto undo = std::move(undos_.front());
+    undos_.pop_front();
+    if (undo) undo();
+  }
+  cluster_.StartAll();
+  cluster_.store.LookAtLinks();
+}
+
+void Chaos::Until(Duration most, std::function<void()> undo) {
+  undos_.push_back(std::move(undo));
+  const auto it = std::prev(undos_.end());
+  cluster_.schedule.After(UpTo(most), [this, it] {
+    if (!on_) return;  // healed: gone from the list
+    const auto now = std::move(*it);
+    undos_.erase(it);
+    now();
+    cluster_.store.LookAtLinks();
+  });
+}
+
+Duration Chaos::UpTo(Duration most) {
+  return Duration(static_cast<int64_t>(random_.Below(most.count() + 1)));
+}
+const std::string& Chaos::SomeServer() {
+  return cluster_.servers()[random_.Below(cluster_.servers().size())];
+}
+const std::string& Chaos::SomeControl() {
+  return cluster_.controls()[random_.Below(cluster_.controls().size())];
+}
+std::string Chaos::SomeHost() { return random_.Below(3) == 0 ? SomeControl() : SomeServer(); }
+void Chaos::Tell(const std::string& what) { told_(what); }
+
+// ---- processes ----
+
+// Sometimes before its old session has expired.
+void Chaos::KillAndRestart(const std::string& host) {
+  if (!cluster_.Alive(host)) return;
+  Tell("kill " + host);
+  cluster_.Kill(host);
+  Until(random_.Below(2) == 0 ? Milliseconds(500) : Seconds(15),
+        [this, host] { cluster_.Start(host); });
+}
+void Chaos::KillServer() { KillAndRestart(SomeServer()); }
+void Chaos::KillControl() { KillAndRestart(SomeControl()); }
+
+void Chaos::TerminateServer() {
+  const std::string host = SomeServer();
+  if (!cluster_.Running(host)) return;
+  Tell("terminate " + host);
+  cluster_.Terminate(host);
+  Until(Seconds(20), [this, host] { cluster_.Start(host); });
+}
+void Chaos::TerminateControl() {
+  const std::string host = SomeControl();
+  if (!cluster_.Running(host)) return;
+  Tell("terminate " + host);
+  cluster_.Terminate(host);
+  Until(Seconds(10), [this, host] { cluster_.Start(host); });
+}
+
+void Chaos::PauseFor(const std::string& host) {
+  if (!cluster_.Running(host)) return;
+  Tell("pause " + host);
+  cluster_.Pause(host);
+  Until(Seconds(12), [this, host] {
+    Tell("resume " + host);
+    cluster_.Resume(host);
+  });
+}
+void Chaos::PauseServer() { PauseFor(SomeServer()); }
+void Chaos::PauseControl() { PauseFor(SomeControl()); }
+
+// ---- network ----
+
+void Chaos::CutOneWay() {
+  const std::string from = SomeHost();
+  const std::string to = SomeHost();
+  Tell(absl::StrCat("cut ", from, " -> ", to));
+  cluster_.network.Cut(from, to);
+  Until(Seconds(15), [this, from, to] { cluster_.network.Mend(from, to); });
+}
+void Chaos::IsolateHost() {
+  const std::string host = SomeHost();
+  Tell("isolate " + host);
+  cluster_.network.Isolate(host);
+  Until(Seconds(15), [this, host] { cluster_.network.Rejoin(host); });
+}
+void Chaos::CutFromStore() {
+  const std::string host = SomeHost();
+  Tell(absl::StrCat("cut ", host, " -> store"));
+  cluster_.network.Cut(host, kStoreHost);
+  Until(Seconds(12), [this, host] { cluster_.network.Mend(host, kStoreHost); });
+}
+void Chaos::StrandFromStore() {
+  const std::string host = SomeHost();
+  Tell(absl::StrCat("strand ", host, " with a follower that is cut off"));
+  cluster_.store.Strand(host, true);
+  Until(Seconds(10), [this, host] { cluster_.store.Strand(host, false); });
+}
+void Chaos::LoseMessages() {
+  Tell("lose messages");
+  cluster_.network.habits.loss = 0.2 * random_.Fraction();
+  Until(Seconds(10), [this] { cluster_.network.habits.loss = 0; });
+}
+void Chaos::DuplicateCommands() {
+  Tell("duplicate commands");
+  cluster_.network.habits.duplication = random_.Fraction();
+  cluster_.network.habits.straggler = UpTo(Seconds(8));
+  Until(Seconds(20), [this] { cluster_.network.habits.duplication = 0; });
+}
+void Chaos::SlowNetwork() {
+  Tell("slow network");
+  cluster_.network.habits.most = Milliseconds(2) + UpTo(Milliseconds(400));
+  Until(Seconds(15), [this] { cluster_.network.habits.most = Milliseconds(2); });
+}
+
+// ---- the store ----
+
+void Chaos::ExpireSession() {
+  const std::string host = SomeHost();
+  Tell("expire the session of " + host);
+  cluster_.store.ExpireOneOf(host);
+}
+void Chaos::LoseAnswer() {
+  const std::string host = SomeHost();
+  Tell("lose the answer to a write of " + host);
+  cluster_.store.LoseAnswerOf(host);
+}
+void Chaos::StopStore() {
+  if (!cluster_.store.store_up()) return;
+  Tell("stop the store");
+  cluster_.store.StopStore();
+  Until(Seconds(12), [this] {
+    Tell("start the store");
+    cluster_.store.StartStore();
+  });
+}
+
+// ---- the application and its operators ----
+
+void Chaos::SlowAdds() {
+  Tell("slow adds");
+  cluster_.habits.slowest_add = UpTo(Seconds(8));
+  Until(Seconds(20), [this] { cluster_.habits.slowest_add = Milliseconds(50); });
+}
+void Chaos::FailAdds() {
+  Tell("failing adds");
+  cluster_.habits.add_fails = random_.Fraction();
+  Until(Seconds(10), [this] { cluster_.habits.add_fails = 0; });
+}
+void Chaos::SlowRequests() {
+  Tell("slow requests");
+  cluster_.habits.slowest_work = UpTo(Seconds(3));
+  Until(Seconds(10), [this] { cluster_.habits.slowest_work = Milliseconds(20); });
+}
+void Chaos::ChangeSpec() {
+  Tell("change the spec");
+  operator_.ChangeSomething();
+}
+void Chaos::AddServer() {
+  if (cluster_.servers().size() >= kMostServers) return;
+  Tell("add a server");
+  cluster_.AddServer();
+}
+
+}  // namespace shardmanager::simulation

@@ -1,0 +1,80 @@
+// What goes wrong, when, and for how long: faults drawn from a seed. Each run has some
+// kinds of faults and not others, so that rare combinations come up often.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/cluster.h"
+#include "tests/simulation/operator.h"
+
+namespace shardmanager::simulation {
+
+class Chaos {
+ public:
+  // `told`: hears of each fault, for the trace.
+  Chaos(Cluster& cluster, Operator& person, uint64_t seed,
+        std::function<void(const std::string&)> told);
+
+  // Faults from now on, until Heal().
+  void Start();
+  // Undoes all that still holds, and does nothing more.
+  void Heal();
+  uint64_t faults() const { return faults_; }
+
+ private:
+  using Fault = void (Chaos::*)();
+  struct Kind {
+    const char* name;
+    Fault fault;
+  };
+  static const std::vector<Kind>& Kinds();
+
+  void Next();
+  // Undoes a fault after a while, or when everything heals.
+  void Until(Duration most, std::function<void()> undo);
+
+  void KillServer();
+  void TerminateServer();
+  void PauseServer();
+  void KillControl();
+  void TerminateControl();
+  void PauseControl();
+  void CutOneWay();
+  void IsolateHost();
+  void CutFromStore();
+  void StrandFromStore();
+  void ExpireSession();
+  void LoseAnswer();
+  void StopStore();
+  void LoseMessages();
+  void DuplicateCommands();
+  void SlowNetwork();
+  void SlowAdds();
+  void FailAdds();
+  void SlowRequests();
+  void ChangeSpec();
+  void AddServer();
+
+  void KillAndRestart(const std::string& host);
+  void PauseFor(const std::string& host);
+  const std::string& SomeServer();
+  const std::string& SomeControl();
+  std::string SomeHost();
+  Duration UpTo(Duration most);
+  void Tell(const std::string& what);
+
+  Cluster& cluster_;
+  Operator& operator_;
+  Random random_;
+  const std::function<void(const std::string&)> told_;
+  std::vector<Fault> enabled_;
+  Duration pause_{};  // between two faults, at most
+  bool on_ = false;
+  uint64_t faults_ = 0;
+  std::list<std::function<void()>> undos_;
+};
+
+}  // namespace shardmanager::simulation

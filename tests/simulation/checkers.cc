@@ -1,0 +1,185 @@
+#include "tests/simulation/checkers.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "coordination/envelope.h"
+#include "coordination/paths.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::simulation {
+namespace {
+
+constexpr uint32_t kFirstInterval = 2'000;
+
+const Paths kPaths(kCell);
+const AppName kAppName(kApp);
+
+std::string At(TimePoint when) {
+  return absl::StrCat(when.time_since_epoch().count() / 1'000, " ms");
+}
+
+}  // namespace
+
+uint32_t RevisionOf(const v1::AppSpec& spec) {
+  return spec.moves().balance_interval_ms() - kFirstInterval;
+}
+void SetRevision(v1::AppSpec& spec, uint32_t revision) {
+  spec.mutable_moves()->set_balance_interval_ms(kFirstInterval + revision);
+}
+size_t WantedReplicas(const v1::AppSpec& spec) {
+  return std::max(1U, spec.replication().replicas());
+}
+
+void Checkers::Violate(const std::string& what) {
+  if (violation_.empty()) {
+    violation_ = absl::StrCat("at ", At(cluster_->schedule.now()), ": ", what);
+  }
+}
+
+void Checkers::Mix(uint64_t value) {
+  constexpr uint64_t kPrime = 1'099'511'628'211;  // FNV-1a
+  digest_ = (digest_ ^ value) * kPrime;
+}
+
+// ---- A ----
+
+void Checkers::Admitted(const SimServer& server, const std::string& shard, Role role,
+                        ShardEpoch epoch) {
+  if (role != Role::kPrimary) return;
+  Newest& newest = newest_[shard];
+  if (epoch > newest.epoch) {
+    CheckOverlap(server, shard, epoch);
+    newest = {epoch, server.endpoint(), cluster_->schedule.now()};
+    Mix(epoch.value() ^ static_cast<uint64_t>(newest.at.time_since_epoch().count()));
+  } else if (epoch < newest.epoch) {
+    Violate(absl::StrCat("A: ", server.endpoint(), " admits a primary request of ", shard,
+                         " with epoch ", epoch.value(), ", after ", newest.endpoint,
+                         " did with epoch ", newest.epoch.value(), " at ", At(newest.at)));
+  } else if (server.endpoint() != newest.endpoint) {
+    // A server that restarts goes on with the grant that it had.
+    const bool same_server = server.endpoint().substr(0, server.endpoint().find(':')) ==
+                             newest.endpoint.substr(0, newest.endpoint.find(':'));
+    if (same_server) {
+      newest.endpoint = server.endpoint();
+    } else {
+      Violate(absl::StrCat("A: ", server.endpoint(), " and ", newest.endpoint, " both admit ",
+                           shard, " with epoch ", epoch.value()));
+    }
+  }
+}
+
+bool Checkers::IsMember(const SimServer& server) const {
+  const uint32_t buckets = cluster_->buckets();
+  return cluster_->store.tree()
+      .Get(kPaths.live(kAppName, ServerName(server.name()), server.incarnation(), buckets))
+      .ok();
+}
+
+void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch) {
+  for (const std::string& name : cluster_->servers()) {
+    const SimServer* other = cluster_->server(name);
+    if (other == nullptr || !other->WorksBelow(shard, epoch) || !IsMember(*other)) continue;
+    Violate(absl::StrCat("A: ", server.endpoint(), " admits ", shard, " with epoch ", epoch.value(),
+                         " while ", other->endpoint(), ", still a member, works on requests of ",
+                         "an older right"));
+  }
+}
+
+void Checkers::Called(uint64_t call, bool idempotent) {
+  if (!idempotent) once_[call] = 0;
+}
+
+void Checkers::Processed(uint64_t request) {
+  const auto call = once_.find(request);
+  if (call != once_.end() && ++call->second > 1) {
+    Violate(absl::StrCat("call ", request, " is not idempotent and was processed twice"));
+  }
+}
+
+Checkers::Serving Checkers::Sweep() {
+  Serving serving;
+  for (const std::string& name : cluster_->servers()) {
+    SimServer* server = cluster_->server(name);
+    if (server == nullptr) continue;
+    for (const server::ShardBook::Held& held : server->held()) {
+      const std::string& shard = held.grant.shard.value();
+      if (server->MayServe(shard)) serving[shard].insert(name);
+    }
+  }
+  return serving;
+}
+
+// ---- B ----
+
+void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
+  // The move of a lone primary without a handover has a gap.
+  if (spec.replication().strategy() == v1::PRIMARY_ONLY) return;
+  for (const auto& [shard, servers] : serving) {
+    if (servers.size() >= WantedReplicas(spec)) continue;
+    Violate(absl::StrCat("B: only planned things happen, and ", shard, " is served by ",
+                         servers.size(), " servers of ", WantedReplicas(spec)));
+  }
+}
+
+// ---- C ----
+
+std::optional<v1::AppSpec> Checkers::StoredSpec() const {
+  const auto node = cluster_->store.tree().Get(kPaths.spec(kAppName));
+  v1::StoredSpec stored;
+  if (!node.ok() || !Open(node->data, &stored).ok() || stored.deleting()) return std::nullopt;
+  return stored.spec();
+}
+
+// ---- D ----
+
+std::string Checkers::NotConverged() {
+  const auto spec = StoredSpec();
+  if (!spec) return "no spec is stored";
+  Serving serving = Sweep();
+  std::set<std::string> wanted;
+  for (const v1::Shard& shard : spec->key_space().shards()) wanted.insert(shard.id());
+  for (const auto& [shard, servers] : serving) {
+    if (!wanted.contains(shard)) return absl::StrCat(shard, " is served and not in the spec");
+  }
+  for (const std::string& shard : wanted) {
+    const std::set<std::string>& servers = serving[shard];
+    if (servers.size() != WantedReplicas(*spec)) {
+      return absl::StrCat(shard, " is served by [", absl::StrJoin(servers, " "), "], wanted are ",
+                          WantedReplicas(*spec));
+    }
+    for (const auto& client : cluster_->clients()) {
+      std::string why = ClientDisagrees(*client, shard, servers);
+      if (!why.empty()) return why;
+    }
+  }
+  return "";
+}
+
+std::string Checkers::ClientDisagrees(const SimClient& client, const std::string& shard,
+                                      const std::set<std::string>& serving) const {
+  std::set<std::string> known;
+  if (client.map() != nullptr) {
+    const ShardIndex index = client.map()->layout().FindById(shard);
+    if (!index.valid()) return absl::StrCat(client.host(), " does not know ", shard);
+    for (const router::MappedReplica& replica : client.map()->replicas(index)) {
+      known.insert(client.map()->server(replica.server()).name);
+    }
+  }
+  if (known == serving) return "";
+  return absl::StrCat(client.host(), " thinks that ", shard, " is at [", absl::StrJoin(known, " "),
+                      "], it is at [", absl::StrJoin(serving, " "), "]");
+}
+
+uint64_t Checkers::AssignmentWrites() const {
+  uint64_t writes = 0;
+  for (const std::string& name : cluster_->servers()) {
+    const auto node = cluster_->store.tree().Get(
+        kPaths.assignment(kAppName, ServerName(name), cluster_->buckets()));
+    if (node.ok()) writes += 1 + static_cast<uint64_t>(node->stat.version);
+  }
+  return writes;
+}
+
+}  // namespace shardmanager::simulation

@@ -1,0 +1,90 @@
+// What must hold, watched from outside: none of it uses the code that it watches, but
+// for what a client or a person could see (who admits a request, what is stored).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shardmanager/v1/app_spec.pb.h"
+#include "tests/simulation/cluster.h"
+#include "tests/simulation/sim_server.h"
+
+namespace shardmanager::simulation {
+
+class Checkers final : public ServerWitness {
+ public:
+  void Watch(Cluster& cluster) { cluster_ = &cluster; }
+
+  // The first thing that was wrong; empty: nothing was.
+  const std::string& violation() const { return violation_; }
+  void Violate(const std::string& what);
+
+  // ---- invariant A, at each admission ----
+  // In true time, the epochs under which primary requests of a shard are admitted never
+  // go down, and one epoch belongs to one life of one server. And when a right passes
+  // on while its former owner is still a member, that one has nothing in flight.
+  void Admitted(const SimServer& server, const std::string& shard, Role role,
+                ShardEpoch epoch) override;
+
+  // A call that is not idempotent is processed once at most.
+  void Called(uint64_t call, bool idempotent);
+  void Processed(uint64_t request) override;
+
+  // Asks every server for every shard that it holds whether it would admit a request.
+  // Returns the servers that would, by shard.
+  using Serving = std::map<std::string, std::set<std::string>>;
+  Serving Sweep();
+
+  // ---- invariant B ----
+  // While only planned things happen, no shard has fewer replicas than it should.
+  void ExpectFullService(const v1::AppSpec& spec, const Serving& serving);
+
+  // ---- invariant C ----
+  // `revision` of a spec is in it; that of the last one that was acknowledged.
+  void Acknowledged(uint32_t revision) { acknowledged_ = std::max(acknowledged_, revision); }
+  uint32_t acknowledged() const { return acknowledged_; }
+
+  // ---- invariant D ----
+  // Why not every shard of the stored spec is served as it should be, or known to all
+  // clients; empty: all is well.
+  std::string NotConverged();
+  // Grows with every write of an assignment.
+  uint64_t AssignmentWrites() const;
+
+  // As stored now; nothing if there is none.
+  std::optional<v1::AppSpec> StoredSpec() const;
+  // Of the run so far: equal for equal runs.
+  uint64_t digest() const { return digest_; }
+  void Mix(uint64_t value);
+
+ private:
+  struct Newest {
+    ShardEpoch epoch;
+    std::string endpoint;
+    TimePoint at;
+  };
+
+  bool IsMember(const SimServer& server) const;
+  void CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch);
+  std::string ClientDisagrees(const SimClient& client, const std::string& shard,
+                              const std::set<std::string>& serving) const;
+
+  Cluster* cluster_ = nullptr;
+  std::string violation_;
+  std::map<std::string, Newest> newest_;  // by shard
+  std::map<uint64_t, int> once_;          // calls that are not idempotent: times processed
+  uint32_t acknowledged_ = 0;
+  uint64_t digest_ = 14'695'981'039'346'656'037U;
+};
+
+// The spec's revision, hidden in a knob that changes nothing else.
+uint32_t RevisionOf(const v1::AppSpec& spec);
+void SetRevision(v1::AppSpec& spec, uint32_t revision);
+// As many as the spec wants of each shard.
+size_t WantedReplicas(const v1::AppSpec& spec);
+
+}  // namespace shardmanager::simulation

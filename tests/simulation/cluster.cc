@@ -1,0 +1,158 @@
+#include "tests/simulation/cluster.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::simulation {
+
+Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
+                 std::function<void(uint64_t call, bool idempotent)> on_call)
+    : random(seed), options_(std::move(options)), witness_(witness) {
+  store.SetTouchLag(Milliseconds(2 * static_cast<int64_t>(options_.cell.zookeeper_tick_ms())));
+  for (int i = 0; i < options_.controls; ++i) {
+    control_names_.push_back(absl::StrCat("control-", i));
+    Start(control_names_.back());
+  }
+  for (int i = 0; i < options_.servers; ++i) AddServer();
+  AddRelay();
+  for (int i = 0; i < options_.clients; ++i) AddClient(i, on_call);
+}
+
+Cluster::~Cluster() {
+  for (auto& [host, machine] : machines_) Kill(host);
+}
+
+// ---- machines ----
+
+std::shared_ptr<Process> Cluster::NewProcess(const std::string& host) {
+  const auto range = static_cast<uint64_t>(2 * options_.most_drift_ppm + 1);
+  const int64_t drift = static_cast<int64_t>(random.Below(range)) - options_.most_drift_ppm;
+  const Duration offset = Seconds(static_cast<int64_t>(random.Below(100'000)));
+  return std::make_shared<Process>(schedule, host, drift, offset);
+}
+
+std::shared_ptr<Process> Cluster::ProcessOn(const std::string& host) {
+  const auto machine = machines_.find(host);
+  if (machine == machines_.end()) return nullptr;
+  if (machine->second.server != nullptr) return machine->second.server->process();
+  if (machine->second.control != nullptr) return machine->second.control->process();
+  return nullptr;
+}
+
+SimServer* Cluster::server(const std::string& name) {
+  const auto machine = machines_.find(name);
+  return machine == machines_.end() ? nullptr : machine->second.server.get();
+}
+
+SimControl* Cluster::control(const std::string& name) {
+  const auto machine = machines_.find(name);
+  return machine == machines_.end() ? nullptr : machine->second.control.get();
+}
+
+SimServer* Cluster::Listening(const std::string& endpoint) {
+  SimServer* found = server(endpoint.substr(0, endpoint.find(':')));
+  return found != nullptr && found->endpoint() == endpoint ? found : nullptr;
+}
+
+void Cluster::AddServer() {
+  const std::string name = absl::StrCat("kv-", server_names_.size());
+  machines_[name].region = absl::StrCat("r", server_names_.size() % options_.regions);
+  server_names_.push_back(name);
+  Start(name);
+}
+
+void Cluster::Start(const std::string& host) {
+  if (ProcessOn(host) != nullptr) return;
+  Machine& machine = machines_[host];
+  const std::shared_ptr<Process> process = NewProcess(host);
+  if (machine.region.empty()) {
+    machine.control = std::make_unique<SimControl>(
+        SimControl::Context{schedule, network, store, random,
+                            [this](const std::string& endpoint) { return Listening(endpoint); },
+                            [this](const std::string& name) { return control(name); }},
+        process, options_.cell);
+  } else {
+    machine.server = std::make_unique<SimServer>(
+        SimServer::Context{schedule, network, store, random, witness_, habits,
+                           [this](const std::string& name) {
+                             Machine& left = machines_[name];
+                             if (left.server != nullptr && left.server->gone()) left.server.reset();
+                           }},
+        process, host, ++machine.lives, machine.region);
+  }
+}
+
+void Cluster::Kill(const std::string& host) {
+  Machine& machine = machines_[host];
+  machine.server.reset();
+  machine.control.reset();
+}
+
+void Cluster::Terminate(const std::string& host) {
+  Machine& machine = machines_[host];
+  if (machine.control != nullptr) {
+    machine.control->Stop();
+    machine.control.reset();
+  }
+  if (machine.server != nullptr) machine.server->Terminate();
+}
+
+void Cluster::Pause(const std::string& host) {
+  if (const auto process = ProcessOn(host)) process->Pause();
+  store.LookAtLinks();
+}
+
+void Cluster::Resume(const std::string& host) {
+  if (const auto process = ProcessOn(host)) process->Resume();
+  store.LookAtLinks();
+}
+
+bool Cluster::Running(const std::string& host) {
+  const auto process = ProcessOn(host);
+  return process != nullptr && process->running();
+}
+
+void Cluster::StartAll() {
+  for (auto& [host, machine] : machines_) {
+    Resume(host);
+    Start(host);
+  }
+}
+
+// ---- the way to clients ----
+
+std::vector<std::function<SimFeed*()>> Cluster::ControlFeeds() {
+  std::vector<std::function<SimFeed*()>> feeds;
+  for (const std::string& name : control_names_) {
+    feeds.push_back([this, name]() -> SimFeed* {
+      SimControl* found = control(name);
+      return found == nullptr ? nullptr : &found->feed();
+    });
+  }
+  return feeds;
+}
+
+void Cluster::AddRelay() {
+  relay_.process = NewProcess("relay");
+  relay_.feed = std::make_unique<SimFeed>(network, relay_.process);
+  relay_.subscriber = std::make_unique<SimSubscriber>(
+      network, relay_.process,
+      SimSubscriber::Options{ControlFeeds(),
+                             [this](const v1::MapSnapshot& map) { relay_.feed->Publish(map); },
+                             [this](const v1::MapDelta& delta) { relay_.feed->Publish(delta); }});
+}
+
+void Cluster::AddClient(int number, std::function<void(uint64_t, bool)> on_call) {
+  constexpr uint64_t kCallsOfOne = 1'000'000'000;
+  auto publishers = ControlFeeds();
+  if (number % 2 == 0) publishers = {[this] { return relay_.feed.get(); }};
+  clients_.push_back(std::make_unique<SimClient>(
+      SimClient::Context{schedule, network, random,
+                         [this](const std::string& endpoint) { return Listening(endpoint); },
+                         std::move(publishers), std::move(on_call)},
+      NewProcess(absl::StrCat("client-", number)), static_cast<uint64_t>(number) * kCallsOfOne,
+      options_.between_calls));
+}
+
+}  // namespace shardmanager::simulation

@@ -1,0 +1,91 @@
+// All machines of a simulated cell, each running one life of its program or none.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/network.h"
+#include "tests/simulation/sim_client.h"
+#include "tests/simulation/sim_control.h"
+#include "tests/simulation/sim_feed.h"
+#include "tests/simulation/sim_server.h"
+#include "tests/simulation/store_pump.h"
+
+namespace shardmanager::simulation {
+
+struct ClusterOptions {
+  int servers = 6;
+  int regions = 2;
+  int controls = 3;
+  int clients = 2;
+  Duration between_calls = Milliseconds(50);
+  v1::CellConfig cell;
+  int64_t most_drift_ppm = 9'000;  // the lease margin allows for 1%
+};
+
+class Cluster {
+ public:
+  Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
+          std::function<void(uint64_t call, bool idempotent)> on_call);
+  ~Cluster();
+
+  Schedule schedule;
+  Random random;
+  Network network{schedule, random};
+  StorePump store{schedule, network, random};
+  AppHabits habits;
+
+  // ---- machines; names are hosts ----
+  const std::vector<std::string>& servers() const { return server_names_; }
+  const std::vector<std::string>& controls() const { return control_names_; }
+  const std::vector<std::unique_ptr<SimClient>>& clients() const { return clients_; }
+  // Null: no life runs there.
+  SimServer* server(const std::string& name);
+  SimControl* control(const std::string& name);
+  uint32_t buckets() const { return options_.cell.buckets(); }
+
+  void AddServer();
+  void Start(const std::string& host);
+  void Kill(const std::string& host);
+  // SIGTERM. A server takes a while to go.
+  void Terminate(const std::string& host);
+  void Pause(const std::string& host);
+  void Resume(const std::string& host);
+  bool Alive(const std::string& host) { return ProcessOn(host) != nullptr; }
+  // And not paused.
+  bool Running(const std::string& host);
+  void StartAll();
+
+ private:
+  struct Machine {
+    std::string region;
+    int lives = 0;
+    std::unique_ptr<SimServer> server;
+    std::unique_ptr<SimControl> control;
+  };
+  struct Relay {
+    std::shared_ptr<Process> process;
+    std::unique_ptr<SimFeed> feed;
+    std::unique_ptr<SimSubscriber> subscriber;
+  };
+
+  std::shared_ptr<Process> NewProcess(const std::string& host);
+  std::shared_ptr<Process> ProcessOn(const std::string& host);
+  SimServer* Listening(const std::string& endpoint);
+  std::vector<std::function<SimFeed*()>> ControlFeeds();
+  void AddRelay();
+  void AddClient(int number, std::function<void(uint64_t, bool)> on_call);
+
+  const ClusterOptions options_;
+  ServerWitness& witness_;
+  std::vector<std::string> server_names_;
+  std::vector<std::string> control_names_;
+  std::map<std::string, Machine> machines_;
+  Relay relay_;
+  std::vector<std::unique_ptr<SimClient>> clients_;
+};
+
+}  // namespace shardmanager::simulation

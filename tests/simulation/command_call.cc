@@ -1,0 +1,162 @@
+#include "tests/simulation/command_call.h"
+
+#include <map>
+#include <utility>
+
+namespace shardmanager::simulation {
+namespace {
+
+using orchestrator::CommandOutcome;
+using orchestrator::CommandSender;
+using orchestrator::NamedGrant;
+using orchestrator::NamedResult;
+using orchestrator::ServerAddress;
+
+constexpr Duration kCollectTimeout = Seconds(10);
+
+// One AddShard or DropShard call: every grant gets one final result.
+class Call : public std::enable_shared_from_this<Call> {
+ public:
+  Call(CallWires wires, const std::vector<NamedGrant>& grants,
+       CommandSender::ResultsCallback on_results)
+      : wires_(std::move(wires)), on_results_(std::move(on_results)) {
+    for (const NamedGrant& grant : grants) open_[grant.shard] = grant.epoch;
+  }
+
+  void Start(const ServerAddress& to, server::Command command, Duration timeout) {
+    wires_.caller->RunAfter(timeout, [self = shared_from_this()] { self->End("deadline"); });
+    SimServer* server = wires_.server(to.endpoint);
+    if (server == nullptr) {
+      wires_.caller->RunAfter(wires_.network.Delay(),
+                              [self = shared_from_this()] { self->End("connection refused"); });
+      return;
+    }
+    Send(*server, to.endpoint, command);
+    if (wires_.network.Lucky(wires_.network.habits.duplication)) {
+      const auto late = static_cast<int64_t>(
+          wires_.network.random().Below(wires_.network.habits.straggler.count() + 1));
+      server->process()->RunAfter(
+          Duration(late), [wires = wires_, endpoint = to.endpoint, command] {
+            SimServer* found = wires.server(endpoint);
+            if (found == nullptr) return;
+            found->Receive(
+                command, [](const server::Reply&) {}, [](const absl::Status&) {});
+          });
+    }
+  }
+
+ private:
+  void Send(SimServer& server, const std::string& endpoint, const server::Command& command) {
+    wires_.network.Send(
+        wires_.caller->host(), server.process(),
+        [self = shared_from_this(), endpoint, command, from = server.process()->host()] {
+          SimServer* found = self->wires_.server(endpoint);
+          if (found == nullptr) return;
+          found->Receive(
+              command,
+              [self, from](const server::Reply& reply) {
+                self->wires_.network.Send(from, self->wires_.caller,
+                                          [self, reply] { self->Take(reply); });
+              },
+              [self, from](const absl::Status& refusal) {
+                self->wires_.network.Send(from, self->wires_.caller, [self, refusal] {
+                  self->End(std::string(refusal.message()));
+                });
+              });
+        });
+  }
+
+  void Take(const server::Reply& reply) {
+    std::vector<NamedResult> results;
+    for (const server::ShardResult& r : reply.results) {
+      const auto it = open_.find(r.shard);
+      if (it == open_.end()) continue;
+      const CommandOutcome outcome = ToOutcome(r.state);
+      results.push_back({r.shard, it->second, outcome, r.progress, r.error});
+      if (outcome != CommandOutcome::kLoading) open_.erase(it);
+    }
+    if (!results.empty()) on_results_(std::move(results));
+  }
+
+  static CommandOutcome ToOutcome(server::ResultState state) {
+    switch (state) {
+      case server::ResultState::kLoading:
+        return CommandOutcome::kLoading;
+      case server::ResultState::kDone:
+        return CommandOutcome::kDone;
+      case server::ResultState::kFailed:
+        return CommandOutcome::kFailed;
+      case server::ResultState::kStale:
+        break;
+    }
+    return CommandOutcome::kStale;
+  }
+
+  void End(const std::string& why) {
+    std::vector<NamedResult> results;
+    for (const auto& [shard, epoch] : open_) {
+      results.push_back({shard, epoch, CommandOutcome::kUnreachable, 0, why});
+    }
+    open_.clear();
+    if (!results.empty()) on_results_(std::move(results));
+  }
+
+  const CallWires wires_;
+  const CommandSender::ResultsCallback on_results_;
+  std::map<ShardId, ShardEpoch> open_;
+};
+
+server::Command HeaderFor(const ServerAddress& to) {
+  server::Command command;
+  command.app = to.app.value();
+  command.server = to.server.value();
+  command.incarnation = to.incarnation;
+  command.leader_epoch = to.leader_epoch;
+  return command;
+}
+
+}  // namespace
+
+void StartCommand(const CallWires& wires, const ServerAddress& to, orchestrator::CommandKind kind,
+                  std::vector<NamedGrant> grants, Duration timeout,
+                  CommandSender::ResultsCallback on_results) {
+  server::Command command = HeaderFor(to);
+  command.kind = kind == orchestrator::CommandKind::kAdd ? server::CommandKind::kAdd
+                                                         : server::CommandKind::kDrop;
+  for (const NamedGrant& g : grants) command.grants.push_back({g.shard, g.role, g.epoch});
+  const auto call = std::make_shared<Call>(wires, grants, std::move(on_results));
+  call->Start(to, std::move(command), timeout);
+}
+
+void StartCollect(const CallWires& wires, const ServerAddress& to,
+                  CommandSender::ReportCallback on_report) {
+  using Report = absl::StatusOr<std::vector<orchestrator::HeldReplica>>;
+  // Answered once: by the server, or by the deadline.
+  auto answer = std::make_shared<CommandSender::ReportCallback>(std::move(on_report));
+  const auto finish = [answer](Report report) {
+    if (auto once = std::exchange(*answer, nullptr)) once(std::move(report));
+  };
+  SimServer* server = wires.server(to.endpoint);
+  wires.caller->RunAfter(server == nullptr ? wires.network.Delay() : kCollectTimeout,
+                         [finish] { finish(absl::UnavailableError("no answer")); });
+  if (server == nullptr) return;
+  wires.network.Send(
+      wires.caller->host(), server->process(),
+      [wires, finish, endpoint = to.endpoint, header = HeaderFor(to),
+       from = server->process()->host()] {
+        SimServer* found = wires.server(endpoint);
+        if (found == nullptr) return;
+        found->Receive(header, [&](const absl::StatusOr<server::Engine::Holdings>& held) {
+          Report report = absl::UnavailableError("refused");
+          if (held.ok()) {
+            report.emplace();
+            for (const auto& shard : held->shards) {
+              report->push_back({shard.grant.shard.value(), shard.grant.epoch, shard.serving});
+            }
+          }
+          wires.network.Send(from, wires.caller, [finish, report] { finish(report); });
+        });
+      });
+}
+
+}  // namespace shardmanager::simulation

@@ -1,0 +1,28 @@
+// The control plane's calls to a server, over the simulated network.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orchestrator/ports.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/sim_server.h"
+
+namespace shardmanager::simulation {
+
+struct CallWires {
+  Network& network;
+  std::shared_ptr<Process> caller;
+  std::function<SimServer*(const std::string& endpoint)> server;
+};
+
+void StartCommand(const CallWires& wires, const orchestrator::ServerAddress& to,
+                  orchestrator::CommandKind kind, std::vector<orchestrator::NamedGrant> grants,
+                  Duration timeout, orchestrator::CommandSender::ResultsCallback on_results);
+
+void StartCollect(const CallWires& wires, const orchestrator::ServerAddress& to,
+                  orchestrator::CommandSender::ReportCallback on_report);
+
+}  // namespace shardmanager::simulation

@@ -1,0 +1,34 @@
+#include "tests/simulation/network.h"
+
+namespace shardmanager::simulation {
+
+void Network::Mend(const std::string& from, const std::string& to) {
+  const auto cut = cuts_.find({from, to});
+  if (cut != cuts_.end() && --cut->second == 0) cuts_.erase(cut);
+}
+
+void Network::Rejoin(const std::string& host) {
+  const auto isolated = isolated_.find(host);
+  if (isolated != isolated_.end() && --isolated->second == 0) isolated_.erase(isolated);
+}
+
+bool Network::Open(const std::string& from, const std::string& to) const {
+  return !isolated_.contains(from) && !isolated_.contains(to) && !cuts_.contains({from, to});
+}
+
+Duration Network::Delay() {
+  const auto spread = static_cast<uint64_t>((habits.most - habits.least).count() + 1);
+  return habits.least + Duration(static_cast<int64_t>(random_.Below(spread)));
+}
+
+bool Network::Send(const std::string& from, const std::shared_ptr<Process>& to,
+                   std::function<void()> task) {
+  if (!Open(from, to->host()) || Lucky(habits.loss)) return false;
+  schedule_.After(Delay(), [this, from, to, task = std::move(task)] {
+    // A cut takes what is under way, too.
+    if (Open(from, to->host())) to->Run(task);
+  });
+  return true;
+}
+
+}  // namespace shardmanager::simulation

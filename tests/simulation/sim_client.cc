@@ -1,0 +1,135 @@
+#include "tests/simulation/sim_client.h"
+
+#include <utility>
+
+#include "router/replica_choice.h"
+
+namespace shardmanager::simulation {
+
+using router::AttemptEnd;
+using router::CallMachine;
+
+namespace {
+constexpr Duration kDeadline = Seconds(2);
+}  // namespace
+
+SimClient::SimClient(Context context, std::shared_ptr<Process> process, uint64_t first_call,
+                     Duration between)
+    : context_(std::move(context)),
+      process_(std::move(process)),
+      between_(between),
+      next_call_(first_call) {
+  subscriber_ =
+      std::make_unique<SimSubscriber>(context_.network, process_,
+                                      SimSubscriber::Options{context_.publishers,
+                                                             [this](const v1::MapSnapshot& map) {
+                                                               if (!maps_.Apply(map).ok())
+                                                                 return subscriber_->Distrust();
+                                                               OnMap();
+                                                             },
+                                                             [this](const v1::MapDelta& delta) {
+                                                               if (!maps_.Apply(delta).ok())
+                                                                 return subscriber_->Distrust();
+                                                               OnMap();
+                                                             }});
+  process_->RunAfter(between_, [this] { Begin(); });
+}
+
+void SimClient::Begin() {
+  const TimePoint now = process_->LocalNow();
+  const bool idempotent = context_.random.Below(2) == 0;
+  call_ = std::make_shared<Call>(
+      Call{.id = next_call_++,
+           .idempotent = idempotent,
+           .machine = CallMachine({now, now + kDeadline, idempotent, context_.random.Next()})});
+  ++counts_.calls;
+  const size_t shards = map() == nullptr ? 0 : map()->layout().size();
+  if (shards == 0) return Finish(call_, false);
+  const auto shard = static_cast<uint32_t>(context_.random.Below(shards));
+  call_->shard = map()->layout().id(ShardIndex(shard));
+  context_.on_call(call_->id, idempotent);
+  Try(call_);
+}
+
+void SimClient::Try(const std::shared_ptr<Call>& call) {
+  const router::ShardMap& map = *maps_.map();
+  const ShardIndex shard = map.layout().FindById(call->shard);
+  if (!shard.valid()) return Finish(call, false);  // a new layout lacks it
+  ++call->attempt;
+  const router::MappedReplica* replica = router::ChooseReplica(
+      map, shard, {.avoid = call->failed_server, .random = context_.random.Next()});
+  if (replica == nullptr) return Step(call, call->machine.OnNobody(process_->LocalNow()));
+  Send(call, map.server(replica->server()));
+}
+
+void SimClient::Send(const std::shared_ptr<Call>& call, const router::MappedServer& server) {
+  const uint64_t attempt = call->attempt;
+  call->failed_server = server.name;
+  const TimePoint now = process_->LocalNow();
+  process_->RunAfter(call->machine.AttemptDeadline(now) - now,
+                     [this, call, attempt] { OnAttemptEnd(call, attempt, AttemptEnd::kTimedOut); });
+  SimServer* found = context_.server(server.endpoint);
+  if (found == nullptr) {
+    process_->RunAfter(context_.network.Delay(),
+                       [this, call, attempt] { OnAttemptEnd(call, attempt, AttemptEnd::kUnsent); });
+    return;
+  }
+  const Request request{call->id, call->shard};
+  context_.network.Send(
+      process_->host(), found->process(),
+      [this, call, attempt, request, endpoint = server.endpoint, from = found->process()->host()] {
+        SimServer* there = context_.server(endpoint);
+        if (there == nullptr) return;
+        there->Receive(request, [this, call, attempt, from](RequestEnd end) {
+          context_.network.Send(from, process_, [this, call, attempt, end] {
+            OnAttemptEnd(
+                call, attempt,
+                end == RequestEnd::kAnswered ? AttemptEnd::kAnswered : AttemptEnd::kRefused);
+          });
+        });
+      });
+}
+
+void SimClient::OnAttemptEnd(const std::shared_ptr<Call>& call, uint64_t attempt, AttemptEnd end) {
+  if (call != call_ || attempt != call->attempt || call->waits_for_map) return;
+  Step(call, call->machine.OnAttemptEnd(process_->LocalNow(), end));
+}
+
+void SimClient::Step(const std::shared_ptr<Call>& call, CallMachine::Step step) {
+  switch (step.next) {
+    case CallMachine::Next::kFinish:
+      return Finish(call, true);
+    case CallMachine::Next::kAttempt:
+      return Try(call);
+    case CallMachine::Next::kWaitThenAttempt: {
+      call->waits_for_map = true;
+      const uint64_t attempt = call->attempt;
+      process_->RunAfter(step.until - process_->LocalNow(),
+                         [this, call, attempt] { Go(call, attempt); });
+      return;
+    }
+    case CallMachine::Next::kFailDeadline:
+    case CallMachine::Next::kFailAmbiguous:
+      return Finish(call, false);
+  }
+}
+
+void SimClient::Go(const std::shared_ptr<Call>& call, uint64_t attempt) {
+  if (call != call_ || attempt != call->attempt || !call->waits_for_map) return;
+  call->waits_for_map = false;
+  const CallMachine::Step step = call->machine.OnWaited(process_->LocalNow());
+  Step(call, step);
+}
+
+void SimClient::OnMap() {
+  if (call_ != nullptr) Go(call_, call_->attempt);
+}
+
+void SimClient::Finish(const std::shared_ptr<Call>& call, bool answered) {
+  if (call != call_) return;
+  call_ = nullptr;
+  ++(answered ? counts_.answered : counts_.failed);
+  process_->RunAfter(between_, [this] { Begin(); });
+}
+
+}  // namespace shardmanager::simulation

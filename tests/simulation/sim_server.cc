@@ -1,0 +1,151 @@
+#include "tests/simulation/sim_server.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::simulation {
+namespace {
+
+// As Server::Shutdown has it.
+constexpr Duration kDrainTimeout = Seconds(10);
+
+ServerOptions OptionsOf(const std::string& name, const std::string& region) {
+  ServerOptions options;
+  options.app = kApp;
+  options.name = name;
+  options.cell = kCell;
+  options.fault_domain = {region, region + "-dc", region + "-rack"};
+  options.drain_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kDrainTimeout);
+  return options;
+}
+
+}  // namespace
+
+SimServer::SimServer(Context context, std::shared_ptr<Process> process, const std::string& name,
+                     int life, const std::string& region)
+    : context_(context),
+      process_(std::move(process)),
+      name_(name),
+      endpoint_(absl::StrCat(name, ":", life)),
+      stores_(context_.store.FactoryFor(process_)),
+      executor_(std::make_unique<SimExecutor>(process_, context_.random, Duration(50))),
+      engine_(std::make_unique<server::Engine>(OptionsOf(name, region), *executor_, *stores_,
+                                               Ports(), &Process::CurrentNow)) {
+  engine_->Start(endpoint_);
+}
+
+SimServer::~SimServer() {
+  if (!gone_) context_.store.Abandon(*process_);
+  executor_->Stop();
+  const Process::Within within(*process_);
+  engine_.reset();
+  process_->Kill();
+}
+
+Duration SimServer::UpTo(Duration most) {
+  return Duration(static_cast<int64_t>(context_.random.Below(most.count() + 1)));
+}
+
+server::Engine::Ports SimServer::Ports() {
+  return {.add = [this](const server::Grant& grant) { RunAdd(grant); },
+          .drop =
+              [this](const ShardId& shard) {
+                process_->RunAfter(UpTo(context_.habits.slowest_work),
+                                   [this, alive = std::weak_ptr<int>(alive_), shard] {
+                                     if (!alive.expired()) engine_->Dropped(shard, {});
+                                   });
+              },
+          .reply =
+              [this](const server::Reply& reply) {
+                const auto waiter = waiters_.find(reply.reply);
+                if (waiter == waiters_.end()) return;
+                const Results results = waiter->second.results;
+                if (reply.last) waiters_.erase(waiter);
+                results(reply);
+              },
+          .refuse =
+              [this](const server::Refuse& refuse) {
+                if (auto waiter = waiters_.extract(refuse.reply)) {
+                  waiter.mapped().refusal(refuse.status);
+                }
+              },
+          .joined = [](const absl::Status&) {},
+          .emptied =
+              [this] {
+                if (!std::exchange(leaving_, true)) engine_->Leave(true);
+              },
+          .gone =
+              [this] {
+                gone_ = true;
+                context_.schedule.After({}, [left = context_.left, name = name_] { left(name); });
+              }};
+}
+
+void SimServer::RunAdd(const server::Grant& grant) {
+  process_->RunAfter(
+      UpTo(context_.habits.slowest_add), [this, alive = std::weak_ptr<int>(alive_), grant] {
+        if (alive.expired()) return;
+        const bool fails = context_.network.Lucky(context_.habits.add_fails);
+        engine_->Loaded(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
+      });
+}
+
+void SimServer::Terminate() {
+  process_->Run([this] { engine_->Stop(); });
+  // Requests that do not end in time are not waited for.
+  process_->RunAfter(kDrainTimeout, [this, alive = std::weak_ptr<int>(alive_)] {
+    if (alive.expired() || std::exchange(leaving_, true)) return;
+    engine_->Leave(!engine_->book().in_use());
+  });
+}
+
+// ---- messages ----
+
+void SimServer::Receive(server::Command command, Results results, Refusal refusal) {
+  command.reply = ++last_reply_;
+  waiters_[command.reply] = {std::move(results), std::move(refusal)};
+  engine_->Obey(std::move(command));
+}
+
+void SimServer::Receive(const server::Command& header,
+                        const std::function<void(absl::StatusOr<server::Engine::Holdings>)>& done) {
+  done(engine_->Look(header));
+}
+
+void SimServer::Receive(const Request& request, const std::function<void(RequestEnd)>& done) {
+  const auto admitted = engine_->gates().Admit(request.shard);
+  if (admitted.slot == nullptr) return done(RequestEnd::kRefused);
+  context_.witness.Admitted(*this, request.shard, admitted.role, admitted.epoch);
+  context_.witness.Processed(request.id);
+  const auto work = works_.emplace(request.shard, admitted.epoch);
+  process_->RunAfter(UpTo(context_.habits.slowest_work),
+                     [this, alive = std::weak_ptr<int>(alive_), admitted, work, done] {
+                       if (alive.expired()) return;
+                       works_.erase(work);
+                       admitted.slot->Release();
+                       done(RequestEnd::kAnswered);
+                     });
+}
+
+// ---- looks from outside ----
+
+std::optional<SimServer::Right> SimServer::MayServe(const std::string& shard) {
+  if (!process_->running()) return std::nullopt;
+  const Process::Within within(*process_);
+  const auto admitted = engine_->gates().Admit(shard);
+  if (admitted.slot == nullptr) return std::nullopt;
+  admitted.slot->Release();
+  context_.witness.Admitted(*this, shard, admitted.role, admitted.epoch);
+  return Right{admitted.role, admitted.epoch};
+}
+
+bool SimServer::WorksBelow(const std::string& shard, ShardEpoch epoch) const {
+  const auto [begin, end] = works_.equal_range(shard);
+  for (auto work = begin; work != end; ++work) {
+    if (work->second < epoch) return true;
+  }
+  return false;
+}
+
+}  // namespace shardmanager::simulation

@@ -1,0 +1,116 @@
+// An application server: the real engine of the server library, over a simulated
+// application that takes its time to load and drop shards and to work on requests.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "orchestrator/ports.h"
+#include "server/engine.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/store_pump.h"
+
+namespace shardmanager::simulation {
+
+inline const std::string kCell = "sim";
+inline const std::string kApp = "kv";
+
+// How the application behaves; may change at any time.
+struct AppHabits {
+  Duration slowest_add = Milliseconds(50);
+  double add_fails = 0;
+  Duration slowest_work = Milliseconds(20);
+};
+
+struct Request {
+  uint64_t id = 0;
+  std::string shard;
+};
+enum class RequestEnd { kAnswered, kRefused };
+
+// Told of everything that checkers want to know, at the instant when it is so.
+class ServerWitness {
+ public:
+  virtual ~ServerWitness() = default;
+  virtual void Admitted(const class SimServer& server, const std::string& shard, Role role,
+                        ShardEpoch epoch) = 0;
+  virtual void Processed(uint64_t request) = 0;
+};
+
+// One life. Destroyed: killed, if it has not left.
+class SimServer {
+ public:
+  struct Context {
+    Schedule& schedule;
+    Network& network;
+    StorePump& store;
+    Random& random;
+    ServerWitness& witness;
+    const AppHabits& habits;
+    // It has left by itself; to be destroyed there.
+    std::function<void(const std::string& name)> left;
+  };
+
+  SimServer(Context context, std::shared_ptr<Process> process, const std::string& name, int life,
+            const std::string& region);
+  ~SimServer();
+  SimServer(const SimServer&) = delete;
+  SimServer& operator=(const SimServer&) = delete;
+
+  // Lets its shards go and says good-bye, as on SIGTERM.
+  void Terminate();
+  bool gone() const { return gone_; }
+
+  const std::string& name() const { return name_; }
+  const std::string& endpoint() const { return endpoint_; }
+  const std::shared_ptr<Process>& process() const { return process_; }
+  Incarnation incarnation() const { return engine_->incarnation(); }
+  std::vector<server::ShardBook::Held> held() const { return engine_->book().held(); }
+
+  // Would a request for the shard be admitted at this instant? Nothing: no.
+  struct Right {
+    Role role;
+    ShardEpoch epoch;
+  };
+  std::optional<Right> MayServe(const std::string& shard);
+  // Requests that it works on, under an older right than `epoch`.
+  bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
+
+  // ---- messages that have arrived ----
+  using Results = std::function<void(const server::Reply&)>;
+  using Refusal = std::function<void(const absl::Status&)>;
+  void Receive(server::Command command, Results results, Refusal refusal);
+  void Receive(const server::Command& header,
+               const std::function<void(absl::StatusOr<server::Engine::Holdings>)>& done);
+  void Receive(const Request& request, const std::function<void(RequestEnd)>& done);
+
+ private:
+  server::Engine::Ports Ports();
+  void RunAdd(const server::Grant& grant);
+  Duration UpTo(Duration most);
+
+  const Context context_;
+  const std::shared_ptr<Process> process_;
+  const std::string name_;
+  const std::string endpoint_;
+  const std::unique_ptr<CoordinationStoreFactory> stores_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  uint64_t last_reply_ = 0;
+  struct Waiter {
+    Results results;
+    Refusal refusal;
+  };
+  std::map<server::ReplyId, Waiter> waiters_;
+  std::multimap<std::string, ShardEpoch> works_;  // requests in flight
+  bool gone_ = false;
+  bool leaving_ = false;
+  std::unique_ptr<SimExecutor> executor_;
+  std::unique_ptr<server::Engine> engine_;
+};
+
+}  // namespace shardmanager::simulation

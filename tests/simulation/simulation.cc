@@ -1,0 +1,178 @@
+#include "tests/simulation/simulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/simulation/chaos.h"
+#include "tests/simulation/checkers.h"
+#include "tests/simulation/cluster.h"
+#include "tests/simulation/operator.h"
+
+namespace shardmanager::simulation {
+namespace {
+
+constexpr Duration kSweep = Milliseconds(100);
+constexpr Duration kLook = Milliseconds(500);
+// No assignment is written for so long: at rest.
+constexpr Duration kRest = Seconds(25);
+
+class Run {
+ public:
+  explicit Run(const SimulationOptions& options)
+      : options_(options),
+        random_(options.seed * 0x9e3779b97f4a7c15U + 1),
+        cluster_(DrawCluster(), random_.Next(), checkers_,
+                 [this](uint64_t call, bool idempotent) { checkers_.Called(call, idempotent); }),
+        operator_(cluster_, checkers_, DrawSpec()),
+        chaos_(cluster_, operator_, random_.Next(),
+               [this](const std::string& what) { Trace(what); }) {
+    checkers_.Watch(cluster_);
+  }
+
+  SimulationResult All() {
+    operator_.ApplyUntilAcknowledged();
+    KeepSweeping();
+    RunFor(Seconds(3));
+    if (options_.faults) chaos_.Start();
+    RunFor(options_.chaos);
+    if (options_.faults) chaos_.Heal();
+    const TimePoint healed = cluster_.schedule.now();
+    AwaitRest("the faults ended");
+    result_.converged_after = cluster_.schedule.now() - healed - kRest;
+    CheckAcknowledged();
+    PlannedEvents();
+    return Finish();
+  }
+
+ private:
+  // ---- what the seed chooses ----
+  ClusterOptions DrawCluster() {
+    ClusterOptions cluster;
+    cluster.servers = options_.servers > 0 ? options_.servers : 3 + Draw(6);
+    cluster.regions = 1 + Draw(3);
+    cluster.controls = 1 + Draw(3);
+    cluster.clients = 2;
+    cluster.cell.set_cell(kCell);
+    cluster.cell.set_zookeeper_tick_ms(100 + 100 * static_cast<uint32_t>(Draw(4)));
+    cluster.cell.set_session_timeout_ms(2'000 + 1'000 * static_cast<uint32_t>(Draw(5)));
+    cluster.cell.set_buckets(1 + static_cast<uint32_t>(Draw(4)));
+    return cluster;
+  }
+
+  v1::AppSpec DrawSpec() {
+    v1::AppSpec spec;
+    spec.set_name(kApp);
+    const int shards = options_.shards > 0 ? options_.shards : 4 + Draw(40);
+    for (int i = 0; i < shards; ++i) {
+      spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
+    }
+    const bool secondary = Draw(3) == 0;
+    spec.mutable_replication()->set_strategy(secondary ? v1::SECONDARY_ONLY : v1::PRIMARY_ONLY);
+    spec.mutable_replication()->set_replicas(secondary ? 2 : 1);
+    spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(3) * 1'000));
+    return spec;
+  }
+
+  int Draw(int bound) { return static_cast<int>(random_.Below(static_cast<uint64_t>(bound))); }
+
+  // ---- time ----
+  bool RunUntil(TimePoint end) {
+    while (checkers_.violation().empty() && cluster_.schedule.RunNext(end)) cluster_.store.Kick();
+    return checkers_.violation().empty();
+  }
+  bool RunFor(Duration time) { return RunUntil(cluster_.schedule.now() + time); }
+
+  void KeepSweeping() {
+    cluster_.schedule.After(kSweep, [this] {
+      auto serving = checkers_.Sweep();
+      if (full_service_) checkers_.ExpectFullService(*full_service_, serving);
+      KeepSweeping();
+    });
+  }
+
+  // Until all is well and nothing has been written for a while (invariant D).
+  void AwaitRest(const std::string& since) {
+    const TimePoint give_up = cluster_.schedule.now() + options_.patience;
+    TimePoint rests_since = cluster_.schedule.now();
+    uint64_t writes = checkers_.AssignmentWrites();
+    std::string why = "nothing was looked at";
+    while (RunFor(kLook)) {
+      why = checkers_.NotConverged();
+      const uint64_t now_written = checkers_.AssignmentWrites();
+      if (!why.empty() || now_written != std::exchange(writes, now_written)) {
+        rests_since = cluster_.schedule.now();
+        if (why.empty()) why = "assignments are still written";
+      }
+      if (cluster_.schedule.now() - rests_since >= kRest) return;
+      if (cluster_.schedule.now() >= give_up) {
+        checkers_.Violate(
+            absl::StrCat("D: ", options_.patience / Seconds(1), " s after ", since, ": ", why));
+      }
+    }
+  }
+
+  void CheckAcknowledged() {
+    const auto spec = checkers_.StoredSpec();
+    if (spec && RevisionOf(*spec) >= checkers_.acknowledged()) return;
+    checkers_.Violate(absl::StrCat("C: revision ", checkers_.acknowledged(),
+                                   " of the spec was acknowledged, stored is ",
+                                   spec ? absl::StrCat(RevisionOf(*spec)) : "none"));
+  }
+
+  // Without faults: a server joins and gets its share, and nobody has less for it.
+  void PlannedEvents() {
+    if (!checkers_.violation().empty()) return;
+    full_service_ = checkers_.StoredSpec();
+    Trace("a server joins; from here on only planned things happen");
+    cluster_.AddServer();
+    AwaitRest("a server joined");
+    if (!checkers_.violation().empty()) return;
+    const std::string& leaves = cluster_.controls()[0];
+    Trace("restart of " + leaves);
+    cluster_.Terminate(leaves);
+    cluster_.Start(leaves);
+    AwaitRest("a control-plane process was restarted");
+  }
+
+  void Trace(const std::string& what) {
+    checkers_.Mix(static_cast<uint64_t>(cluster_.schedule.now().time_since_epoch().count()));
+    if (!options_.trace) return;
+    options_.trace(absl::StrFormat(
+        "%9.3f s  %s",
+        std::chrono::duration<double>(cluster_.schedule.now().time_since_epoch()).count(), what));
+  }
+
+  SimulationResult Finish() {
+    result_.violation = checkers_.violation();
+    checkers_.Mix(cluster_.schedule.ran());
+    result_.digest = checkers_.digest();
+    result_.simulated = cluster_.schedule.now().time_since_epoch();
+    result_.events = cluster_.schedule.ran();
+    result_.faults = chaos_.faults();
+    for (const auto& client : cluster_.clients()) {
+      result_.calls += client->counts().calls;
+      result_.answered += client->counts().answered;
+    }
+    return result_;
+  }
+
+  const SimulationOptions options_;
+  Random random_;
+  Checkers checkers_;
+  Cluster cluster_;
+  Operator operator_;
+  Chaos chaos_;
+  std::optional<v1::AppSpec> full_service_;
+  SimulationResult result_;
+};
+
+}  // namespace
+
+SimulationResult Simulate(const SimulationOptions& options) {
+  return std::make_unique<Run>(options)->All();
+}
+
+}  // namespace shardmanager::simulation

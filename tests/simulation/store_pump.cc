@@ -1,0 +1,157 @@
+#include "tests/simulation/store_pump.h"
+
+#include <utility>
+#include <vector>
+
+namespace shardmanager::simulation {
+
+class StorePump::Factory final : public CoordinationStoreFactory {
+ public:
+  Factory(StorePump& pump, std::shared_ptr<Process> process)
+      : pump_(pump), process_(std::move(process)) {}
+  std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override {
+    return pump_.NewSession(process_, std::move(options));
+  }
+
+ private:
+  StorePump& pump_;
+  const std::shared_ptr<Process> process_;
+};
+
+std::unique_ptr<CoordinationStoreFactory> StorePump::FactoryFor(std::shared_ptr<Process> process) {
+  return std::make_unique<Factory>(*this, std::move(process));
+}
+
+std::unique_ptr<CoordinationStore> StorePump::NewSession(const std::shared_ptr<Process>& process,
+                                                         SessionOptions options) {
+  ensemble_.AdvanceTo(schedule_.now());
+  auto store = ensemble_.NewSession(std::move(options));
+  const SessionNumber number = ensemble_.last_session();
+  sessions_[number] = {.process = process};
+  if (!Linked(*process)) {
+    sessions_[number].cut = true;
+    ensemble_.Disconnect(number);
+  }
+  return store;
+}
+
+bool StorePump::Linked(const Process& process) const {
+  return process.running() && network_.Open(process.host(), kStoreHost) &&
+         network_.Open(kStoreHost, process.host());
+}
+
+Duration StorePump::Delay() {
+  // Mostly quick; now and then a hiccup.
+  if (random_.Below(200) == 0) return Duration(static_cast<int64_t>(random_.Below(60'000)));
+  return Duration(static_cast<int64_t>(50 + random_.Below(800)));
+}
+
+void StorePump::Kick() {
+  ensemble_.AdvanceTo(schedule_.now());
+  for (const SessionNumber number : ensemble_.Appliable()) {
+    if (std::exchange(sessions_.at(number).applying, true)) continue;
+    schedule_.After(Delay(), [this, number] {
+      const auto session = sessions_.find(number);
+      if (session == sessions_.end()) return;
+      session->second.applying = false;
+      if (ensemble_.CanApply(number)) ensemble_.Apply(number);
+    });
+  }
+  for (const SessionNumber number : ensemble_.Deliverable()) {
+    Session& session = sessions_.at(number);
+    if (std::exchange(session.delivering, true)) continue;
+    session.process->RunAfter(Delay(), [this, number] {
+      const auto found = sessions_.find(number);
+      if (found == sessions_.end()) return;
+      found->second.delivering = false;
+      if (ensemble_.CanDeliver(number)) ensemble_.Deliver(number);
+    });
+  }
+}
+
+void StorePump::Cut(SessionNumber number) {
+  ensemble_.SetTouchLag(Duration(static_cast<int64_t>(random_.Below(touch_lag_.count() + 1))));
+  // Both ends know at once, or neither does.
+  if (random_.Below(3) == 0) {
+    ensemble_.Disconnect(number);
+  } else {
+    ensemble_.Cut(number);
+  }
+}
+
+void StorePump::LookAtLinks() {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    const bool linked = Linked(*session.process);
+    if (linked != session.cut) continue;
+    session.cut = !linked;
+    if (linked) {
+      ensemble_.Reconnect(number);
+    } else if (session.process->paused()) {
+      // A process that stands still is silent, but its connection stays up.
+      ensemble_.SetTouchLag(Duration(static_cast<int64_t>(random_.Below(touch_lag_.count() + 1))));
+      ensemble_.Cut(number);
+    } else {
+      Cut(number);
+    }
+  }
+}
+
+void StorePump::CatchUp() {
+  ensemble_.AdvanceTo(schedule_.now());
+  std::erase_if(sessions_, [this](const auto& entry) { return ensemble_.Forgotten(entry.first); });
+}
+
+void StorePump::Abandon(const Process& process) {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    if (session.process.get() != &process || session.cut) continue;
+    while (ensemble_.CanApply(number) && random_.Below(2) == 0) ensemble_.Apply(number);
+    session.cut = true;
+    ensemble_.SetTouchLag(Duration(static_cast<int64_t>(random_.Below(touch_lag_.count() + 1))));
+    ensemble_.Cut(number);
+  }
+}
+
+void StorePump::ExpireOneOf(const std::string& host) {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    if (session.process->host() == host && session.process->alive()) ensemble_.Expire(number);
+  }
+}
+
+void StorePump::LoseAnswerOf(const std::string& host) {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    if (session.process->host() != host || session.cut) continue;
+    ensemble_.LoseNextAnswer(number);
+    // The connection that breaks with it comes back after a while.
+    schedule_.After(Milliseconds(static_cast<int64_t>(500 + random_.Below(500))),
+                    [this, n = number] {
+                      CatchUp();
+                      const auto found = sessions_.find(n);
+                      if (found != sessions_.end() && !found->second.cut) ensemble_.Reconnect(n);
+                    });
+  }
+}
+
+void StorePump::Strand(const std::string& host, bool stranded) {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    if (session.process->host() == host && !session.cut) ensemble_.Strand(number, stranded);
+  }
+}
+
+void StorePump::StopStore() {
+  up_ = false;
+  ensemble_.AdvanceTo(schedule_.now());
+  ensemble_.StopStore();
+}
+
+void StorePump::StartStore() {
+  up_ = true;
+  ensemble_.AdvanceTo(schedule_.now());
+  ensemble_.StartStore();
+}
+
+}  // namespace shardmanager::simulation

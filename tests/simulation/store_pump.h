@@ -1,0 +1,76 @@
+// Makes the memory store go: each request is applied, and each answer delivered, a
+// random while after it could be, in the order of its session.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "coordination/memory/memory_ensemble.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/process.h"
+
+namespace shardmanager::simulation {
+
+inline const std::string kStoreHost = "store";
+
+class StorePump {
+ public:
+  StorePump(Schedule& schedule, Network& network, Random& random)
+      : schedule_(schedule), network_(network), random_(random) {}
+
+  // The sessions of one process.
+  std::unique_ptr<CoordinationStoreFactory> FactoryFor(std::shared_ptr<Process> process);
+
+  // After anything happened: sees to it that what can go on does. Cheap.
+  void Kick();
+  // Brings the sessions' connections in line with the network and the pauses.
+  void LookAtLinks();
+
+  // The process is about to be killed: of what it has sent, the store gets the first
+  // few requests only, and its sessions end by their time-out.
+  void Abandon(const Process& process);
+
+  // ---- faults ----
+  void ExpireOneOf(const std::string& host);
+  void LoseAnswerOf(const std::string& host);
+  // The server of the store that the process talks to lost its leader: it answers reads
+  // from what it knew, while the store hears nothing of the sessions.
+  void Strand(const std::string& host, bool stranded);
+  void StopStore();
+  void StartStore();
+  bool store_up() const { return up_; }
+  // Most that the store may lag behind in hearing of sessions (two ticks).
+  void SetTouchLag(Duration most) { touch_lag_ = most; }
+
+  const MemoryTree& tree() const { return ensemble_.tree(); }
+  MemoryEnsemble& ensemble() { return ensemble_; }
+
+ private:
+  class Factory;
+  struct Session {
+    std::shared_ptr<Process> process;
+    bool applying = false;
+    bool delivering = false;
+    bool cut = false;
+  };
+
+  std::unique_ptr<CoordinationStore> NewSession(const std::shared_ptr<Process>& process,
+                                                SessionOptions options);
+  bool Linked(const Process& process) const;
+  void Cut(SessionNumber number);
+  Duration Delay();
+  // Brings the store to the present, and forgets the sessions that are over.
+  void CatchUp();
+
+  Schedule& schedule_;
+  Network& network_;
+  Random& random_;
+  MemoryEnsemble ensemble_;
+  std::map<SessionNumber, Session> sessions_;
+  Duration touch_lag_{};
+  bool up_ = true;
+};
+
+}  // namespace shardmanager::simulation

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "allocator/solver/change_meter.h"
 #include "allocator/solver/specs/all.h"
 #include "allocator/solver/state.h"
 #include "base/random.h"
@@ -238,6 +239,98 @@ TEST_P(EverySpec, AnswersForMovesAndSwapsWithoutMakingThem) {
       ASSERT_NEAR(after_move[k] - before[k], move[k], 1e-6) << state.custom()[k]->name();
       ASSERT_NEAR(state.custom()[k]->Total() - before[k], swap[k], 1e-6)
           << state.custom()[k]->name();
+    }
+  }
+}
+
+// The annealer's view, kept up to date through many changes, against the full score.
+class Meter {
+ public:
+  explicit Meter(State& state) : state_(state), meter_(state, Weights(), 1000) {
+    total_ = state.Total();
+  }
+
+  void MoveAndCheck(ObjectId o, ContainerId to) {
+    const ContainerId from = state_.where(o);
+    const double expected = Rise(o, to);
+    const double goals = meter_.Move(o, to);
+    const Score after = state_.Total();
+    double change = 0;
+    for (int l = kFirstGoalLevel; l < kLevels; ++l) change += WeightOf(l) * (after[l] - total_[l]);
+    ASSERT_NEAR(change, goals, 1e-6);
+    // With constraints at their prices there and back is the same, with the sign turned.
+    const double back = Rise(o, from);
+    if (std::isfinite(expected) && std::isfinite(back)) {
+      ASSERT_NEAR(expected, -back, 1e-6);
+    }
+    total_ = after;
+  }
+
+  void SwapAndCheck(ObjectId a, ObjectId b) {
+    const ContainerId at_a = state_.where(a);
+    const ContainerId at_b = state_.where(b);
+    const double swap = meter_.OfSwap(a, b, ChangeMeter::kForbidden);
+    ASSERT_EQ(meter_.OfSwap(a, b, 10) > 10, swap > 10);
+    const double first = Rise(a, at_b);
+    MoveAndCheck(a, at_b);
+    const double second = Rise(b, at_a);
+    MoveAndCheck(b, at_a);
+    if (std::isfinite(first) && std::isfinite(second)) {
+      ASSERT_NEAR(first + second, swap, 1e-6);
+    }
+  }
+
+  void AdjustPrices() { meter_.AdjustPrices({.rise = 1.1, .fall = 1.05, .slack = 0.01}); }
+  bool Keeps() const { return meter_.Keeps(); }
+
+ private:
+  static double WeightOf(int level) { return 1 + level; }
+  static LevelWeights Weights() {
+    LevelWeights weights{};
+    for (int l = kFirstGoalLevel; l < kLevels; ++l) weights[static_cast<size_t>(l)] = WeightOf(l);
+    return weights;
+  }
+  // Who has a limit in mind gets the same verdict.
+  double Rise(ObjectId o, ContainerId to) const {
+    const double rise = meter_.OfMove(o, to, ChangeMeter::kForbidden);
+    for (double limit : {0.0, 10.0, 100.0}) {
+      EXPECT_EQ(meter_.OfMove(o, to, limit) > limit, rise > limit) << rise;
+    }
+    return rise;
+  }
+
+  State& state_;
+  ChangeMeter meter_;
+  Score total_;
+};
+
+TEST_P(EverySpec, IsMeteredAsItIsScored) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    Random random(seed);
+    const Problem problem = RandomProblem(random);
+    Model model(problem);
+    GetParam().add(model, random);
+    State state(model);
+    for (uint32_t o = 0; o < kObjects; ++o) {
+      if (!state.where(ObjectId(o)).valid()) state.Move(ObjectId(o), ContainerId(0));
+    }
+    const bool kept_at_first = state.Total()[kConstraintLevel] <= 1e-6;
+    Meter meter(state);
+    for (int i = 0; i < 500 && !testing::Test::HasFatalFailure(); ++i) {
+      const ObjectId a(random.Below(kObjects));
+      const ObjectId b(random.Below(kObjects));
+      if (state.where(a) == state.where(b)) continue;
+      if (i % 2 == 0) {
+        meter.MoveAndCheck(a, state.where(b));
+      } else {
+        meter.SwapAndCheck(a, b);
+      }
+      if (i % 50 == 0) meter.AdjustPrices();
+      // Broken constraints are compared in units of their own, kept ones are kept.
+      const bool kept = state.Total()[kConstraintLevel] <= 1e-6;
+      if (kept || kept_at_first) {
+        EXPECT_EQ(meter.Keeps(), kept) << "change " << i;
+      }
     }
   }
 }

@@ -1,10 +1,11 @@
 // Simulated annealing over a state: see AnnealOptions in search.h.
 #pragma once
 
-#include <functional>
+#include <array>
 #include <optional>
 #include <vector>
 
+#include "allocator/solver/best.h"
 #include "allocator/solver/change_meter.h"
 #include "allocator/solver/search.h"
 #include "base/random.h"
@@ -15,8 +16,8 @@ class Annealer {
  public:
   Annealer(State& state, uint64_t seed);
 
-  // Calls `on_best` when what stands is better than the best before, which cost `best`.
-  void Run(const AnnealOptions& options, const Score& best, const std::function<void()>& on_best);
+  // Notes in `best`, which is not empty, what is better than it.
+  void Run(const AnnealOptions& options, Best& best);
   // To be called when anybody else changed the state.
   void Forget() { meter_.reset(); }
 
@@ -24,20 +25,25 @@ class Annealer {
 
  private:
   void Collect();
+  void Try(uint64_t steps);
   void TryMove();
   void TrySwap();
-  bool Accepts(const ChangeMeter::Change& change);
+  // The most that a step may add to be taken (Metropolis et al. 1953).
+  double Limit();
   void NoteBest(double margin);
+  void BackToBest();
 
   State& state_;
   Random random_;
-  double scale_;  // temperatures are parts of it: the most that the state cost
+  std::array<float, 1024> draws_;  // quantiles of the exponential distribution
+  double scale_;                   // temperatures are parts of it: the most that the state cost
   std::optional<ChangeMeter> meter_;
   std::vector<ObjectId> movable_;
+  double progress_ = 0;
   double temperature_ = 0;
   double energy_ = 0;
   double best_energy_ = 0;
-  const std::function<void()>* on_best_ = nullptr;
+  Best* best_ = nullptr;
   uint64_t steps_ = 0;
 };
 

@@ -1,6 +1,14 @@
 #include "allocator/solver/change_meter.h"
 
 namespace shardmanager::solver {
+namespace {
+
+// To begin with, one broken constraint costs as much as the goals for one object.
+double UnitOf(const State& state, double scale) {
+  return scale / std::max<double>(1, state.problem().objects);
+}
+
+}  // namespace
 
 ChangeMeter::ChangeMeter(State& state, const LevelWeights& weights, double scale)
     : state_(state),
@@ -8,19 +16,13 @@ ChangeMeter::ChangeMeter(State& state, const LevelWeights& weights, double scale
       weights_(weights),
       start_(state.problem().start),
       closed_(state.problem().closed),
-      groups_(state, weights) {
+      groups_(state, weights, UnitOf(state, scale)) {
   for (uint32_t s = 0; s < state.problem().scope_count(); ++s) {
     HingeBoard board(state, ScopeId(s), weights, scale);
     if (!board.empty()) boards_.push_back(std::move(board));
   }
-  for (const auto& rule : state.custom()) {
-    if (rule->hinge() != nullptr) continue;
-    if (rule->level() == kConstraintLevel) {
-      hard_.push_back({rule.get(), 0});
-    } else if (Weight(rule->level()) > 0) {
-      goals_.push_back({rule.get(), Weight(rule->level())});
-    }
-  }
+  for (const auto& rule : state.custom()) AddCustom(*rule, UnitOf(state, scale));
+  SetMostSaved();
   plain_ = model_.container_rules().empty() && model_.object_rules().empty();
   const MovementRule& movement = model_.movement();
   if (movement.within_group != 1) return;
@@ -32,11 +34,47 @@ ChangeMeter::ChangeMeter(State& state, const LevelWeights& weights, double scale
   }
 }
 
-const double* ChangeMeter::Within(const HingeBoard& board, ObjectId o, ObjectId other,
-                                  ContainerId from, ContainerId to) const {
-  within_.assign(board.columns(), 0);
-  const auto add = [&](const double* plus, const double* minus) {
-    for (size_t k = 0; k < within_.size(); ++k) within_[k] += plus[k] - minus[k];
+void ChangeMeter::AddCustom(CustomRule& rule, double unit) {
+  if (rule.hinge() != nullptr) return;  // the boards have it
+  const bool hard = rule.level() == kConstraintLevel;
+  if (!hard && Weight(rule.level()) <= 0) return;
+  customs_.push_back({.rule = &rule,
+                      .hard = hard,
+                      .weight = Weight(rule.level()),
+                      .price = Price(unit, state_.problem().objects),
+                      .at_first = hard ? rule.Total() : 0});
+}
+
+void ChangeMeter::SetMostSaved() {
+  most_saved_ = 0;
+  for (const Custom& c : customs_) {
+    // No more is saved of a constraint than is broken.
+    const double saved = c.hard ? c.at_first + c.price.over() : c.rule->MostSaved();
+    if (saved > 0) most_saved_ += saved * c.Factor();
+  }
+}
+
+void ChangeMeter::AdjustPrices(const Price::Policy& policy) {
+  for (HingeBoard& board : boards_) board.AdjustPrices(policy);
+  groups_.AdjustPrices(policy);
+  for (Custom& c : customs_) {
+    if (c.hard) c.price.Adjust(policy);
+  }
+  SetMostSaved();
+}
+
+bool ChangeMeter::Keeps() const {
+  const auto keeps = [](const auto& part) { return part.Keeps(); };
+  const auto broken = [](const Custom& c) { return c.hard && c.price.Broken(); };
+  return std::all_of(boards_.begin(), boards_.end(), keeps) && groups_.Keeps() &&
+         std::none_of(customs_.begin(), customs_.end(), broken);
+}
+
+const HingeBoard::Lane* ChangeMeter::Within(const HingeBoard& board, ObjectId o, ObjectId other,
+                                            ContainerId from, ContainerId to) const {
+  within_.assign(board.lanes(), HingeBoard::Lane{});
+  const auto add = [&](const HingeBoard::Lane* plus, const HingeBoard::Lane* minus) {
+    for (size_t i = 0; i < within_.size(); ++i) within_[i] += plus[i] - minus[i];
   };
   add(board.Row(o, Home(o, to)), board.Row(o, Home(o, from)));
   if (other.valid()) add(board.Row(other, Home(other, from)), board.Row(other, Home(other, to)));
@@ -44,93 +82,111 @@ const double* ChangeMeter::Within(const HingeBoard& board, ObjectId o, ObjectId 
 }
 
 // `other`, if valid, goes the other way.
-void ChangeMeter::AddLoadChange(ObjectId o, ObjectId other, ContainerId from, ContainerId to,
-                                Change& change) const {
+double ChangeMeter::LoadRise(ObjectId o, ObjectId other, ContainerId from, ContainerId to,
+                             double limit) const {
+  double rise = 0;
   for (const HingeBoard& board : boards_) {
     const DomainId here = model_.DomainOf(board.scope(), from);
     const DomainId there = model_.DomainOf(board.scope(), to);
     if (here == there) {
-      if (!board.sticky()) continue;
-      const double* within = Within(board, o, other, from, to);
-      change.penalty += board.Penalty(here, within, board.NoRow());
-      change.goals += board.Change(here, within, board.NoRow());
+      if (board.sticky())
+        rise += board.Rise(here, Within(board, o, other, from, to), board.NoRow());
       continue;
     }
-    const double* comes = board.Row(o, Home(o, to));
-    const double* left = board.Row(o, Home(o, from));
-    const double* leaves = other.valid() ? board.Row(other, Home(other, to)) : board.NoRow();
-    const double* taken = other.valid() ? board.Row(other, Home(other, from)) : board.NoRow();
-    change.penalty += board.Penalty(there, comes, leaves) + board.Penalty(here, taken, left);
-    change.goals += board.Change(there, comes, leaves) + board.Change(here, taken, left);
+    const bool alone = !other.valid();
+    const HingeBoard::Lane* none = board.NoRow();
+    rise += board.Rise(there, board.Row(o, Home(o, to)),
+                       alone ? none : board.Row(other, Home(other, to)));
+    // No more is saved than there is.
+    if (rise - board.Cost(here) > limit && &board == &boards_.back())
+      return rise - board.Cost(here);
+    rise += board.Rise(here, alone ? none : board.Row(other, Home(other, from)),
+                       board.Row(o, Home(o, from)));
   }
+  return rise;
 }
 
-bool ChangeMeter::AddOwnChange(ObjectId o, ContainerId from, ContainerId to, double& change) const {
+bool ChangeMeter::Forbids(ObjectId o, ContainerId from, ContainerId to) const {
+  if (!closed_.empty() && closed_[to] && !Home(o, to)) return true;
+  if (plain_) return false;
+  const auto& containers = model_.container_rules();
+  const auto& objects = model_.object_rules();
+  return std::any_of(containers.begin(), containers.end(),
+                     [&](const ContainerRule& rule) {
+                       return rule.level == kConstraintLevel && rule.cost[to] > rule.cost[from];
+                     }) ||
+         std::any_of(objects.begin(), objects.end(), [&](const ObjectRule& rule) {
+           return rule.rank.level == kConstraintLevel &&
+                  state_.ObjectRuleCost(rule, o, to) > state_.ObjectRuleCost(rule, o, from);
+         });
+}
+
+double ChangeMeter::OwnRise(ObjectId o, ContainerId from, ContainerId to) const {
+  double rise = 0;
   if (move_cost_.empty()) {
     const int level = model_.movement().rank.level;
-    change += Weight(level) * (state_.MovementCost(o, to) - state_.MovementCost(o, from));
+    rise += Weight(level) * (state_.MovementCost(o, to) - state_.MovementCost(o, from));
   } else {
-    change += move_cost_[o] * (static_cast<int>(Home(o, from)) - static_cast<int>(Home(o, to)));
+    rise += move_cost_[o] * (static_cast<int>(Home(o, from)) - static_cast<int>(Home(o, to)));
   }
-  if (plain_) return true;
+  if (plain_) return rise;
   for (const ContainerRule& rule : model_.container_rules()) {
-    const double more = rule.cost[to] - rule.cost[from];
-    if (rule.level == kConstraintLevel && more > 0) return false;
-    change += Weight(rule.level) * more;
+    rise += Weight(rule.level) * (rule.cost[to] - rule.cost[from]);
   }
   for (const ObjectRule& rule : model_.object_rules()) {
-    const double more = state_.ObjectRuleCost(rule, o, to) - state_.ObjectRuleCost(rule, o, from);
-    if (rule.rank.level == kConstraintLevel && more > 0) return false;
-    change += Weight(rule.rank.level) * more;
+    rise += Weight(rule.rank.level) *
+            (state_.ObjectRuleCost(rule, o, to) - state_.ObjectRuleCost(rule, o, from));
   }
-  return true;
+  return rise;
 }
 
-ChangeMeter::Change ChangeMeter::OfMove(ObjectId o, ContainerId to) {
+// What is looked up at once first; the custom rules only if they still may save the move.
+double ChangeMeter::OfMove(ObjectId o, ContainerId to, double limit) const {
   const ContainerId from = state_.where(o);
-  Change change;
-  if (!Open(o, to) || !groups_.AddChange(o, from, to, change.goals) ||
-      !AddOwnChange(o, from, to, change.goals)) {
-    return {kForbidden};
-  }
-  for (const Custom& c : hard_) {
-    if (c.rule->MoveChange(o, from, to) > 0) return {kForbidden};
-  }
-  AddLoadChange(o, ObjectId(), from, to, change);
-  for (const Custom& c : goals_) change.goals += c.weight * c.rule->MoveChange(o, from, to);
-  return change;
+  if (Forbids(o, from, to)) return kForbidden;
+  double rise = OwnRise(o, from, to) + groups_.Rise(o, from, to);
+  rise += LoadRise(o, ObjectId(), from, to, limit + most_saved_ - rise);
+  if (rise > limit + most_saved_) return rise;
+  for (const Custom& c : customs_) rise += c.Factor() * c.rule->MoveChange(o, from, to);
+  return rise;
 }
 
-ChangeMeter::Change ChangeMeter::OfSwap(ObjectId a, ObjectId b) {
+double ChangeMeter::OfSwap(ObjectId a, ObjectId b, double limit) const {
   const ContainerId at_a = state_.where(a);
   const ContainerId at_b = state_.where(b);
-  Change change;
-  if (!Open(a, at_b) || !Open(b, at_a)) return {kForbidden};
+  if (Forbids(a, at_a, at_b) || Forbids(b, at_b, at_a)) return kForbidden;
+  double rise = OwnRise(a, at_a, at_b) + OwnRise(b, at_b, at_a);
   // Objects of one group leave it standing as it does.
-  if (state_.group_board().GroupOf(a) != state_.group_board().GroupOf(b) &&
-      (!groups_.AddChange(a, at_a, at_b, change.goals) ||
-       !groups_.AddChange(b, at_b, at_a, change.goals))) {
-    return {kForbidden};
+  if (state_.group_board().GroupOf(a) != state_.group_board().GroupOf(b)) {
+    rise += groups_.Rise(a, at_a, at_b) + groups_.Rise(b, at_b, at_a);
   }
-  if (!AddOwnChange(a, at_a, at_b, change.goals) || !AddOwnChange(b, at_b, at_a, change.goals)) {
-    return {kForbidden};
-  }
-  for (const Custom& c : hard_) {
-    if (c.rule->SwapChange(a, at_a, b, at_b) > 0) return {kForbidden};
-  }
-  AddLoadChange(a, b, at_a, at_b, change);
-  for (const Custom& c : goals_) change.goals += c.weight * c.rule->SwapChange(a, at_a, b, at_b);
-  return change;
+  rise += LoadRise(a, b, at_a, at_b, limit + most_saved_ - rise);
+  if (rise > limit + most_saved_) return rise;
+  for (const Custom& c : customs_) rise += c.Factor() * c.rule->SwapChange(a, at_a, b, at_b);
+  return rise;
 }
 
-void ChangeMeter::Move(ObjectId o, ContainerId to) {
+double ChangeMeter::Move(ObjectId o, ContainerId to) {
   const ContainerId from = state_.where(o);
+  double goals = OwnRise(o, from, to);
   for (HingeBoard& board : boards_) {
-    board.Apply(model_.DomainOf(board.scope(), from), board.NoRow(), board.Row(o, Home(o, from)));
-    board.Apply(model_.DomainOf(board.scope(), to), board.Row(o, Home(o, to)), board.NoRow());
+    goals += board.Apply(model_.DomainOf(board.scope(), from), board.NoRow(),
+                         board.Row(o, Home(o, from)));
+    goals +=
+        board.Apply(model_.DomainOf(board.scope(), to), board.Row(o, Home(o, to)), board.NoRow());
   }
-  groups_.Apply(o, from, to);
+  goals += groups_.Apply(o, from, to);
+  for (Custom& c : customs_) {
+    const double change = c.rule->MoveChange(o, from, to);
+    if (c.hard) {
+      c.price.Add(change);
+    } else {
+      goals += c.weight * change;
+    }
+  }
+  SetMostSaved();
   state_.Move(o, to);
+  return goals;
 }
 
 }  // namespace shardmanager::solver

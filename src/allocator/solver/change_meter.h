@@ -1,9 +1,8 @@
 // What moves and swaps would change, without making them: the annealer's view of a
 // state. The goals are the same as State's, in one number: levels weighed and added.
-// Constraints on sums of loads have prices, so that the way from one placement to a
-// better one may lead through some that break them; prices rise as long as they are
-// broken (strategic oscillation: Glover 1977). What would break any other constraint
-// (or break it more) is forbidden.
+// Constraints have prices (price.h), so that the way from one placement to a better one
+// may lead through some that break them. What would put an object where none may go, or
+// break a constraint on single objects or containers, is forbidden.
 //
 // Not thread-safe. Whoever changes the state otherwise makes a new meter.
 #pragma once
@@ -24,44 +23,42 @@ class ChangeMeter {
   // `scale`: what all goals cost at a bad time; prices of constraints are set by it.
   ChangeMeter(State& state, const LevelWeights& weights, double scale);
 
-  struct Change {
-    double goals = 0;    // kForbidden: see above
-    double penalty = 0;  // at today's prices
-  };
-
+  // What it adds to the goals, and to the constraints at today's prices. Beyond `limit`
+  // the answer need not be exact, as long as it is beyond. kForbidden: see above.
   // REQUIRES of all: the objects stand somewhere, and elsewhere than where they go.
-  Change OfMove(ObjectId o, ContainerId to);
-  Change OfSwap(ObjectId a, ObjectId b);
-  // Does it, in the state as well.
-  void Move(ObjectId o, ContainerId to);
+  double OfMove(ObjectId o, ContainerId to, double limit) const;
+  double OfSwap(ObjectId a, ObjectId b, double limit) const;
+  // Does it, forbidden or not, in the state as well. Returns what it adds to the goals alone.
+  double Move(ObjectId o, ContainerId to);
 
-  void AdjustPrices(double rise, double fall) {
-    for (HingeBoard& board : boards_) board.AdjustPrices(rise, fall);
-  }
+  // Constraints that are broken become dearer, by the factor `rise`; the others become
+  // cheaper, by the factor `fall`. Both 1 or more.
+  void AdjustPrices(const Price::Policy& policy);
   // True: no constraint is broken by more than when the meter was made.
-  bool Keeps() const {
-    return std::all_of(boards_.begin(), boards_.end(),
-                       [](const HingeBoard& board) { return board.Keeps(); });
-  }
+  bool Keeps() const;
 
  private:
   struct Custom {
     CustomRule* rule;
-    double weight;  // 0: a constraint
+    bool hard;
+    double weight;        // of a goal
+    Price price;          // of a constraint
+    double at_first = 0;  // Total() of a constraint when the meter was made
+
+    double Factor() const { return hard ? price.now() : weight; }
   };
 
   bool Home(ObjectId o, ContainerId c) const { return start_[o] == c; }
-  bool Open(ObjectId o, ContainerId to) const {
-    return closed_.empty() || !closed_[to] || Home(o, to);
-  }
-  void AddLoadChange(ObjectId o, ObjectId other, ContainerId from, ContainerId to,
-                     Change& change) const;
+  bool Forbids(ObjectId o, ContainerId from, ContainerId to) const;
+  void AddCustom(CustomRule& rule, double unit);
+  double LoadRise(ObjectId o, ObjectId other, ContainerId from, ContainerId to, double limit) const;
   // What the board's domain sees of a move or swap within it: only what is sticky.
-  const double* Within(const HingeBoard& board, ObjectId o, ObjectId other, ContainerId from,
-                       ContainerId to) const;
+  const HingeBoard::Lane* Within(const HingeBoard& board, ObjectId o, ObjectId other,
+                                 ContainerId from, ContainerId to) const;
   // What concerns the object alone: its movement, the containers' own costs.
-  bool AddOwnChange(ObjectId o, ContainerId from, ContainerId to, double& change) const;
+  double OwnRise(ObjectId o, ContainerId from, ContainerId to) const;
   double Weight(int level) const { return weights_[static_cast<size_t>(level)]; }
+  void SetMostSaved();
 
   State& state_;
   const Model& model_;
@@ -69,10 +66,10 @@ class ChangeMeter {
   const Table<ObjectId, ContainerId>& start_;
   const Table<ContainerId, bool>& closed_;
   std::vector<HingeBoard> boards_;
-  mutable std::vector<double> within_;  // scratch of Within()
+  mutable std::vector<HingeBoard::Lane> within_;  // scratch of Within()
   GroupCounts groups_;
-  std::vector<Custom> hard_;
-  std::vector<Custom> goals_;
+  std::vector<Custom> customs_;
+  double most_saved_ = 0;              // by any custom rules
   Table<ObjectId, double> move_cost_;  // empty: it depends on where to
   bool plain_ = true;                  // neither container rules nor object rules
 };

@@ -1,11 +1,8 @@
 #include "allocator/solver/group_counts.h"
 
-#include <algorithm>
-
 namespace shardmanager::solver {
 namespace {
 
-constexpr uint32_t kNoRow = UINT32_MAX;
 constexpr size_t kMostDenseCells = size_t{1} << 25;
 
 double Missing(uint32_t have, uint32_t wanted) { return have < wanted ? wanted - have : 0; }
@@ -29,96 +26,123 @@ bool GroupCounts::Concerns(const GroupRule& rule, GroupId g) const {
   return true;
 }
 
-GroupCounts::GroupCounts(const State& state, const LevelWeights& weights)
-    : state_(state),
-      row_of_(state.problem().groups(), kNoRow),
-      concerned_(state.problem().objects, false) {
-  const Problem& p = state.problem();
-  uint32_t rows = 0;
-  for (const GroupRule& rule : state.model().group_rules()) {
-    for (uint32_t g = 0; g < p.groups(); ++g) {
-      if (row_of_[GroupId(g)] == kNoRow && Concerns(rule, GroupId(g))) row_of_[GroupId(g)] = rows++;
-    }
-    const auto same = [&](const Board& b) { return b.scope == rule.scope; };
-    const auto at = std::find_if(boards_.begin(), boards_.end(), same);
-    rules_.push_back({&rule, static_cast<uint32_t>(at - boards_.begin()),
-                      rule.rank.level == kConstraintLevel
-                          ? 0
-                          : rule.rank.weight * weights[static_cast<size_t>(rule.rank.level)]});
-    if (at != boards_.end()) continue;
-    boards_.emplace_back();
-    boards_.back().scope = rule.scope;
-    boards_.back().domains = state.model().DomainCount(rule.scope);
+uint32_t GroupCounts::BoardFor(ScopeId scope) {
+  const auto same = [&](const Board& b) { return b.scope == scope; };
+  const auto at = std::find_if(boards_.begin(), boards_.end(), same);
+  const auto index = static_cast<uint32_t>(at - boards_.begin());
+  if (at != boards_.end()) return index;
+  const Model& model = state_.model();
+  boards_.emplace_back();
+  Board& board = boards_.back();
+  board.scope = scope;
+  board.domains = model.DomainCount(scope);
+  for (uint32_t c = 0; c < state_.problem().containers; ++c) {
+    board.domain_of.push_back(model.DomainOf(scope, ContainerId(c)));
   }
-  for (Board& board : boards_) {
-    const size_t cells = size_t{rows} * board.domains;
-    if (cells <= kMostDenseCells) board.dense.assign(cells, 0);
-    board.distinct.assign(rows, 0);
-  }
-  for (uint32_t i = 0; i < p.objects; ++i) {
-    const ObjectId o(i);
-    concerned_[o] = row_of_[state.group_board().GroupOf(o)] != kNoRow;
-    if (concerned_[o] && state.where(o).valid()) Place(o, state.where(o), 1);
+  const size_t cells = groups_.size() * board.domains;
+  if (cells <= kMostDenseCells) board.dense.assign(cells, 0);
+  board.distinct.assign(groups_.size(), 0);
+  return index;
+}
+
+void GroupCounts::AddRule(const GroupRule& rule, const LevelWeights& weights, double unit) {
+  const bool hard = rule.rank.level == kConstraintLevel;
+  rules_.push_back({.kind = rule.kind,
+                    .hard = hard,
+                    .board = BoardFor(rule.scope),
+                    .weight = rule.rank.weight * weights[static_cast<size_t>(rule.rank.level)],
+                    .price = Price(unit, state_.problem().objects),
+                    .wanted = {},
+                    .domain = {}});
+  for (GroupId g : groups_) {
+    rules_.back().wanted.push_back(Concerns(rule, g) ? rule.Wanted(g) : GroupRule::kNotForGroup);
+    if (rule.kind == GroupRule::Kind::kAffinity) rules_.back().domain.push_back(rule.domain[g]);
   }
 }
 
-uint32_t GroupCounts::Add(Board& board, GroupId g, DomainId d, int by) {
-  const uint32_t row = row_of_[g];
+GroupCounts::GroupCounts(const State& state, const LevelWeights& weights, double unit)
+    : state_(state), row_of_(state.problem().objects, kNoRow) {
+  const Problem& p = state.problem();
+  const std::vector<GroupRule>& rules = state.model().group_rules();
+  for (uint32_t g = 0; g < p.groups(); ++g) {
+    const auto concerns = [&](const GroupRule& rule) { return Concerns(rule, GroupId(g)); };
+    if (std::none_of(rules.begin(), rules.end(), concerns)) continue;
+    for (uint32_t o = p.group_begin[g]; o < p.group_begin[g + 1]; ++o) {
+      row_of_[ObjectId(o)] = static_cast<uint32_t>(groups_.size());
+    }
+    groups_.push_back(GroupId(g));
+  }
+  for (const GroupRule& rule : rules) AddRule(rule, weights, unit);
+  for (uint32_t i = 0; i < p.objects; ++i) {
+    const ObjectId o(i);
+    if (row_of_[o] != kNoRow && state.where(o).valid()) Place(row_of_[o], state.where(o), 1);
+  }
+}
+
+uint32_t GroupCounts::Add(Board& board, uint32_t row, DomainId d, int by) {
   if (board.dense.empty()) return board.sparse.Add(GroupId(row), d, by);
   uint16_t& count = board.dense[size_t{row} * board.domains + d.index()];
   return count = static_cast<uint16_t>(count + by);
 }
 
-void GroupCounts::Place(ObjectId o, ContainerId c, int by) {
-  const GroupId g = state_.group_board().GroupOf(o);
+void GroupCounts::Place(uint32_t row, ContainerId c, int by) {
   for (Board& board : boards_) {
-    const uint32_t now = Add(board, g, state_.model().DomainOf(board.scope, c), by);
-    if (by > 0 && now == 1) ++board.distinct[row_of_[g]];
-    if (by < 0 && now == 0) --board.distinct[row_of_[g]];
+    const uint32_t now = Add(board, row, board.domain_of[c.index()], by);
+    if (by > 0 && now == 1) ++board.distinct[row];
+    if (by < 0 && now == 0) --board.distinct[row];
   }
 }
 
-void GroupCounts::Apply(ObjectId o, ContainerId from, ContainerId to) {
-  if (!concerned_[o]) return;
-  Place(o, from, -1);
-  Place(o, to, 1);
+double GroupCounts::Apply(ObjectId o, ContainerId from, ContainerId to) {
+  const uint32_t row = row_of_[o];
+  if (row == kNoRow) return 0;
+  double goals = 0;
+  for (Rule& rule : rules_) {
+    const Board& board = boards_[rule.board];
+    const double units =
+        ChangeOf(rule, row, board.domain_of[from.index()], board.domain_of[to.index()]);
+    if (rule.hard) {
+      rule.price.Add(units);
+    } else {
+      goals += rule.weight * units;
+    }
+  }
+  Place(row, from, -1);
+  Place(row, to, 1);
+  return goals;
 }
 
-double GroupCounts::ChangeOf(const Rule& rule, GroupId g, DomainId from, DomainId to) const {
-  const GroupRule& r = *rule.rule;
+double GroupCounts::ChangeOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const {
   const Board& board = boards_[rule.board];
-  const uint32_t wanted = r.Wanted(g);
-  switch (r.kind) {
+  const uint32_t wanted = rule.wanted[row];
+  if (from == to || wanted == GroupRule::kNotForGroup) return 0;
+  switch (rule.kind) {
     case GroupRule::Kind::kAtMost:
-      return (Count(board, g, to) >= wanted ? 1 : 0) - (Count(board, g, from) > wanted ? 1 : 0);
+      return (Count(board, row, to) >= wanted ? 1 : 0) - (Count(board, row, from) > wanted ? 1 : 0);
     case GroupRule::Kind::kDistinct: {
-      const uint32_t before = board.distinct[row_of_[g]];
+      const uint32_t before = board.distinct[row];
       const uint32_t after =
-          before + (Count(board, g, to) == 0 ? 1 : 0) - (Count(board, g, from) == 1 ? 1 : 0);
+          before + (Count(board, row, to) == 0 ? 1 : 0) - (Count(board, row, from) == 1 ? 1 : 0);
       return Missing(after, wanted) - Missing(before, wanted);
     }
     case GroupRule::Kind::kAffinity: {
-      const DomainId there = r.domain[g];
-      if (to == there) return Count(board, g, to) < wanted ? -1 : 0;
-      return from == there && Count(board, g, from) <= wanted ? 1 : 0;
+      const DomainId there = rule.domain[row];
+      if (to == there) return Count(board, row, to) < wanted ? -1 : 0;
+      return from == there && Count(board, row, from) <= wanted ? 1 : 0;
     }
   }
   return 0;
 }
 
-bool GroupCounts::AddChangeOfGroup(GroupId g, ContainerId from, ContainerId to,
-                                   double& change) const {
+double GroupCounts::RiseOfRow(uint32_t row, ContainerId from, ContainerId to) const {
+  double rise = 0;
   for (const Rule& rule : rules_) {
-    if (!Concerns(*rule.rule, g)) continue;
-    const ScopeId scope = rule.rule->scope;
-    const DomainId here = state_.model().DomainOf(scope, from);
-    const DomainId there = state_.model().DomainOf(scope, to);
-    if (here == there) continue;
-    const double units = ChangeOf(rule, g, here, there);
-    if (rule.weight == 0 && units > 0) return false;
-    change += rule.weight * units;
+    const Board& board = boards_[rule.board];
+    const double units =
+        ChangeOf(rule, row, board.domain_of[from.index()], board.domain_of[to.index()]);
+    rise += (rule.hard ? rule.price.now() : rule.weight) * units;
   }
-  return true;
+  return rise;
 }
 
 }  // namespace shardmanager::solver

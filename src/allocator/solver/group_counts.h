@@ -2,54 +2,74 @@
 // so that what a move changes is a look-up whatever the size of the group.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "allocator/solver/count_table.h"
 #include "allocator/solver/hinge_board.h"
+#include "allocator/solver/price.h"
 #include "allocator/solver/state.h"
 
 namespace shardmanager::solver {
 
 class GroupCounts {
  public:
-  GroupCounts(const State& state, const LevelWeights& weights);
+  // `unit`: what it costs at first to break a constraint by one object.
+  GroupCounts(const State& state, const LevelWeights& weights, double unit);
 
-  // Adds to `change` what moving `o`, which stands at `from`, costs the goals. False: a
-  // constraint would be broken, or more so.
-  bool AddChange(ObjectId o, ContainerId from, ContainerId to, double& change) const {
-    return !concerned_[o] || AddChangeOfGroup(state_.group_board().GroupOf(o), from, to, change);
+  // What moving `o`, which stands at `from`, adds to the cost of the goals, and of the
+  // constraints at their prices.
+  double Rise(ObjectId o, ContainerId from, ContainerId to) const {
+    return row_of_[o] == kNoRow ? 0 : RiseOfRow(row_of_[o], from, to);
   }
-  void Apply(ObjectId o, ContainerId from, ContainerId to);
+  // Returns what it added to the cost of the goals.
+  double Apply(ObjectId o, ContainerId from, ContainerId to);
+
+  void AdjustPrices(const Price::Policy& policy) {
+    for (Rule& rule : rules_) rule.price.Adjust(policy);
+  }
+  bool Keeps() const {
+    return std::none_of(rules_.begin(), rules_.end(),
+                        [](const Rule& rule) { return rule.price.Broken(); });
+  }
 
  private:
+  static constexpr uint32_t kNoRow = UINT32_MAX;
+
   // Counts in one scope that rules ask for.
   struct Board {
     ScopeId scope;
     uint32_t domains = 0;
-    std::vector<uint16_t> dense;  // [row][domain], if there are not too many
+    std::vector<DomainId> domain_of;  // by container
+    std::vector<uint16_t> dense;      // [row][domain], if there are not too many
     CountTable sparse;
     std::vector<uint32_t> distinct;  // by row
   };
   struct Rule {
-    const GroupRule* rule;
-    uint32_t board = 0;  // in boards_
-    double weight = 0;   // 0: a constraint
+    GroupRule::Kind kind;
+    bool hard;
+    uint32_t board;                // in boards_
+    double weight;                 // of a goal
+    Price price;                   // of a constraint
+    std::vector<uint32_t> wanted;  // by row; kNotForGroup: it never costs anything
+    std::vector<DomainId> domain;  // by row; kAffinity only
   };
 
   bool Concerns(const GroupRule& rule, GroupId g) const;
-  bool AddChangeOfGroup(GroupId g, ContainerId from, ContainerId to, double& change) const;
-  double ChangeOf(const Rule& rule, GroupId g, DomainId from, DomainId to) const;
-  uint32_t Count(const Board& board, GroupId g, DomainId d) const {
-    const uint32_t row = row_of_[g];
+  uint32_t BoardFor(ScopeId scope);
+  void AddRule(const GroupRule& rule, const LevelWeights& weights, double unit);
+  double RiseOfRow(uint32_t row, ContainerId from, ContainerId to) const;
+  double ChangeOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const;
+  uint32_t Count(const Board& board, uint32_t row, DomainId d) const {
     return board.dense.empty() ? board.sparse.Get(GroupId(row), d)
                                : board.dense[size_t{row} * board.domains + d.index()];
   }
-  uint32_t Add(Board& board, GroupId g, DomainId d, int by);
-  void Place(ObjectId o, ContainerId c, int by);
+  uint32_t Add(Board& board, uint32_t row, DomainId d, int by);
+  void Place(uint32_t row, ContainerId c, int by);
 
   const State& state_;
-  Table<GroupId, uint32_t> row_of_;  // of groups that a rule concerns
-  Table<ObjectId, bool> concerned_;
+  std::vector<GroupId> groups_;       // by row: those that a rule concerns
+  Table<ObjectId, uint32_t> row_of_;  // of its group
   std::vector<Board> boards_;
   std::vector<Rule> rules_;
 };

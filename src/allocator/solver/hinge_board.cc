@@ -34,18 +34,18 @@ HingeBoard::HingeBoard(const State& state, ScopeId scope, const LevelWeights& we
   const std::vector<Column> columns = Columns(state, weights);
   columns_ = columns.size();
   if (empty()) return;
-  none_.assign(columns_, 0);
+  lanes_ = (columns_ + kLaneSize - 1) / kLaneSize;
+  none_.assign(lanes_, Lane{});
+  for (const Column& c : columns) sticky_ |= c.sticky;
   const Model& model = state.model();
   FillRows(state.problem(), model, columns);
   FillDomains(model, columns);
-  over_.assign(hard_, 0);
   AddStarts(model, columns);
   for (uint32_t i = 0; i < state.problem().objects; ++i) {
     const ObjectId o(i);
     const ContainerId at = state.where(o);
-    if (at.valid()) Apply(model.DomainOf(scope, at), Row(o, !state.Moved(o)), NoRow());
+    if (at.valid()) Put(model.DomainOf(scope, at), Row(o, !state.Moved(o)));
   }
-  allowed_ = over_;
   SetPrices(state.problem(), scale);
 }
 
@@ -53,36 +53,37 @@ HingeBoard::HingeBoard(const State& state, ScopeId scope, const LevelWeights& we
 void HingeBoard::SetPrices(const Problem& problem, double scale) {
   for (size_t k = 0; k < hard_; ++k) {
     double load = 1;
-    for (uint32_t i = 0; i < problem.objects; ++i) load += std::abs(Row(ObjectId(i), false)[k]);
-    usual_.push_back(scale / load);
+    for (uint32_t i = 0; i < problem.objects; ++i) load += std::abs(At(Row(ObjectId(i), false), k));
+    constraints_.push_back(Price(scale / load, load));
   }
-  price_ = usual_;
+  price_.assign(lanes_, Lane{1, 1});
+  ShowPrices();
 }
 
-void HingeBoard::AdjustPrices(double rise, double fall) {
-  // Far from the usual price nothing changes any more.
-  constexpr double kMost = 1e4;
-  for (size_t k = 0; k < hard_; ++k) {
-    if (over_[k] > allowed_[k]) {
-      price_[k] = std::min(price_[k] * rise, usual_[k] * kMost);
-    } else {
-      price_[k] = std::max(price_[k] / fall, usual_[k] / kMost);
-    }
-  }
+void HingeBoard::ShowPrices() {
+  ++prices_;
+  for (size_t k = 0; k < hard_; ++k) At(price_.data(), k) = constraints_[k].now();
+}
+
+void HingeBoard::AdjustPrices(const Price::Policy& policy) {
+  for (Price& price : constraints_) price.Adjust(policy);
+  ShowPrices();
 }
 
 void HingeBoard::FillRows(const Problem& problem, const Model& model,
                           const std::vector<Column>& columns) {
-  rows_.reserve(size_t{problem.objects} * 2 * columns_);
+  const size_t variants = sticky_ ? 2 : 1;
+  rows_.assign(size_t{problem.objects} * variants * lanes_, Lane{});
   for (uint32_t i = 0; i < problem.objects; ++i) {
     const auto load = problem.LoadOf(ObjectId(i));
-    for (const bool home : {false, true}) {
-      for (const Column& c : columns) {
+    for (size_t home = 0; home < variants; ++home) {
+      Lane* row = &rows_[(i * variants + home) * lanes_];
+      for (size_t k = 0; k < columns_; ++k) {
+        const Column& c = columns[k];
         if (c.hinge != nullptr) {
-          rows_.push_back(c.hinge->load[ObjectId(i)]);
-        } else {
-          const Load l = load[model.dimensions()[c.rule->dimension].metric.index()];
-          rows_.push_back(c.sticky && home ? 0 : l);
+          At(row, k) = c.hinge->load[ObjectId(i)];
+        } else if (!c.sticky || home == 0) {
+          At(row, k) = load[model.dimensions()[c.rule->dimension].metric.index()];
         }
       }
     }
@@ -90,60 +91,84 @@ void HingeBoard::FillRows(const Problem& problem, const Model& model,
 }
 
 void HingeBoard::FillDomains(const Model& model, const std::vector<Column>& columns) {
-  const Problem& p = model.problem();
   const uint32_t domains = model.DomainCount(scope_);
-  cost_.assign(domains, 0);
+  domains_.assign(size_t{domains} * 2 * lanes_, Lane{});
+  known_.resize(domains);
   for (uint32_t d = 0; d < domains; ++d) {
-    for (const Column& c : columns) {
-      const DomainId id(d);
-      excess_.push_back(c.rule != nullptr ? -static_cast<double>(c.rule->limit[id])
-                                          : c.hinge->base[id]);
-      scale_.push_back(c.weight * (c.rule != nullptr ? c.rule->scale[id] : 1));
+    const DomainId id(d);
+    Lane* excess = Excess(id);
+    for (size_t k = 0; k < columns_; ++k) {
+      const Column& c = columns[k];
+      At(excess, k) =
+          c.rule != nullptr ? -static_cast<double>(c.rule->limit[id]) : c.hinge->base[id];
+      // Constraints have prices instead.
+      const double scale = c.weight * (c.rule != nullptr ? c.rule->scale[id] : 1);
+      At(excess + lanes_, k) = k < hard_ ? 1 : scale;
     }
   }
-  if (p.base_usage.empty()) return;
-  // Hinges have it in their bases.
+  if (!model.problem().base_usage.empty()) AddBase(model, columns);
+}
+
+// Hinges have it in their bases.
+void HingeBoard::AddBase(const Model& model, const std::vector<Column>& columns) {
+  const Problem& p = model.problem();
   for (uint32_t i = 0; i < p.containers; ++i) {
-    double* row = &excess_[model.DomainOf(scope_, ContainerId(i)).index() * columns_];
+    Lane* row = Excess(model.DomainOf(scope_, ContainerId(i)));
     for (size_t k = 0; k < columns_; ++k) {
       if (columns[k].rule == nullptr) continue;
       const MetricId m = model.dimensions()[columns[k].rule->dimension].metric;
-      row[k] += static_cast<double>(p.base_usage[i * p.metrics.size() + m.index()]);
+      At(row, k) += static_cast<double>(p.base_usage[i * p.metrics.size() + m.index()]);
     }
   }
 }
 
-// In a sticky dimension an object counts at its start for ever. Sets cost_ as well.
+// In a sticky dimension an object counts at its start for ever.
 void HingeBoard::AddStarts(const Model& model, const std::vector<Column>& columns) {
   const Problem& p = model.problem();
-  for (const Column& c : columns) sticky_ |= c.sticky;
   for (uint32_t i = 0; i < p.objects && sticky_; ++i) {
     const ContainerId start = p.start[ObjectId(i)];
     if (!start.valid()) continue;
-    const double* away = Row(ObjectId(i), false);
-    double* row = &excess_[model.DomainOf(scope_, start).index() * columns_];
-    for (size_t k = 0; k < columns_; ++k) row[k] += columns[k].sticky ? away[k] : 0;
-  }
-  for (uint32_t d = 0; d < cost_.size(); ++d) {
-    for (size_t k = 0; k < hard_; ++k) over_[k] += std::max(excess_[d * columns_ + k], 0.0);
-    Apply(DomainId(d), NoRow(), NoRow());
+    const Lane* away = Row(ObjectId(i), false);
+    Lane* row = Excess(model.DomainOf(scope_, start));
+    for (size_t k = 0; k < columns_; ++k) At(row, k) += columns[k].sticky ? At(away, k) : 0;
   }
 }
 
-void HingeBoard::Apply(DomainId d, const double* plus, const double* minus) {
-  double* excess = &excess_[size_t{d.index()} * columns_];
-  const double* scale = &scale_[size_t{d.index()} * columns_];
-  for (size_t k = 0; k < hard_; ++k) {
-    const double after = excess[k] + (plus[k] - minus[k]);
-    over_[k] += std::max(after, 0.0) - std::max(excess[k], 0.0);
-    excess[k] = after;
+void HingeBoard::Put(DomainId d, const Lane* row) {
+  Lane* excess = Excess(d);
+  for (size_t i = 0; i < lanes_; ++i) excess[i] += row[i];
+}
+
+double HingeBoard::CostNow(DomainId d) const {
+  const Lane* excess = &domains_[size_t{d.index()} * 2 * lanes_];
+  const Lane* scale = excess + lanes_;
+  Lane sum = {};
+  for (size_t i = 0; i < lanes_; ++i) {
+    sum += price_[i] * scale[i] * (excess[i] > 0 ? excess[i] : Lane{});
   }
-  double cost = 0;
-  for (size_t k = hard_; k < columns_; ++k) {
-    excess[k] += plus[k] - minus[k];
-    cost += std::max(excess[k], 0.0) * scale[k];
+  return sum[0] + sum[1];
+}
+
+double HingeBoard::Apply(DomainId d, const Lane* plus, const Lane* minus) {
+  Lane* excess = Excess(d);
+  const Lane* scale = excess + lanes_;
+  known_[d.index()].prices = 0;
+  double goals = 0;
+  for (size_t i = 0; i < lanes_; ++i) {
+    const Lane after = excess[i] + (plus[i] - minus[i]);
+    const Lane change =
+        scale[i] * ((after > 0 ? after : Lane{}) - (excess[i] > 0 ? excess[i] : Lane{}));
+    excess[i] = after;
+    for (size_t j = 0; j < kLaneSize; ++j) {
+      const size_t k = i * kLaneSize + j;
+      if (k < hard_) {
+        constraints_[k].Add(change[j]);
+      } else {
+        goals += change[j];
+      }
+    }
   }
-  cost_[d] = cost;
+  return goals;
 }
 
 }  // namespace shardmanager::solver

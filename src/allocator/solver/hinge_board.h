@@ -1,12 +1,14 @@
 // The hinges of one scope (sums over domains of weight * max(0, base + sum of loads):
 // load rules, and custom rules that say so), laid out for millions of looks a second:
-// all that counts in a domain, and all that an object brings, lies in one row each.
+// all that counts in a domain, and all that an object brings, lies in one row each,
+// several columns to a lane.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "allocator/solver/price.h"
 #include "allocator/solver/state.h"
 
 namespace shardmanager::solver {
@@ -17,54 +19,54 @@ using LevelWeights = std::array<double, kLevels>;
 
 class HingeBoard {
  public:
+  // Two columns side by side: what every machine has operations for, so that sums are the
+  // same on all of them.
+  using Lane [[gnu::vector_size(16)]] = double;
+  static constexpr size_t kLaneSize = 2;
+
   // Takes the rules of that scope. `scale`: what all goals cost at a bad time.
   HingeBoard(const State& state, ScopeId scope, const LevelWeights& weights, double scale);
 
   bool empty() const { return columns_ == 0; }
-  size_t columns() const { return columns_; }
+  size_t lanes() const { return lanes_; }
   ScopeId scope() const { return scope_; }
   // True: an object counts differently at its start, by more than the domain.
   bool sticky() const { return sticky_; }
 
   // What the object brings, at its start and elsewhere.
-  const double* Row(ObjectId o, bool home) const {
-    return &rows_[(size_t{o.index()} * 2 + (home ? 1 : 0)) * columns_];
+  const Lane* Row(ObjectId o, bool home) const {
+    return &rows_[(sticky_ ? size_t{o.index()} * 2 + (home ? 1 : 0) : o.index()) * lanes_];
   }
-  const double* NoRow() const { return none_.data(); }
+  const Lane* NoRow() const { return none_.data(); }
 
-  // What `plus` more and `minus` less there would add to what constraints cost at their
-  // prices.
-  double Penalty(DomainId d, const double* plus, const double* minus) const {
-    const double* excess = &excess_[size_t{d.index()} * columns_];
-    double penalty = 0;
-    for (size_t k = 0; k < hard_; ++k) {
-      const double after = excess[k] + (plus[k] - minus[k]);
-      penalty += price_[k] * (std::max(after, 0.0) - std::max(excess[k], 0.0));
+  // What `plus` more and `minus` less there would add to the weighted cost of the goals
+  // and to what constraints cost at their prices.
+  double Rise(DomainId d, const Lane* plus, const Lane* minus) const {
+    const Lane* excess = &domains_[size_t{d.index()} * 2 * lanes_];
+    const Lane* scale = excess + lanes_;
+    Lane sum = {};
+    for (size_t i = 0; i < lanes_; ++i) {
+      const Lane after = excess[i] + (plus[i] - minus[i]);
+      sum += price_[i] * scale[i] * (after > 0 ? after : Lane{});
     }
-    return penalty;
+    return sum[0] + sum[1] - Cost(d);
   }
-  // What that would add to the weighted cost of the goals.
-  double Change(DomainId d, const double* plus, const double* minus) const {
-    const double* excess = &excess_[size_t{d.index()} * columns_];
-    const double* scale = &scale_[size_t{d.index()} * columns_];
-    double cost = 0;
-    for (size_t k = hard_; k < columns_; ++k) {
-      const double after = excess[k] + (plus[k] - minus[k]);
-      cost += after > 0 ? after * scale[k] : 0;
-    }
-    return cost - cost_[d];
+  // What the domain costs now, in the same money.
+  double Cost(DomainId d) const {
+    Known& known = known_[d.index()];
+    if (known.prices != prices_) known = {CostNow(d), prices_};
+    return known.cost;
   }
-  void Apply(DomainId d, const double* plus, const double* minus);
+  // Returns what it added to the weighted cost of the goals.
+  double Apply(DomainId d, const Lane* plus, const Lane* minus);
 
   // Constraints that are broken become dearer, by the factor `rise`; the others become
   // cheaper, by the factor `fall`. Both 1 or more.
-  void AdjustPrices(double rise, double fall);
+  void AdjustPrices(const Price::Policy& policy);
   // True: no constraint is broken by more than when the board was made.
   bool Keeps() const {
-    for (size_t k = 0; k < hard_; ++k) {
-      if (over_[k] > allowed_[k]) return false;
-    }
-    return true;
+    return std::none_of(constraints_.begin(), constraints_.end(),
+                        [](const Price& price) { return price.Broken(); });
   }
 
  private:
@@ -75,25 +77,40 @@ class HingeBoard {
     double weight = 1;
   };
 
+  // What a domain costs is worked out again when it or the prices have changed.
+  struct Known {
+    double cost = 0;
+    uint64_t prices = 0;
+  };
+
+  static double& At(Lane* lanes, size_t column) { return reinterpret_cast<double*>(lanes)[column]; }
+  static double At(const Lane* lanes, size_t column) {
+    return lanes[column / kLaneSize][column % kLaneSize];
+  }
+  double CostNow(DomainId d) const;
+  Lane* Excess(DomainId d) { return &domains_[size_t{d.index()} * 2 * lanes_]; }
+
   std::vector<Column> Columns(const State& state, const LevelWeights& weights);
   void FillRows(const Problem& problem, const Model& model, const std::vector<Column>& columns);
   void FillDomains(const Model& model, const std::vector<Column>& columns);
+  void AddBase(const Model& model, const std::vector<Column>& columns);
   void SetPrices(const Problem& problem, double scale);
   void AddStarts(const Model& model, const std::vector<Column>& columns);
+  void Put(DomainId d, const Lane* row);
+  void ShowPrices();
 
   const ScopeId scope_;
   size_t columns_ = 0;
+  size_t lanes_ = 0;
   size_t hard_ = 0;  // the first so many columns are constraints
   bool sticky_ = false;
-  std::vector<double> rows_;      // [object][away, home][column]
-  std::vector<double> none_;      // [column]: 0
-  std::vector<double> price_;     // [hard column]: for one unit above the limit
-  std::vector<double> usual_;     // [hard column]: the price to begin with
-  std::vector<double> over_;      // [hard column]: units above the limits
-  std::vector<double> allowed_;   // [hard column]
-  std::vector<double> excess_;    // [domain][column]: usage - limit
-  std::vector<double> scale_;     // [domain][column]
-  Table<DomainId, double> cost_;  // of the goals
+  std::vector<Lane> rows_;            // [object][if sticky: away, home][lane]
+  std::vector<Lane> none_;            // [lane]: 0
+  std::vector<Lane> domains_;         // [domain][usage - limit, scale][lane]
+  std::vector<Lane> price_;           // [lane]: for one unit above the limit; goals: 1
+  uint64_t prices_ = 1;               // grows with each change of them
+  mutable std::vector<Known> known_;  // by domain
+  std::vector<Price> constraints_;    // by column
 };
 
 }  // namespace shardmanager::solver

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -119,6 +120,9 @@ class CustomRule {
   virtual double MoveChange(ObjectId o, ContainerId from, ContainerId to);
   // What it adds if `a`, which stands at `at_a`, and `b` trade places.
   virtual double SwapChange(ObjectId a, ContainerId at_a, ObjectId b, ContainerId at_b);
+  // What a move or a swap saves at the most, if nothing is saved that Total() does not
+  // hold. OPTIONAL: the tighter, the sooner hopeless moves are left out.
+  virtual double MostSaved() const { return std::numeric_limits<double>::infinity(); }
   // Not null: the rule is no more than this. Valid as long as the rule.
   virtual const Hinge* hinge() const { return nullptr; }
 

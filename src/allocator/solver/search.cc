@@ -1,6 +1,7 @@
 #include "allocator/solver/search.h"
 
 #include "allocator/solver/anneal.h"
+#include "allocator/solver/best.h"
 #include "allocator/solver/descent.h"
 
 namespace shardmanager::solver {
@@ -11,45 +12,30 @@ class Search::Impl {
       : state_(model), descent_(state_, options), annealer_(state_, options.seed) {}
 
   bool Descend() {
-    Restore();
+    BackToBest();
     const bool finished = descent_.Run();
     annealer_.Forget();
-    best_.resize(0);
+    best_.Forget();
     return finished;
   }
 
   void Anneal(const AnnealOptions& options) {
-    Keep();
-    annealer_.Run(options, best_score_, [this] { Keep(); });
+    best_.Note(state_);
+    annealer_.Run(options, best_);
   }
 
-  // Back to the best.
-  void Restore() {
-    for (uint32_t i = 0; i < best_.size(); ++i) {
-      if (state_.where(ObjectId(i)) != best_[ObjectId(i)])
-        state_.Move(ObjectId(i), best_[ObjectId(i)]);
+  void BackToBest() {
+    if (best_.empty()) return;
+    for (uint32_t i = 0; i < state_.problem().objects; ++i) {
+      const ContainerId to = best_.where()[ObjectId(i)];
+      if (state_.where(ObjectId(i)) != to) state_.Move(ObjectId(i), to);
     }
-  }
-
-  // Remembers what stands if it is the best.
-  void Keep() {
-    const Score score = state_.Total();
-    if (!best_.empty() && !score.BetterThan(best_score_)) return;
-    best_score_ = score;
-    best_ = Placement();
-  }
-
-  Table<ObjectId, ContainerId> Placement() const {
-    Table<ObjectId, ContainerId> where(state_.problem().objects);
-    for (uint32_t i = 0; i < where.size(); ++i) where[ObjectId(i)] = state_.where(ObjectId(i));
-    return where;
   }
 
   State state_;
   Descent descent_;
   Annealer annealer_;
-  Table<ObjectId, ContainerId> best_;  // empty: what stands
-  Score best_score_;
+  Best best_;  // empty: what stands
 };
 
 Search::Search(const Model& model, const SearchOptions& options)
@@ -59,10 +45,10 @@ Search::~Search() = default;
 bool Search::Descend() { return impl_->Descend(); }
 void Search::Anneal(const AnnealOptions& options) { impl_->Anneal(options); }
 Table<ObjectId, ContainerId> Search::Where() const {
-  return impl_->best_.empty() ? impl_->Placement() : impl_->best_;
+  return impl_->best_.empty() ? Best::Placement(impl_->state_) : impl_->best_.where();
 }
 Score Search::BestScore() const {
-  return impl_->best_.empty() ? impl_->state_.Total() : impl_->best_score_;
+  return impl_->best_.empty() ? impl_->state_.Total() : impl_->best_.score();
 }
 uint64_t Search::steps() const { return impl_->state_.steps() + impl_->annealer_.steps(); }
 const State& Search::state() const { return impl_->state_; }

@@ -53,6 +53,8 @@ class GroupMoveRule final : public CustomRule {
     if (!was) return weight_;
     return groups_with_[moved] == 1 ? -weight_ : 0;
   }
+  // A swap may bring two objects of one group home.
+  double MostSaved() const override { return 2 * weight_; }
 
  private:
   bool Away(ObjectId o, ContainerId c) const {

@@ -15,7 +15,8 @@ class MoveDistanceRule final : public CustomRule {
       : CustomRule("move distance", rank.level),
         problem_(problem),
         weight_(rank.weight),
-        cost_(std::move(cost)) {}
+        cost_(std::move(cost)),
+        largest_(cost_->empty() ? 0 : *std::max_element(cost_->begin(), cost_->end())) {}
 
   double Arrival(ObjectId o, ContainerId to) const override {
     return weight_ * static_cast<double>(Distance(o, to));
@@ -30,6 +31,7 @@ class MoveDistanceRule final : public CustomRule {
   double SwapChange(ObjectId a, ContainerId at_a, ObjectId b, ContainerId at_b) override {
     return MoveChange(a, at_a, at_b) + MoveChange(b, at_b, at_a);
   }
+  double MostSaved() const override { return 2 * weight_ * largest_; }
 
  private:
   int64_t Distance(ObjectId o, ContainerId c) const {
@@ -41,6 +43,7 @@ class MoveDistanceRule final : public CustomRule {
   const Problem& problem_;
   const double weight_;
   const std::shared_ptr<const std::vector<int32_t>> cost_;
+  const double largest_;
   int64_t total_ = 0;
 };
 

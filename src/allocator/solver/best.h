@@ -1,0 +1,35 @@
+// The best placement that a search has seen.
+#pragma once
+
+#include "allocator/solver/state.h"
+
+namespace shardmanager::solver {
+
+class Best {
+ public:
+  // Nothing was noted yet.
+  bool empty() const { return where_.empty(); }
+  const Score& score() const { return score_; }
+  const Table<ObjectId, ContainerId>& where() const { return where_; }
+
+  // Remembers what stands if it is better than what was noted before.
+  void Note(const State& state) {
+    const Score score = state.Total();
+    if (!empty() && !score.BetterThan(score_)) return;
+    score_ = score;
+    where_ = Placement(state);
+  }
+  void Forget() { where_.resize(0); }
+
+  static Table<ObjectId, ContainerId> Placement(const State& state) {
+    Table<ObjectId, ContainerId> where(state.problem().objects);
+    for (uint32_t i = 0; i < where.size(); ++i) where[ObjectId(i)] = state.where(ObjectId(i));
+    return where;
+  }
+
+ private:
+  Table<ObjectId, ContainerId> where_;
+  Score score_;
+};
+
+}  // namespace shardmanager::solver

@@ -115,8 +115,8 @@ std::optional<MapVersion> MapReceiver::known() const {
   return needs_snapshot_ ? std::nullopt : held_;
 }
 
-void MapReceiver::Distrust() {
-  held_.reset();
+void MapReceiver::Distrust(std::optional<MapVersion> held) {
+  held_ = held;
   needs_snapshot_ = true;
 }
 

@@ -36,8 +36,10 @@ class MapReceiver {
   std::optional<MapVersion> known() const;
   std::optional<MapVersion> held() const { return held_; }
 
-  // What came out could not be applied: begin again with a snapshot of any version.
-  void Distrust();
+  // What came out could not be applied to `held`, which is what there is: begin again
+  // with a snapshot. Of an older one nothing comes out until deltas have brought it
+  // past `held`; otherwise the two would contradict each other for ever.
+  void Distrust(std::optional<MapVersion> held);
 
  private:
   Received ReceivePart(v1::MapSnapshot part);

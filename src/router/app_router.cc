@@ -29,6 +29,11 @@ void AppRouter::OnSnapshot(v1::MapSnapshot whole) { Take(holder_.Apply(whole)); 
 
 bool AppRouter::OnDelta(v1::MapDelta delta) { return Take(holder_.Apply(delta)); }
 
+std::optional<MapVersion> AppRouter::Held() const {
+  if (holder_.map() == nullptr) return std::nullopt;
+  return holder_.map()->version();
+}
+
 bool AppRouter::Take(const absl::Status& applied) {
   if (!applied.ok()) {
     spdlog::warn("an update of the map of {} is refused: {}", name_,

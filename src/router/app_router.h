@@ -61,6 +61,7 @@ class AppRouter final : public wire::MapSink {
  private:
   void OnSnapshot(v1::MapSnapshot whole) override;
   bool OnDelta(v1::MapDelta delta) override;
+  std::optional<MapVersion> Held() const override;
   void OnStreamState(const absl::Status& status) override;
   bool Take(const absl::Status& applied);
 

@@ -185,7 +185,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
                                  },
                                  [this](v1::MapDelta& delta) {
                                    if (sink_.OnDelta(std::move(delta))) return true;
-                                   receiver_.Distrust();
+                                   receiver_.Distrust(sink_.Held());
                                    problem_ = "it sent a delta that does not fit the map";
                                    return false;
                                  },

@@ -28,6 +28,9 @@ class MapSink {
   // From exactly the version delivered last. False: it cannot be applied; a snapshot
   // comes next.
   virtual bool OnDelta(v1::MapDelta delta) = 0;
+  // Asked when a delta was refused: the version that is held, so that nothing older
+  // comes. Nothing: any map will do.
+  virtual std::optional<MapVersion> Held() const { return std::nullopt; }
   // The stream is lost (why), or one delivers again (OK). For people: nothing needs
   // to be done.
   virtual void OnStreamState(const absl::Status& status) { (void)status; }

@@ -30,6 +30,8 @@ class DiscoveryRelay::App final : public MapSink {
     return relay_.PassOn(app_, relay_.hub_.Publish(app_, delta));
   }
 
+  std::optional<MapVersion> Held() const override { return relay_.hub_.Version(app_); }
+
   void OnStreamState(const absl::Status& status) override {
     SetConnected(status.ok());
     if (status.ok()) {

@@ -142,9 +142,25 @@ TEST(MapReceiverTest, APublisherThatCatchesUpExactlyGoesOnWithDeltas) {
 TEST(MapReceiverTest, DistrustBringsTheSameVersionAgain) {
   MapReceiver receiver;
   receiver.Receive(Of(MakeSnapshot(V(5), {{0}})));
-  receiver.Distrust();
+  receiver.Distrust(std::nullopt);
   EXPECT_EQ(receiver.known(), std::nullopt);
   EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(MakeSnapshot(V(5), {{0}})))));
+}
+
+// Who holds version 7 of elsewhere cannot use a delta from 5, nor a snapshot of 5: only
+// the two together, as a snapshot of 8. (Found by the simulator: a relay that had led
+// asked for ever.)
+TEST(MapReceiverTest, AfterDistrustAnOldSnapshotComesOutOnceADeltaHasPassedWhatIsHeld) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(5), {{0}})));
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(5), V(8), 0, {1})))));
+  receiver.Distrust(V(7));
+  receiver.StreamOpened();
+  EXPECT_EQ(receiver.known(), std::nullopt);
+  EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(5), {{0}})))));
+  const Received received = receiver.Receive(Of(MakeDelta(V(5), V(8), 0, {1})));
+  ASSERT_TRUE(IsSnapshot(received));
+  EXPECT_EQ(MapVersion::From(std::get<v1::MapSnapshot>(received).version()), V(8));
 }
 
 TEST(MapReceiverTest, KindsOfNewerBuildsMeanNothing) {

@@ -186,8 +186,10 @@ void Chaos::SlowNetwork() {
 
 // ---- the store ----
 
+// Of the control plane only: that a server's session lives as long as its time-out is
+// what the lease rests on (docs/invariants.md).
 void Chaos::ExpireSession() {
-  const std::string host = SomeHost();
+  const std::string host = SomeControl();
   Tell("expire the session of " + host);
   cluster_.store.ExpireOneOf(host);
 }

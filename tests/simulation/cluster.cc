@@ -138,9 +138,10 @@ void Cluster::AddRelay() {
   relay_.feed = std::make_unique<SimFeed>(network, relay_.process);
   relay_.subscriber = std::make_unique<SimSubscriber>(
       network, relay_.process,
-      SimSubscriber::Options{ControlFeeds(),
-                             [this](const v1::MapSnapshot& map) { relay_.feed->Publish(map); },
-                             [this](const v1::MapDelta& delta) { relay_.feed->Publish(delta); }});
+      SimSubscriber::Options{
+          ControlFeeds(), [this](const v1::MapSnapshot& map) { return relay_.feed->Publish(map); },
+          [this](const v1::MapDelta& delta) { return relay_.feed->Publish(delta); },
+          [this] { return relay_.feed->version(); }});
 }
 
 void Cluster::AddClient(int number, std::function<void(uint64_t, bool)> on_call) {

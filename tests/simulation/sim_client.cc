@@ -19,20 +19,25 @@ SimClient::SimClient(Context context, std::shared_ptr<Process> process, uint64_t
       process_(std::move(process)),
       between_(between),
       next_call_(first_call) {
-  subscriber_ =
-      std::make_unique<SimSubscriber>(context_.network, process_,
-                                      SimSubscriber::Options{context_.publishers,
-                                                             [this](const v1::MapSnapshot& map) {
-                                                               if (!maps_.Apply(map).ok())
-                                                                 return subscriber_->Distrust();
-                                                               OnMap();
-                                                             },
-                                                             [this](const v1::MapDelta& delta) {
-                                                               if (!maps_.Apply(delta).ok())
-                                                                 return subscriber_->Distrust();
-                                                               OnMap();
-                                                             }});
+  subscriber_ = std::make_unique<SimSubscriber>(
+      context_.network, process_,
+      SimSubscriber::Options{context_.publishers,
+                             [this](const v1::MapSnapshot& map) { return Apply(map); },
+                             [this](const v1::MapDelta& delta) { return Apply(delta); },
+                             [this] { return Version(); }});
   process_->RunAfter(between_, [this] { Begin(); });
+}
+
+template <typename Update>
+bool SimClient::Apply(const Update& update) {
+  if (!maps_.Apply(update).ok()) return false;
+  if (call_ != nullptr) Go(call_, call_->attempt);
+  return true;
+}
+
+std::optional<MapVersion> SimClient::Version() const {
+  if (map() == nullptr) return std::nullopt;
+  return map()->version();
 }
 
 void SimClient::Begin() {
@@ -119,10 +124,6 @@ void SimClient::Go(const std::shared_ptr<Call>& call, uint64_t attempt) {
   call->waits_for_map = false;
   const CallMachine::Step step = call->machine.OnWaited(process_->LocalNow());
   Step(call, step);
-}
-
-void SimClient::OnMap() {
-  if (call_ != nullptr) Go(call_, call_->attempt);
 }
 
 void SimClient::Finish(const std::shared_ptr<Call>& call, bool answered) {

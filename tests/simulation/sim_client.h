@@ -57,7 +57,9 @@ class SimClient {
   void Send(const std::shared_ptr<Call>& call, const router::MappedServer& server);
   void OnAttemptEnd(const std::shared_ptr<Call>& call, uint64_t attempt, router::AttemptEnd end);
   void Finish(const std::shared_ptr<Call>& call, bool answered);
-  void OnMap();
+  template <typename Update>
+  bool Apply(const Update& update);
+  std::optional<MapVersion> Version() const;
   // Ends the wait of the call that waits, if it is this one and its attempt.
   void Go(const std::shared_ptr<Call>& call, uint64_t attempt);
 

@@ -80,8 +80,9 @@ void SimControl::Follow(const std::string& leader) {
                                SimControl* found = control(leader);
                                return found == nullptr ? nullptr : &found->feed();
                              }},
-                             [this](const v1::MapSnapshot& map) { feed_.Publish(map); },
-                             [this](const v1::MapDelta& delta) { feed_.Publish(delta); }});
+                             [this](const v1::MapSnapshot& map) { return feed_.Publish(map); },
+                             [this](const v1::MapDelta& delta) { return feed_.Publish(delta); },
+                             [this] { return feed_.version(); }});
 }
 
 }  // namespace shardmanager::simulation

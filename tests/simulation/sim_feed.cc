@@ -19,14 +19,12 @@ SimFeed::SimFeed(Network& network, std::shared_ptr<Process> process)
   Beat();
 }
 
-void SimFeed::Publish(const v1::MapSnapshot& map) {
-  feed_.Publish(map);
-  Push();
-}
+bool SimFeed::Publish(const v1::MapSnapshot& map) { return PushIf(feed_.Publish(map)); }
+bool SimFeed::Publish(const v1::MapDelta& delta) { return PushIf(feed_.Publish(delta)); }
 
-void SimFeed::Publish(const v1::MapDelta& delta) {
-  feed_.Publish(delta);
-  Push();
+bool SimFeed::PushIf(const discovery::Verdict& verdict) {
+  if (verdict.kind == discovery::Verdict::kApplied) Push();
+  return verdict.kind == discovery::Verdict::kApplied || verdict.kind == discovery::Verdict::kStale;
 }
 
 void SimFeed::Open(std::shared_ptr<Process> to, std::optional<MapVersion> known,
@@ -82,6 +80,7 @@ SimSubscriber::SimSubscriber(Network& network, std::shared_ptr<Process> process,
     : network_(network),
       process_(std::move(process)),
       options_(std::move(options)),
+      receiver_(options_.held()),
       policy_(options_.publishers.size(), {}, network_.random().Next()) {
   Connect();
 }
@@ -127,12 +126,11 @@ void SimSubscriber::Receive(v1::WatchResponse response) {
   discovery::Received received = receiver_.Receive(std::move(response));
   if (std::holds_alternative<discovery::Broken>(received)) return Fail();
   if (!std::holds_alternative<discovery::Nothing>(received)) policy_.OnUseful();
-  if (const auto* map = std::get_if<v1::MapSnapshot>(&received)) options_.on_snapshot(*map);
-  if (const auto* delta = std::get_if<v1::MapDelta>(&received)) options_.on_delta(*delta);
-}
-
-void SimSubscriber::Distrust() {
-  receiver_.Distrust();
+  bool used = true;
+  if (const auto* map = std::get_if<v1::MapSnapshot>(&received)) used = options_.on_snapshot(*map);
+  if (const auto* delta = std::get_if<v1::MapDelta>(&received)) used = options_.on_delta(*delta);
+  if (used) return;
+  receiver_.Distrust(options_.held());
   Fail();
 }
 

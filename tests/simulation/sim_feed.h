@@ -23,8 +23,10 @@ class SimFeed {
 
   SimFeed(Network& network, std::shared_ptr<Process> process);
 
-  void Publish(const v1::MapSnapshot& map);
-  void Publish(const v1::MapDelta& delta);
+  // False: it does not fit what was published before.
+  bool Publish(const v1::MapSnapshot& map);
+  bool Publish(const v1::MapDelta& delta);
+  std::optional<MapVersion> version() const { return feed_.version(); }
 
   // A stream: messages reach `to` one after another, until either end goes.
   void Open(std::shared_ptr<Process> to, std::optional<MapVersion> known,
@@ -40,6 +42,7 @@ class SimFeed {
     bool broken = false;
   };
 
+  bool PushIf(const discovery::Verdict& verdict);
   void Push();
   void Beat();
   void Send(const std::shared_ptr<Stream>& stream, const discovery::Message& message);
@@ -57,14 +60,14 @@ class SimSubscriber {
   struct Options {
     // Where to look, in turn. Null: nobody is there now.
     std::vector<std::function<SimFeed*()>> publishers;
-    std::function<void(const v1::MapSnapshot&)> on_snapshot;
-    std::function<void(const v1::MapDelta&)> on_delta;
+    // False: it cannot be used; begin again with a snapshot.
+    std::function<bool(const v1::MapSnapshot&)> on_snapshot;
+    std::function<bool(const v1::MapDelta&)> on_delta;
+    // The version that it has by now.
+    std::function<std::optional<MapVersion>()> held;
   };
 
   SimSubscriber(Network& network, std::shared_ptr<Process> process, Options options);
-
-  // What came could not be used.
-  void Distrust();
 
  private:
   void Connect();

@@ -48,6 +48,7 @@ Duration StorePump::Delay() {
 
 void StorePump::Kick() {
   ensemble_.AdvanceTo(schedule_.now());
+  if (!losing_.empty()) MendLostAnswers();
   for (const SessionNumber number : ensemble_.Appliable()) {
     if (std::exchange(sessions_.at(number).applying, true)) continue;
     schedule_.After(Delay(), [this, number] {
@@ -125,14 +126,22 @@ void StorePump::LoseAnswerOf(const std::string& host) {
   for (auto& [number, session] : sessions_) {
     if (session.process->host() != host || session.cut) continue;
     ensemble_.LoseNextAnswer(number);
-    // The connection that breaks with it comes back after a while.
-    schedule_.After(Milliseconds(static_cast<int64_t>(500 + random_.Below(500))),
-                    [this, n = number] {
-                      CatchUp();
-                      const auto found = sessions_.find(n);
-                      if (found != sessions_.end() && !found->second.cut) ensemble_.Reconnect(n);
-                    });
+    losing_.insert(number);
   }
+}
+
+// The connection that broke with the answer comes back after a while.
+void StorePump::MendLostAnswers() {
+  std::erase_if(losing_, [this](SessionNumber number) {
+    if (ensemble_.Connected(number)) return false;
+    const auto pause = Milliseconds(static_cast<int64_t>(random_.Below(1'000)));
+    schedule_.After(pause, [this, number] {
+      CatchUp();
+      const auto found = sessions_.find(number);
+      if (found != sessions_.end() && !found->second.cut) ensemble_.Reconnect(number);
+    });
+    return true;
+  });
 }
 
 void StorePump::Strand(const std::string& host, bool stranded) {

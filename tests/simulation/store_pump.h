@@ -61,6 +61,7 @@ class StorePump {
   bool Linked(const Process& process) const;
   void Cut(SessionNumber number);
   Duration Delay();
+  void MendLostAnswers();
   // Brings the store to the present, and forgets the sessions that are over.
   void CatchUp();
 
@@ -69,6 +70,7 @@ class StorePump {
   Random& random_;
   MemoryEnsemble ensemble_;
   std::map<SessionNumber, Session> sessions_;
+  std::set<SessionNumber> losing_;  // the answer to their next write
   Duration touch_lag_{};
   bool up_ = true;
 };

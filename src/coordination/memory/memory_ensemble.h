@@ -54,6 +54,10 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // Is it in the list above?
   bool CanApply(SessionNumber session) const;
   bool CanDeliver(SessionNumber session) const;
+  bool Connected(SessionNumber session) const {
+    const auto found = sessions_.find(session);
+    return found != sessions_.end() && found->second.connected;
+  }
   // Closed and ended, and nothing will ever come of it.
   bool Forgotten(SessionNumber session) const { return !sessions_.contains(session); }
   // REQUIRES: the session is in the list above.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 
 namespace shardmanager::discovery {
 
@@ -63,6 +64,7 @@ std::optional<MapVersion> MapFeed::version() const {
 
 MapFeed::CatchUp MapFeed::CatchUpFrom(std::optional<MapVersion> at) {
   if (!state_.has_value()) return {};
+  if (!at.has_value() && Planted(Defect::kDeltasWithoutSnapshot)) return {{}, state_->version()};
   if (!at.has_value()) return SnapshotCatchUp();
   if (*at >= state_->version()) return {};
   if (Message delta = DeltaFrom(*at)) return {{delta}, state_->version()};

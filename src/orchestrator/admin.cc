@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/defect.h"
 #include "model/spec_validation.h"
 #include "orchestrator/controller.h"
 #include "orchestrator/status.h"
@@ -76,6 +77,7 @@ void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     v1::StoredSpec stored;
     *stored.mutable_spec() = spec;
     const std::string name = spec.name();
+    if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
     WriteSpec(existing, stored, [this, name, response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       if (lead_) AddApp(name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/defect.h"
 #include "coordination/envelope.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/stored.pb.h"
@@ -48,9 +49,12 @@ void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
   flight->sent_at = MonotonicNow();
   flight->done = std::move(done);
   std::vector<WriteOp> ops;
-  ops.push_back(CheckVersion{options_.paths.leader_epoch(),
-                             static_cast<int32_t>(options_.leader_epoch.value())});
+  if (!Planted(Defect::kNoLeaderFence)) {
+    ops.push_back(CheckVersion{options_.paths.leader_epoch(),
+                               static_cast<int32_t>(options_.leader_epoch.value())});
+  }
   for (const RegistrationCheck& check : batch.checks) {
+    if (Planted(Defect::kNoRegistrationCheck)) break;
     const ServerName server(tables.name(check.server));
     ops.push_back(
         CheckVersion{options_.paths.server(options_.app, server, options_.buckets), check.version});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -126,6 +127,7 @@ void Partition::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std
 }
 
 ShardEpoch Partition::NextEpoch() {
+  if (Planted(Defect::kEpochsBeginAnew)) return ShardEpoch(++epochs_given_);
   return ShardEpoch(options_.leader_epoch.value() << 32 | ++epochs_given_);
 }
 

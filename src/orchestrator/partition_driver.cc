@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/defect.h"
 #include "coordination/envelope.h"
 #include "model/spec_validation.h"
 #include "orchestrator/bulk_read.h"
@@ -165,6 +166,7 @@ void PartitionDriver::Perform(Action& action) {
 }
 
 void PartitionDriver::Do(Persist& action) {
+  if (Planted(Defect::kActBeforePersist)) core_->Post(WriteDone{action.batch});
   writer_->Write(action, core_->core().tables(), [this](WriteDone done) {
     if (done.outcome == WriteOutcome::kConflict) {
       watch_->Recheck(core_->core().tables().name(done.conflict));
@@ -189,6 +191,12 @@ void PartitionDriver::Do(SendCommands& action) {
   spdlog::debug("app {}: {} {} shards at {}", app_.value(),
                 action.kind == CommandKind::kAdd ? "add" : "drop", grants.size(),
                 tables.name(action.server));
+  if (Planted(Defect::kDropNotAwaited) && action.kind == CommandKind::kDrop) {
+    for (const Grant& g : action.grants) {
+      core_->Post(CommandResult{action.kind, CommandOutcome::kDone, action.server,
+                                action.incarnation, g.shard, g.epoch});
+    }
+  }
   const Duration timeout = Milliseconds(core_->core().spec().commands().timeout_ms());
   context_.sender->Send(
       AddressOf(action.server, action.incarnation), action.kind, std::move(grants), timeout,

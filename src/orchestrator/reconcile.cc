@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/defect.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -158,7 +159,8 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
                        !census.reserved.valid() && census.lost.empty() && change_.news.empty() &&
                        census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
-  const bool primary = tables_.replica(from).role == Role::kPrimary;
+  const bool primary =
+      tables_.replica(from).role == Role::kPrimary || Planted(Defect::kSurplusFirst);
   if (primary) {
     change_.phases.push_back({from, Phase::kDropping});
     census.moving = true;

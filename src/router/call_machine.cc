@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "base/defect.h"
+
 namespace shardmanager::router {
 
 TimePoint CallMachine::AttemptDeadline(TimePoint now) const {
   constexpr Duration kShortest = Milliseconds(20);
-  if (!call_.idempotent || attempts_ >= 2) return call_.deadline;
+  const bool repeatable = call_.idempotent || Planted(Defect::kRetryEverything);
+  if (!repeatable || attempts_ >= 2) return call_.deadline;
   const Duration left = call_.deadline - now;
   const Duration share = left / (attempts_ == 0 ? 4 : 2);
   return std::min(call_.deadline, now + std::max(share, kShortest));
@@ -21,6 +24,7 @@ CallMachine::Step CallMachine::OnAttemptEnd(TimePoint now, AttemptEnd end) {
     case AttemptEnd::kUnsent:
       return WaitForBackoff(now);
     case AttemptEnd::kTimedOut:
+      if (Planted(Defect::kRetryEverything)) return WaitForBackoff(now);
       return call_.idempotent ? WaitForBackoff(now) : Step{Next::kFailDeadline};
     case AttemptEnd::kBroken:
       if (now >= call_.deadline) return {Next::kFailDeadline};

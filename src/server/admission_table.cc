@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "base/defect.h"
 #include "model/request_metadata.h"
 
 namespace shardmanager::server {
@@ -47,7 +48,8 @@ AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard) {
     return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
   }
   const Role role = slot->role_.load(std::memory_order_relaxed);
-  const bool needs_lease = role == Role::kPrimary || stop_all_.load(std::memory_order_relaxed);
+  const bool needs_lease = !Planted(Defect::kNoLease) &&
+                           (role == Role::kPrimary || stop_all_.load(std::memory_order_relaxed));
   // Looked at after the request is counted: what is admitted is admitted under a
   // lease that is valid now.
   if (needs_lease && now_().time_since_epoch().count() >= lease_until_.load()) {

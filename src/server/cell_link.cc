@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 #include "coordination/cell.h"
 #include "coordination/envelope.h"
 
@@ -206,7 +207,9 @@ void CellLink::Do(const ReadAssignment& action) {
 void CellLink::Do(const RenewLease& action) {
   const TimePoint sent_at = executor_.Now();
   auto synced = std::make_shared<absl::Status>();
-  store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
+  if (!Planted(Defect::kLeaseByPlainRead)) {
+    store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
+  }
   store_->Get(LivePath(action.incarnation), [this, action, sent_at, synced,
                                              id = store_->session_id()](absl::StatusOr<Node> node) {
     LeaseAnswer answer{action.ticket, ToAnswer(node.status()), sent_at};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 
 namespace shardmanager::server {
 
@@ -77,6 +78,11 @@ void Engine::Close() {
 }
 
 // ---- carrying out ----
+
+void Engine::Do(CloseShard& action) {
+  gates_.Close(action.shard);
+  if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
+}
 
 void Engine::Do(OpenShard& action) {
   gates_.Open(action.grant.shard, action.grant.role, action.grant.epoch);

@@ -72,7 +72,7 @@ class Engine {
   void Do(RunDrop& action) { ports_.drop(action.shard); }
   void Do(OpenShard& action);
   void Do(ShowLoading& action) { gates_.ShowLoading(action.shard); }
-  void Do(CloseShard& action) { gates_.Close(action.shard); }
+  void Do(CloseShard& action);
   void Do(Reply& action) { ports_.reply(action); }
   void Do(Refuse& action) { ports_.refuse(action); }
   void Do(Warn& action);

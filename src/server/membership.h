@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "base/defect.h"
 #include "base/state_machine.h"
 #include "shardmanager/types.h"
 
@@ -153,6 +154,7 @@ class Membership {
   // one time-out after it last heard of it; the margin covers that touches reach its
   // leader with followers' pings only (two ticks) and clocks that drift by 1%.
   static TimePoint LeaseUntil(TimePoint sent_at, Duration timeout, Duration tick) {
+    if (Planted(Defect::kNoLeaseMargin)) return sent_at + timeout;
     return sent_at + timeout - 2 * tick - timeout / 100;
   }
 

@@ -5,9 +5,12 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_format.h"
+#include "base/defect.h"
 #include "tests/simulation/simulation.h"
 
 namespace shardmanager::simulation {
@@ -86,6 +89,12 @@ int Main(int argc, char** argv) {
   app.add_option("--chaos-seconds", flags.chaos_seconds, "How long faults come, in virtual time.")
       ->capture_default_str();
   app.add_flag("--calm", flags.calm, "No faults: how fast is the simulation itself?");
+#ifdef SM_DEFECTS
+  std::map<std::string, Defect> defects;
+  for (const DefectName& d : kDefects) defects.emplace(d.name, d.defect);
+  app.add_option("--defect", planted_defect, "Plant this one (base/defect.h).")
+      ->transform(CLI::CheckedTransformer(defects));
+#endif
   bool log = false;
   app.add_flag("--log", log, "With the log of all programs.");
   CLI11_PARSE(app, argc, argv);

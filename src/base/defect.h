@@ -1,0 +1,59 @@
+// Defects that are planted on purpose, to prove that the checkers of the simulation
+// catch them. In production builds Planted() is the constant false: nothing of this is
+// in them. A build with SM_DEFECTS (tests/simulation makes one) has all of them, one at
+// a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace shardmanager {
+
+enum class Defect : uint8_t {
+  kNone,
+  kNoEpochCheck,            // a server obeys grants older than what it has seen
+  kNoLeaseMargin,           // the lease runs for the whole session time-out
+  kNoLease,                 // primary work is admitted without a lease
+  kLeaseByPlainRead,        // the lease is renewed without a sync
+  kNoLeaderFence,           // commands and writes of deposed leaders count
+  kActBeforePersist,        // commands go out before their write is durable
+  kNoRegistrationCheck,     // a failover is written though the server came back
+  kDropWithoutDraining,     // a drop does not wait for requests in flight
+  kDropNotAwaited,          // the next owner is granted before the last one has stopped
+  kEpochsBeginAnew,         // a new leader's epochs are not above the old one's
+  kDeltasWithoutSnapshot,   // a new subscriber gets changes only
+  kAcknowledgeBeforeWrite,  // operators hear that a change is safe before it is
+  kRetryEverything,         // the router repeats calls that are not idempotent
+  kSurplusFirst,            // a secondary leaves before the one that replaces it serves
+};
+
+struct DefectName {
+  Defect defect;
+  std::string_view name;
+};
+inline constexpr std::array kDefects = {
+    DefectName{Defect::kNoEpochCheck, "no-epoch-check"},
+    DefectName{Defect::kNoLeaseMargin, "no-lease-margin"},
+    DefectName{Defect::kNoLease, "no-lease"},
+    DefectName{Defect::kLeaseByPlainRead, "lease-by-plain-read"},
+    DefectName{Defect::kNoLeaderFence, "no-leader-fence"},
+    DefectName{Defect::kActBeforePersist, "act-before-persist"},
+    DefectName{Defect::kNoRegistrationCheck, "no-registration-check"},
+    DefectName{Defect::kDropWithoutDraining, "drop-without-draining"},
+    DefectName{Defect::kDropNotAwaited, "drop-not-awaited"},
+    DefectName{Defect::kEpochsBeginAnew, "epochs-begin-anew"},
+    DefectName{Defect::kDeltasWithoutSnapshot, "deltas-without-snapshot"},
+    DefectName{Defect::kAcknowledgeBeforeWrite, "acknowledge-before-write"},
+    DefectName{Defect::kRetryEverything, "retry-everything"},
+    DefectName{Defect::kSurplusFirst, "surplus-first"},
+};
+
+#ifdef SM_DEFECTS
+inline Defect planted_defect = Defect::kNone;
+inline bool Planted(Defect defect) { return planted_defect == defect; }
+#else
+constexpr bool Planted(Defect) { return false; }
+#endif
+
+}  // namespace shardmanager

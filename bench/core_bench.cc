@@ -5,6 +5,8 @@
 //                               with all that follows (publishing included)
 //   core_failover_replicas_per_s  whole failovers: loss, plan, write, commands, results
 //   core_bytes_per_replica      heap, with names, key ranges and the spec
+//   core_explain_snapshot_ms    what explaining one shard takes of the core's own thread
+//   core_explain_ms             and of the solver's: every server looked at
 //
 // Beside them, in the same run: std_map_updates_per_s, a plain std::map from
 // (shard, server) to a state that is found and set at the same random order, as what
@@ -22,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "allocator/allocator.h"
+#include "allocator/explain.h"
 #include "base/random.h"
 #include "model/spec_validation.h"
 #include "orchestrator/partition.h"
@@ -192,10 +195,21 @@ int Main() {
     world.Pump();
   }
   const double failover_s = SecondsSince(start);
+
+  start = std::chrono::steady_clock::now();
+  const ShardIndex shard = world.partition().shard_at(kShards / 2);
+  const allocator::Snapshot snapshot = world.partition().ExplainSnapshot(shard);
+  Figure("core_explain_snapshot_ms", SecondsSince(start) * 1e3, "ms");
+  start = std::chrono::steady_clock::now();
+  const allocator::Explanation explanation = allocator::Explain(snapshot, {});
+  Figure("core_explain_ms", SecondsSince(start) * 1e3, "ms");
   Figure("core_failover_replicas_per_s", static_cast<double>(moved) / failover_s, "1/s");
   Figure("core_failover_server_ms", failover_s * 1e3 / kFailovers, "ms");
   Figure("std_map_updates_per_s", PlainMapUpdatesPerSecond(), "1/s");
-  return results == kShards && moved >= kFailovers * (kShards / kServers) ? 0 : 1;
+  return explanation.candidates.size() == 5 && results == kShards &&
+                 moved >= kFailovers * (kShards / kServers)
+             ? 0
+             : 1;
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ absl::Status ShardDb::Prepare() {
       {&put_, "INSERT OR REPLACE INTO kv VALUES (?, ?)"},
       {&delete_, "DELETE FROM kv WHERE key = ?"},
       {&get_, "SELECT value FROM kv WHERE key = ?"},
+      {&pages_, "PRAGMA page_count"},
+      {&page_bytes_, "PRAGMA page_size"},
   };
   for (auto [statement, sql] : statements) {
     absl::StatusOr<Statement> prepared = Statement::Prepare(db_.get(), sql);
@@ -91,12 +93,14 @@ absl::Status ShardDb::Fence(ShardEpoch epoch) {
 
 absl::Status ShardDb::Put(ShardEpoch epoch, std::string_view key, std::string_view value) {
   std::lock_guard lock(mutex_);
+  ++requests_;
   put_.Bind(1, key).Bind(2, value);
   return Write(epoch, "put", key, &put_);
 }
 
 absl::StatusOr<bool> ShardDb::Delete(ShardEpoch epoch, std::string_view key) {
   std::lock_guard lock(mutex_);
+  ++requests_;
   get_.Bind(1, key);
   const bool found = get_.Step();
   if (absl::Status s = get_.Reset(); !s.ok()) return s;
@@ -107,10 +111,29 @@ absl::StatusOr<bool> ShardDb::Delete(ShardEpoch epoch, std::string_view key) {
 
 absl::StatusOr<std::optional<std::string>> ShardDb::Get(std::string_view key) {
   std::lock_guard lock(mutex_);
+  ++requests_;
   std::optional<std::string> value;
   if (get_.Bind(1, key).Step()) value = get_.Bytes(0);
   if (absl::Status s = get_.Reset(); !s.ok()) return s;
   return value;
+}
+
+ShardDb::Load ShardDb::TakeLoad(std::chrono::steady_clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  Load load;
+  const auto number = [](Statement& statement) {
+    const int64_t found = statement.Step() ? statement.Integer(0) : 0;
+    (void)statement.Reset();  // a file that is in the way for a moment: 0, for once
+    return static_cast<double>(found);
+  };
+  load.bytes = number(pages_) * number(page_bytes_);
+  if (taken_at_.has_value() && now > *taken_at_) {
+    const double seconds = std::chrono::duration<double>(now - *taken_at_).count();
+    load.requests_per_s = static_cast<double>(requests_ - requests_taken_) / seconds;
+  }
+  requests_taken_ = requests_;
+  taken_at_ = now;
+  return load;
 }
 
 }  // namespace kvstore

@@ -2,6 +2,7 @@
 // for the external database that most sharded services keep their state in.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,13 @@ class ShardDb {
   // anyone. A service that answers from its own memory needs a check here, too.
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key);
 
+  // What it costs to serve the shard: for the Shard Manager, which balances it.
+  struct Load {
+    double requests_per_s = 0;  // since the last call; the first one: 0
+    double bytes = 0;           // that its file takes
+  };
+  Load TakeLoad(std::chrono::steady_clock::time_point now);
+
  private:
   explicit ShardDb(Database db, std::string server)
       : db_(std::move(db)), server_(std::move(server)) {}
@@ -53,6 +61,10 @@ class ShardDb {
   Statement begin_, commit_, rollback_;
   Statement raise_token_, audit_;
   Statement put_, delete_, get_;
+  Statement pages_, page_bytes_;
+  uint64_t requests_ = 0;
+  uint64_t requests_taken_ = 0;  // when the load was last taken
+  std::optional<std::chrono::steady_clock::time_point> taken_at_;
 };
 
 }  // namespace kvstore

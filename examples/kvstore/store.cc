@@ -1,5 +1,6 @@
 #include "store.h"
 
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -29,6 +30,13 @@ absl::Status Store::DropShard(const ShardId& shard) {
   auto closing = shards_.extract(shard.value());
   lock.unlock();  // the file is closed outside the lock
   return absl::OkStatus();
+}
+
+std::map<std::string, double> Store::CollectLoad(const ShardId& id) {
+  const std::shared_ptr<ShardDb> shard = Find(id);
+  if (shard == nullptr) return {};
+  const ShardDb::Load load = shard->TakeLoad(std::chrono::steady_clock::now());
+  return {{"requests", load.requests_per_s}, {"bytes", load.bytes}};
 }
 
 std::shared_ptr<ShardDb> Store::Find(const ShardId& shard) const {

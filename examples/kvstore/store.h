@@ -1,6 +1,7 @@
 // The shards that this server holds: what the Shard Manager tells the application.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -20,6 +21,8 @@ class Store : public shardmanager::ShardHandler {
   absl::Status AddShard(const shardmanager::ShardGrant& grant,
                         const shardmanager::LoadProgress& progress) override;
   absl::Status DropShard(const shardmanager::ShardId& shard) override;
+  // "requests", a second, and "bytes".
+  std::map<std::string, double> CollectLoad(const shardmanager::ShardId& shard) override;
 
   // The open shard. While an admission for it is held it is there and stays open.
   std::shared_ptr<ShardDb> Find(const shardmanager::ShardId& shard) const;

@@ -140,6 +140,10 @@ absl::StatusOr<v1::GetServersResponse> AdminClient::GetServers(
 absl::StatusOr<v1::GetShardsResponse> AdminClient::GetShards(const v1::GetShardsRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetShards, request);
 }
+absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(
+    const v1::ExplainShardRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::ExplainShard, request);
+}
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
   return impl_->Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
 }

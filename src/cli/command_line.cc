@@ -26,6 +26,7 @@ First steps:
   shardctl get apps                    is it served?
   shardctl get servers --app kv        who is there, and who is lost?
   shardctl describe shard shard-007    who serves it, and if nobody, why?
+  shardctl explain kv shard-007        why is it there and not elsewhere?
   shardctl watch                       what the control plane does, as it happens
   shardctl place problem.yaml          the allocator alone, without a control plane
 Exit codes:
@@ -65,6 +66,16 @@ Examples:
   shardctl describe app kv
   shardctl describe server kv-3
   shardctl describe shard shard-007 --app kv)";
+
+constexpr char kExplainFooter[] = R"(
+Says what the shard waits for; what speaks against the places of its replicas; and for
+other servers whether a replica would be better there, and what decides. Asked of the
+same rules as the plans. The first goal that differs decides alone: constraint, region
+preference, spread, maintenance, utilization, balance, regional balance.
+Examples:
+  shardctl explain kv shard-007                    why is it there? what does it wait for?
+  shardctl explain kv shard-007 --on kv-3          why is it not on kv-3?
+  shardctl explain kv shard-007 --candidates 100 -o json | jq '.refused')";
 
 constexpr char kDeleteFooter[] = R"(
 All servers drop their shards of the app; then the control plane forgets it. What the
@@ -170,6 +181,7 @@ struct Words {
   ApplyCommand apply;
   GetCommand get;
   DescribeCommand describe;
+  ExplainCommand explain;
   DeleteCommand remove;
   WatchCommand watch;
   PlaceCommand place;
@@ -222,6 +234,23 @@ void AddDescribe(CLI::App& cli, Words& words) {
   AddResource(command, words, "app, server or shard");
   command.add_option("NAME", words.describe.name, "Which one")->required()->type_name("");
   command.add_option("-a,--app", words.describe.app, "Of this app")->type_name("APP");
+}
+
+void AddExplain(CLI::App& cli, Words& words) {
+  CLI::App& command =
+      *cli.add_subcommand("explain", "Show why a shard is where it is, and not elsewhere");
+  command.footer(kExplainFooter);
+  command.add_option("APP", words.explain.app, "Of which app")->required()->type_name("");
+  command.add_option("SHARD", words.explain.shard, "Which shard")->required()->type_name("");
+  // Not --server: that is where the control plane answers.
+  command.add_option("--on", words.explain.server, "Only this server: why not there?")
+      ->type_name("SERVER");
+  command.add_option("--candidates", words.explain.most_candidates, "Most servers that are listed")
+      ->check(CLI::Range(1, 100))
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  AddFormat(command, words,
+            {{"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}});
 }
 
 void AddDelete(CLI::App& cli, Words& words) {
@@ -300,6 +329,7 @@ void AddAll(CLI::App& cli, Words& words) {
   AddApply(cli, words);
   AddGet(cli, words);
   AddDescribe(cli, words);
+  AddExplain(cli, words);
   AddDelete(cli, words);
   AddWatch(cli, words);
   AddPlace(cli, words);
@@ -318,6 +348,9 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "describe") {
     words.describe.resource = kResources.at(words.resource);
     line.command = std::move(words.describe);
+  } else if (command == "explain") {
+    words.explain.format = format;
+    line.command = std::move(words.explain);
   } else if (command == "delete") {
     line.command = std::move(words.remove);
   } else if (command == "watch") {

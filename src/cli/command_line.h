@@ -37,6 +37,13 @@ struct DescribeCommand {
   std::string name;
   std::string app;
 };
+struct ExplainCommand {
+  std::string app;
+  std::string shard;
+  std::string server;            // "": the best candidates
+  uint32_t most_candidates = 5;  // 1 to 100
+  Format format = Format::kTable;
+};
 struct DeleteCommand {
   std::string app;
   bool yes = false;
@@ -67,8 +74,8 @@ struct CommandLine {
   std::string server;
   // For one call.
   std::chrono::milliseconds timeout{0};
-  std::variant<ApplyCommand, GetCommand, DescribeCommand, DeleteCommand, WatchCommand,
-               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+  std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DeleteCommand,
+               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

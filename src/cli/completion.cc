@@ -18,7 +18,7 @@ _shardctl() {
     case "${COMP_WORDS[i]}" in
       -s|--server) server="${COMP_WORDS[++i]}" ;;
       -a|--app) app="${COMP_WORDS[++i]}" ;;
-      -o|--output|-f|--filename|--timeout|--time|--seed|--format) ((++i)) ;;
+      -o|--output|-f|--filename|--timeout|--time|--seed|--format|--on|--candidates) ((++i)) ;;
       -*) ;;
       *) if [[ -z "$command" ]]; then command="${COMP_WORDS[i]}"
          elif [[ -z "$resource" ]]; then resource="${COMP_WORDS[i]}"
@@ -36,6 +36,8 @@ _shardctl() {
         *) words="table json yaml" ;;
       esac
       COMPREPLY=($(compgen -W "$words" -- "$current")); return ;;
+    --on) COMPREPLY=($(compgen -W "$(_shardctl_names servers --app "$resource")" -- "$current"))
+          return ;;
     -s|--server|--timeout) return ;;
   esac
   if [[ "$current" == -* ]]; then
@@ -44,6 +46,7 @@ _shardctl() {
       apply) words+=" --filename --force --dry-run" ;;
       get) words+=" --app --output" ;;
       describe) words+=" --app" ;;
+      explain) words+=" --on --candidates --output" ;;
       delete) words+=" --yes" ;;
       watch) words+=" --app --no-follow --output" ;;
       place) words+=" --format --output --time --seed --dry-run" ;;
@@ -51,11 +54,13 @@ _shardctl() {
     esac
   else
     case "$command:$resource" in
-      :) words="apply get describe delete watch place status completion version" ;;
+      :) words="apply get describe explain delete watch place status completion version" ;;
       get:) words="apps servers shards" ;;
       describe:) words="app server shard" ;;
       delete:) words="app" ;;
       completion:) words="bash zsh fish" ;;
+      explain:) words="$(_shardctl_names apps)" ;;
+      explain:*) words="$(_shardctl_names shards --app "$resource")" ;;
       apply:*|place:*) COMPREPLY=($(compgen -f -- "$current")); return ;;
       *:app|*:apps) words="$(_shardctl_names apps)" ;;
       *:server|*:servers) words="$(_shardctl_names servers ${app:+--app "$app"})" ;;
@@ -81,7 +86,7 @@ function __shardctl_words
     for word in (commandline -opc)[2..-1]
         if test $skip = 1
             set skip 0
-        else if contains -- $word -s --server -a --app -o --output --timeout --time --seed --format
+        else if contains -- $word -s --server -a --app -o --output --timeout --time --seed --format --on --candidates
             set skip 1
         else if not string match -q -- '-*' $word
             set -a words $word
@@ -117,6 +122,7 @@ complete -c shardctl -f
 complete -c shardctl -n '__shardctl_at 0' -a apply -d 'Create or change apps from YAML files'
 complete -c shardctl -n '__shardctl_at 0' -a get -d 'List apps, servers or shards'
 complete -c shardctl -n '__shardctl_at 0' -a describe -d 'Show all about one thing'
+complete -c shardctl -n '__shardctl_at 0' -a explain -d 'Show why a shard is where it is'
 complete -c shardctl -n '__shardctl_at 0' -a delete -d 'Delete an app'
 complete -c shardctl -n '__shardctl_at 0' -a watch -d 'Show what the control plane does'
 complete -c shardctl -n '__shardctl_at 0' -a place -d 'Plan, without a control plane'
@@ -127,6 +133,12 @@ complete -c shardctl -n '__shardctl_at 1 get' -a 'apps servers shards'
 complete -c shardctl -n '__shardctl_at 1 describe' -a 'app server shard'
 complete -c shardctl -n '__shardctl_at 1 delete' -a app
 complete -c shardctl -n '__shardctl_at 1 completion' -a 'bash zsh fish'
+complete -c shardctl -n '__shardctl_at 1 explain' -a '(__shardctl_names apps)'
+complete -c shardctl -n '__shardctl_at 2 explain' \
+    -a '(__shardctl_names shards --app (__shardctl_words)[2])'
+complete -c shardctl -n '__shardctl_in explain' -l on -x \
+    -a '(__shardctl_names servers --app (__shardctl_words)[2])' -d 'Only this server'
+complete -c shardctl -n '__shardctl_in explain' -l candidates -x -d 'Most servers that are listed'
 complete -c shardctl -n '__shardctl_at 2 "get|describe|delete" "apps?"' -a '(__shardctl_names apps)'
 complete -c shardctl -n '__shardctl_at 2 "get|describe" "servers?"' -a '(__shardctl_names servers)'
 complete -c shardctl -n '__shardctl_at 2 "get|describe" "shards?"' -a '(__shardctl_names shards)'
@@ -140,7 +152,7 @@ complete -c shardctl -n '__shardctl_in "get|describe|watch"' -s a -l app -x \
     -a '(shardctl --timeout 2s get apps -o name 2>/dev/null)' -d 'Of this app'
 complete -c shardctl -n '__shardctl_in get' -s o -l output -x -a 'table wide json yaml name spec'
 complete -c shardctl -n '__shardctl_in watch' -s o -l output -x -a 'table json'
-complete -c shardctl -n '__shardctl_in status' -s o -l output -x -a 'table json yaml'
+complete -c shardctl -n '__shardctl_in "status|explain"' -s o -l output -x -a 'table json yaml'
 complete -c shardctl -n '__shardctl_in watch' -l no-follow -d 'End after the events known now'
 complete -c shardctl -n '__shardctl_in place' -F
 complete -c shardctl -n '__shardctl_in place' -l format -x -a 'yaml roadef' -d 'Of the files'

@@ -29,6 +29,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const ApplyCommand& command) { return Apply(command, client, terminal); },
           [&](const GetCommand& command) { return Get(command, client, terminal); },
           [&](const DescribeCommand& command) { return Describe(command, client, terminal); },
+          [&](const ExplainCommand& command) { return Explain(command, client, terminal); },
           [&](const DeleteCommand& command) { return Delete(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },

@@ -6,6 +6,7 @@
 #include "base/defect.h"
 #include "model/spec_validation.h"
 #include "orchestrator/controller.h"
+#include "orchestrator/explain_status.h"
 #include "orchestrator/status.h"
 
 namespace shardmanager::orchestrator {
@@ -176,6 +177,33 @@ void Controller::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResp
           absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
     }
     reply(std::move(response));
+  });
+}
+
+void Controller::ExplainShard(v1::ExplainShardRequest request,
+                              Reply<v1::ExplainShardResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = FindApp(request.app());
+    if (driver == nullptr) return reply(NoSuchApp(request.app()));
+    if (driver->partition() == nullptr) {
+      return reply(
+          absl::UnavailableError(absl::StrCat("app \"", request.app(), "\" is still being read")));
+    }
+    const auto subject = FindSubject(*driver->partition(), request);
+    if (!subject.ok()) return reply(subject.status());
+    auto snapshot = std::make_shared<const allocator::Snapshot>(
+        driver->partition()->ExplainSnapshot(subject->shard));
+    solver_->Post(
+        [this, reply, app = request.app(), subject = *subject, snapshot, life = driver->life()] {
+          allocator::Explanation explanation = allocator::Explain(
+              *snapshot, {.only = subject.server, .most_candidates = subject.most_candidates});
+          executor_->Post([this, reply, app, subject, life, explanation = std::move(explanation)] {
+            if (!lead_) return reply(NotLeading());
+            PartitionDriver* still = life.expired() ? nullptr : FindApp(app);
+            if (still == nullptr) return reply(NoSuchApp(app));
+            reply(DescribeExplanation(*still->partition(), executor_->Now(), subject, explanation));
+          });
+        });
   });
 }
 

@@ -61,6 +61,8 @@ class Controller {
   void GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply);
   void GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply);
   void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
+  // Computed where plans are: it may wait for one that is being made.
+  void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
   bool leads() const { return leads_; }

@@ -26,6 +26,12 @@ Duration Partition::LookInterval() const {
   return Milliseconds(spec_.moves().collect_interval_ms());
 }
 
+void Partition::SetBalanceTimer() {
+  const Duration interval = Milliseconds(spec_.moves().balance_interval_ms());
+  next_balance_ = now_ + interval;
+  SetTimer(interval, TimerKind::kBalance);
+}
+
 void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
   for (StoredServer& stored : event.servers) RecoverServer(stored);
@@ -33,7 +39,7 @@ void Partition::On(Recovered& event) {
   publish_whole_ = true;
   SetTimer(kMapPatience, TimerKind::kMapDeadline);
   SetTimer(kReplanInterval, TimerKind::kReplan);
-  SetTimer(Milliseconds(spec_.moves().balance_interval_ms()), TimerKind::kBalance);
+  SetBalanceTimer();
 }
 
 void Partition::RecoverServer(StoredServer& stored) {
@@ -229,13 +235,16 @@ void Partition::AddDone(ReplicaIndex id) {
 void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   Replica& replica = tables_.replica(id);
   replica.contact = Contact::kRetry;
-  errors_[Key(event.shard, event.server)] = event.error;
+  Trouble& trouble = errors_[Key(event.shard, event.server)];
+  trouble.error = event.error;
   if (event.outcome == CommandOutcome::kUnreachable) {
     replica.failures = 0;  // the server's timer brings it back, not its own
     ServerUnreachable(event.server);
+    trouble.retry_at = tables_.server(event.server).retry_at;
     return;
   }
   if (replica.failures < UINT8_MAX) ++replica.failures;
+  trouble.retry_at = now_ + Backoff(replica.failures);
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
 }
@@ -245,8 +254,9 @@ void Partition::ServerUnreachable(ServerIndex id) {
   Server& server = tables_.server(id);
   if (std::exchange(server.retry_timer, true)) return;
   ++server.unreachable;
-  SetTimer(std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff),
-           TimerKind::kServerRetry, id.index());
+  const Duration delay = std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff);
+  server.retry_at = now_ + delay;
+  SetTimer(delay, TimerKind::kServerRetry, id.index());
 }
 
 void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0; }
@@ -337,7 +347,7 @@ void Partition::Fire(const Timer& timer) {
     }
     case TimerKind::kBalance:
       balance_soon_ = true;
-      SetTimer(Milliseconds(spec_.moves().balance_interval_ms()), TimerKind::kBalance);
+      SetBalanceTimer();
       return;
     case TimerKind::kReplan:
       RetryUnplaceable();

@@ -166,7 +166,7 @@ std::vector<ReplicaIndex> Partition::PublishedReplicas(ShardIndex shard) const {
 const std::string& Partition::ErrorOf(ShardIndex shard, ServerIndex server) const {
   static const std::string kNone;
   auto it = errors_.find(Key(shard, server));
-  return it == errors_.end() ? kNone : it->second;
+  return it == errors_.end() ? kNone : it->second.error;
 }
 
 std::string_view Partition::UnplaceableReason(ShardIndex shard) const {

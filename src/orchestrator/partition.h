@@ -76,13 +76,24 @@ class Partition {
   const std::string& ErrorOf(ShardIndex shard, ServerIndex server) const;
   // Why no place was found for a missing replica; empty when one was.
   std::string_view UnplaceableReason(ShardIndex shard) const;
+  // What the shard waits for now, a sentence each; empty: nothing.
+  std::vector<std::string> WaitsOf(ShardIndex shard, TimePoint now) const;
+  // What was last decided about the balance of the app, and when it is looked at next.
+  std::string BalanceState(TimePoint now) const;
+  // The fleet, and of the shards only this one: for allocator::Explain.
+  allocator::Snapshot ExplainSnapshot(ShardIndex shard) const;
   // Percent loaded, of a replica that is loading; -1: unknown.
   int ProgressOf(ShardIndex shard, ServerIndex server) const;
   // Metrics of the spec, in its order; what a server carries of one by the newest
   // reports, and how much it can: infinity, no limit.
   const std::vector<std::string>& metric_names() const { return metric_names_; }
   double ServerLoad(ServerIndex server, size_t metric) const;
+  double ReplicaLoad(ReplicaIndex replica, size_t metric) const {
+    return reported_.Of(replica, metric);
+  }
   double MetricCapacity(ServerIndex server, size_t metric) const;
+  // Most replicas on the server; 0: no limit.
+  uint32_t ReplicaCapacity(ServerIndex server) const;
   // Loads out of range that were reported.
   uint64_t loads_refused() const { return loads_refused_; }
   // Beside the tables' own, in bytes.
@@ -146,6 +157,11 @@ class Partition {
     ReplicaIndex reserved;
     absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
   };
+  // The last command to a replica was in vain.
+  struct Trouble {
+    std::string error;
+    TimePoint retry_at;
+  };
   struct Outbox {
     ServerIndex server;
     CommandKind kind;
@@ -173,6 +189,7 @@ class Partition {
   void DropStrays(const ServerReport& report);
   void RetryUnplaceable();
   Duration LookInterval() const;
+  void SetBalanceTimer();
   void Fire(const Timer& timer);
 
   // reconcile.cc
@@ -218,6 +235,11 @@ class Partition {
   std::vector<float> Pressure(const LoadTable& loads) const;
   void EndCourse();
   void ConsiderLoads();
+
+  // waits.cc
+  void AddReplicaWaits(const Replica& replica, TimePoint now, std::vector<std::string>& out) const;
+  void AddPlaceWaits(ShardIndex shard, std::vector<std::string>& out) const;
+  void AddMoveWaits(ShardIndex shard, std::vector<std::string>& out) const;
 
   // planning.cc
   void RequestPlan();
@@ -289,6 +311,10 @@ class Partition {
   bool plan_out_ = false;
   bool plan_is_emergency_ = false;
   bool balance_soon_ = false;
+  TimePoint next_balance_{};  // the next periodic look
+  TimePoint last_balance_{};  // when a plan for balance last came back
+  size_t last_balance_moves_ = 0;
+  bool ever_balanced_ = false;  // the two above are set
   bool at_rest_ = false;  // nothing changed since the allocator was asked for a better balance
   uint32_t moves_in_flight_ = 0;
   uint32_t failovers_in_flight_ = 0;
@@ -313,8 +339,8 @@ class Partition {
   absl::flat_hash_set<ServerIndex> bad_loads_;  // reported a load out of range lately
   uint64_t loads_refused_ = 0;
 
-  absl::flat_hash_map<uint64_t, std::string> errors_;  // by Key()
-  absl::flat_hash_map<uint64_t, uint8_t> progress_;    // by Key(), percent
+  absl::flat_hash_map<uint64_t, Trouble> errors_;    // by Key()
+  absl::flat_hash_map<uint64_t, uint8_t> progress_;  // by Key(), percent
 };
 
 }  // namespace shardmanager::orchestrator

@@ -61,6 +61,8 @@ class PartitionDriver {
 
   // Null until the state was read.
   const Partition* partition() const;
+  // Expires with the driver: what was computed from its partition meanwhile is void.
+  std::weak_ptr<int> life() const { return alive_; }
   v1::MapVersion map_version() const { return maps_.version(); }
   Counted counted() const;
   // As stored; nothing before it was read. The version is the znode's.

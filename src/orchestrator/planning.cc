@@ -108,6 +108,10 @@ bool Partition::RegionAllowed(ServerIndex id) const {
   return region_allowed_.empty() || (region < region_allowed_.size() && region_allowed_[region]);
 }
 
+uint32_t Partition::ReplicaCapacity(ServerIndex id) const {
+  return TighterCap(tables_.server(id).capacity, spec_.placement().max_replicas_per_server());
+}
+
 allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
   allocator::Snapshot snapshot;
   snapshot.spread = ToSpread(spec_.placement().spread());
@@ -119,15 +123,14 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
     const bool region_ok = RegionAllowed(ServerIndex(i));
-    snapshot.servers.push_back(
-        {.server = ServerIndex(i),
-         .region = server.region,
-         .datacenter = server.datacenter,
-         .rack = server.rack,
-         .capacity = TighterCap(server.capacity, spec_.placement().max_replicas_per_server()),
-         .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-         .accepts = region_ok,
-         .draining = !region_ok});
+    snapshot.servers.push_back({.server = ServerIndex(i),
+                                .region = server.region,
+                                .datacenter = server.datacenter,
+                                .rack = server.rack,
+                                .capacity = ReplicaCapacity(ServerIndex(i)),
+                                .other_replicas = static_cast<uint32_t>(server.replicas.size()),
+                                .accepts = region_ok,
+                                .draining = !region_ok});
     for (size_t m = 0; m < metric_names_.size(); ++m) {
       snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
       snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));
@@ -187,6 +190,12 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
   if (!metric_names_.empty()) AddLoads(id, loads, snapshot);
 }
 
+allocator::Snapshot Partition::ExplainSnapshot(ShardIndex shard) const {
+  allocator::Snapshot snapshot = FleetSnapshot(reported_);
+  AddToSnapshot(shard, /*emergency=*/false, reported_, snapshot);
+  return snapshot;
+}
+
 void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
   allocator::Options options{.mode = mode, .seed = options_.seed + plan_};
   options.max_moves = spec_.moves().max_concurrent() - moves_in_flight_;
@@ -207,6 +216,9 @@ void Partition::On(PlanReady& event) {
   if (!plan_is_emergency_) {
     course_over_ = false;
     if (event.plan.moves.empty() && moves_in_flight_ == 0) EndCourse();
+    ever_balanced_ = true;
+    last_balance_ = now_;
+    last_balance_moves_ = event.plan.moves.size();
   }
   NoteSkipped(event.plan);
   for (const allocator::Move& move : event.plan.moves) AcceptMove(move);

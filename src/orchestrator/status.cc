@@ -100,26 +100,6 @@ std::string ShardReason(const Partition& partition, ShardIndex shard,
   return status.replicas().empty() ? "waiting to be placed" : "";
 }
 
-v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
-  const LayoutShard& entry = partition.layout()[map_index];
-  const ShardIndex shard = partition.shard_at(map_index);
-  v1::ShardStatus status;
-  status.set_shard(entry.id.value());
-  if (entry.has_range) {
-    status.mutable_range()->set_start(entry.start);
-    status.mutable_range()->set_end(entry.end);
-  }
-  uint32_t serving = 0;
-  partition.tables().ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
-    *status.add_replicas() = DescribeReplica(partition, replica);
-    serving += partition.Serves(replica);
-  });
-  const uint32_t wanted = partition.tables().shard(shard).wanted;
-  status.set_state(serving == 0 ? "unserved" : serving < wanted ? "degraded" : "serving");
-  if (serving < wanted) status.set_reason(ShardReason(partition, shard, status));
-  return status;
-}
-
 const char* KindName(NoteKind kind) {
   switch (kind) {
     case NoteKind::kServerJoined:
@@ -151,6 +131,26 @@ const char* KindName(NoteKind kind) {
 }
 
 }  // namespace
+
+v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
+  const LayoutShard& entry = partition.layout()[map_index];
+  const ShardIndex shard = partition.shard_at(map_index);
+  v1::ShardStatus status;
+  status.set_shard(entry.id.value());
+  if (entry.has_range) {
+    status.mutable_range()->set_start(entry.start);
+    status.mutable_range()->set_end(entry.end);
+  }
+  uint32_t serving = 0;
+  partition.tables().ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    *status.add_replicas() = DescribeReplica(partition, replica);
+    serving += partition.Serves(replica);
+  });
+  const uint32_t wanted = partition.tables().shard(shard).wanted;
+  status.set_state(serving == 0 ? "unserved" : serving < wanted ? "degraded" : "serving");
+  if (serving < wanted) status.set_reason(ShardReason(partition, shard, status));
+  return status;
+}
 
 v1::MetricUse DescribeUse(const Partition& partition, ServerIndex server, size_t metric) {
   v1::MetricUse use;

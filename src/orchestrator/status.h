@@ -18,6 +18,7 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
                                               const std::string& server);
 // Empty `shard`: all of them, in map order.
 std::vector<v1::ShardStatus> DescribeShards(const Partition& partition, const std::string& shard);
+v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index);
 
 // A note as an event for people. `app` and the time are the caller's to fill in.
 v1::ControlEvent DescribeNote(const Partition& partition, const Note& note);

@@ -72,6 +72,30 @@ inline v1::GetShardsResponse ReplicatedShards() {
                           reason: "disk full" } })");
 }
 
+inline v1::ExplainShardResponse OneExplanation() {
+  return FromText<v1::ExplainShardResponse>(R"(
+      shard { shard: "shard-0" state: "serving"
+              replicas { server: "kv-1" role: PRIMARY epoch: 5 state: "serving" } }
+      replicas_wanted: 1
+      replicas { server: "kv-1" loads { metric: "cpu" used: 2.5 }
+                 arguments { goal: "balance" rule: 'balance(server, cpu)' cost: 0.0625 } }
+      candidates { server: "kv-2" fault_domain { region: "us-east" } from: "kv-1"
+                   verdict: "worse"
+                   reason: "region preference loses: affinity(region) costs 1 there and 0 here"
+                   arguments { goal: "region preference" rule: 'affinity(region)' cost: 1 }
+                   arguments { goal: "balance" rule: 'balance(server, cpu)' cost_now: 0.0625 }
+                   arguments { goal: "movement" rule: "movement" cost: 1 }
+                   loads { metric: "replicas" used: 4 capacity: 10 }
+                   loads { metric: "cpu" used: 6.25 } }
+      candidates { server: "kv-4" fault_domain { region: "eu-west" } from: "kv-1"
+                   verdict: "refused" reason: 'it has no room: capacity(server, replicas)'
+                   loads { metric: "replicas" used: 10 capacity: 10 }
+                   loads { metric: "cpu" used: 1 } }
+      servers_considered: 3
+      refused { rule: 'capacity(server, replicas)' servers: 1 }
+      balance: "the last plan, 3.0 s ago, found nothing to improve" )");
+}
+
 inline std::vector<v1::ControlEvent> ThreeEvents() {
   return {FromText<v1::ControlEvent>("time_ms: 1772366400000 app: 'kv' kind: 'ServerLost' "
                                      "server: 'kv-3' message: 'session expired'"),

@@ -107,10 +107,10 @@ TEST(CommandLineTest, AnswersNothingWithTheManual) {
 TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
   const Answer answer = Answered({"-s", "h:1", "aply", "-f", "x"});
   EXPECT_EQ(answer.code, kUsage);
-  EXPECT_EQ(
-      answer.text,
-      "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
-      "describe, delete, watch, place, status, completion, version\nSee `shardctl --help`.\n");
+  EXPECT_EQ(answer.text,
+            "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
+            "describe, explain, delete, watch, place, status, completion, version\nSee `shardctl "
+            "--help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {

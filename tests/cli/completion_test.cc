@@ -60,6 +60,11 @@ TEST(CompletionTest, AsksShardctlForNames) {
   EXPECT_EQ(Completions("shardctl describe app ''"), "asked:--timeout_2s_get_apps_-o_name\n");
   EXPECT_EQ(Completions("shardctl -s h:1 get shard --app kv ''"),
             "asked:--server_h:1_--timeout_2s_get_shards_--app_kv_-o_name\n");
+  EXPECT_EQ(Completions("shardctl explain ''"), "asked:--timeout_2s_get_apps_-o_name\n");
+  EXPECT_EQ(Completions("shardctl explain kv ''"),
+            "asked:--timeout_2s_get_shards_--app_kv_-o_name\n");
+  EXPECT_EQ(Completions("shardctl explain kv s-1 --on ''"),
+            "asked:--timeout_2s_get_servers_--app_kv_-o_name\n");
   EXPECT_EQ(Completions("shardctl watch --app ''"), "asked:--timeout_2s_get_apps_-o_name\n");
 }
 

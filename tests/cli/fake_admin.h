@@ -34,12 +34,14 @@ class FakeAdmin final : public v1::Admin::Service {
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
 
   grpc::Status refusal;
+  grpc::Status explain_refusal;  // of that call alone
   // Where it says that the leader is, with its refusal.
   std::string leader;
   v1::ApplyAppResponse apply;
   v1::GetAppsResponse apps;
   v1::GetServersResponse servers;
   v1::GetShardsResponse shards;
+  v1::ExplainShardResponse explanation;
   v1::GetStatusResponse status;
   // Of the first stream; each further one also has the next of `later_events`.
   std::vector<v1::ControlEvent> events;
@@ -74,6 +76,10 @@ class FakeAdmin final : public v1::Admin::Service {
                          v1::GetShardsResponse* response) override {
     return Answer(context, "GetShards", *request, shards, response);
   }
+  grpc::Status ExplainShard(Context context, const v1::ExplainShardRequest* request,
+                            v1::ExplainShardResponse* response) override {
+    return Answer(context, "ExplainShard", *request, explanation, response, explain_refusal);
+  }
   // A standby answers this one, too.
   grpc::Status GetStatus(Context, const v1::GetStatusRequest*,
                          v1::GetStatusResponse* response) override {
@@ -98,13 +104,14 @@ class FakeAdmin final : public v1::Admin::Service {
   template <typename Response>
   grpc::Status Answer(Context context, const std::string& name,
                       const google::protobuf::Message& request, const Response& answer,
-                      Response* response) {
+                      Response* response, const grpc::Status& also = grpc::Status::OK) {
     {
       const std::lock_guard lock(mutex_);
       requests_.push_back(name + "{" + request.ShortDebugString() + "}");
     }
     if (!leader.empty()) context->AddTrailingMetadata(request_metadata::kLeader, leader);
     if (!refusal.ok()) return refusal;
+    if (!also.ok()) return also;
     *response = answer;
     return grpc::Status::OK;
   }

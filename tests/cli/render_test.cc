@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/describe.h"
+#include "cli/explain.h"
 #include "gtest/gtest.h"
 #include "tests/cli/answers.h"
 
@@ -235,6 +236,85 @@ Keys:    ["n\n", last key]
 Replicas:  none
 
 Events:  none
+)");
+}
+
+TEST(ExplainTest, ShowsAShardAndWhereElseItMightBe) {
+  EXPECT_EQ(ExplainText("kv", OneExplanation(), /*one_server=*/false, /*colour=*/false),
+            R"(Shard:     shard-0
+App:       kv
+State:     serving
+Replicas:  1; 1 wanted
+Balance:   the last plan, 3.0 s ago, found nothing to improve
+
+Waits for:  nothing
+
+Its replicas:
+  SERVER   STATE     LOAD      WHAT SPEAKS AGAINST ITS PLACE
+  kv-1     serving   cpu 2.5   balance: balance(server, cpu) 0.0625
+
+Elsewhere (2 of 3 live servers, the best first):
+  SERVER   REGION    CARRIES                   FROM   VERDICT   WHY
+  kv-2     us-east   replicas 4/10, cpu 6.25   kv-1   worse     region preference loses: affinity(region) costs 1 there and 0 here
+  kv-4     eu-west   replicas 10/10, cpu 1     kv-1   refused   it has no room: capacity(server, replicas)
+
+Ruled out:
+  1 server by capacity(server, replicas)
+
+Why not on another one: shardctl explain kv shard-0 --on SERVER
+)");
+}
+
+TEST(ExplainTest, ShowsEachRuleForOneServer) {
+  v1::ExplainShardResponse explained = OneExplanation();
+  explained.mutable_candidates()->DeleteSubrange(1, 1);
+  explained.add_waits("kv-1 loads it, 40% done\n");
+  EXPECT_EQ(ExplainText("kv", explained, /*one_server=*/true, /*colour=*/false),
+            R"(Shard:     shard-0
+App:       kv
+State:     serving
+Replicas:  1; 1 wanted
+Balance:   the last plan, 3.0 s ago, found nothing to improve
+
+Waits for:
+  kv-1 loads it, 40% done\n
+
+Its replicas:
+  SERVER   STATE     LOAD      WHAT SPEAKS AGAINST ITS PLACE
+  kv-1     serving   cpu 2.5   balance: balance(server, cpu) 0.0625
+
+Elsewhere (1 of 3 live servers, the best first):
+  SERVER   REGION    CARRIES                   FROM   VERDICT   WHY
+  kv-2     us-east   replicas 4/10, cpu 6.25   kv-1   worse     region preference loses: affinity(region) costs 1 there and 0 here
+
+For and against kv-2, the most important first:
+  GOAL                RULE                   COST NOW   COST THERE   SPEAKS
+  region preference   affinity(region)       0          1            against it
+  balance             balance(server, cpu)   0.0625     0            for it
+  movement            movement               0          1            against it
+)");
+}
+
+TEST(ExplainTest, ShowsAShardWithoutAPlaceInAnEmptyFleet) {
+  EXPECT_EQ(ExplainText("kv", FromText<v1::ExplainShardResponse>(R"(
+                            shard { shard: "a" state: "unserved" reason: "waiting to be placed" }
+                            replicas_wanted: 1 replicas {}
+                            waits: "the next plan looks for a place")"),
+                        false, false),
+            R"(Shard:     a
+App:       kv
+State:     unserved
+Reason:    waiting to be placed
+Replicas:  0; 1 wanted
+
+Waits for:
+  the next plan looks for a place
+
+Its replicas:
+  SERVER   STATE     LOAD   WHAT SPEAKS AGAINST ITS PLACE
+  -        missing   -      it has no place yet
+
+Elsewhere:  no other live server
 )");
 }
 

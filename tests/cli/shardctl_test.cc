@@ -217,6 +217,39 @@ TEST_F(ShardctlTest, AsksBeforeItDeletes) {
   EXPECT_EQ(out_, "kv deleted: its servers drop its shards now\n");
 }
 
+// --- explain --------------------------------------------------------------------------
+
+TEST_F(ShardctlTest, ExplainsAShard) {
+  admin_.explanation = OneExplanation();
+  EXPECT_EQ(Run({"explain", "kv", "shard-0"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("kv-2     us-east"));
+  EXPECT_THAT(admin_.requests(),
+              ElementsAre("ExplainShard{app: \"kv\" shard: \"shard-0\" most_candidates: 5}"));
+}
+
+TEST_F(ShardctlTest, ExplainsOneServerAndWritesJson) {
+  admin_.explanation = OneExplanation();
+  EXPECT_EQ(Run({"explain", "kv", "shard-0", "--on", "kv-4", "--candidates", "7", "-o", "json"}),
+            kOk);
+  EXPECT_THAT(out_, HasSubstr("\"replicas_wanted\": 1"));
+  EXPECT_THAT(admin_.requests(), ElementsAre(HasSubstr("server: \"kv-4\" most_candidates: 7")));
+  EXPECT_EQ(Run({"explain", "kv", "shard-0", "--candidates", "101"}), kUsage);
+  EXPECT_EQ(Run({"explain", "kv"}), kUsage);
+}
+
+TEST_F(ShardctlTest, SuggestsTheNameThatExplainWasMeantToGet) {
+  admin_.explain_refusal = {grpc::StatusCode::NOT_FOUND, "it is not there"};
+  admin_.apps = TwoApps();
+  admin_.shards = ThreeShards();
+  admin_.servers = ThreeServers();
+  EXPECT_EQ(Run({"explain", "serch", "shard-0"}), kNotFound);
+  EXPECT_EQ(err_, "error: it is not there (did you mean \"search\"?)\n");
+  EXPECT_EQ(Run({"explain", "kv", "shrd-1"}), kNotFound);
+  EXPECT_EQ(err_, "error: it is not there (did you mean \"shard-1\"?)\n");
+  EXPECT_EQ(Run({"explain", "kv", "shard-1", "--on", "kv2"}), kNotFound);
+  EXPECT_EQ(err_, "error: it is not there (did you mean \"kv-2\"?)\n");
+}
+
 TEST_F(ShardctlTest, DeletesWithoutAskingOnlyWhenTold) {
   input_ = "y\n";
   EXPECT_EQ(Run({"delete", "app", "kv"}), kUsage) << "nobody is there to answer";

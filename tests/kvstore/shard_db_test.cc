@@ -150,5 +150,18 @@ TEST_F(ShardDbTest, OpenSaysWhyItCannot) {
   EXPECT_THAT(std::string(db.status().message()), HasSubstr("/nowhere/s.db"));
 }
 
+TEST_F(ShardDbTest, SaysHowManyRequestsASecondAndBytesItServes) {
+  auto shard = Open("s-1");
+  const std::chrono::steady_clock::time_point start{};
+  EXPECT_EQ(shard->TakeLoad(start).requests_per_s, 0);
+  ASSERT_TRUE(shard->Put(ShardEpoch(1), "k", std::string(100'000, 'v')).ok());
+  ASSERT_TRUE(shard->Get("k").ok());
+  ASSERT_TRUE(shard->Delete(ShardEpoch(1), "other").ok());
+  const ShardDb::Load load = shard->TakeLoad(start + std::chrono::seconds(2));
+  EXPECT_EQ(load.requests_per_s, 1.5);
+  EXPECT_GE(load.bytes, 100'000);
+  EXPECT_EQ(shard->TakeLoad(start + std::chrono::seconds(4)).requests_per_s, 0);
+}
+
 }  // namespace
 }  // namespace kvstore

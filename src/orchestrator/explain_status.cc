@@ -1,0 +1,138 @@
+#include "orchestrator/explain_status.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "model/load.h"
+#include "orchestrator/status.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr uint32_t kDefaultCandidates = 5;
+constexpr uint32_t kMostCandidates = 100;
+
+void AddArguments(const std::vector<allocator::Argument>& arguments,
+                  google::protobuf::RepeatedPtrField<v1::ShardArgument>& out) {
+  for (const allocator::Argument& argument : arguments) {
+    v1::ShardArgument& added = *out.Add();
+    added.set_goal(argument.goal);
+    added.set_rule(argument.rule);
+    added.set_cost(argument.cost);
+    added.set_cost_now(argument.cost_now);
+  }
+}
+
+void AddServerUse(const Partition& partition, ServerIndex id,
+                  google::protobuf::RepeatedPtrField<v1::MetricUse>& out) {
+  const Server& server = partition.tables().server(id);
+  v1::MetricUse& count = *out.Add();
+  count.set_metric(kReplicaCountMetric);
+  count.set_used(static_cast<double>(server.replicas.size()));
+  count.set_capacity(partition.ReplicaCapacity(id));
+  for (size_t m = 0; m < partition.metric_names().size(); ++m) {
+    *out.Add() = DescribeUse(partition, id, m);
+  }
+}
+
+v1::ExplainedReplica DescribeReplica(const Partition& partition, ShardIndex shard,
+                                     const allocator::ExplainedReplica& replica) {
+  v1::ExplainedReplica out;
+  if (!replica.server.valid()) return out;
+  out.set_server(partition.tables().name(replica.server));
+  AddArguments(replica.arguments, *out.mutable_arguments());
+  const ReplicaIndex id = partition.tables().FindReplica(shard, replica.server);
+  for (size_t m = 0; id.valid() && m < partition.metric_names().size(); ++m) {
+    v1::MetricUse& load = *out.add_loads();
+    load.set_metric(partition.metric_names()[m]);
+    load.set_used(partition.ReplicaLoad(id, m));
+  }
+  return out;
+}
+
+v1::ExplainedCandidate DescribeCandidate(const Partition& partition,
+                                         const allocator::Candidate& candidate) {
+  const Tables& tables = partition.tables();
+  v1::ExplainedCandidate out;
+  out.set_server(tables.name(candidate.server));
+  const FaultDomain& at = tables.server(candidate.server).fault_domain;
+  out.mutable_fault_domain()->set_region(at.region);
+  out.mutable_fault_domain()->set_datacenter(at.datacenter);
+  out.mutable_fault_domain()->set_rack(at.rack);
+  if (candidate.from.valid()) out.set_from(tables.name(candidate.from));
+  out.set_verdict(std::string(allocator::ToString(candidate.verdict)));
+  out.set_reason(candidate.reason);
+  AddArguments(candidate.arguments, *out.mutable_arguments());
+  AddServerUse(partition, candidate.server, *out.mutable_loads());
+  return out;
+}
+
+absl::StatusOr<ServerIndex> FindCandidate(const Partition& partition, const std::string& name) {
+  const ServerIndex server = partition.tables().FindServer(name);
+  if (!server.valid()) return absl::NotFoundError(absl::StrCat("no server \"", name, "\""));
+  if (partition.tables().server(server).state != ServerState::kLive) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "server \"", name, "\" is not live: it can hold nothing. See `shardctl describe server ",
+        name, "`"));
+  }
+  return server;
+}
+
+}  // namespace
+
+absl::StatusOr<ExplainSubject> FindSubject(const Partition& partition,
+                                           const v1::ExplainShardRequest& request) {
+  if (request.most_candidates() > kMostCandidates) {
+    return absl::InvalidArgumentError(absl::StrCat("most_candidates: found ",
+                                                   request.most_candidates(), "; allowed: 1 to ",
+                                                   kMostCandidates, ", or 0: the default"));
+  }
+  ExplainSubject subject;
+  subject.most_candidates =
+      request.most_candidates() == 0 ? kDefaultCandidates : request.most_candidates();
+  subject.shard = partition.tables().FindShard(request.shard());
+  if (!subject.shard.valid() ||
+      partition.tables().shard(subject.shard).map_index == Shard::kNotInMap) {
+    return absl::NotFoundError(
+        absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\""));
+  }
+  if (request.server().empty()) return subject;
+  auto server = FindCandidate(partition, request.server());
+  if (!server.ok()) return server.status();
+  subject.server = *server;
+  return subject;
+}
+
+v1::ExplainShardResponse DescribeExplanation(const Partition& partition, TimePoint now,
+                                             const ExplainSubject& subject,
+                                             const allocator::Explanation& explanation) {
+  v1::ExplainShardResponse out;
+  const Shard& shard = partition.tables().shard(subject.shard);
+  if (shard.map_index != Shard::kNotInMap) {
+    *out.mutable_shard() = DescribeShard(partition, shard.map_index);
+  }
+  out.set_replicas_wanted(shard.wanted);
+  for (std::string& wait : partition.WaitsOf(subject.shard, now)) out.add_waits(std::move(wait));
+  for (const allocator::ExplainedReplica& replica : explanation.replicas) {
+    *out.add_replicas() = DescribeReplica(partition, subject.shard, replica);
+  }
+  // By name, as everywhere; those without a place last.
+  std::sort(out.mutable_replicas()->begin(), out.mutable_replicas()->end(),
+            [](const auto& a, const auto& b) {
+              return std::pair(a.server().empty(), a.server()) <
+                     std::pair(b.server().empty(), b.server());
+            });
+  for (const allocator::Candidate& candidate : explanation.candidates) {
+    *out.add_candidates() = DescribeCandidate(partition, candidate);
+  }
+  out.set_servers_considered(explanation.servers_considered);
+  for (const allocator::RefusedCount& refused : explanation.refused) {
+    v1::RefusedCount& added = *out.add_refused();
+    added.set_rule(refused.rule);
+    added.set_servers(refused.servers);
+  }
+  out.set_balance(partition.BalanceState(now));
+  return out;
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,125 @@
+// What a shard waits for, and what the balance does, as sentences for people. Reading
+// only.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/text.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+double SecondsOf(Duration d) { return std::chrono::duration<double>(d).count(); }
+
+std::string In(TimePoint when, TimePoint now) {
+  return when > now ? absl::StrFormat("in %.1f s", SecondsOf(when - now)) : "now";
+}
+
+}  // namespace
+
+std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const {
+  std::vector<std::string> waits;
+  const Shard& shard = tables_.shard(id);
+  if (shard.in_batch) {
+    waits.push_back("its new assignment is being written to the coordination store");
+  } else if (writes_blocked_ && shard.waits_for_write) {
+    waits.push_back("the coordination store did not take the last write; it is tried again");
+  } else if (shard.waits_for_write) {
+    waits.push_back(absl::StrCat("its new assignment is in the queue for the next write, with ",
+                                 write_queue_.size() - 1, " other shards"));
+  }
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
+  AddPlaceWaits(id, waits);
+  AddMoveWaits(id, waits);
+  return waits;
+}
+
+void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
+                                std::vector<std::string>& out) const {
+  const Server& server = tables_.server(replica.server);
+  const std::string& name = tables_.name(replica.server);
+  const bool add = replica.phase == Phase::kGranted;
+  if (server.state != ServerState::kLive && !server.failing_over) {
+    out.push_back(absl::StrCat(name, " is lost; its replica is given to another server ",
+                               In(server.failover_at, now), " (failover.delay_ms)"));
+  } else if (replica.phase == Phase::kReserved) {
+    out.push_back(absl::StrCat(name, " is to be the new owner: the old one has to stop first"));
+  } else if (server.state == ServerState::kLive && !server.reported) {
+    out.push_back(absl::StrCat(name, " has not said yet what it holds"));
+  } else if (replica.contact == Contact::kRetry) {
+    auto trouble = errors_.find(Key(replica.shard, replica.server));
+    if (trouble == errors_.end()) return;
+    const std::string tries =
+        replica.failures == 0
+            ? "could not be reached"
+            : absl::StrCat("failed ", Counted(replica.failures, "time"), " in a row");
+    out.push_back(absl::StrCat(name, ": ", add ? "to add" : "to drop", " the shard ", tries, " (",
+                               trouble->second.error, "); tried again ",
+                               In(trouble->second.retry_at, now)));
+  } else if (replica.contact == Contact::kAsked) {
+    const int percent = ProgressOf(replica.shard, replica.server);
+    out.push_back(absl::StrCat(name, add ? " loads it" : " was told to drop it",
+                               percent < 0 ? "" : absl::StrCat(", ", percent, "% done")));
+  }
+}
+
+void Partition::AddPlaceWaits(ShardIndex id, std::vector<std::string>& out) const {
+  const Shard& shard = tables_.shard(id);
+  if (std::find(budget_waiters_.begin(), budget_waiters_.end(), id) != budget_waiters_.end()) {
+    out.push_back(absl::StrCat("failover.max_concurrent: ", failovers_in_flight_, " of ",
+                               spec_.failover().max_concurrent(), " replicas are in failover"));
+  }
+  if (!shard.missing) return;
+  const std::string_view reason = UnplaceableReason(id);
+  if (shard.unplaceable && !reason.empty()) {
+    out.push_back(absl::StrCat("no place was found for a replica: ", std::string(reason),
+                               "; looked for again within 5 s, and when a server joins"));
+  } else {
+    out.push_back(plan_out_ ? "a plan is being made that looks for a place"
+                            : "the next plan looks for a place");
+  }
+}
+
+// Of balance: only what keeps a move from being made.
+void Partition::AddMoveWaits(ShardIndex id, std::vector<std::string>& out) const {
+  if (auto it = intents_.find(id); it != intents_.end()) {
+    for (const Intent& intent : it->second) {
+      if (!intent.from.valid()) continue;
+      out.push_back(absl::StrCat("a move from ", tables_.name(intent.from), " to ",
+                                 tables_.name(intent.to), " is planned (",
+                                 std::string(allocator::ToString(intent.reason)), ")"));
+    }
+  }
+  if (moves_in_flight_ >= spec_.moves().max_concurrent()) {
+    out.push_back(absl::StrCat("moves.max_concurrent: all ", moves_in_flight_,
+                               " moves are taken; none is planned until some are done"));
+  }
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const Server& server = tables_.server(replica.server);
+    if (server.moves < spec_.moves().max_concurrent_per_server()) return;
+    out.push_back(absl::StrCat("moves.max_concurrent_per_server: all ", server.moves, " moves of ",
+                               tables_.name(replica.server), " are taken"));
+  });
+}
+
+std::string Partition::BalanceState(TimePoint now) const {
+  if (!recovered_) return "reading the app's records from the coordination store";
+  if (plan_out_) return "a plan is being made";
+  std::string text = "not looked at yet";
+  if (ever_balanced_) {
+    text = absl::StrFormat("the last plan, %.1f s ago, ", SecondsOf(now - last_balance_));
+    if (last_balance_moves_ == 0) {
+      absl::StrAppend(&text, "found nothing to improve");
+    } else {
+      absl::StrAppend(&text, "made ", last_balance_moves_, " moves; ", moves_in_flight_,
+                      " are under way");
+    }
+  }
+  if (at_rest_ && ever_balanced_) {
+    return absl::StrCat(text, "; at rest until a server, a shard or a load changes");
+  }
+  return absl::StrCat(text, "; next look ", In(next_balance_, now));
+}
+
+}  // namespace shardmanager::orchestrator

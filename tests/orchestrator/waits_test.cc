@@ -1,0 +1,103 @@
+// What a shard waits for, as operators read it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::string WaitsOf(World& world, const std::string& shard) {
+  std::string all;
+  const ShardIndex id = world.partition().tables().FindShard(shard);
+  for (const std::string& wait : world.partition().WaitsOf(id, world.now)) {
+    absl::StrAppend(&all, wait, "\n");
+  }
+  return all;
+}
+
+TEST(WaitsTest, SaysThatAServedShardWaitsForNothing) {
+  World world(TestSpec(2));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(30));
+  EXPECT_EQ(WaitsOf(world, "s-1"), "");
+  EXPECT_THAT(world.partition().BalanceState(world.now), HasSubstr("next look in "));
+}
+
+TEST(WaitsTest, SaysThatAShardWaitsForAWriteAndForAPlace) {
+  World world(TestSpec(1));
+  world.Start();
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("no live server accepts replicas"));
+  world.hold_writes = true;
+  world.Join("kv-0");
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("is being written to the coordination store"));
+  world.FinishWrite(WriteOutcome::kFailed);
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("did not take the last write"));
+}
+
+TEST(WaitsTest, SaysWhyAnAddFailedAndWhenItIsTriedAgain) {
+  World world(TestSpec(2));
+  world.Start();
+  world.servers["kv-0"].refuses = {"s-1"};
+  world.Join("kv-0");
+  EXPECT_EQ(WaitsOf(world, "s-1"),
+            "kv-0: to add the shard failed 1 time in a row (disk full); tried again in 0.1 s\n");
+  world.servers.at("kv-0").answers = false;
+  world.Advance(Milliseconds(100));
+  EXPECT_THAT(WaitsOf(world, "s-1"),
+              HasSubstr("kv-0: to add the shard could not be reached (no answer)"));
+}
+
+TEST(WaitsTest, SaysThatAShardWaitsForItsLostServer) {
+  v1::AppSpec spec = TestSpec(2);
+  spec.mutable_failover()->set_delay_ms(5'000);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  world.Advance(Seconds(30));
+  const std::string holder = world.Holders("s-0").at(0);
+  world.Die(holder);
+  world.Advance(Seconds(1));
+  EXPECT_EQ(WaitsOf(world, "s-0"), holder +
+                                       " is lost; its replica is given to another server in 4.0 s "
+                                       "(failover.delay_ms)\n");
+}
+
+TEST(WaitsTest, SaysThatAShardWaitsForTheFailoverBudget) {
+  v1::AppSpec spec = TestSpec(4);
+  spec.mutable_failover()->set_max_concurrent(1);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  world.Advance(Seconds(60));
+  world.servers.at("kv-1").answers = false;
+  const auto on_0 = world.servers.at("kv-0").held;
+  world.Die("kv-0");
+  world.Advance(Seconds(1));
+  std::string all;
+  for (const auto& [shard, held] : on_0) all += WaitsOf(world, shard);
+  EXPECT_THAT(all, HasSubstr("failover.max_concurrent: 1 of 1 replicas are in failover"));
+}
+
+TEST(WaitsTest, ExplainsFromASnapshotOfOneShardAndTheWholeFleet) {
+  World world(TestSpec(9));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(60));
+  const ShardIndex id = world.partition().tables().FindShard("s-4");
+  const allocator::Snapshot snapshot = world.partition().ExplainSnapshot(id);
+  EXPECT_THAT(snapshot.shards, SizeIs(1));
+  uint32_t others = 0;
+  for (const allocator::ServerInfo& server : snapshot.servers) others += server.other_replicas;
+  EXPECT_EQ(others, 8u);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -120,15 +120,16 @@ TEST(LoadsTest, FollowsALoadThatChangesItsPlace) {
   }
 }
 
-// F20: loads that flicker must not move shards for ever.
+// F20: loads that flicker must not move shards for ever. (Without hysteresis these
+// moved more than a hundred shards in the same time.)
 TEST(LoadsTest, F20_NoisyLoadsComeToRest) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    World world(LoadSpec(200));
+    World world(LoadSpec(200, /*capacity=*/0, /*tolerance=*/0.05));
     world.check_every_step = false;
     Random random(seed);
     world.load = [&](const std::string& shard, const std::string&) {
-      const double noise = 0.8 + 0.4 * static_cast<double>(random.Below(1'000)) / 1'000;
+      const double noise = 0.7 + 0.6 * static_cast<double>(random.Below(1'000)) / 1'000;
       return std::vector<MetricAmount>{{"cpu", noise * (1 + NumberOf(shard) % 5)}};
     };
     world.Start();
@@ -137,8 +138,8 @@ TEST(LoadsTest, F20_NoisyLoadsComeToRest) {
     const size_t settled = world.NoteCount(NoteKind::kMoveStarted);
     EXPECT_LE(settled, 350u);  // as servers joined one by one
     world.Advance(Seconds(4 * 3'600));
-    EXPECT_LE(world.NoteCount(NoteKind::kMoveStarted) - settled, 4u);  // an hour: one at most
-    EXPECT_LE(MostOverMean(world), 1.25);
+    EXPECT_LE(world.NoteCount(NoteKind::kMoveStarted) - settled, 20u);
+    EXPECT_LE(MostOverMean(world), 1.2);
   }
 }
 

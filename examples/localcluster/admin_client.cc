@@ -95,6 +95,16 @@ absl::StatusOr<v1::GetShardsResponse> AdminClient::GetShards(const std::string& 
   return Call(channel_, &v1::Admin::Stub::GetShards, request);
 }
 
+absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(const std::string& app,
+                                                                   const std::string& shard,
+                                                                   const std::string& server) {
+  v1::ExplainShardRequest request;
+  request.set_app(app);
+  request.set_shard(shard);
+  request.set_server(server);
+  return Call(channel_, &v1::Admin::Stub::ExplainShard, request);
+}
+
 EventWatcher::EventWatcher(std::shared_ptr<grpc::Channel> admin, std::string app)
     : channel_(std::move(admin)), app_(std::move(app)), thread_([this] { Run(); }) {}
 

@@ -37,6 +37,9 @@ class AdminClient {
   absl::StatusOr<v1::GetAppsResponse> GetApps();
   absl::StatusOr<v1::GetServersResponse> GetServers(const std::string& app);
   absl::StatusOr<v1::GetShardsResponse> GetShards(const std::string& app);
+  absl::StatusOr<v1::ExplainShardResponse> ExplainShard(const std::string& app,
+                                                        const std::string& shard,
+                                                        const std::string& server = "");
 
  private:
   std::shared_ptr<grpc::Channel> channel_;

@@ -26,6 +26,23 @@ Duration Partition::LookInterval() const {
   return Milliseconds(spec_.moves().collect_interval_ms());
 }
 
+// Not all in one moment, when a whole fleet has come in one moment.
+void Partition::SetFirstLook(ServerIndex id) {
+  constexpr uint32_t kParts = 16;
+  const Duration later = LookInterval() / 2 * (id.index() % kParts) / kParts;
+  SetTimer(LookInterval() - later, TimerKind::kLook, id.index());
+}
+
+// As often as the new spec says, and soon.
+void Partition::RestartLooks() {
+  looks_since_ = timer_order_;
+  for (uint32_t i = 0; i < tables_.server_count(); ++i) {
+    Server& server = tables_.server(ServerIndex(i));
+    server.look_timer = server.state == ServerState::kLive;
+    if (server.look_timer) SetFirstLook(ServerIndex(i));
+  }
+}
+
 void Partition::SetBalanceTimer() {
   const Duration interval = Milliseconds(spec_.moves().balance_interval_ms());
   next_balance_ = now_ + interval;
@@ -72,9 +89,11 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     tables_.shard(shard).map_index = Shard::kNotInMap;
     MarkDirty(shard);
   }
+  const bool other_interval =
+      spec.moves().collect_interval_ms() != spec_.moves().collect_interval_ms();
   spec_ = spec;
   deleting_ = deleting;
-  AdoptMetrics();
+  if (AdoptMetrics() || other_interval) RestartLooks();
   layout_ = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
   region_allowed_.clear();
   for (const std::string& region : spec.placement().regions()) {
@@ -133,7 +152,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
     out_.actions.emplace_back(Collect{id, server.incarnation});
   }
   if (!std::exchange(server.look_timer, true)) {
-    SetTimer(LookInterval(), TimerKind::kLook, id.index());
+    SetFirstLook(id);
   }
   balance_soon_ = true;
   at_rest_ = false;
@@ -240,7 +259,7 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   if (event.outcome == CommandOutcome::kUnreachable) {
     replica.failures = 0;  // the server's timer brings it back, not its own
     ServerUnreachable(event.server);
-    trouble.retry_at = tables_.server(event.server).retry_at;
+    trouble.retry_at = retry_at_[event.server];
     return;
   }
   if (replica.failures < UINT8_MAX) ++replica.failures;
@@ -255,7 +274,7 @@ void Partition::ServerUnreachable(ServerIndex id) {
   if (std::exchange(server.retry_timer, true)) return;
   ++server.unreachable;
   const Duration delay = std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff);
-  server.retry_at = now_ + delay;
+  retry_at_[id] = now_ + delay;
   SetTimer(delay, TimerKind::kServerRetry, id.index());
 }
 
@@ -323,6 +342,7 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kServerRetry: {
       Server& server = tables_.server(server_id);
       server.retry_timer = false;
+      retry_at_.erase(server_id);
       for (ReplicaIndex r : server.replicas) {
         Replica& replica = tables_.replica(r);
         if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
@@ -338,6 +358,7 @@ void Partition::Fire(const Timer& timer) {
       MarkDirty(ShardIndex(timer.id));
       return;
     case TimerKind::kLook: {
+      if (timer.order < looks_since_) return;
       Server& server = tables_.server(server_id);
       server.look_timer = server.state == ServerState::kLive;
       if (!server.look_timer) return;  // the next life sets its own

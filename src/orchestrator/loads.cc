@@ -33,15 +33,16 @@ const char* WhyRefused(double load) {
 }  // namespace
 
 // REQUIRES: spec_ is the new one.
-void Partition::AdoptMetrics() {
+bool Partition::AdoptMetrics() {
   std::vector<std::string> names;
   for (const v1::Metric& metric : spec_.metrics()) names.push_back(metric.name());
-  if (names == metric_names_) return;
+  if (names == metric_names_) return false;
   metric_names_ = std::move(names);
   reported_ = LoadTable(metric_names_.size());
   planned_ = LoadTable(metric_names_.size());
   pressure_.clear();
   course_over_ = false;
+  return true;
 }
 
 void Partition::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem) {

@@ -189,6 +189,8 @@ class Partition {
   void DropStrays(const ServerReport& report);
   void RetryUnplaceable();
   Duration LookInterval() const;
+  void SetFirstLook(ServerIndex server);
+  void RestartLooks();
   void SetBalanceTimer();
   void Fire(const Timer& timer);
 
@@ -226,7 +228,7 @@ class Partition {
     uint64_t count = 0;
     std::string first;
   };
-  void AdoptMetrics();
+  bool AdoptMetrics();  // true: they changed
   void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered);
   void RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem);
   void NoteLoadProblem(ServerIndex server, const LoadProblem& problem);
@@ -290,6 +292,7 @@ class Partition {
 
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   uint64_t timer_order_ = 0;
+  uint64_t looks_since_ = 0;  // timers for looks with an older number are void
 
   std::deque<ShardIndex> dirty_;
   std::deque<ShardIndex> write_queue_;
@@ -339,8 +342,9 @@ class Partition {
   absl::flat_hash_set<ServerIndex> bad_loads_;  // reported a load out of range lately
   uint64_t loads_refused_ = 0;
 
-  absl::flat_hash_map<uint64_t, Trouble> errors_;    // by Key()
-  absl::flat_hash_map<uint64_t, uint8_t> progress_;  // by Key(), percent
+  absl::flat_hash_map<ServerIndex, TimePoint> retry_at_;  // of those with a retry_timer
+  absl::flat_hash_map<uint64_t, Trouble> errors_;         // by Key()
+  absl::flat_hash_map<uint64_t, uint8_t> progress_;       // by Key(), percent
 };
 
 }  // namespace shardmanager::orchestrator

@@ -86,7 +86,6 @@ struct Server {
   uint64_t batch = 0;             // last batch that touched it
   TimePoint lost_at{};
   TimePoint failover_at{};
-  TimePoint retry_at{};  // with retry_timer
   std::vector<ReplicaIndex> replicas;
   std::string endpoint;
   FaultDomain fault_domain;

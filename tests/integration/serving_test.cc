@@ -84,6 +84,45 @@ TEST_F(ServingTest, DeletedAppIsServedNoMoreAndMayBeAppliedAgain) {
       << map_->view().Describe();
 }
 
+// From the server's own measure to the plan, and to what operators are told.
+TEST_F(ServingTest, BalancesByReportedLoadAndExplainsIt) {
+  SM_ASSERT_OK(cluster_->StartCore());
+  SM_ASSERT_OK(StartServers(2));
+  SM_ASSERT_OK(ServeShards(10));
+  SM_ASSERT_OK(client_->Put(KeyOf(0), std::string(2'000'000, 'v')).status);
+  v1::AppSpec spec = KvSpec(10);
+  spec.mutable_moves()->set_collect_interval_ms(1'000);
+  spec.add_metrics()->set_name("bytes");
+  SM_ASSERT_OK(cluster_->admin().Apply(spec).status());
+  // The others leave the server of the fat one.
+  EXPECT_TRUE(map_->WaitFor(
+      [](const MapView& v) {
+        return v.all_served() && (v.counts()["kv-1"] == 1 || v.counts()["kv-2"] == 1);
+      },
+      kPatience))
+      << map_->view().Describe();
+
+  const std::string fat = "shard-0";
+  const auto explained = cluster_->admin().ExplainShard("kv", fat);
+  SM_ASSERT_OK(explained.status());
+  ASSERT_EQ(explained->replicas_size(), 1);
+  ASSERT_EQ(explained->replicas(0).loads_size(), 1);
+  EXPECT_GT(explained->replicas(0).loads(0).used(), 1e6);
+  ASSERT_EQ(explained->candidates_size(), 1);
+  EXPECT_NE(explained->candidates(0).verdict(), "better");
+  EXPECT_EQ(explained->servers_considered(), 2u);
+  const auto here = cluster_->admin().ExplainShard("kv", fat, explained->replicas(0).server());
+  SM_ASSERT_OK(here.status());
+  EXPECT_EQ(here->candidates(0).verdict(), "holds");
+
+  EXPECT_EQ(cluster_->admin().ExplainShard("none", fat).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(cluster_->admin().ExplainShard("kv", "none").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(cluster_->admin().ExplainShard("kv", fat, "none").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
 TEST_F(ServingTest, WrongSpecIsRefusedWithItsPathAndChangesNothing) {
   SM_ASSERT_OK(cluster_->StartCore());
   SM_ASSERT_OK(StartServers(1));

@@ -255,6 +255,25 @@ TEST(LoadsTest, LooksAtServersAsOftenAsTheSpecSays) {
   EXPECT_EQ(reports, 30);
 }
 
+TEST(LoadsTest, ANewIntervalHoldsAtOnce) {
+  v1::AppSpec spec = LoadSpec(4);
+  spec.mutable_moves()->set_collect_interval_ms(3'600'000);
+  World world(spec);
+  int reports = 0;
+  world.load = [&](const std::string& shard, const std::string&) {
+    reports += shard == "s-0";
+    return std::vector<MetricAmount>{};
+  };
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(100));
+  EXPECT_EQ(reports, 0);
+  spec.mutable_moves()->set_collect_interval_ms(2'000);
+  world.Apply(spec);
+  world.Advance(Seconds(3'610));  // also beyond the time of the look that was due before
+  EXPECT_EQ(reports, 1'805);
+}
+
 // A region that the spec does not name any more is emptied.
 TEST(LoadsTest, LeavesRegionsThatAreNotAllowedAnyMore) {
   World world(TestSpec(8));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kIndent[] = "  ";
 
-std::string Amount(double amount) { return absl::StrFormat("%.4g", amount); }
+std::string Amount(double amount) { return absl::StrFormat("%.6g", amount); }
 
 // "replicas 4/10, cpu 12": what is used, of what there is.
 std::string LoadText(const google::protobuf::RepeatedPtrField<v1::MetricUse>& loads) {
@@ -43,12 +43,12 @@ std::string Waits(const v1::ExplainShardResponse& explained) {
   return text;
 }
 
-std::string Against(const v1::ExplainedReplica& replica) {
+std::string ForAndAgainst(const v1::ExplainedReplica& replica) {
   if (replica.server().empty()) return "it has no place yet";
   std::vector<std::string> parts;
   for (const v1::ShardArgument& argument : replica.arguments()) {
     parts.push_back(absl::StrCat(Shown(argument.goal()), ": ", Shown(argument.rule()), " ",
-                                 Amount(argument.cost())));
+                                 argument.cost() > 0 ? "+" : "", Amount(argument.cost())));
   }
   return parts.empty() ? "nothing" : absl::StrJoin(parts, "; ");
 }
@@ -62,12 +62,12 @@ std::string StateOf(const v1::ExplainedReplica& replica, const v1::ShardStatus& 
 
 std::string Replicas(const v1::ExplainShardResponse& explained, bool colour) {
   if (explained.replicas().empty()) return "\nIts replicas:  none\n";
-  Table table({"SERVER", "STATE", "LOAD", "WHAT SPEAKS AGAINST ITS PLACE"});
+  Table table({"SERVER", "STATE", "LOAD", "FOR (-) AND AGAINST (+) ITS PLACE"});
   for (const v1::ExplainedReplica& replica : explained.replicas()) {
     table.AddRow({{Shown(replica.server())},
                   StateCell(StateOf(replica, explained.shard())),
                   {LoadText(replica.loads())},
-                  {Against(replica)}});
+                  {ForAndAgainst(replica)}});
   }
   return absl::StrCat("\nIts replicas:\n", table.Render(colour, kIndent));
 }

@@ -250,8 +250,8 @@ Balance:   the last plan, 3.0 s ago, found nothing to improve
 Waits for:  nothing
 
 Its replicas:
-  SERVER   STATE     LOAD      WHAT SPEAKS AGAINST ITS PLACE
-  kv-1     serving   cpu 2.5   balance: balance(server, cpu) 0.0625
+  SERVER   STATE     LOAD      FOR (-) AND AGAINST (+) ITS PLACE
+  kv-1     serving   cpu 2.5   balance: balance(server, cpu) +0.0625
 
 Elsewhere (2 of 3 live servers, the best first):
   SERVER   REGION    CARRIES                   FROM   VERDICT   WHY
@@ -280,8 +280,8 @@ Waits for:
   kv-1 loads it, 40% done\n
 
 Its replicas:
-  SERVER   STATE     LOAD      WHAT SPEAKS AGAINST ITS PLACE
-  kv-1     serving   cpu 2.5   balance: balance(server, cpu) 0.0625
+  SERVER   STATE     LOAD      FOR (-) AND AGAINST (+) ITS PLACE
+  kv-1     serving   cpu 2.5   balance: balance(server, cpu) +0.0625
 
 Elsewhere (1 of 3 live servers, the best first):
   SERVER   REGION    CARRIES                   FROM   VERDICT   WHY
@@ -311,7 +311,7 @@ Waits for:
   the next plan looks for a place
 
 Its replicas:
-  SERVER   STATE     LOAD   WHAT SPEAKS AGAINST ITS PLACE
+  SERVER   STATE     LOAD   FOR (-) AND AGAINST (+) ITS PLACE
   -        missing   -      it has no place yet
 
 Elsewhere:  no other live server

@@ -49,11 +49,16 @@ Problem RandomProblem(Random& random) {
 }
 
 template <typename Spec>
+void AddAsGoal(Model& model, const Spec& spec) {
+  const absl::Status goal = model.AddGoal(spec, {.priority = 3, .weight = 7});
+  ASSERT_TRUE(goal.ok()) << goal;
+}
+
+template <typename Spec>
 void Add(Model& model, const Spec& spec) {
   const absl::Status constraint = model.AddConstraint(spec);
   ASSERT_TRUE(constraint.ok()) << constraint;
-  const absl::Status goal = model.AddGoal(spec, {.priority = 3, .weight = 7});
-  ASSERT_TRUE(goal.ok()) << goal;
+  AddAsGoal(model, spec);
 }
 
 using AddSpec = void (*)(Model&, Random&);
@@ -163,6 +168,19 @@ const Case kCases[] = {
        Add(m, MoveLimitSpec{.total = 20, .per_container = 3, .per_group = 1});
      }},
     {"GroupMove", [](Model& m, Random&) { Add(m, GroupMoveSpec{}); }},
+    // What a move saves on its way must not be lost behind what it costs in load.
+    {"MovesAndLoads",
+     [](Model& m, Random& random) {
+       std::vector<int32_t> cost;
+       for (uint32_t i = 0; i < kContainers * kContainers; ++i) {
+         cost.push_back(static_cast<int32_t>(random.Below(100)));
+       }
+       AddAsGoal(m,
+                 MoveDistanceSpec{.cost = std::make_shared<std::vector<int32_t>>(std::move(cost))});
+       AddAsGoal(m, GroupMoveSpec{});
+       AddAsGoal(m,
+                 OverageSpec{.metric = "cpu", .limit = Table<DomainId, Amount>(kContainers, 50)});
+     }},
 };
 
 class EverySpec : public testing::TestWithParam<Case> {};

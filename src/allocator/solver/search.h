@@ -56,8 +56,9 @@ class Search {
   bool Descend();
 
   // Simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983) with single moves and swaps
-  // on the sum of all goals. Load limits may be passed on the way; the best seen, which
-  // is kept, breaks no more than the start.
+  // on the sum of all goals. Constraints may be broken on the way, less and less; the best
+  // seen, which is kept, breaks no more than the start. Towards the end of the annealing
+  // the search goes on from there.
   void Anneal(const AnnealOptions& options);
 
   // The best placement seen, and its score.

@@ -259,6 +259,37 @@ TEST(SearchTest, EndsSoonInAFleetThatIsTooSmall) {
   }
 }
 
+// Chains for the sake of goals have a budget, however many servers would like some.
+TEST(SearchTest, EndsSoonWhereEveryServerIsAboveAGoal) {
+  const Problem p = RandomFleet(12, 50, 1'000, 0.95);
+  Model model(p);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  for (const char* metric : {"cpu", "memory"}) {
+    ASSERT_TRUE(model.AddGoal(UtilizationSpec{.metric = metric, .threshold = 0.5}, {}).ok());
+  }
+  Search search(model, {});
+  EXPECT_TRUE(search.Descend());
+  EXPECT_LT(search.steps(), 4'000'000u);
+}
+
+// Neither of two groups that need each other can leave a rack alone; one after the other,
+// with the constraint broken in between, they can.
+TEST(SearchTest, AnnealsThroughAConstraintThatTiesGroups) {
+  SmallFleet fleet;
+  fleet.Server(10, 0).Server(10, 1).Objects({{{1}, 0}, {{1}, 0}});
+  const Problem p = fleet.Make();
+  Model model(p);
+  DependencySpec both{.scope = "rack", .needed = {}};
+  both.needed.push_back({GroupId(1)});
+  both.needed.push_back({GroupId(0)});
+  ASSERT_TRUE(model.AddConstraint(both).ok());
+  ASSERT_TRUE(model.AddGoal(DrainSpec{.containers = {Server(0)}}, {.weight = 10}).ok());
+  Search search(model, {});
+  search.Anneal({.steps = 20'000, .hot = 0.5});
+  EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);
+  EXPECT_EQ(search.BestScore()[GoalLevel(1)], 0);
+}
+
 TEST(SearchTest, InAnEmergencyMovesNothingThatIsPlaced) {
   const Problem p = RandomFleet(10, 20, 300, 0.6);
   Model model(p);

@@ -98,6 +98,16 @@ void Checkers::Processed(uint64_t request) {
   }
 }
 
+void Checkers::Probe() {
+  for (const std::string& name : cluster_->servers()) {
+    SimServer* server = cluster_->server(name);
+    if (server == nullptr || !server->process()->running()) continue;
+    for (const server::ShardBook::Held& held : server->held()) {
+      server->MayServe(held.grant.shard.value());
+    }
+  }
+}
+
 Checkers::Serving Checkers::Sweep() {
   Serving serving;
   for (const std::string& name : cluster_->servers()) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "shardmanager/v1/app_spec.pb.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/sim_server.h"
@@ -35,7 +36,8 @@ class Checkers final : public ServerWitness {
   void Processed(uint64_t request) override;
 
   // Asks every server for every shard that it holds whether it would admit a request.
-  // Returns the servers that would, by shard.
+  void Probe();
+  // The same, and returns the servers that would, by shard.
   using Serving = std::map<std::string, std::set<std::string>>;
   Serving Sweep();
 
@@ -75,8 +77,8 @@ class Checkers final : public ServerWitness {
 
   Cluster* cluster_ = nullptr;
   std::string violation_;
-  std::map<std::string, Newest> newest_;  // by shard
-  std::map<uint64_t, int> once_;          // calls that are not idempotent: times processed
+  absl::flat_hash_map<std::string, Newest> newest_;  // by shard
+  std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
   uint32_t acknowledged_ = 0;
   uint64_t digest_ = 14'695'981'039'346'656'037U;
 };

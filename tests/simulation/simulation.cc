@@ -14,7 +14,7 @@
 namespace shardmanager::simulation {
 namespace {
 
-constexpr Duration kSweep = Milliseconds(100);
+constexpr Duration kSweep = Milliseconds(200);
 constexpr Duration kLook = Milliseconds(500);
 // No assignment is written for so long: at rest.
 constexpr Duration kRest = Seconds(25);
@@ -87,8 +87,11 @@ class Run {
 
   void KeepSweeping() {
     cluster_.schedule.After(kSweep, [this] {
-      auto serving = checkers_.Sweep();
-      if (full_service_) checkers_.ExpectFullService(*full_service_, serving);
+      if (full_service_) {
+        checkers_.ExpectFullService(*full_service_, checkers_.Sweep());
+      } else {
+        checkers_.Probe();
+      }
       KeepSweeping();
     });
   }

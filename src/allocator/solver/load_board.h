@@ -73,7 +73,7 @@ class LoadBoard {
     double scale;
   };
   size_t Row(DomainId d) const { return size_t{d.index()} * dimensions_; }
-  const Cell* Cells(DomainId d) const { return &cells_[size_t{d.index()} * rules_.size()]; }
+  const Cell* Cells(DomainId d) const { return cells_.data() + size_t{d.index()} * rules_.size(); }
 
   const ScopeId scope_;
   const size_t dimensions_;

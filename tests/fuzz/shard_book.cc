@@ -1,0 +1,185 @@
+// The server library's shards: commands, loads, drains and drops in any order. The
+// application is called for one thing at a time, only what has a grant is open, every
+// command is answered, and a server that stops ends up empty.
+#include "server/shard_book.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/fuzz/core_check.h"
+
+namespace shardmanager::server {
+namespace {
+
+struct AtWork {  // of one shard, outside the core
+  std::optional<Grant> adding;
+  std::optional<Grant> loaded;  // the last load that went well
+  bool dropping = false;
+  bool open = false;
+  bool closing = false;  // requests are in flight still
+  ShardEpoch highest_open;
+};
+
+class Trial {
+ public:
+  explicit Trial(fuzz::FuzzInput& input) : input_(input) { Feed(Registered{Incarnation(1)}); }
+
+  void Step() {
+    const ShardId shard = NextShard();
+    switch (input_.Below(9)) {
+      case 0:
+      case 1:
+      case 2:
+        return Send();
+      case 3:
+        return Finish(shard, input_.Below(4) != 0);
+      case 4:
+        return Drain(shard);
+      case 5:
+        if (const auto& adding = work_[shard].adding) {
+          Feed(Progress{shard, adding->epoch, input_.Byte() / 255.0});
+        }
+        return;
+      case 6:
+        return Advance(Milliseconds(50 * input_.Byte()));
+      case 7:
+        if (input_.Below(8) != 0) return Feed(Assigned{NextGrants()});
+        return Feed(Registered{Incarnation(++life_)});
+      default:
+        if (input_.Below(16) == 0) Feed(Stop{});
+    }
+  }
+
+  // Peace: whatever is at work ends well. Everything must be answered.
+  void Settle() {
+    for (int round = 0; round < 40; ++round) {
+      for (auto& [shard, work] : Copy()) {
+        Finish(shard, true);
+        Drain(shard);
+      }
+      Advance(Seconds(1));
+    }
+    SM_CHECK(waiting_.empty(), "every command is answered in the end");
+  }
+
+  void StopAndSettle() {
+    Feed(Stop{});
+    Settle();
+    SM_CHECK(emptied_ == 1, "a server that stops says once that it is empty");
+    SM_CHECK(book_.held().empty() && !book_.in_use(), "and it is");
+    for (const auto& [shard, work] : work_) SM_CHECK(!work.open, "nothing is open");
+  }
+
+ private:
+  std::map<ShardId, AtWork> Copy() const { return work_; }
+  ShardId NextShard() { return ShardId(std::string(1, static_cast<char>('a' + input_.Below(4)))); }
+  std::vector<Grant> NextGrants() {
+    std::vector<Grant> grants(input_.Below(4));
+    for (Grant& grant : grants) {
+      grant = {NextShard(), input_.Flag() ? Role::kPrimary : Role::kSecondary,
+               ShardEpoch(1 + input_.Below(12))};
+    }
+    return grants;
+  }
+
+  void Send() {
+    Command command{.kind = input_.Flag() ? CommandKind::kAdd : CommandKind::kDrop,
+                    .reply = ++last_reply_,
+                    .app = input_.Below(16) == 0 ? "other" : "kv",
+                    .server = input_.Below(16) == 0 ? "kv-2" : "kv-1",
+                    .incarnation = Incarnation(input_.Below(8) == 0 ? input_.Byte() : life_),
+                    .leader_epoch = LeaderEpoch(1 + input_.Below(3)),
+                    .grants = NextGrants()};
+    waiting_.insert(command.reply);
+    Feed(std::move(command));
+  }
+
+  // The application's AddShard or DropShard returns.
+  void Finish(const ShardId& shard, bool well) {
+    AtWork& work = work_[shard];
+    const absl::Status status = well ? absl::OkStatus() : absl::UnavailableError("disk full");
+    if (work.adding) {
+      const Grant grant = *std::exchange(work.adding, std::nullopt);
+      if (well) work.loaded = grant;
+      Feed(Loaded{shard, grant.epoch, status});
+    } else if (std::exchange(work.dropping, false)) {
+      Feed(Dropped{shard, status});
+    }
+  }
+  void Drain(const ShardId& shard) {
+    AtWork& work = work_[shard];
+    if (!work.closing) return;
+    work.closing = input_.Below(8) == 0;  // may be reported again
+    Feed(Drained{shard});
+  }
+  void Advance(Duration time) {
+    now_ += time;
+    fuzz::AdvanceCore(book_, now_, [this](auto actions) { Carry(std::move(actions)); });
+  }
+
+  void Feed(ShardBook::Event event) { Carry(book_.OnEvent(now_, std::move(event)).actions); }
+  void Carry(std::vector<ShardBook::Action> actions) {
+    for (ShardBook::Action& action : actions) std::visit([this](auto& a) { Do(a); }, action);
+  }
+
+  void Do(RunAdd& action) {
+    AtWork& work = work_[action.grant.shard];
+    SM_CHECK(!work.adding && !work.dropping, "one call of the application at a time");
+    SM_CHECK(!work.open, "what is loaded anew is closed");
+    work.adding = action.grant;
+  }
+  void Do(RunDrop& action) {
+    AtWork& work = work_[action.shard];
+    SM_CHECK(!work.adding && !work.dropping, "one call of the application at a time");
+    SM_CHECK(!work.open, "what is dropped is closed first");
+    work.dropping = true;
+    work.loaded.reset();
+  }
+  void Do(OpenShard& action) {
+    AtWork& work = work_[action.grant.shard];
+    SM_CHECK(work.loaded.has_value(), "only what is loaded opens");
+    SM_CHECK(work.highest_open <= action.grant.epoch, "epochs go forward");
+    SM_CHECK(!work.dropping, "what is being dropped stays closed");
+    work.open = true;
+    work.closing = false;
+    work.highest_open = action.grant.epoch;
+  }
+  void Do(ShowLoading& action) { SM_CHECK(!work_[action.shard].open, "not open yet"); }
+  void Do(CloseShard& action) {
+    work_[action.shard].open = false;
+    work_[action.shard].closing = true;
+  }
+  void Do(Reply& action) {
+    SM_CHECK(waiting_.contains(action.reply), "who waits is answered, and nobody else");
+    if (action.last) waiting_.erase(action.reply);
+  }
+  void Do(Refuse& action) {
+    SM_CHECK(!action.status.ok(), "a refusal says why");
+    SM_CHECK(waiting_.erase(action.reply) == 1, "a refusal is the whole answer");
+  }
+  void Do(Warn&) {}
+  void Do(Emptied&) { ++emptied_; }
+
+  fuzz::FuzzInput& input_;
+  ShardBook book_{ShardBookOptions{"kv", "kv-1", Seconds(10)}};
+  TimePoint now_{};
+  std::map<ShardId, AtWork> work_;
+  std::set<ReplyId> waiting_;
+  ReplyId last_reply_ = 0;
+  uint64_t life_ = 1;
+  int emptied_ = 0;
+};
+
+}  // namespace
+
+SM_FUZZ_TARGET(shard_book) {
+  Trial trial(input);
+  while (!input.empty()) trial.Step();
+  trial.Settle();
+  trial.StopAndSettle();
+}
+
+}  // namespace shardmanager::server

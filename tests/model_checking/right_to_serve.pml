@@ -1,0 +1,424 @@
+/* At most one primary, and in the end one: the protocol of leases, epochs, failover and
+ * moves between two servers, one shard and two control-plane processes.
+ *
+ * Each atomic step is one that the code makes at once: a multi that ZooKeeper applies, a
+ * command that arrives, a look that a leader takes. Everything between the steps may be
+ * delayed as long as you like, lost, or come after its sender has been deposed or has
+ * crashed. Faults come at any moment; only their number is bounded.
+ *
+ * The lease is a yes or no here. That ZooKeeper ends a session only when the lease under
+ * it is over is the promise that lease.pml proves, about the same library in half ticks.
+ *
+ * Checked: invariant A (assert), and progress: where nothing more can happen, one server
+ * serves (the process Rest), and there is no endless run (pan -l). Switches: HANDOVER (the
+ * five steps of the design instead of the basic move); and for mutants: NO_LEASE_MARGIN,
+ * NO_LEASE, NO_FENCE, NO_REGISTRATION_CHECK, ACT_BEFORE_PERSIST, NO_EPOCH_CHECK,
+ * DROP_BEFORE_ACK, READ_BEFORE_REGISTERING, TWO_SESSIONS, FORWARD_WITHOUT_DRAIN,
+ * REOPENS_AFTER_HANDOVER. Tied to the code in docs/invariants.md.
+ */
+#ifndef FAULTS
+#define FAULTS 2      /* crashes, lapses, lost and repeated commands, depositions */
+#endif
+#ifndef ELECTIONS
+#define ELECTIONS 2
+#endif
+#ifndef MOVES
+#define MOVES 1
+#endif
+#define NOBODY 2
+#define CONFLICTED 2  /* neither lost nor seen: it came back during a failover */
+
+/* Phases of a replica in the stored assignments (src/model/replica_phase.h). */
+#define ABSENT 0
+#define RESERVED 1
+#define GRANTED 2
+#define DROPPING 3
+#define PREPARING 4   /* handover: Q loads, and processes what P forwards */
+#define FORWARDING 5  /* handover: P lets go, and forwards */
+
+/* What a server's process does with the shard. */
+#define NOTHING 0
+#define SERVES 1
+#define PREPARED 2
+#define FORWARDS 3
+
+/* Commands. */
+#define SILENT 0
+#define ADD 1
+#define DROP 2
+#define PREPARE_ADD 3
+#define PREPARE_DROP 4
+#define DONE 5        /* the answer on its way back */
+#define REFUSED 6
+
+typedef Pair { byte at[2] }  /* one value for each server */
+
+/* ---- ZooKeeper ---- */
+byte epoch_now = 0;          /* the leader epoch */
+byte holder = NOBODY;        /* the process whose election node stands */
+byte registration[2];        /* version of the server's node */
+byte live[2];                /* the incarnation of the live node; 0: none */
+byte phase[2];
+byte grant[2];               /* the shard epoch in the assignment */
+
+/* ---- servers ---- */
+bool up[2];
+byte life[2];                /* incarnation; 0: not registered */
+bool member[2];              /* has read its assignment since */
+bool lease[2];
+bool lapsed[2];              /* since it was renewed last */
+byte does[2];
+byte seen[2];                /* highest shard epoch */
+bool dropped[2];             /* and it is known to be over */
+byte seen_leader[2];         /* highest leader epoch */
+
+/* ---- control-plane processes ---- */
+bool leads[2];               /* as it believes */
+byte epoch[2];
+byte grants[2];              /* given in this epoch */
+Pair v_phase[2];             /* its view of the assignments */
+Pair v_grant[2];
+Pair v_registration[2];      /* and of the servers */
+Pair v_lost[2];
+byte acked[2];               /* commands of this stage that were answered */
+bool refused[2];             /* look again before the next command */
+/* The write that is out. */
+bool w_out[2];
+Pair w_phase[2];
+Pair w_grant[2];
+byte w_check[2];             /* server whose registration is checked, or NOBODY */
+byte w_version[2];
+/* The command that is out, or its answer. */
+byte c_kind[2];
+byte c_to[2];
+byte c_grant[2];
+byte c_life[2];
+byte c_epoch[2];
+/* One command that the network kept: late, or twice. */
+byte z_kind, z_to, z_grant, z_life, z_epoch;
+
+byte faults = FAULTS;
+byte elections = ELECTIONS;
+byte moves = MOVES;
+
+#define OTHER(s) (1 - (s))
+#ifdef NO_LEASE
+#define LEASED(s) true
+#else
+#define LEASED(s) lease[s]
+#endif
+#define PROCESSES(s) (up[s] && LEASED(s) && \
+  (does[s] == SERVES || (does[s] == PREPARED && up[OTHER(s)] && LEASED(OTHER(s)) && does[OTHER(s)] == FORWARDS)))
+#define CHECK_A assert(!(PROCESSES(0) && PROCESSES(1)))
+
+/* ================= servers ================= */
+
+inline Quit(s) {  /* the process is gone, and what it knew */
+  life[s] = 0; member[s] = false; lease[s] = false; lapsed[s] = false;
+  does[s] = NOTHING; seen[s] = 0; dropped[s] = false; seen_leader[s] = 0
+}
+
+#ifdef NO_EPOCH_CHECK
+#define OLD_LEADER(s, e) false
+#define STALE_ADD(s, e) false
+#define STALE_DROP(s, e) false
+#else
+#define OLD_LEADER(s, e) (e < seen_leader[s])
+#define STALE_ADD(s, e) (e < seen[s] || (e == seen[s] && dropped[s]))
+#define STALE_DROP(s, e) (e < seen[s] && !dropped[s])
+#endif
+
+/* ShardBook::Add and Drop, after CheckHeader. Loading takes no time of its own here. */
+inline Carry(s, kind, with) {
+  answer = DONE;
+  if
+  :: kind == ADD && !STALE_ADD(s, with) ->
+       does[s] = SERVES; seen[s] = with; dropped[s] = false
+  :: kind == PREPARE_ADD && !STALE_ADD(s, with) ->
+       does[s] = (does[s] == SERVES -> SERVES : PREPARED); seen[s] = with; dropped[s] = false
+  :: kind == PREPARE_DROP && !STALE_DROP(s, with) ->
+#ifndef FORWARD_WITHOUT_DRAIN
+       does[s] = FORWARDS;
+#endif
+#ifndef REOPENS_AFTER_HANDOVER
+       /* As after a drop: a late repeat of the grant must not open it again. */
+       dropped[s] = true;
+#endif
+       seen[s] = (seen[s] > with -> seen[s] : with)
+  :: kind == DROP && !STALE_DROP(s, with) ->
+       does[s] = NOTHING; seen[s] = (seen[s] > with -> seen[s] : with); dropped[s] = true
+  :: else -> answer = REFUSED
+  fi
+}
+
+/* What the stored record says at start-up: only GRANTED serves (ShardBook::On(Assigned)). */
+inline Assigned(s) {
+  if
+  :: phase[s] == GRANTED && !STALE_ADD(s, grant[s]) ->
+       does[s] = SERVES; seen[s] = grant[s]; dropped[s] = false
+  /* Prepared for a handover once: not now, but it is not over. */
+  :: phase[s] == PREPARING && grant[s] == seen[s] -> does[s] = NOTHING
+  :: else -> does[s] = NOTHING; dropped[s] = (seen[s] > 0)
+  fi
+}
+
+/* Refused, and sent again a little later: the same as if it came later. */
+#define TOO_EARLY(s, for_life) (up[s] && life[s] == for_life && !member[s])
+
+inline Arrive(s, l) {
+  if  /* the network may keep one to bring it again */
+  :: faults > 0 && z_kind == SILENT && up[s] ->
+       z_kind = c_kind[l]; z_to = s; z_grant = c_grant[l]; z_life = c_life[l]; z_epoch = c_epoch[l]; faults--
+  :: true
+  fi;
+  if
+  :: !up[s] || life[s] == 0 || c_life[l] != life[s] || OLD_LEADER(s, c_epoch[l]) -> c_kind[l] = REFUSED
+  :: else -> seen_leader[s] = c_epoch[l]; Carry(s, c_kind[l], c_grant[l]); c_kind[l] = answer
+  fi;
+  answer = 0; CHECK_A
+}
+
+proctype Server(byte s) {
+  byte answer;
+  do
+  /* Membership: no life of that name stands any more; one multi. Then sync, and read. */
+  :: atomic { up[s] && life[s] == 0 && live[s] == 0 ->
+       registration[s]++; live[s] = registration[s]; life[s] = registration[s];
+#ifdef READ_BEFORE_REGISTERING
+       member[s] = true  /* on what Stale() read */
+#endif
+     }
+#ifdef READ_BEFORE_REGISTERING
+  :: atomic { up[s] && life[s] == 0 && !lapsed[s] && does[s] == NOTHING && phase[s] == GRANTED ->
+       Assigned(s); CHECK_A }
+#else
+  :: atomic { up[s] && life[s] != 0 && !member[s] && live[s] == life[s] ->
+       member[s] = true; Assigned(s); CHECK_A }
+#endif
+  /* A renewal: a sync, then its own live node is read, and is there. */
+  :: atomic { up[s] && member[s] && !lease[s] && live[s] == life[s] ->
+       lease[s] = true; lapsed[s] = false; CHECK_A }
+  /* The session has ended, and the server learns it; its lease is over before (lease.pml). */
+  :: atomic { up[s] && life[s] != 0 && live[s] != life[s] ->
+       life[s] = 0; member[s] = false; lease[s] = false; lapsed[s] = false }
+  /* A command of either process, or one that the network kept. */
+  :: atomic { c_kind[0] >= ADD && c_kind[0] <= PREPARE_DROP && c_to[0] == s && !TOO_EARLY(s, c_life[0]) -> Arrive(s, 0) }
+  :: atomic { c_kind[1] >= ADD && c_kind[1] <= PREPARE_DROP && c_to[1] == s && !TOO_EARLY(s, c_life[1]) -> Arrive(s, 1) }
+  :: atomic { z_kind != SILENT && z_to == s && !TOO_EARLY(s, z_life) ->
+       if
+       :: !up[s] || life[s] == 0 || z_life != life[s] || OLD_LEADER(s, z_epoch)
+       :: else -> seen_leader[s] = z_epoch; Carry(s, z_kind, z_grant)
+       fi;
+       z_kind = SILENT; z_to = 0; z_grant = 0; z_life = 0; z_epoch = 0; answer = 0; CHECK_A }
+  /* Faults. */
+  :: atomic { up[s] && faults > 0 -> faults--; up[s] = false; Quit(s) }
+  :: atomic { !up[s] -> up[s] = true }
+  :: atomic { up[s] && life[s] != 0 && !lapsed[s] && faults > 0 -> faults--; lease[s] = false; lapsed[s] = true }
+  od
+}
+
+/* ================= ZooKeeper ================= */
+
+#ifdef NO_LEASE_MARGIN
+#define MAY_END(s) (live[s] != 0 && (live[s] != life[s] || faults > 0))
+#else
+#define MAY_END(s) (live[s] != 0 && (live[s] != life[s] || lapsed[s]))
+#endif
+
+#ifdef NO_FENCE
+#define FENCED(l) false
+#else
+#define FENCED(l) (epoch[l] != epoch_now)
+#endif
+#ifdef NO_REGISTRATION_CHECK
+#define CAME_BACK(l) false
+#else
+#define CAME_BACK(l) (w_check[l] != NOBODY && registration[w_check[l]] != w_version[l])
+#endif
+
+inline See(l, s) {  /* what the watches tell, now */
+  v_lost[l].at[s] = (live[s] == 0); v_registration[l].at[s] = registration[s]
+}
+
+inline StepDown(l) {
+  leads[l] = false; acked[l] = 0; refused[l] = false; grants[l] = 0; epoch[l] = 0;
+  v_phase[l].at[0] = 0; v_phase[l].at[1] = 0; v_grant[l].at[0] = 0; v_grant[l].at[1] = 0;
+  v_registration[l].at[0] = 0; v_registration[l].at[1] = 0; v_lost[l].at[0] = 0; v_lost[l].at[1] = 0
+}
+
+inline NoWrite(l) {
+  w_out[l] = false; w_phase[l].at[0] = 0; w_phase[l].at[1] = 0; w_grant[l].at[0] = 0; w_grant[l].at[1] = 0;
+  w_check[l] = 0; w_version[l] = 0
+}
+
+/* A multi is applied, or refused; in the same step its sender learns it, if it is there
+   still: an answer that comes later is like a write that is applied later. */
+inline ApplyWrite(l) {
+  if
+  :: FENCED(l) -> if :: leads[l] -> StepDown(l) :: else fi
+  :: !FENCED(l) && CAME_BACK(l) -> if :: leads[l] -> v_lost[l].at[w_check[l]] = CONFLICTED; acked[l] = 0 :: else fi
+  :: else ->
+       phase[0] = w_phase[l].at[0]; phase[1] = w_phase[l].at[1];
+       grant[0] = w_grant[l].at[0]; grant[1] = w_grant[l].at[1];
+       if
+       :: leads[l] ->
+            v_phase[l].at[0] = phase[0]; v_phase[l].at[1] = phase[1];
+            v_grant[l].at[0] = grant[0]; v_grant[l].at[1] = grant[1]; acked[l] = 0
+       :: else
+       fi
+  fi;
+  NoWrite(l)
+}
+
+proctype ZooKeeper() {
+  do
+  :: atomic { MAY_END(0) -> live[0] = 0
+#ifdef NO_LEASE_MARGIN
+       ; if :: life[0] != 0 && !lapsed[0] && faults > 0 -> faults-- :: else fi
+#endif
+     }
+  :: atomic { MAY_END(1) -> live[1] = 0
+#ifdef NO_LEASE_MARGIN
+       ; if :: life[1] != 0 && !lapsed[1] && faults > 0 -> faults-- :: else fi
+#endif
+     }
+  :: atomic { w_out[0] -> ApplyWrite(0) }
+  :: atomic { w_out[1] -> ApplyWrite(1) }
+  od
+}
+
+/* ================= the control plane ================= */
+
+/* Reads everything back: a successor goes on where the last one stopped. */
+inline Recover(l) {
+  v_phase[l].at[0] = phase[0]; v_phase[l].at[1] = phase[1];
+  v_grant[l].at[0] = grant[0]; v_grant[l].at[1] = grant[1];
+  See(l, 0); See(l, 1); acked[l] = 0; refused[l] = false; grants[l] = 0
+}
+
+inline Begin(l) {  /* a write of what stands, to be changed */
+  w_out[l] = true; w_check[l] = NOBODY;
+  w_phase[l].at[0] = v_phase[l].at[0]; w_phase[l].at[1] = v_phase[l].at[1];
+  w_grant[l].at[0] = v_grant[l].at[0]; w_grant[l].at[1] = v_grant[l].at[1]
+}
+inline Set(l, s, p) { w_phase[l].at[s] = p; if :: p == ABSENT -> w_grant[l].at[s] = 0 :: else fi }
+inline Grant(l, s, p) { grants[l]++; w_phase[l].at[s] = p; w_grant[l].at[s] = epoch[l] * 8 + grants[l] }
+inline Check(l, s) { w_check[l] = s; w_version[l] = v_registration[l].at[s] }
+
+#define P(s) v_phase[l].at[s]
+#define LOST(s) (v_lost[l].at[s] != 0)  /* or it came back, and is to be seen yet */
+#define GONE(s) (v_lost[l].at[s] == 1)
+
+#define FREE (!w_out[l])
+#define QUIET (c_kind[l] == SILENT && !refused[l])
+#ifdef ACT_BEFORE_PERSIST
+#define PLANNED(l, s) (w_out[l] -> w_grant[l].at[s] : v_grant[l].at[s])
+#define MAY_ADD(s) ((FREE && P(s) == GRANTED) || (w_out[l] && w_phase[l].at[s] == GRANTED))
+#else
+#define PLANNED(l, s) v_grant[l].at[s]
+#define MAY_ADD(s) (FREE && P(s) == GRANTED)
+#endif
+#ifdef DROP_BEFORE_ACK
+#define STOPPED true
+#else
+#define STOPPED (acked[l] == 1)
+#endif
+
+inline Send(l, kind, s) {
+  c_kind[l] = kind; c_to[l] = s; c_grant[l] = PLANNED(l, s);
+  c_life[l] = v_registration[l].at[s]; c_epoch[l] = epoch[l]
+}
+
+/* What the phases ask for next, for the server s and the other one, o. From the view
+   alone (level-triggered): Partition::Decide, Stage, Command. */
+#define RULES(s, o) \
+  :: atomic { leads[l] && FREE && GONE(s) && !LOST(o) && (P(s) == GRANTED || P(s) == DROPPING || P(s) == FORWARDING) -> \
+       Begin(l); Set(l, s, ABSENT); Grant(l, o, GRANTED); Check(l, s) } \
+  :: atomic { leads[l] && FREE && !LOST(s) && P(s) == ABSENT && P(o) == ABSENT -> \
+       Begin(l); Grant(l, s, GRANTED) } \
+  :: atomic { leads[l] && QUIET && !LOST(s) && MAY_ADD(s) && P(o) != PREPARING && acked[l] == 0 -> Send(l, ADD, s) } \
+  BASIC_RULES(s, o) HANDOVER_RULES(s, o)
+
+#ifdef HANDOVER
+#define BASIC_RULES(s, o)
+#define HANDOVER_RULES(s, o) \
+  /* 1: Q prepares. */ \
+  :: atomic { leads[l] && FREE && moves > 0 && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == ABSENT && acked[l] == 1 -> \
+       moves--; Begin(l); Grant(l, o, PREPARING) } \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(o) && P(s) == GRANTED && P(o) == PREPARING && acked[l] == 0 -> Send(l, PREPARE_ADD, o) } \
+  /* 2: P stops, and forwards. */ \
+  :: atomic { leads[l] && FREE && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == PREPARING && acked[l] == 1 -> \
+       Begin(l); Set(l, s, FORWARDING) } \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == FORWARDING && P(o) == PREPARING && acked[l] == 0 -> Send(l, PREPARE_DROP, s) } \
+  /* 3: Q serves, 5: P forgets. */ \
+  :: atomic { leads[l] && FREE && !LOST(s) && !LOST(o) && P(s) == FORWARDING && P(o) == PREPARING && STOPPED -> \
+       Begin(l); Set(l, s, DROPPING); Set(l, o, GRANTED) } \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == DROPPING && P(o) == GRANTED && acked[l] == 1 -> Send(l, DROP, s) } \
+  :: atomic { leads[l] && FREE && P(s) == DROPPING && P(o) == GRANTED && (acked[l] == 2 || (GONE(s) && !LOST(o))) -> \
+       Begin(l); Set(l, s, ABSENT); if :: acked[l] < 2 -> Check(l, s) :: else fi } \
+  /* Q is lost on the way: back to P, under a newer epoch. */ \
+  :: atomic { leads[l] && FREE && GONE(o) && !LOST(s) && P(o) == PREPARING && (P(s) == GRANTED || P(s) == FORWARDING) -> \
+       Begin(l); Set(l, o, ABSENT); Grant(l, s, GRANTED); Check(l, o) }
+#else
+#define HANDOVER_RULES(s, o)
+#define BASIC_RULES(s, o) \
+  :: atomic { leads[l] && FREE && moves > 0 && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == ABSENT && acked[l] == 1 -> \
+       moves--; Begin(l); Set(l, s, DROPPING); Set(l, o, RESERVED) } \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == DROPPING && acked[l] == 0 -> Send(l, DROP, s) } \
+  :: atomic { leads[l] && FREE && P(s) == DROPPING && !LOST(s) && STOPPED && P(o) == RESERVED && !LOST(o) -> \
+       Begin(l); Set(l, s, ABSENT); Grant(l, o, GRANTED) } \
+  :: atomic { leads[l] && FREE && P(s) == DROPPING && !LOST(s) && acked[l] == 1 && (P(o) == ABSENT || LOST(o)) -> \
+       Begin(l); Set(l, s, ABSENT); Set(l, o, ABSENT) }
+#endif
+
+#ifdef TWO_SESSIONS
+#define SEES(l) true
+#else
+#define SEES(l) (epoch[l] == epoch_now && holder == l)
+#endif
+
+proctype Leader(byte l) {
+  do
+  :: atomic { !leads[l] && !w_out[l] && holder == NOBODY && elections > 0 ->
+       elections--; holder = l; epoch_now++; epoch[l] = epoch_now; leads[l] = true; Recover(l);
+       if  /* a command of its former epoch is on its way still, or lost */
+       :: c_kind[l] != SILENT && z_kind == SILENT && c_kind[l] <= PREPARE_DROP ->
+            z_kind = c_kind[l]; z_to = c_to[l]; z_grant = c_grant[l]; z_life = c_life[l]; z_epoch = c_epoch[l]
+       :: true
+       fi;
+       c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0 }
+  /* A watch fires: only where there is news, and only while its session stands, which is
+     the one that holds the election: ZooKeeper shows no later state to an ended one. */
+  :: atomic { leads[l] && SEES(l) && (v_lost[l].at[0] != (live[0] == 0) || v_registration[l].at[0] != registration[0]) ->
+       See(l, 0); acked[l] = 0; refused[l] = false }
+  :: atomic { leads[l] && SEES(l) && (v_lost[l].at[1] != (live[1] == 0) || v_registration[l].at[1] != registration[1]) ->
+       See(l, 1); acked[l] = 0; refused[l] = false }
+  /* Answers. One that is not of this stage any more is ignored. */
+  :: atomic { c_kind[l] >= DONE ->
+       if
+       :: leads[l] && c_epoch[l] == epoch[l] && c_life[l] == v_registration[l].at[c_to[l]] &&
+          c_grant[l] == v_grant[l].at[c_to[l]] && !v_lost[l].at[c_to[l]] ->
+            if :: c_kind[l] == DONE -> acked[l]++ :: else -> refused[l] = true fi
+       :: else
+       fi;
+       c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0 }
+  RULES(0, 1)
+  RULES(1, 0)
+  /* It hears that it leads no more. */
+  :: atomic { leads[l] && (epoch[l] != epoch_now || holder != l) -> StepDown(l) }
+  /* Faults: a command is lost; the session of the election ends; the process crashes. */
+  :: atomic { c_kind[l] != SILENT && c_kind[l] <= PREPARE_DROP && faults > 0 ->
+       faults--; c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0 }
+  :: atomic { holder == l && faults > 0 && elections > 0 -> faults--; holder = NOBODY }
+  :: atomic { leads[l] && holder == l && faults > 0 && elections > 0 -> faults--; holder = NOBODY; StepDown(l) }
+  od
+}
+
+/* Where nothing more can happen. */
+proctype Rest() {
+  atomic { timeout -> assert(PROCESSES(0) || PROCESSES(1)) }
+}
+
+init {
+  atomic { up[0] = true; up[1] = true; run ZooKeeper(); run Server(0); run Server(1); run Leader(0); run Leader(1); run Rest() }
+}

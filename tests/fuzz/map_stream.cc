@@ -63,7 +63,7 @@ class Subscriber {
     const absl::Status applied = holder_.Apply(update);
     SM_CHECK(applied.ok() || holder_.map() == map, "what is refused changes nothing");
     holder_.TakeAbandonedEndpoints();
-    if (!applied.ok()) receiver_.Distrust();
+    if (!applied.ok()) receiver_.Distrust(map ? std::optional(map->version()) : std::nullopt);
     if (feed_.Publish(update).kind == discovery::Verdict::kApplied) CheckNewcomer(feed_);
   }
 

@@ -13,8 +13,8 @@ constexpr uint64_t kStride = 2048;
 // opens ways that are closed to those who keep them at every step; less and less so, and
 // while it is still warm enough to rearrange what stands in the way.
 constexpr double kSlack = 0.004;         // at first: the part of all load, or of all objects
-constexpr double kSlackEnds = 0.8;       // progress at which nothing is left of it
-constexpr double kSlackPower = 5;        // how soon most of it is gone
+constexpr double kSlackEnds = 0.65;      // progress at which nothing is left of it
+constexpr double kSlackPower = 4;        // how soon most of it is gone
 constexpr double kPriceDoublings = 170;  // up and down, over the whole annealing
 constexpr double kMostPriceStep = 0.1;   // of the price's logarithm, between two looks
 // Prices of kept constraints fall more slowly towards the end, and do not at the end.
@@ -22,6 +22,9 @@ double Laxity(double progress) { return 0.6 * std::max(0.0, 0.95 - progress); }
 
 // The last part of the time is for what little there is to gain near the best.
 constexpr double kQuench = 0.9;
+// Unless that is far above what stands, which then breaks a constraint by a little: repairing
+// that costs less than to start from a best of long ago.
+constexpr double kNear = 0.99;
 constexpr double kQuenched = 1e-3;  // temperature at its end, as a part of the one before
 
 double Cooling(const AnnealOptions& options, double progress) {
@@ -143,7 +146,7 @@ void Annealer::Run(const AnnealOptions& options, Best& best) {
     const double before = progress_;
     const double part = static_cast<double>(done) / static_cast<double>(options.steps);
     progress_ = options.progress + (options.progress_after - options.progress) * part;
-    if (before < kQuench && progress_ >= kQuench) BackToBest();
+    if (before < kQuench && progress_ >= kQuench && energy_ > kNear * best_energy_) BackToBest();
     temperature_ = scale_ * Cooling(options, progress_);
     const uint64_t stride = std::min(kStride, options.steps - done);
     Try(stride);

@@ -29,12 +29,14 @@ class Price {
   void Adjust(const Policy& policy) {
     const bool dearer = over_ > policy.slack * all_ + kTolerance;
     now_ = dearer ? std::min(now_ * policy.rise, usual_ * kMost)
-                  : std::max(now_ / policy.fall, usual_ / kMost);
+                  : std::max(now_ / policy.fall, usual_ * kLeast);
   }
 
  private:
-  // Far from the usual price nothing changes any more.
-  static constexpr double kMost = 1e4;
+  // As parts of the usual price. What breaks a constraint by very little must still be worth
+  // repairing; what is never broken must not take too long to get a price again.
+  static constexpr double kMost = 1e7;
+  static constexpr double kLeast = 1e-4;
 
   double now_;
   double usual_;

@@ -1,4 +1,6 @@
 // scripts/bench allocator: the solver on problems from the literature's sizes, one core.
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
@@ -23,7 +25,14 @@ using solver::SearchOptions;
 // Of this process's core: what else the machine does is not counted.
 double Seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
+// In use by this process.
+size_t HeapBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 struct Result {
+  size_t heap_bytes = 0;  // of problem, model and search, when it is solved
   double build_s = 0;
   double solve_s = 0;
   uint32_t moves = 0;
@@ -37,6 +46,7 @@ struct Result {
 
 Result Solve(const PlacementInput& input, const SearchOptions& options = {}) {
   Result r;
+  const size_t heap_before = HeapBytes();
   double at = Seconds();
   auto placement = PlacementModel::Make(input);
   if (!placement.ok()) {
@@ -49,6 +59,7 @@ Result Solve(const PlacementInput& input, const SearchOptions& options = {}) {
   at = Seconds();
   search.Descend();
   r.solve_s = Seconds() - at;
+  r.heap_bytes = HeapBytes() - heap_before;
   r.after = search.BestScore();
   r.steps = search.steps();
   r.moves = search.state().moved();
@@ -100,6 +111,7 @@ void BalanceOnly() {
 
 void Scale() {
   double violations = 0;
+  double bytes_per_replica = 0;
   for (const auto& [servers, replicas, name] :
        std::vector<std::tuple<uint32_t, uint32_t, const char*>>{
            {1'000, 75'000, "alloc_75k_s"},
@@ -111,7 +123,9 @@ void Scale() {
     Print("all goals " + std::to_string(replicas), r);
     std::printf("FIGURE %s %.3f s\n", name, r.total_s());
     violations += Violations(r);
+    bytes_per_replica = static_cast<double>(r.heap_bytes) / replicas;  // of the largest
   }
+  std::printf("FIGURE alloc_bytes_per_replica %.0f bytes\n", bytes_per_replica);
   std::printf("FIGURE alloc_violations_left %.0f\n", violations);
 }
 

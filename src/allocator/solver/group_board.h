@@ -72,7 +72,9 @@ class GroupBoard {
     return scope == kContainerScope ? DomainId(c.index())
                                     : problem_.scopes[scope.index() - 1].domain_of[c];
   }
-  const DomainId* Row(ContainerId c) const { return &rows_[size_t{c.index()} * rules_.size()]; }
+  const DomainId* Row(ContainerId c) const {
+    return rows_.data() + size_t{c.index()} * rules_.size();
+  }
   bool RulePays(size_t rule, GroupId g, const DomainId* const* rows, uint32_t placed) const;
   uint32_t InDomain(ScopeId scope, GroupId g, DomainId d) const;
   void LookAround(ObjectId o) const;

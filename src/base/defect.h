@@ -14,6 +14,7 @@ enum class Defect : uint8_t {
   kNone,
   kNoEpochCheck,            // a server obeys grants older than what it has seen
   kNoLeaseMargin,           // the lease runs for the whole session time-out
+  kLeaseFromSendTime,       // a renewal counts, though the store's leader may not know of it
   kNoLease,                 // primary work is admitted without a lease
   kLeaseByPlainRead,        // the lease is renewed without a sync
   kNoLeaderFence,           // commands and writes of deposed leaders count
@@ -35,6 +36,7 @@ struct DefectName {
 inline constexpr std::array kDefects = {
     DefectName{Defect::kNoEpochCheck, "no-epoch-check"},
     DefectName{Defect::kNoLeaseMargin, "no-lease-margin"},
+    DefectName{Defect::kLeaseFromSendTime, "lease-from-send-time"},
     DefectName{Defect::kNoLease, "no-lease"},
     DefectName{Defect::kLeaseByPlainRead, "lease-by-plain-read"},
     DefectName{Defect::kNoLeaderFence, "no-leader-fence"},

@@ -64,13 +64,15 @@ void CellLink::NewSession() {
   session_options.on_state = [this, session = session_](SessionState state) {
     executor_.Post([this, session, state] { OnState(session, state); });
   };
+  asked_at_ = executor_.Now();
   store_ = stores_.NewSession(std::move(session_options));
 }
 
 void CellLink::OnState(uint64_t session, SessionState state) {
   if (session != session_) return;
   if (state == SessionState::kConnected) {
-    callbacks_.event(SessionUp{std::chrono::duration_cast<Duration>(store_->session_timeout())});
+    callbacks_.event(
+        SessionUp{std::chrono::duration_cast<Duration>(store_->session_timeout()), asked_at_});
   } else if (state == SessionState::kExpired) {
     callbacks_.event(SessionExpired{});
   }

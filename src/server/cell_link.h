@@ -59,6 +59,7 @@ class CellLink {
   const Callbacks callbacks_;
   std::unique_ptr<CoordinationStore> store_;
   uint64_t session_ = 0;
+  TimePoint asked_at_{};  // when that session was asked for
   std::chrono::milliseconds session_timeout_{10'000};  // the cell's, once it is known
   bool timeout_known_ = false;
   uint32_t buckets_ = 1;

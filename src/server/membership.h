@@ -39,7 +39,8 @@ enum class Answer : uint8_t { kOk, kNotYet, kUnknown, kRefused };
 
 // ---- events ---- (`ticket` repeats the one of the action that asked)
 struct SessionUp {
-  Duration timeout;  // as negotiated
+  Duration timeout;     // as negotiated
+  TimePoint asked_at{};  // when the session was asked for: it cannot be older
 };
 struct SessionExpired {};
 // The session was ended by us: the cell asks for another time-out.
@@ -150,12 +151,11 @@ class Membership {
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
 
-  // The lease that a renewal sent at `sent_at` gives. The store may expire the session
-  // one time-out after it last heard of it; the margin covers that touches reach its
-  // leader with followers' pings only (two ticks) and clocks that drift by 1%.
-  static TimePoint LeaseUntil(TimePoint sent_at, Duration timeout, Duration tick) {
-    if (Planted(Defect::kNoLeaseMargin)) return sent_at + timeout;
-    return sent_at + timeout - 2 * tick - timeout / 100;
+  // The lease that begins at `from`: see LeaseBegin(). The margin is one tick that
+  // LeaseBegin() may be ahead, one to spare, and clocks that drift by 1%.
+  static TimePoint LeaseUntil(TimePoint from, Duration timeout, Duration tick) {
+    if (Planted(Defect::kNoLeaseMargin)) return from + timeout;
+    return from + timeout - 2 * tick - timeout / 100;
   }
 
  private:
@@ -186,6 +186,7 @@ class Membership {
   void Enter(Step step);
   void Retry();
   void Renew();
+  TimePoint LeaseBegin(TimePoint sent_at);
   void Member(Incarnation incarnation);
   void EndLease();
   bool Current(uint64_t ticket, Step step) const { return ticket == ticket_ && step == step_; }
@@ -198,6 +199,14 @@ class Membership {
   Step step_ = Step::kOffline;
   uint64_t ticket_ = 0;
   uint64_t lease_ticket_ = 0;
+  // The store's leader has heard of the session since then: the time when a renewal was
+  // sent that is proven, or when the session was asked for.
+  TimePoint proven_{};
+  struct Renewal {
+    TimePoint sent_at;
+    TimePoint answered_at;
+  };
+  std::optional<Renewal> unproven_;  // the oldest one
   bool lease_asked_ = false;
   bool cell_known_ = false;
   Duration timeout_{};

@@ -209,16 +209,33 @@ TEST_F(MemoryEnsembleTest, AWatchOfAStrandedSessionFiresWhenItsServerHasCaughtUp
   EXPECT_TRUE(fired);
 }
 
-TEST_F(MemoryEnsembleTest, AnIdleSessionMayHaveBeenHeardOfATouchBeforeItsLinkBroke) {
+TEST_F(MemoryEnsembleTest, ARequestJustBeforeTheBreakDoesNotProlongTheSession) {
   auto a = Connect();
   Create(*a, "/x", /*ephemeral=*/true);
   ensemble.RunUntilIdle();
-  ensemble.AdvanceTo(TimePoint(seconds(1)));
+  ensemble.Cut(1);  // paused
+  ensemble.AdvanceTo(TimePoint(seconds(6)));
+  ensemble.Reconnect(1);
+  Create(*a, "/y");
+  ensemble.RunUntilIdle();
+  ensemble.SetTouchLag(Duration(1));
+  ensemble.Cut(1);
+  ensemble.AdvanceTo(TimePoint(seconds(9)) - Duration(1));
+  EXPECT_TRUE(Exists("/x"));
+  ensemble.AdvanceTo(TimePoint(seconds(9)));
+  EXPECT_FALSE(Exists("/x"));
+}
+
+TEST_F(MemoryEnsembleTest, AnIdleClientIsHeardOfByItsPings) {
+  auto a = Connect();
+  Create(*a, "/x", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.AdvanceTo(TimePoint(seconds(7)));
   ensemble.SetTouchLag(seconds(1));
   ensemble.Cut(1);
-  ensemble.AdvanceTo(TimePoint(seconds(8)) - Duration(1));
+  ensemble.AdvanceTo(TimePoint(seconds(12)) - Duration(1));
   EXPECT_TRUE(Exists("/x"));
-  ensemble.AdvanceTo(TimePoint(seconds(8)));
+  ensemble.AdvanceTo(TimePoint(seconds(12)));
   EXPECT_FALSE(Exists("/x"));
 }
 

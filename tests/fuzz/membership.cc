@@ -36,10 +36,10 @@ class Trial {
 
   // Everything is answered well from here on.
   void Settle() {
-    if (!session_) Feed(SessionUp{kTimeout}), session_ = true;
+    if (!session_) Feed(SessionUp{kTimeout, now_}), session_ = true;
     for (int round = 0; round < 100; ++round) {
       while (!questions_.empty() && !over_) Answer(0, Answer::kOk, false);
-      if (!session_) Feed(SessionUp{kTimeout}), session_ = true;
+      if (!session_) Feed(SessionUp{kTimeout, now_}), session_ = true;
       Advance(Milliseconds(200));
     }
     SM_CHECK(over_ || lease_ > now_, "in peace it is a member with a lease, or gone");
@@ -56,7 +56,7 @@ class Trial {
 
   void ChangeSession() {
     session_ = !session_;
-    if (session_) return Feed(SessionUp{kTimeout});
+    if (session_) return Feed(SessionUp{kTimeout, now_});
     if (input_.Below(4) == 0) return;  // suspended only
     registered_.reset();
     Feed(SessionExpired{});

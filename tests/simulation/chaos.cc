@@ -135,6 +135,18 @@ void Chaos::PauseFor(const std::string& host) {
   Until(Seconds(12), [this, host] {
     Tell("resume " + host);
     cluster_.Resume(host);
+    if (on_ && random_.Below(3) == 0) CutSoon(host);
+  });
+}
+// What stalls a machine often breaks its links next, before anybody has heard that it
+// lives.
+void Chaos::CutSoon(const std::string& host) {
+  cluster_.schedule.After(Duration(static_cast<int64_t>(random_.Below(60'000))), [this, host] {
+    if (!on_) return;
+    Tell(absl::StrCat("cut ", host, " -> store"));
+    cluster_.network.Cut(host, kStoreHost);
+    Until(Seconds(12), [this, host] { cluster_.network.Mend(host, kStoreHost); });
+    cluster_.store.LookAtLinks();
   });
 }
 void Chaos::PauseServer() { PauseFor(SomeServer()); }

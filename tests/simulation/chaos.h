@@ -60,6 +60,7 @@ class Chaos {
 
   void KillAndRestart(const std::string& host);
   void PauseFor(const std::string& host);
+  void CutSoon(const std::string& host);
   const std::string& SomeServer();
   const std::string& SomeControl();
   std::string SomeHost();

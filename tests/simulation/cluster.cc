@@ -9,7 +9,7 @@ namespace shardmanager::simulation {
 Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
                  std::function<void(uint64_t call, bool idempotent)> on_call)
     : random(seed), options_(std::move(options)), witness_(witness) {
-  store.SetTouchLag(Milliseconds(2 * static_cast<int64_t>(options_.cell.zookeeper_tick_ms())));
+  store.SetTouchLag(Milliseconds(options_.cell.zookeeper_tick_ms()) / 2);
   for (int i = 0; i < options_.controls; ++i) {
     control_names_.push_back(absl::StrCat("control-", i));
     Start(control_names_.back());

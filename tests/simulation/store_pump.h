@@ -41,7 +41,7 @@ class StorePump {
   void StopStore();
   void StartStore();
   bool store_up() const { return up_; }
-  // Most that the store may lag behind in hearing of sessions (two ticks).
+  // Most that the store may lag behind in hearing of sessions (half a tick).
   void SetTouchLag(Duration most) { touch_lag_ = most; }
 
   const MemoryTree& tree() const { return ensemble_.tree(); }

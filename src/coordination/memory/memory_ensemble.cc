@@ -68,7 +68,7 @@ void MemoryEnsemble::Apply(SessionNumber number) {
   Session& s = sessions_.at(number);
   Request request = std::move(s.requests.front());
   s.requests.pop_front();
-  if (s.stale == nullptr) s.last_request = now_;
+  if (s.stale == nullptr) Touch(s);
   Callback deliver = request.apply();
   s.deliveries.push_back({next_order_++, true, std::move(deliver), std::move(request.fail)});
   if (request.is_write && std::exchange(s.lose_next_answer, false)) Disconnect(number);
@@ -110,10 +110,24 @@ TimePoint MemoryEnsemble::DeadlineOf(const Session& s) const {
   return deadline;
 }
 
-// A client that is idle pings after a third of its time-out.
-TimePoint MemoryEnsemble::LastHeard(const Session& s) const {
+// Of older touches the leader has been told for long: one of them is enough.
+void MemoryEnsemble::Touch(Session& s) {
+  s.touches.push_back(now_);
+  while (s.touches.size() > 2 && s.touches[1] <= now_ - Duration(s.timeout)) s.touches.pop_front();
+}
+
+TimePoint MemoryEnsemble::LastHeard(Session& s) const {
   if (!touch_lag_) return now_;
-  return std::max(s.last_request, now_ - Duration(s.timeout) / 3) - *touch_lag_;
+  const TimePoint known = now_ - *touch_lag_;
+  while (!s.touches.empty() && s.touches.front() <= known) {
+    s.reported = s.touches.front();
+    s.touches.pop_front();
+  }
+  // A client that is idle pings after a third of its time-out.
+  const TimePoint ping = known - Duration(s.timeout) / 3;
+  if (ping >= s.speaks_since) s.reported = std::max(s.reported, ping);
+  s.touches.clear();  // what was not told by now is lost with the connection
+  return s.reported;
 }
 
 TimePoint MemoryEnsemble::next_deadline() const {
@@ -180,7 +194,7 @@ void MemoryEnsemble::CatchUp(SessionNumber number) {
     const auto watched = watches_.find({event.kind, event.path});
     if (watched != watches_.end() && watched->second.erase(number) > 0) Fire(s, event);
   }
-  s.last_heard = std::max(s.last_heard, s.last_request);
+  s.speaks_since = now_;
   if (s.alive) return;
   s.connected = false;
   TellClient(s, SessionState::kSuspended, ConnectionLost());
@@ -194,6 +208,7 @@ void MemoryEnsemble::Reconnect(SessionNumber number) {
   s.lose_next_answer = false;
   if (s.cut_at && s.alive) {
     s.cut_at.reset();  // nobody noticed
+    s.speaks_since = now_;
   } else if (s.cut_at) {
     s.cut_at.reset();
     s.connected = false;
@@ -293,6 +308,8 @@ void MemoryEnsemble::TryConnect(SessionNumber number) {
   s.alive = true;
   s.connected = true;
   s.last_heard = now_;
+  s.speaks_since = now_;
+  s.reported = now_;  // the session is presented to the leader
   auto* client = s.client;
   EnqueueLocal(number, [client] { client->OnState(SessionState::kConnected); });
 }

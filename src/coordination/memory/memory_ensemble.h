@@ -85,9 +85,10 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   void HoldAnswers(SessionNumber session, bool hold);
   // The next multi is applied, then the connection breaks before it is answered.
   void LoseNextAnswer(SessionNumber session);
-  // How long before a break of its connection the store may have heard of a session for
-  // the last time, beside its requests: touches reach ZooKeeper's leader with its
-  // followers' pings only. For breaks from now on. Default: it heard until the break.
+  // What the store's leader knows of a session's life at a break of its connection is
+  // that old: touches (requests, and the pings of an idle client) reach ZooKeeper's
+  // leader with its followers' answers to pings only, every half tick. For breaks from
+  // now on. Default: it heard until the break.
   void SetTouchLag(std::optional<Duration> lag) { touch_lag_ = lag; }
   // The server of the store that the session talks to is cut off from the others: it
   // answers reads from what it knew, syncs and writes wait, the client notices nothing,
@@ -135,7 +136,9 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
     std::shared_ptr<const MemoryTree> stale;  // what its stranded server knows
     std::vector<TreeEvent> missed;            // by that server
     TimePoint last_heard;
-    TimePoint last_request;  // applied
+    TimePoint speaks_since;         // the connection has been up, and the client able
+    TimePoint reported;             // the newest touch that the leader is known to know of
+    std::deque<TimePoint> touches;  // newer ones
     std::deque<Request> requests;
     std::deque<Delivery> deliveries;
   };
@@ -171,7 +174,8 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   bool Silent(const Session& s) const { return !s.connected || s.cut_at || s.stale != nullptr; }
   TimePoint DeadlineOf(const Session& s) const;
   // When the store last heard of a session whose connection breaks now.
-  TimePoint LastHeard(const Session& s) const;
+  TimePoint LastHeard(Session& s) const;
+  void Touch(Session& s);
 
   const MemoryEnsembleOptions options_;
   MemoryTree tree_;

@@ -47,15 +47,15 @@ PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted cou
 
 PartitionDriver::~PartitionDriver() = default;
 
-PostFn PartitionDriver::MakePost() {
-  return [executor = context_.executor, alive = std::weak_ptr<int>(alive_)](auto task) {
+PostFn PartitionDriver::MakePost(std::weak_ptr<int> alive) const {
+  return [executor = context_.executor, alive = std::move(alive)](auto task) {
     executor->Post([alive, task = std::move(task)] {
       if (!alive.expired()) task();
     });
   };
 }
 
-WriterOptions PartitionDriver::MakeWriterOptions() {
+WriterOptions PartitionDriver::MakeWriterOptions() const {
   return {context_.store,   context_.paths,        app_,
           context_.buckets, context_.leader_epoch, MakePost()};
 }
@@ -109,14 +109,17 @@ void PartitionDriver::OnSpec(const absl::StatusOr<Node>& node) {
 
 void PartitionDriver::BeginRecovery() {
   early_.clear();
-  watch_ = std::make_unique<ServerWatch>(MakeWriterOptions(),
-                                         [this](Event event) { Feed(std::move(event)); });
-  Recover(MakeWriterOptions(), *watch_,
+  attempt_ = std::make_shared<int>();
+  WriterOptions options = MakeWriterOptions();
+  options.post = MakePost(attempt_);
+  watch_ = std::make_unique<ServerWatch>(options, [this](Event event) { Feed(std::move(event)); });
+  Recover(options, *watch_,
           [this](absl::StatusOr<RecoveredState> state) { OnRecovered(std::move(state)); });
 }
 
 void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   if (!state.ok()) {
+    attempt_.reset();
     watch_.reset();
     return RetryLater(state.status());
   }

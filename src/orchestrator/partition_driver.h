@@ -93,8 +93,10 @@ class PartitionDriver {
   void Feed(Event event);
   void DeleteRecords(std::vector<WriteOp> ops, size_t from);
   ServerAddress AddressOf(ServerIndex server, Incarnation incarnation) const;
-  PostFn MakePost();
-  WriterOptions MakeWriterOptions();
+  // Tasks of it are dropped once the owner of `alive` has gone.
+  PostFn MakePost(std::weak_ptr<int> alive) const;
+  PostFn MakePost() const { return MakePost(alive_); }
+  WriterOptions MakeWriterOptions() const;
 
   const DriverContext context_;
   const AppName app_;
@@ -107,6 +109,9 @@ class PartitionDriver {
   absl::Status problem_;
   const Counted counted_;  // before this driver
   MapBuilder maps_;
+  // The attempt to read the state that `watch_` belongs to: what a failed one still had
+  // out finds nobody.
+  std::shared_ptr<int> attempt_;
   std::unique_ptr<ServerWatch> watch_;
   std::unique_ptr<BatchWriter> writer_;
   std::unique_ptr<CoreDriver<Partition>> core_;

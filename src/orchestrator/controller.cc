@@ -149,13 +149,7 @@ void Controller::OnElected(LeaderEpoch epoch) {
   if (on_leader) on_leader("");
   Record("LeaderElected",
          absl::StrCat(self_.process(), " leads cell ", cell_.cell(), ", epoch ", epoch.value()));
-  ListApps();
-  if (!std::exchange(relook_timer_, true)) {
-    executor_->PostAt(executor_->Now() + kRelookInterval, [this] {
-      relook_timer_ = false;
-      Relook();
-    });
-  }
+  Relook();
 }
 
 void Controller::OnLost(const std::string& why) {

@@ -1,9 +1,10 @@
 // The shell of the server library: gRPC and threads around an Engine.
 #pragma once
 
-#include <future>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -240,15 +240,20 @@ TEST(LoadsTest, AReplicaBringsItsLoadAlong) {
   EXPECT_EQ(world.partition().ServerLoad(world.partition().tables().FindServer("kv-1"), 0), 10);
 }
 
+// Of the server that holds s-0.
+void CountReports(World& world, int& reports) {
+  world.load = [&](const std::string& shard, const std::string&) {
+    reports += shard == "s-0";
+    return std::vector<MetricAmount>{};
+  };
+}
+
 TEST(LoadsTest, LooksAtServersAsOftenAsTheSpecSays) {
   v1::AppSpec spec = LoadSpec(4);
   spec.mutable_moves()->set_collect_interval_ms(2'000);
   World world(spec);
   int reports = 0;
-  world.load = [&](const std::string& shard, const std::string&) {
-    reports += shard == "s-0";
-    return std::vector<MetricAmount>{};
-  };
+  CountReports(world, reports);
   world.Start();
   world.Join("kv-0");
   world.Advance(Seconds(61));
@@ -260,10 +265,7 @@ TEST(LoadsTest, ANewIntervalHoldsAtOnce) {
   spec.mutable_moves()->set_collect_interval_ms(3'600'000);
   World world(spec);
   int reports = 0;
-  world.load = [&](const std::string& shard, const std::string&) {
-    reports += shard == "s-0";
-    return std::vector<MetricAmount>{};
-  };
+  CountReports(world, reports);
   world.Start();
   world.Join("kv-0");
   world.Advance(Seconds(100));

@@ -14,18 +14,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Runs everything posted so far.
-void Drain(SerialExecutor& executor) {
-  std::promise<void> done;
-  executor.Post([&] { done.set_value(); });
-  done.get_future().wait();
-}
-
 TEST(SerialExecutorTest, RunsTasksInTheOrderPosted) {
   SerialExecutor executor("test");
   std::vector<int> ran;
   for (int i = 0; i < 1'000; ++i) executor.Post([&ran, i] { ran.push_back(i); });
-  Drain(executor);
+  executor.RunThere([] {});
   ASSERT_EQ(ran.size(), 1'000u);
   for (int i = 0; i < 1'000; ++i) ASSERT_EQ(ran[i], i);
 }
@@ -46,7 +39,7 @@ TEST(SerialExecutorTest, RunsTasksOnItsOwnThreadOneAtATime) {
     });
   }
   for (auto& poster : posters) poster.join();
-  Drain(executor);
+  executor.RunThere([] {});
   EXPECT_EQ(most, 1);
   EXPECT_FALSE(executor.OnThread());
 }
@@ -86,7 +79,7 @@ TEST(SerialExecutorTest, StaysUsableWithATaskThatIsNeverDue) {
   SerialExecutor executor("test");
   bool ran = false;
   executor.PostAt(kNever, [&] { ran = true; });
-  Drain(executor);
+  executor.RunThere([] {});
   EXPECT_FALSE(ran);
 }
 

@@ -98,26 +98,26 @@ void Checkers::Processed(uint64_t request) {
   }
 }
 
-void Checkers::Probe() {
-  for (const std::string& name : cluster_->servers()) {
-    SimServer* server = cluster_->server(name);
-    if (server == nullptr || !server->process()->running()) continue;
-    for (const server::ShardBook::Held& held : server->held()) {
-      server->MayServe(held.grant.shard.value());
-    }
-  }
-}
-
-Checkers::Serving Checkers::Sweep() {
-  Serving serving;
+void Checkers::ForEachServing(
+    const std::function<void(const std::string&, const std::string&)>& found) {
   for (const std::string& name : cluster_->servers()) {
     SimServer* server = cluster_->server(name);
     if (server == nullptr) continue;
     for (const server::ShardBook::Held& held : server->held()) {
       const std::string& shard = held.grant.shard.value();
-      if (server->MayServe(shard)) serving[shard].insert(name);
+      if (server->MayServe(shard)) found(shard, name);
     }
   }
+}
+
+void Checkers::Probe() {
+  ForEachServing([](const std::string&, const std::string&) {});
+}
+
+Checkers::Serving Checkers::Sweep() {
+  Serving serving;
+  ForEachServing(
+      [&](const std::string& shard, const std::string& server) { serving[shard].insert(server); });
   return serving;
 }
 

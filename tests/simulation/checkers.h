@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,6 +71,8 @@ class Checkers final : public ServerWitness {
     TimePoint at;
   };
 
+  // Of each server that would admit a request for a shard now: shard, server.
+  void ForEachServing(const std::function<void(const std::string&, const std::string&)>& found);
   bool IsMember(const SimServer& server) const;
   void CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch);
   std::string ClientDisagrees(const SimClient& client, const std::string& shard,

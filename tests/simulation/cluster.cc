@@ -68,13 +68,13 @@ void Cluster::Start(const std::string& host) {
   const std::shared_ptr<Process> process = NewProcess(host);
   if (machine.region.empty()) {
     machine.control = std::make_unique<SimControl>(
-        SimControl::Context{schedule, network, store, random,
+        SimControl::Context{network, store,
                             [this](const std::string& endpoint) { return Listening(endpoint); },
                             [this](const std::string& name) { return control(name); }},
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(
-        SimServer::Context{schedule, network, store, random, witness_, habits,
+        SimServer::Context{network, store, witness_, habits,
                            [this](const std::string& name) {
                              Machine& left = machines_[name];
                              if (left.server != nullptr && left.server->gone()) left.server.reset();

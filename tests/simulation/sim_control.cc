@@ -49,8 +49,10 @@ SimControl::SimControl(Context context, std::shared_ptr<Process> process, v1::Ce
       sender_(std::make_unique<Sender>(*this)),
       publisher_(std::make_unique<Publisher>(feed_)) {
   orchestrator::Controller::Executors executors;
-  executors.control = std::make_unique<SimExecutor>(process_, context_.random, Duration(50));
-  executors.solver = std::make_unique<SimExecutor>(process_, context_.random, Milliseconds(30));
+  executors.control =
+      std::make_unique<SimExecutor>(process_, context_.network.random(), Duration(50));
+  executors.solver =
+      std::make_unique<SimExecutor>(process_, context_.network.random(), Milliseconds(30));
   controller_ = std::make_unique<orchestrator::Controller>(
       orchestrator::ControllerOptions{std::move(cell), process_->host()}, *stores_, *sender_,
       *publisher_, events_, std::move(executors));

@@ -18,10 +18,8 @@ namespace shardmanager::simulation {
 class SimControl {
  public:
   struct Context {
-    Schedule& schedule;
     Network& network;
     StorePump& store;
-    Random& random;
     // The life that listens there; null: none.
     std::function<SimServer*(const std::string& endpoint)> server;
     std::function<SimControl*(const std::string& host)> control;

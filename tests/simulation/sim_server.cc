@@ -29,7 +29,7 @@ SimServer::SimServer(Context context, std::shared_ptr<Process> process, const st
       name_(name),
       endpoint_(absl::StrCat(name, ":", life)),
       stores_(context_.store.FactoryFor(process_)),
-      executor_(std::make_unique<SimExecutor>(process_, context_.random, Duration(50))),
+      executor_(std::make_unique<SimExecutor>(process_, context_.network.random(), Duration(50))),
       engine_(std::make_unique<server::Engine>(OptionsOf(name, region), *executor_, *stores_,
                                                Ports(), &Process::CurrentNow)) {
   engine_->Start(endpoint_);
@@ -44,7 +44,7 @@ SimServer::~SimServer() {
 }
 
 Duration SimServer::UpTo(Duration most) {
-  return Duration(static_cast<int64_t>(context_.random.Below(most.count() + 1)));
+  return Duration(static_cast<int64_t>(context_.network.random().Below(most.count() + 1)));
 }
 
 server::Engine::Ports SimServer::Ports() {
@@ -78,7 +78,8 @@ server::Engine::Ports SimServer::Ports() {
           .gone =
               [this] {
                 gone_ = true;
-                context_.schedule.After({}, [left = context_.left, name = name_] { left(name); });
+                process_->schedule().After({},
+                                           [left = context_.left, name = name_] { left(name); });
               }};
 }
 

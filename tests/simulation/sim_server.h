@@ -46,10 +46,8 @@ class ServerWitness {
 class SimServer {
  public:
   struct Context {
-    Schedule& schedule;
     Network& network;
     StorePump& store;
-    Random& random;
     ServerWitness& witness;
     const AppHabits& habits;
     // It has left by itself; to be destroyed there.

@@ -71,7 +71,7 @@ void MemoryEnsemble::Apply(SessionNumber number) {
   if (s.stale == nullptr) Touch(s);
   Callback deliver = request.apply();
   s.deliveries.push_back({next_order_++, true, std::move(deliver), std::move(request.fail)});
-  if (request.is_write && std::exchange(s.lose_next_answer, false)) Disconnect(number);
+  if (request.kind == Kind::kWrite && std::exchange(s.lose_next_answer, false)) Disconnect(number);
 }
 
 void MemoryEnsemble::Deliver(SessionNumber number) {
@@ -83,7 +83,7 @@ void MemoryEnsemble::Deliver(SessionNumber number) {
 
 bool MemoryEnsemble::CanApply(const Session& s) const {
   if (!s.connected || s.cut_at || s.requests.empty()) return false;
-  return s.stale == nullptr || !s.requests.front().through_leader;
+  return s.stale == nullptr || s.requests.front().kind == Kind::kRead;
 }
 
 bool MemoryEnsemble::CanApply(SessionNumber number) const {
@@ -263,8 +263,7 @@ void MemoryEnsemble::Enqueue(SessionNumber number, Kind kind, std::function<Call
     EnqueueLocal(number, [fail = std::move(fail)] { fail(SessionExpired()); });
     return;
   }
-  s.requests.push_back({next_order_++, kind == Kind::kWrite, kind != Kind::kRead, std::move(apply),
-                        std::move(fail)});
+  s.requests.push_back({next_order_++, kind, std::move(apply), std::move(fail)});
 }
 
 void MemoryEnsemble::EnqueueLocal(SessionNumber number, Callback deliver) {

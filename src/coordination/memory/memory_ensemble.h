@@ -105,11 +105,11 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
  private:
   friend class MemorySession;
   using Callback = std::function<void()>;
+  enum class Kind : uint8_t { kRead, kSync, kWrite };  // all but reads go through the leader
 
   struct Request {
     uint64_t order;
-    bool is_write;
-    bool through_leader;                     // writes and syncs
+    Kind kind;
     std::function<Callback()> apply;         // returns what to deliver
     std::function<void(absl::Status)> fail;  // the answer if that never comes
   };
@@ -144,7 +144,6 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   };
 
   // For MemorySession.
-  enum class Kind : uint8_t { kRead, kSync, kWrite };
   void Enqueue(SessionNumber number, Kind kind, std::function<Callback()> apply,
                std::function<void(absl::Status)> fail);
   void EnqueueLocal(SessionNumber number, Callback deliver);

@@ -192,8 +192,8 @@ std::unique_ptr<MapWatcher> Cluster::WatchMap(const std::string& endpoint) const
   return std::make_unique<MapWatcher>(Connect(endpoint), options_.app);
 }
 
-std::unique_ptr<EventWatcher> Cluster::WatchEvents() const {
-  return std::make_unique<EventWatcher>(Connect(admin_endpoint_), options_.app);
+std::unique_ptr<EventWatcher> Cluster::WatchEvents(const std::string& endpoint) const {
+  return std::make_unique<EventWatcher>(Connect(endpoint), options_.app);
 }
 
 Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,

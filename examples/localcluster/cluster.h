@@ -88,7 +88,8 @@ class Cluster {
   // Subscribes to the app's map at shard-discoveryd.
   std::unique_ptr<MapWatcher> WatchMap() const { return WatchMap(discovery_endpoint_); }
   std::unique_ptr<MapWatcher> WatchMap(const std::string& endpoint) const;
-  std::unique_ptr<EventWatcher> WatchEvents() const;
+  std::unique_ptr<EventWatcher> WatchEvents() const { return WatchEvents(admin_endpoint_); }
+  std::unique_ptr<EventWatcher> WatchEvents(const std::string& endpoint) const;
 
   struct CommandResult {
     int exit_code = -1;

@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kMaxBatchBytes = 600'000;
 constexpr size_t kServerBytes = 128;
 constexpr size_t kReplicaBytes = 40;
+// A record that alone is as large takes so much of changes along, lest a large server's
+// shards be written one by one.
+constexpr size_t kLeastChangeBytes = 100'000;
 
 // How many shards that do not fit may be passed over for others that do.
 constexpr size_t kMaxPassedOver = 10'000;
@@ -28,17 +31,19 @@ void Partition::FormBatch() {
   batch_servers_.clear();
   batch_checks_.clear();
   size_t bytes = 0;
+  size_t limit = kMaxBatchBytes;
   // What does not fit waits for the next batch, but the rest of the queue is looked
   // through: a shard whose servers' records are rewritten anyway costs next to
   // nothing. Without that, a lost server whose shards go to all others in turn would
   // fill a batch with one shard of each.
   std::vector<ShardIndex> passed_over;
-  while (!write_queue_.empty() && bytes < kMaxBatchBytes && passed_over.size() < kMaxPassedOver) {
+  while (!write_queue_.empty() && bytes < limit && passed_over.size() < kMaxPassedOver) {
     const ShardIndex id = write_queue_.front();
     write_queue_.pop_front();
     Decide(id);  // again: things may have changed since it was queued
     const size_t cost = CostOf(change_);
-    if (!batch_shards_.empty() && bytes + cost > kMaxBatchBytes) {
+    if (batch_shards_.empty()) limit = std::max(limit, cost + kLeastChangeBytes);
+    if (bytes + cost > limit) {
       passed_over.push_back(id);
       continue;
     }

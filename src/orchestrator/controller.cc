@@ -143,7 +143,7 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
 }
 
 void Controller::OnElected(LeaderEpoch epoch) {
-  lead_.emplace(Lead{epoch, {}, {}});
+  lead_.emplace(Lead{epoch, executor_->Now(), {}, {}});
   leads_ = true;
   leader_ = self_;
   if (on_leader) on_leader("");
@@ -220,7 +220,8 @@ void Controller::AddApp(const std::string& app) {
                         .events = &events_,
                         .paths = paths_,
                         .buckets = cell_.buckets(),
-                        .leader_epoch = lead_->epoch};
+                        .leader_epoch = lead_->epoch,
+                        .elected_at = lead_->since};
   PartitionDriver::Callbacks callbacks;
   // Later: a driver is not destroyed inside its own callback.
   callbacks.deposed = [this, session = session_] {

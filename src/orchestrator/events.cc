@@ -12,6 +12,11 @@ constexpr Duration kReplanInterval = Seconds(5);
 // How long a new leader waits for servers to say what they hold before it publishes
 // without them.
 constexpr Duration kMapPatience = Seconds(2);
+// A fleet that starts joins server by server, and the first one must not get everything:
+// shards that never had a place wait until no server has joined for so long, or since the
+// first one for so long.
+constexpr Duration kGatherQuiet = Milliseconds(200);
+constexpr Duration kGatherMost = Seconds(2);
 constexpr Duration kBackoffBase = Milliseconds(100);
 constexpr Duration kMaxServerBackoff = Seconds(5);
 constexpr int kBackoffMaxShift = 8;  // 25.6 s
@@ -157,6 +162,14 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   balance_soon_ = true;
   at_rest_ = false;
   RetryUnplaceable();
+  Gather();
+}
+
+// A server joined: others may be about to.
+void Partition::Gather() {
+  if (now_ >= gather_until_) gather_deadline_ = now_ + kGatherMost;
+  gather_until_ = std::min(now_ + kGatherQuiet, gather_deadline_);
+  SetTimer(gather_until_ - now_, TimerKind::kGather);
 }
 
 void Partition::RetryUnplaceable() {
@@ -374,6 +387,8 @@ void Partition::Fire(const Timer& timer) {
       RetryUnplaceable();
       SetTimer(kReplanInterval, TimerKind::kReplan);
       return;
+    case TimerKind::kGather:
+      return;  // the pass that follows plans
     case TimerKind::kPublish:
       publish_timer_ = false;
       return;

@@ -108,6 +108,7 @@ class Partition {
     kLook,         // of a server: the periodic full look
     kBalance,
     kReplan,  // look again for places that were not found
+    kGather,
     kPublish,
     kWriteRetry,
     kMapDeadline,  // publish even if some server has not reported
@@ -188,6 +189,7 @@ class Partition {
   void ServerUnreachable(ServerIndex id);
   void DropStrays(const ServerReport& report);
   void RetryUnplaceable();
+  void Gather();
   Duration LookInterval() const;
   void SetFirstLook(ServerIndex server);
   void RestartLooks();
@@ -240,7 +242,7 @@ class Partition {
 
   // waits.cc
   void AddReplicaWaits(const Replica& replica, TimePoint now, std::vector<std::string>& out) const;
-  void AddPlaceWaits(ShardIndex shard, std::vector<std::string>& out) const;
+  void AddPlaceWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
   void AddMoveWaits(ShardIndex shard, std::vector<std::string>& out) const;
 
   // planning.cc
@@ -313,6 +315,8 @@ class Partition {
   uint64_t plan_ = 0;
   bool plan_out_ = false;
   bool plan_is_emergency_ = false;
+  TimePoint gather_until_ = TimePoint::min();     // shards that never had a place wait so long
+  TimePoint gather_deadline_ = TimePoint::min();  // and no longer, whoever still joins
   bool balance_soon_ = false;
   TimePoint next_balance_{};  // the next periodic look
   TimePoint last_balance_{};  // when a plan for balance last came back

@@ -4,9 +4,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/defect.h"
 #include "coordination/envelope.h"
 #include "model/spec_validation.h"
+#include "model/text.h"
 #include "orchestrator/bulk_read.h"
 #include "orchestrator/status.h"
 #include "runtime/clock.h"
@@ -131,9 +133,28 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
       [this](Action& action) { Perform(action); });
   state->event.spec = WithDefaults(spec_.spec());
   state->event.deleting = spec_.deleting();
-  spdlog::info("app {}: read {} servers from the store", app_.value(), state->event.servers.size());
   core_->Handle(std::move(state->event));
+  SayTakenOver();
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
+}
+
+int64_t PartitionDriver::SinceElection() const {
+  return (context_.executor->Now() - context_.elected_at) / Milliseconds(1);
+}
+
+// From here on somebody is in charge of the app again. The first map follows when the
+// servers have said what they hold.
+void PartitionDriver::SayTakenOver() {
+  const Tables& tables = core_->core().tables();
+  v1::ControlEvent event;
+  event.set_time_ms(WallMilliseconds());
+  event.set_app(app_.value());
+  event.set_kind("AppTakenOver");
+  event.set_message(absl::StrCat(::shardmanager::Counted(tables.replica_count(), "replica"), " on ",
+                                 ::shardmanager::Counted(tables.server_count(), "server"),
+                                 " read back ", SinceElection(), " ms after the election"));
+  spdlog::info("{} app={} {}", event.kind(), event.app(), event.message());
+  context_.events->Append(std::move(event));
 }
 
 void PartitionDriver::RetryLater(const absl::Status& why) {
@@ -245,11 +266,14 @@ void PartitionDriver::Do(ComputePlan& action) {
 }
 
 void PartitionDriver::Do(Publish& action) {
+  const bool first = maps_.version().sequence() == counted_.maps;
   if (action.whole) {
     context_.publisher->Publish(app_, maps_.Whole(core_->core()));
   } else {
     context_.publisher->Publish(app_, maps_.Delta(core_->core(), action.shards));
   }
+  if (first)
+    spdlog::info("app {}: first map, {} ms after the election", app_.value(), SinceElection());
 }
 
 void PartitionDriver::Do(Note& action) {

@@ -33,6 +33,7 @@ struct DriverContext {
   Paths paths;
   uint32_t buckets;
   LeaderEpoch leader_epoch;
+  TimePoint elected_at;
 };
 
 // What one app's drivers under one leader must not use twice: where the last one
@@ -77,6 +78,8 @@ class PartitionDriver {
   void OnSpec(const absl::StatusOr<Node>& node);
   void BeginRecovery();
   void OnRecovered(absl::StatusOr<RecoveredState> state);
+  void SayTakenOver();
+  int64_t SinceElection() const;  // ms
   void RetryLater(const absl::Status& why);
 
   void Perform(Action& action);

@@ -12,6 +12,10 @@ namespace {
 constexpr uint64_t kPeriodicSteps = 10'000;
 constexpr uint64_t kPeriodicStepsPerShard = 100;
 
+// Most replicas that a server is given, whatever it says: its record, in which each takes
+// some 40 bytes, is written as a whole, and must fit into one write (kMaxWriteBytes).
+constexpr uint32_t kMostReplicasPerServer = 20'000;
+
 // Smaller of two caps in which 0 means "none".
 uint32_t TighterCap(uint32_t a, uint32_t b) {
   if (a == 0 || b == 0) return std::max(a, b);
@@ -50,7 +54,9 @@ void Partition::RequestPlan() {
     const Shard& shard = tables_.shard(id);
     if (!shard.missing) continue;
     kept.push_back(id);
-    if (!shard.unplaceable) wanted.push_back(id);
+    // First placements wait for the fleet to gather; what was lost is never made to wait.
+    const bool waits = shard.unplaceable || (!shard.first.valid() && now_ < gather_until_);
+    if (!waits) wanted.push_back(id);
   }
   missing_ = std::move(kept);
   if (wanted.empty()) {
@@ -123,14 +129,15 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
     const bool region_ok = RegionAllowed(ServerIndex(i));
-    snapshot.servers.push_back({.server = ServerIndex(i),
-                                .region = server.region,
-                                .datacenter = server.datacenter,
-                                .rack = server.rack,
-                                .capacity = ReplicaCapacity(ServerIndex(i)),
-                                .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-                                .accepts = region_ok,
-                                .draining = !region_ok});
+    snapshot.servers.push_back(
+        {.server = ServerIndex(i),
+         .region = server.region,
+         .datacenter = server.datacenter,
+         .rack = server.rack,
+         .capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer),
+         .other_replicas = static_cast<uint32_t>(server.replicas.size()),
+         .accepts = region_ok,
+         .draining = !region_ok});
     for (size_t m = 0; m < metric_names_.size(); ++m) {
       snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
       snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));

@@ -30,7 +30,7 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
                                  write_queue_.size() - 1, " other shards"));
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
-  AddPlaceWaits(id, waits);
+  AddPlaceWaits(id, now, waits);
   AddMoveWaits(id, waits);
   return waits;
 }
@@ -64,7 +64,7 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
   }
 }
 
-void Partition::AddPlaceWaits(ShardIndex id, std::vector<std::string>& out) const {
+void Partition::AddPlaceWaits(ShardIndex id, TimePoint now, std::vector<std::string>& out) const {
   const Shard& shard = tables_.shard(id);
   if (std::find(budget_waiters_.begin(), budget_waiters_.end(), id) != budget_waiters_.end()) {
     out.push_back(absl::StrCat("failover.max_concurrent: ", failovers_in_flight_, " of ",
@@ -75,6 +75,9 @@ void Partition::AddPlaceWaits(ShardIndex id, std::vector<std::string>& out) cons
   if (shard.unplaceable && !reason.empty()) {
     out.push_back(absl::StrCat("no place was found for a replica: ", std::string(reason),
                                "; looked for again within 5 s, and when a server joins"));
+  } else if (!shard.first.valid() && now < gather_until_) {
+    out.push_back(absl::StrCat("servers are joining; its first place is looked for ",
+                               In(gather_until_, now), ", when they have gathered"));
   } else {
     out.push_back(plan_out_ ? "a plan is being made that looks for a place"
                             : "the next plan looks for a place");

@@ -39,32 +39,31 @@ Output<ShardBook::Action> ShardBook::Finish() {
   return std::exchange(out_, {});
 }
 
-// Drains that have ended leave the set; those that take too long are called off.
+// Those that take too long are called off.
 void ShardBook::CheckDrains() {
-  for (auto it = draining_.begin(); it != draining_.end();) {
-    Entry& entry = entries_[*it];
-    if (entry.state == State::kDraining && now_ < entry.drain_until) {
-      out_.next_wake = std::min(out_.next_wake, entry.drain_until);
-      ++it;
-      continue;
-    }
-    if (entry.state == State::kDraining) CallOff(entry);
-    it = draining_.erase(it);
+  std::vector<std::string> stuck;
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
+    Entry& entry = entries_[deadlines_.begin()->second];
+    EndDrain(entry);
+    if (!CallOff(entry)) stuck.push_back(entry.grant.shard.value());
   }
+  if (!deadlines_.empty()) out_.next_wake = std::min(out_.next_wake, deadlines_.begin()->first);
+  if (stuck.empty()) return;
+  out_.actions.emplace_back(Warn{absl::StrCat(
+      "requests are still in flight, and keep from being dropped: shard ", stuck.front(),
+      stuck.size() == 1 ? "" : absl::StrCat(" and ", stuck.size() - 1, " more"))});
 }
 
 // Whoever asked hears why. When only a drop was asked for, the shard stays. When the
-// process stops or a newer grant came, it stays closed and goes on once it is drained:
-// requests must never be admitted again under what was overtaken.
-void ShardBook::CallOff(Entry& entry) {
+// process stops or a newer grant came, it stays closed and goes on once it is drained
+// (false): requests must never be admitted again under what was overtaken.
+bool ShardBook::CallOff(Entry& entry) {
   AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed,
                 "requests of the former grant did not finish in time");
   if (stopping_ || entry.next) {
     AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
                   "requests in flight did not finish in time; none is admitted any more");
-    out_.actions.emplace_back(
-        Warn{absl::StrCat(entry.grant.shard.value(), ": requests are still in flight")});
-    return;
+    return false;
   }
   Enter(entry, State::kServing);
   entry.dropped = false;
@@ -72,6 +71,7 @@ void ShardBook::CallOff(Entry& entry) {
   out_.actions.emplace_back(OpenShard{entry.grant});
   AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
                 "requests in flight did not finish in time; the shard stays");
+  return true;
 }
 
 void ShardBook::CheckRetries() {
@@ -169,7 +169,7 @@ void ShardBook::Join(Entry& entry, const Grant& grant, ReplyId reply, bool news)
   if (entry.state == State::kAbsent) return Load(entry, grant);
   if (news || entry.state == State::kServing) entry.next = grant;
   // A repeat of what a drain holds up is patient anew.
-  const bool waits = entry.state == State::kDraining && !draining_.contains(grant.shard);
+  const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
   if (entry.state == State::kServing || waits) Drain(entry);
 }
 
@@ -190,7 +190,7 @@ void ShardBook::Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply) {
   }
   if (reply != 0) entry.waiters.push_back({reply, CommandKind::kDrop, epoch});
   entry.drop_first = entry.state != State::kDropping;
-  const bool waits = entry.state == State::kDraining && !draining_.contains(shard);
+  const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
   if (entry.state == State::kServing || waits) Drain(entry);
   if (reply != 0) results_[reply].push_back({shard, epoch, ResultState::kLoading});
 }
@@ -227,10 +227,17 @@ void ShardBook::Load(Entry& entry, const Grant& wanted) {
 
 // May be repeated: the wait begins anew.
 void ShardBook::Drain(Entry& entry) {
+  EndDrain(entry);
   Enter(entry, State::kDraining);
   entry.drain_until = now_ + options_.drain_timeout;
-  draining_.insert(entry.grant.shard);
+  deadlines_.insert({entry.drain_until, entry.grant.shard});
   out_.actions.emplace_back(CloseShard{entry.grant.shard});
+}
+
+// Or: it has no deadline any more.
+void ShardBook::EndDrain(Entry& entry) {
+  deadlines_.erase({entry.drain_until, entry.grant.shard});
+  entry.drain_until = kNever;
 }
 
 void ShardBook::On(Loaded& event) {
@@ -280,6 +287,7 @@ void ShardBook::On(Progress& event) {
 void ShardBook::On(Drained& event) {
   Entry& entry = entries_[event.shard];
   if (entry.state != State::kDraining) return;
+  EndDrain(entry);
   // A newer grant of a shard that was not dropped in between needs no DropShard.
   if (entry.next && !entry.drop_first) return Load(entry, *entry.next);
   RunDropOf(entry);

@@ -166,7 +166,7 @@ class ShardBook {
     bool dropped = false;       // the wish for `highest` is: not here
     std::optional<Grant> next;  // to load when what goes on now has ended
     Incarnation life;           // in which the newest grant came
-    TimePoint drain_until{};
+    TimePoint drain_until{};  // kNever: the drain was called off, and goes on
     std::vector<Waiter> waiters;
   };
 
@@ -185,6 +185,7 @@ class ShardBook {
   void Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply);
   void Load(Entry& entry, const Grant& grant);
   void Drain(Entry& entry);
+  void EndDrain(Entry& entry);
   void RunDropOf(Entry& entry);
   void LoadFailed(Entry& entry, const absl::Status& status);
   void Enter(Entry& entry, State state);
@@ -192,7 +193,7 @@ class ShardBook {
   void AnswerWaiters(Entry& entry, CommandKind kind, ResultState state, const std::string& error);
   void CheckDrains();
   void CheckRetries();
-  void CallOff(Entry& entry);
+  bool CallOff(Entry& entry);
   void CheckEmptied();
   Output<Action> Finish();
 
@@ -200,8 +201,8 @@ class ShardBook {
   TimePoint now_{};
   Output<Action> out_;
   std::map<ShardId, Entry> entries_;
-  std::set<ShardId> draining_;                       // under a deadline
-  std::set<std::pair<TimePoint, ShardId>> retries_;  // loads to try again
+  std::set<std::pair<TimePoint, ShardId>> deadlines_;  // of drains, by drain_until
+  std::set<std::pair<TimePoint, ShardId>> retries_;    // loads to try again
   size_t busy_ = 0;                                  // entries that are not absent
   Incarnation incarnation_;
   LeaderEpoch leader_epoch_;

@@ -35,6 +35,9 @@ TEST(WaitsTest, SaysThatAShardWaitsForAWriteAndForAPlace) {
   EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("no live server accepts replicas"));
   world.hold_writes = true;
   world.Join("kv-0");
+  EXPECT_THAT(WaitsOf(world, "s-0"),
+              HasSubstr("servers are joining; its first place is looked for in 0.2 s"));
+  world.Gather();
   EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("is being written to the coordination store"));
   world.FinishWrite(WriteOutcome::kFailed);
   EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("did not take the last write"));
@@ -45,6 +48,7 @@ TEST(WaitsTest, SaysWhyAnAddFailedAndWhenItIsTriedAgain) {
   world.Start();
   world.servers["kv-0"].refuses = {"s-1"};
   world.Join("kv-0");
+  world.Gather();
   EXPECT_EQ(WaitsOf(world, "s-1"),
             "kv-0: to add the shard failed 1 time in a row (disk full); tried again in 0.1 s\n");
   world.servers.at("kv-0").answers = false;

@@ -40,8 +40,9 @@ class World {
   void Start();    // Recovered from the store
   void Restart();  // a new leader, one epoch on
   void Join(const std::string& server, const std::string& region = "r1", uint32_t capacity = 0);
-  void Die(const std::string& server);     // its session has expired
-  void Depart(const std::string& server);  // SIGTERM
+  void Gather() { Advance(Milliseconds(200)); }  // those who joined are all there are
+  void Die(const std::string& server);           // its session has expired
+  void Depart(const std::string& server);        // SIGTERM
   void Apply(v1::AppSpec spec, bool deleting = false);
   void Advance(Duration time);  // fires every wake on the way
   void Send(Event event);

@@ -119,7 +119,7 @@ void SimServer::Receive(const Request& request, const std::function<void(Request
   if (admitted.slot == nullptr) return done(RequestEnd::kRefused);
   context_.witness.Admitted(*this, request.shard, admitted.role, admitted.epoch);
   context_.witness.Processed(request.id);
-  const auto work = works_.emplace(request.shard, admitted.epoch);
+  const auto work = works_.emplace(request.shard, Work{admitted.epoch, incarnation()});
   process_->RunAfter(UpTo(context_.habits.slowest_work),
                      [this, alive = std::weak_ptr<int>(alive_), admitted, work, done] {
                        if (alive.expired()) return;
@@ -144,7 +144,7 @@ std::optional<SimServer::Right> SimServer::MayServe(const std::string& shard) {
 bool SimServer::WorksBelow(const std::string& shard, ShardEpoch epoch) const {
   const auto [begin, end] = works_.equal_range(shard);
   for (auto work = begin; work != end; ++work) {
-    if (work->second < epoch) return true;
+    if (work->second.epoch < epoch && work->second.life == incarnation()) return true;
   }
   return false;
 }

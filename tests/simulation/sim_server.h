@@ -76,7 +76,8 @@ class SimServer {
     ShardEpoch epoch;
   };
   std::optional<Right> MayServe(const std::string& shard);
-  // Requests that it works on, under an older right than `epoch`.
+  // Requests that it works on, under an older right than `epoch`, which they got in this life.
+  // What is left of a former life only the application's storage can fence off.
   bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
 
   // ---- messages that have arrived ----
@@ -104,7 +105,11 @@ class SimServer {
     Refusal refusal;
   };
   std::map<server::ReplyId, Waiter> waiters_;
-  std::multimap<std::string, ShardEpoch> works_;  // requests in flight
+  struct Work {
+    ShardEpoch epoch;
+    Incarnation life;
+  };
+  std::multimap<std::string, Work> works_;  // requests in flight
   bool gone_ = false;
   bool leaving_ = false;
   std::unique_ptr<SimExecutor> executor_;

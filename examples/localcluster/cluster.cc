@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,11 @@ namespace {
 
 constexpr std::chrono::seconds kStartTimeout{20};
 constexpr std::chrono::seconds kCommandTimeout{60};
+// Endpoints for a standby are there in any case.
+constexpr int kManagersAtLeast = 2;
+// On machines of their own.
+constexpr int kManagerPort = 7400;
+constexpr int kRelayPort = 7401;
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
@@ -51,13 +57,6 @@ std::string ReadFile(const std::string& path) {
 
 }  // namespace
 
-Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
-  zookeeper_port_ = StablePort();
-  admin_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
-  standby_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
-  discovery_endpoint_ = absl::StrCat("127.0.0.1:", StablePort());
-}
-
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Make(ClusterOptions options) {
   if (options.bin_folder.empty()) options.bin_folder = DefaultBinFolder();
   std::unique_ptr<Cluster> cluster(new Cluster(std::move(options)));
@@ -70,16 +69,70 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Make(ClusterOptions options) {
   }
   std::filesystem::create_directories(cluster->data_folder(), error);
   if (error) return absl::UnavailableError(absl::StrCat(folder, ": ", error.message()));
+  if (absl::Status status = cluster->LayOut(); !status.ok()) return status;
   return cluster;
+}
+
+absl::Status Cluster::LayOut() {
+  if (absl::Status status = LayOutZookeepers(); !status.ok()) return status;
+  for (int i = 0; i < std::max(options_.managers, kManagersAtLeast); ++i) {
+    const std::string name = i == 0 ? "shardmanagerd" : absl::StrCat("shardmanagerd-", i + 1);
+    auto daemon = MakeDaemon(name, absl::StrCat("manager-", i + 1), kManagerPort);
+    if (!daemon.ok()) return daemon.status();
+    managers_.push_back(*std::move(daemon));
+  }
+  for (int i = 0; i < options_.relays; ++i) {
+    const std::string name = i == 0 ? "shard-discoveryd" : absl::StrCat("shard-discoveryd-", i + 1);
+    auto daemon = MakeDaemon(name, absl::StrCat("relay-", i + 1), kRelayPort);
+    if (!daemon.ok()) return daemon.status();
+    relays_.push_back(*std::move(daemon));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::LayOutZookeepers() {
+  EnsembleOptions ensemble{.folder = folder() + "/zookeeper",
+                           .tick_ms = options_.zookeeper_tick_ms,
+                           .sync_limit_ticks = options_.sync_limit_ticks};
+  for (int i = 0; i < options_.zookeepers; ++i) {
+    EnsembleMember member;
+    int network_namespace = -1;
+    if (options_.network != nullptr) {
+      const auto machine = options_.network->Get(absl::StrCat("zookeeper-", i + 1));
+      if (!machine.ok()) return machine.status();
+      member.host = machine->address;
+      network_namespace = machine->network_namespace;
+    } else {
+      member = {"127.0.0.1", StablePort(), StablePort(), StablePort()};
+    }
+    ensemble.members.push_back(member);
+    ensemble.network_namespaces.push_back(network_namespace);
+  }
+  zookeepers_ = std::make_unique<Ensemble>(std::move(ensemble));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Cluster::Daemon> Cluster::MakeDaemon(const std::string& name,
+                                                    const std::string& machine, int port) {
+  if (options_.network == nullptr) {
+    return Daemon{.name = name, .endpoint = absl::StrCat("127.0.0.1:", StablePort())};
+  }
+  const auto there = options_.network->Get(machine);
+  if (!there.ok()) return there.status();
+  return Daemon{.name = name,
+                .endpoint = absl::StrCat(there->address, ":", port),
+                .network_namespace = there->network_namespace};
 }
 
 Cluster::~Cluster() {
   // No good-byes: killed at once, all together, ZooKeeper last.
   for (auto& [name, server] : servers_) server->Kill();
-  if (discovery_) discovery_->Kill();
-  if (standby_) standby_->Kill();
-  if (control_plane_) control_plane_->Kill();
-  zookeeper_.reset();
+  for (std::vector<Daemon>* daemons : {&relays_, &managers_}) {
+    for (Daemon& daemon : *daemons) {
+      if (daemon.program) daemon.program->Kill();
+    }
+  }
+  zookeepers_.reset();
   std::error_code ignored;
   if (remove_folder_) std::filesystem::remove_all(options_.folder, ignored);
 }
@@ -102,67 +155,59 @@ absl::Status Cluster::AwaitAnswer(Program& program, const std::string& endpoint)
   return WithLog(absl::DeadlineExceededError(absl::StrCat("no answer at ", endpoint)), program);
 }
 
-std::string Cluster::zookeeper_endpoint() const {
-  return absl::StrCat("127.0.0.1:", zookeeper_port_);
-}
+absl::Status Cluster::StartZookeeper() { return zookeepers_->Start(); }
 
-absl::Status Cluster::StartZookeeper() {
-  if (zookeeper_ != nullptr) return zookeeper_->Restart();
-  auto zookeeper = PrivateZookeeper::Start({.data_dir = folder() + "/zookeeper",
-                                            .port = zookeeper_port_,
-                                            .tick_ms = options_.zookeeper_tick_ms});
-  if (!zookeeper.ok()) return zookeeper.status();
-  zookeeper_ = *std::move(zookeeper);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::StartManager(std::unique_ptr<Program>& program, const char* name,
-                                   const std::string& listen) {
-  if (program == nullptr) {
-    program = std::make_unique<Program>(
-        name,
-        std::vector<std::string>{Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper",
-                                 zookeeper_endpoint(), "--listen", listen, "--session-timeout-ms",
-                                 std::to_string(options_.session_timeout_ms), "--zookeeper-tick-ms",
-                                 std::to_string(options_.zookeeper_tick_ms)},
-        folder());
+absl::Status Cluster::StartDaemon(Daemon& daemon, std::vector<std::string> argv) {
+  if (daemon.program == nullptr) {
+    daemon.program =
+        std::make_unique<Program>(daemon.name, std::move(argv), folder(), daemon.network_namespace);
   }
-  if (absl::Status status = program->Start(); !status.ok()) return status;
-  return AwaitAnswer(*program, listen);
+  if (absl::Status status = daemon.program->Start(); !status.ok()) return status;
+  return AwaitAnswer(*daemon.program, daemon.endpoint);
 }
 
-absl::Status Cluster::StartControlPlane() {
-  return StartManager(control_plane_, "shardmanagerd", admin_endpoint_);
+absl::Status Cluster::StartManager(size_t i, std::string zookeeper) {
+  if (zookeeper.empty()) zookeeper = zookeeper_endpoint();
+  return StartDaemon(
+      managers_[i],
+      {Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper", zookeeper, "--listen",
+       admin_endpoint(i), "--session-timeout-ms", std::to_string(options_.session_timeout_ms),
+       "--zookeeper-tick-ms", std::to_string(options_.zookeeper_tick_ms)});
 }
 
-absl::Status Cluster::StartStandby() {
-  return StartManager(standby_, "shardmanagerd-standby", standby_endpoint_);
-}
+absl::Status Cluster::StartControlPlane() { return StartManager(0); }
+absl::Status Cluster::StartStandby() { return StartManager(1); }
 
-absl::Status Cluster::StartDiscovery() {
-  if (discovery_ == nullptr) {
-    discovery_ = std::make_unique<Program>(
-        "shard-discoveryd",
-        std::vector<std::string>{Bin("shard-discoveryd"), "--upstream", admin_endpoint_, "--listen",
-                                 discovery_endpoint_},
-        folder());
+absl::Status Cluster::StartRelay(size_t i) {
+  std::string upstream = i == 0 ? admin_endpoint(0) : discovery_endpoint(i - 1);
+  for (int m = 1; i == 0 && m < options_.managers; ++m) {
+    absl::StrAppend(&upstream, ",", admin_endpoint(static_cast<size_t>(m)));
   }
-  if (absl::Status status = discovery_->Start(); !status.ok()) return status;
-  return AwaitAnswer(*discovery_, discovery_endpoint_);
+  return StartDaemon(relays_[i], {Bin("shard-discoveryd"), "--upstream", upstream, "--listen",
+                                  discovery_endpoint(i)});
 }
 
-absl::Status Cluster::StartServer(const ServerOptions& options) {
+absl::Status Cluster::StartDiscovery() { return StartRelay(0); }
+
+absl::Status Cluster::StartServer(ServerOptions options) {
+  int network_namespace = -1;
+  if (options_.network != nullptr) {
+    const auto machine = options_.network->Get(options.machine);
+    if (!machine.ok()) return machine.status();
+    options.listen = machine->address + ":0";
+    network_namespace = machine->network_namespace;
+  }
+  if (options.zookeeper.empty()) options.zookeeper = zookeeper_endpoint();
   std::vector<std::string> argv = options.program;
   if (argv.empty()) argv.push_back(Bin("kvstore"));
   const std::vector<std::string> flags = {
-      "--app",        options_.app,      "--name",      options.name,
-      "--cell",       options_.cell,     "--zookeeper", zookeeper_endpoint(),
-      "--listen",     options.listen,    "--region",    options.region,
-      "--rack",       options.rack,      "--data",      data_folder(),
-      "--datacenter", options.datacenter};
+      "--app",       options_.app,   "--name",          options.name, "--cell",
+      options_.cell, "--zookeeper",  options.zookeeper, "--listen",   options.listen,
+      "--region",    options.region, "--rack",          options.rack, "--data",
+      data_folder(), "--datacenter", options.datacenter};
   argv.insert(argv.end(), flags.begin(), flags.end());
   auto& server = servers_[options.name];
-  server = std::make_unique<Program>(options.name, std::move(argv), folder());
+  server = std::make_unique<Program>(options.name, std::move(argv), folder(), network_namespace);
   return server->Start();
 }
 
@@ -170,9 +215,15 @@ absl::Status Cluster::StartCore() {
   if (absl::Status status = StartZookeeper(); !status.ok()) return status;
   if (absl::Status status = StartControlPlane(); !status.ok()) return status;
   if (absl::Status status = admin().AwaitLeading(kStartTimeout); !status.ok()) {
-    return WithLog(status, *control_plane_);
+    return WithLog(status, control_plane());
   }
-  return StartDiscovery();
+  for (int i = 1; i < options_.managers; ++i) {
+    if (absl::Status status = StartManager(static_cast<size_t>(i)); !status.ok()) return status;
+  }
+  for (size_t i = 0; i < relays_.size(); ++i) {
+    if (absl::Status status = StartRelay(i); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 std::vector<std::string> Cluster::server_names() const {
@@ -186,7 +237,9 @@ std::chrono::milliseconds Cluster::detection_bound() const {
   return std::chrono::milliseconds(options_.session_timeout_ms + options_.zookeeper_tick_ms);
 }
 
-AdminClient Cluster::admin() const { return AdminClient(Connect(admin_endpoint_)); }
+AdminClient Cluster::admin(size_t manager) const {
+  return AdminClient(Connect(admin_endpoint(manager)));
+}
 
 std::unique_ptr<MapWatcher> Cluster::WatchMap(const std::string& endpoint) const {
   return std::make_unique<MapWatcher>(Connect(endpoint), options_.app);
@@ -201,7 +254,7 @@ Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,
   std::string output = folder() + "/shardctl-XXXXXX";
   close(mkstemp(output.data()));
   std::vector<std::string> argv = {Bin("shardctl"), "--server",
-                                   server.empty() ? admin_endpoint_ : server};
+                                   server.empty() ? admin_endpoint() : server};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   auto process = ChildProcess::Start({.argv = argv, .log_file = output});
   if (!process.ok()) return {.output = std::string(process.status().message())};
@@ -214,9 +267,11 @@ Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,
 
 std::string Cluster::Logs(size_t lines_each) const {
   std::string logs;
-  if (control_plane_) logs += control_plane_->LogTail(lines_each);
-  if (standby_) logs += standby_->LogTail(lines_each);
-  if (discovery_) logs += discovery_->LogTail(lines_each);
+  for (const std::vector<Daemon>* daemons : {&managers_, &relays_}) {
+    for (const Daemon& daemon : *daemons) {
+      if (daemon.program) logs += daemon.program->LogTail(lines_each);
+    }
+  }
   for (const auto& [name, server] : servers_) logs += server->LogTail(lines_each);
   return logs;
 }

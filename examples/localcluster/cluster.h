@@ -7,13 +7,16 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "admin_client.h"
 #include "coordination/zookeeper/private_zookeeper.h"
+#include "ensemble.h"
 #include "map_watcher.h"
+#include "network.h"
 #include "program.h"
 
 namespace shardmanager::local {
@@ -28,6 +31,17 @@ struct ClusterOptions {
   // Small ones, so that a loss is noticed soon.
   int zookeeper_tick_ms = 200;
   int session_timeout_ms = 2'000;
+  // ZooKeeper servers: one, or an ensemble of so many.
+  int zookeepers = 1;
+  int sync_limit_ticks = 10;  // PrivateZookeeperOptions
+  // How many shardmanagerd the relays and the servers' clients know. StartStandby starts
+  // one that they do not.
+  int managers = 1;
+  // The first hears its maps from the shardmanagerd, each other one from the one before.
+  int relays = 1;
+  // OPTIONAL. Outlives the cluster. Each ZooKeeper ("zookeeper-1"), shardmanagerd
+  // ("manager-1") and relay ("relay-1") gets a machine there. Default: all on 127.0.0.1.
+  Network* network = nullptr;
 };
 
 struct ServerOptions {
@@ -39,6 +53,10 @@ struct ServerOptions {
   std::vector<std::string> program;
   // OPTIONAL. Default: a port of its own choice, another one in each life.
   std::string listen = "127.0.0.1:0";
+  // REQUIRED in a cluster with a network: the machine that it runs on; it listens there.
+  std::string machine;
+  // OPTIONAL. Default: all of the cluster's ZooKeepers.
+  std::string zookeeper;
 };
 
 // Every process dies with this object and with our own process, however that ends.
@@ -56,15 +74,21 @@ class Cluster {
   // A second shardmanagerd.
   absl::Status StartStandby();
   absl::Status StartDiscovery();
-  absl::Status StartServer(const ServerOptions& options);
-  // ZooKeeper, the control plane, the discovery.
+  // `zookeeper`: when it is first started, of which ones it knows; empty: of all.
+  absl::Status StartManager(size_t i, std::string zookeeper = "");
+  absl::Status StartRelay(size_t i);
+  absl::Status StartServer(ServerOptions options);
+  // All ZooKeepers, shardmanagerd and relays.
   absl::Status StartCore();
 
   // REQUIRES: it was started. After a Kill(), StartZookeeper() goes on with its data.
-  PrivateZookeeper& zookeeper() { return *zookeeper_; }
-  Program& control_plane() { return *control_plane_; }
-  Program& standby() { return *standby_; }
-  Program& discovery() { return *discovery_; }
+  PrivateZookeeper& zookeeper() { return zookeepers_->member(0); }
+  Ensemble& zookeepers() { return *zookeepers_; }
+  Program& control_plane() { return manager(0); }
+  Program& standby() { return manager(1); }
+  Program& discovery() { return relay(0); }
+  Program& manager(size_t i) { return *managers_[i].program; }
+  Program& relay(size_t i) { return *relays_[i].program; }
   // REQUIRES: StartServer() was called for it.
   Program& server(const std::string& name) { return *servers_.at(name); }
   std::vector<std::string> server_names() const;
@@ -76,19 +100,21 @@ class Cluster {
   // The path of one of our programs.
   std::string Bin(const std::string& program) const;
   std::string data_folder() const { return options_.folder + "/data"; }
-  std::string zookeeper_endpoint() const;
-  const std::string& admin_endpoint() const { return admin_endpoint_; }
-  const std::string& standby_endpoint() const { return standby_endpoint_; }
-  const std::string& discovery_endpoint() const { return discovery_endpoint_; }
+  std::string zookeeper_endpoint() const { return zookeepers_->connect_string(); }
+  const std::string& admin_endpoint() const { return admin_endpoint(0); }
+  const std::string& standby_endpoint() const { return admin_endpoint(1); }
+  const std::string& discovery_endpoint() const { return discovery_endpoint(0); }
+  const std::string& admin_endpoint(size_t i) const { return managers_[i].endpoint; }
+  const std::string& discovery_endpoint(size_t i) const { return relays_[i].endpoint; }
   // The longest time until the control plane notices that a server died: its
   // session expires at a tick of ZooKeeper.
   std::chrono::milliseconds detection_bound() const;
 
-  AdminClient admin() const;
+  AdminClient admin(size_t manager = 0) const;
   // Subscribes to the app's map at shard-discoveryd.
-  std::unique_ptr<MapWatcher> WatchMap() const { return WatchMap(discovery_endpoint_); }
+  std::unique_ptr<MapWatcher> WatchMap() const { return WatchMap(discovery_endpoint()); }
   std::unique_ptr<MapWatcher> WatchMap(const std::string& endpoint) const;
-  std::unique_ptr<EventWatcher> WatchEvents() const { return WatchEvents(admin_endpoint_); }
+  std::unique_ptr<EventWatcher> WatchEvents() const { return WatchEvents(admin_endpoint()); }
   std::unique_ptr<EventWatcher> WatchEvents(const std::string& endpoint) const;
 
   struct CommandResult {
@@ -102,23 +128,29 @@ class Cluster {
   std::string Logs(size_t lines_each = 15) const;
 
  private:
-  explicit Cluster(ClusterOptions options);
+  explicit Cluster(ClusterOptions options) : options_(std::move(options)) {}
 
-  absl::Status StartManager(std::unique_ptr<Program>& program, const char* name,
-                            const std::string& listen);
-  // Waits until the program answers there.
+  // One of our daemons.
+  struct Daemon {
+    std::string name;
+    std::string endpoint;
+    int network_namespace = -1;
+    std::unique_ptr<Program> program;  // null: never started
+  };
+
+  // Gives everything its place.
+  absl::Status LayOut();
+  absl::Status LayOutZookeepers();
+  absl::StatusOr<Daemon> MakeDaemon(const std::string& name, const std::string& machine, int port);
+  // Starts it, with these flags if for the first time, and waits until it answers.
+  absl::Status StartDaemon(Daemon& daemon, std::vector<std::string> argv);
   absl::Status AwaitAnswer(Program& program, const std::string& endpoint) const;
 
   ClusterOptions options_;
   bool remove_folder_ = false;
-  int zookeeper_port_ = 0;
-  std::string admin_endpoint_;
-  std::string standby_endpoint_;
-  std::string discovery_endpoint_;
-  std::unique_ptr<PrivateZookeeper> zookeeper_;
-  std::unique_ptr<Program> control_plane_;
-  std::unique_ptr<Program> standby_;
-  std::unique_ptr<Program> discovery_;
+  std::unique_ptr<Ensemble> zookeepers_;
+  std::vector<Daemon> managers_;
+  std::vector<Daemon> relays_;
   std::map<std::string, std::unique_ptr<Program>> servers_;
 };
 

@@ -16,14 +16,16 @@ constexpr std::chrono::milliseconds kGrace{15'000};
 
 }  // namespace
 
-Program::Program(std::string name, std::vector<std::string> argv, const std::string& log_folder)
+Program::Program(std::string name, std::vector<std::string> argv, const std::string& log_folder,
+                 int network_namespace)
     : name_(std::move(name)),
       argv_(std::move(argv)),
-      log_file_(absl::StrCat(log_folder, "/", name_, ".log")) {}
+      log_file_(absl::StrCat(log_folder, "/", name_, ".log")),
+      network_namespace_(network_namespace) {}
 
 absl::Status Program::Start() {
-  absl::StatusOr<ChildProcess> process =
-      ChildProcess::Start({.argv = argv_, .log_file = log_file_});
+  absl::StatusOr<ChildProcess> process = ChildProcess::Start(
+      {.argv = argv_, .log_file = log_file_, .network_namespace = network_namespace_});
   if (!process.ok()) return process.status();
   process_ = *std::move(process);
   paused_ = false;

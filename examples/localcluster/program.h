@@ -16,7 +16,9 @@ namespace shardmanager::local {
 // only from a thread that lives as long as the process (see ChildProcess).
 class Program {
  public:
-  Program(std::string name, std::vector<std::string> argv, const std::string& log_folder);
+  // `network_namespace` as in ChildOptions.
+  Program(std::string name, std::vector<std::string> argv, const std::string& log_folder,
+          int network_namespace = -1);
 
   // REQUIRES: not running. Again after an end: the same command line.
   absl::Status Start();
@@ -41,6 +43,7 @@ class Program {
   std::string name_;
   std::vector<std::string> argv_;
   std::string log_file_;
+  int network_namespace_;
   ChildProcess process_;
   bool paused_ = false;
 };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -31,7 +32,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 }
 
 // Runs in the child between fork and exec: only async-signal-safe calls.
-void PrepareChild(pid_t parent, const char* log_file) {
+void PrepareChild(pid_t parent, const char* log_file, int network_namespace) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent died before the line above
   sigset_t none;
@@ -43,6 +44,7 @@ void PrepareChild(pid_t parent, const char* log_file) {
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
   }
+  if (network_namespace >= 0 && setns(network_namespace, CLONE_NEWNET) != 0) _exit(127);
 }
 
 int ExitCode(int wait_status) {
@@ -85,7 +87,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
     return absl::ErrnoToStatus(errno, "fork");
   }
   if (pid == 0) {
-    PrepareChild(parent, log);
+    PrepareChild(parent, log, options.network_namespace);
     execvpe(argv_pointers[0], argv_pointers.data(), environment_pointers.data());
     const int error = errno;
     [[maybe_unused]] ssize_t n = write(report[1], &error, sizeof error);

@@ -19,6 +19,8 @@ struct ChildOptions {
   std::vector<std::string> environment;
   // stdout and stderr are appended to this file; empty: inherited.
   std::string log_file;
+  // A network namespace to run in, as an open file (setns(2)); negative: ours.
+  int network_namespace = -1;
 };
 
 // Killed (SIGKILL) when its parent process dies, however that happens, and when

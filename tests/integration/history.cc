@@ -198,4 +198,30 @@ Verdict CheckAudit(const std::vector<AuditRow>& audit) {
   return std::nullopt;
 }
 
+Verdict CheckCommits(const std::vector<Operation>& history, const std::vector<AuditRow>& audit) {
+  struct Puts {
+    int acknowledged = 0;
+    int unknown = 0;
+    int committed = 0;
+  };
+  std::map<std::string, Puts> keys;
+  for (const Operation& op : history) {
+    if (op.kind != Kind::kPut) continue;
+    if (op.outcome == Outcome::kOk) ++keys[op.key].acknowledged;
+    if (op.outcome == Outcome::kUnknown) ++keys[op.key].unknown;
+  }
+  for (const AuditRow& row : audit) {
+    if (row.what == "put" && row.accepted) ++keys[row.key].committed;
+  }
+  for (const auto& [key, puts] : keys) {
+    if (puts.committed >= puts.acknowledged && puts.committed <= puts.acknowledged + puts.unknown) {
+      continue;
+    }
+    return absl::StrCat("key ", key, ": ", puts.acknowledged, " puts were acknowledged, ",
+                        puts.unknown, " may have happened, and ", puts.committed,
+                        " were committed");
+  }
+  return std::nullopt;
+}
+
 }  // namespace shardmanager::testing

@@ -69,4 +69,9 @@ struct AuditRow {
 // REQUIRES: rows of one shard are in the order of their commits.
 Verdict CheckAudit(const std::vector<AuditRow>& audit);
 
+// Every acknowledged put was committed, and no put more than once: as many puts of a key
+// were committed as clients had acknowledged, or up to as many as they do not know of
+// more. REQUIRES: `history` has every put of these databases.
+Verdict CheckCommits(const std::vector<Operation>& history, const std::vector<AuditRow>& audit);
+
 }  // namespace shardmanager::testing

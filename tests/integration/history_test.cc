@@ -223,5 +223,32 @@ TEST(AuditTest, RejectsTwoServersUnderOneToken) {
   EXPECT_NE(CheckAudit({Row(1, "p"), Row(1, "q")}), std::nullopt);
 }
 
+// Three puts of the key "k": one acknowledged, one unknown, one refused.
+std::vector<Operation> ThreePuts() {
+  return {Put("a", 0, 1), Unknown(Put("b", 2, 3)), Refused(Put("c", 4, 5))};
+}
+
+std::vector<AuditRow> Commits(int count) {
+  AuditRow row = Row(1, "p");
+  row.key = Put("a", 0, 1).key;
+  std::vector<AuditRow> audit(static_cast<size_t>(count), row);
+  row.accepted = false;
+  audit.push_back(row);
+  return audit;
+}
+
+TEST(CommitsTest, AcceptsAnAcknowledgedPutWithAndWithoutTheUnknownOne) {
+  EXPECT_EQ(CheckCommits(ThreePuts(), Commits(1)), std::nullopt);
+  EXPECT_EQ(CheckCommits(ThreePuts(), Commits(2)), std::nullopt);
+}
+
+TEST(CommitsTest, RejectsAnAcknowledgedPutThatWasNotCommitted) {
+  EXPECT_THAT(CheckCommits(ThreePuts(), Commits(0)), Optional(HasSubstr("and 0 were committed")));
+}
+
+TEST(CommitsTest, RejectsAPutThatWasCommittedTwice) {
+  EXPECT_THAT(CheckCommits(ThreePuts(), Commits(3)), Optional(HasSubstr("and 3 were committed")));
+}
+
 }  // namespace
 }  // namespace shardmanager::testing

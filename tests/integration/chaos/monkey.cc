@@ -70,6 +70,10 @@ absl::Status Monkey::Round() {
   return absl::OkStatus();
 }
 
+std::string Monkey::Summary() const {
+  return absl::StrFormat("%d rounds; slowest failover %d ms", rounds_, slowest_failover_.count());
+}
+
 absl::Status Monkey::KillServer() {
   const std::string server = AnyServer();
   cluster_.server(server).Kill();

@@ -14,24 +14,22 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "cluster.h"
+#include "tests/integration/chaos/experiment.h"
 #include "tests/support/kv_client.h"
 
 namespace shardmanager::testing {
 
 // All choices come from the seed (their timing, from the machine).
-class Monkey {
+class Monkey : public Experiment {
  public:
   // `client` hears the map from the relay, `direct` from the control plane itself.
   Monkey(local::Cluster& cluster, KvClient& client, KvClient& direct, int shards, uint64_t seed);
 
   // One round, which begins with everything up and ends so. An error: a shard was
   // not served in time, or something did not come back.
-  absl::Status Round();
-
-  // How often each server was stopped (SIGSTOP): only these may have met the fence.
-  const std::map<std::string, int>& stops() const { return stops_; }
-  std::chrono::milliseconds slowest_failover() const { return slowest_failover_; }
-  int rounds() const { return rounds_; }
+  absl::Status Round() override;
+  absl::Status AwaitRest() override { return AwaitBalance(); }
+  std::string Summary() const override;
 
  private:
   using Milliseconds = std::chrono::milliseconds;
@@ -84,7 +82,6 @@ class Monkey {
   const TimePoint start_;
   std::unique_ptr<local::EventWatcher> events_;
   std::unique_ptr<local::MapWatcher> map_;
-  std::map<std::string, int> stops_;
   Milliseconds slowest_failover_{0};
   int rounds_ = 0;
   std::vector<const Trick*> deck_;  // tricks still to come, the next one last

@@ -182,6 +182,15 @@ Verdict CheckTokens(const std::vector<Operation>& history) {
   return std::nullopt;
 }
 
+Verdict CheckRefusals(const std::vector<Operation>& history) {
+  for (const Operation& op : history) {
+    if (op.outcome != Outcome::kRefused) continue;
+    return absl::StrCat("the put of ", op.key, " at [", op.invoked, ", ", op.returned,
+                        "] was processed by a server that had no right to it any more");
+  }
+  return std::nullopt;
+}
+
 Verdict CheckAudit(const std::vector<AuditRow>& audit) {
   TokenHolders holders;
   std::map<std::string, uint64_t> highest;

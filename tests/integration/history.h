@@ -55,6 +55,10 @@ Verdict CheckRegisters(const std::vector<Operation>& history);
 //    the new one has.
 Verdict CheckTokens(const std::vector<Operation>& history);
 
+// No put was refused by its shard's database (Outcome::kRefused) while its client waited
+// for it: a server that is not stopped after the admission finishes within its lease.
+Verdict CheckRefusals(const std::vector<Operation>& history);
+
 // One row of kvstore's audit table, in the order of the commits.
 struct AuditRow {
   std::string shard;

@@ -223,6 +223,12 @@ TEST(AuditTest, RejectsTwoServersUnderOneToken) {
   EXPECT_NE(CheckAudit({Row(1, "p"), Row(1, "q")}), std::nullopt);
 }
 
+TEST(RefusalsTest, RejectsAPutThatTheDatabaseHadToRefuse) {
+  EXPECT_EQ(CheckRefusals({Put("a", 0, 1), Unknown(Put("b", 2, 3))}), std::nullopt);
+  EXPECT_THAT(CheckRefusals({Put("a", 0, 1), Refused(Put("b", 2, 3))}),
+              Optional(HasSubstr("at [2, 3]")));
+}
+
 // Three puts of the key "k": one acknowledged, one unknown, one refused.
 std::vector<Operation> ThreePuts() {
   return {Put("a", 0, 1), Unknown(Put("b", 2, 3)), Refused(Put("c", 4, 5))};

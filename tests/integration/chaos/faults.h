@@ -42,6 +42,8 @@ class Faults {
   struct Kind {
     const char* name;
     bool of_network;
+    // Meanwhile half of the clients have old maps, and ask the former owners of shards.
+    bool old_maps;
     Drawn (Faults::*draw)();
   };
   static const std::vector<Kind>& Kinds();
@@ -86,6 +88,7 @@ class Faults {
   Drawn Kill(std::vector<Process*> victims);
   Drawn Stop(std::vector<Process*> victims);
   Drawn Terminate(Process& victim);
+  Drawn WithOldMaps(Drawn fault);
   bool Claim(const std::vector<Process*>& victims);
   // Both ways, or one, between each of `some` and each of `others`.
   static Links Between(const std::set<std::string>& some, const std::set<std::string>& others);

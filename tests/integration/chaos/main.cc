@@ -82,11 +82,12 @@ absl::Status Judge(const Verdict& verdict, const std::string& what) {
 
 absl::Status CheckHistory(const std::vector<Operation>& history) {
   if (absl::Status s = Judge(CheckRegisters(history), "what clients saw"); !s.ok()) return s;
+  if (absl::Status s = Judge(CheckRefusals(history), "what clients were told"); !s.ok()) return s;
   return Judge(CheckTokens(history), "tokens that clients saw");
 }
 
 // The fence is the second line: what it met came from servers that were stopped after
-// they had admitted a call, one of each client.
+// they had admitted a call, one of each client, for so long that no client waited for it.
 absl::Status CheckFence(const std::vector<AuditRow>& audit, const Experiment& experiment,
                         bool storm) {
   size_t fenced = 0;
@@ -233,12 +234,15 @@ int Main(int argc, char** argv) {
   absl::Status status = CheckFlags(flags);
   const std::unique_ptr<local::Network> network = status.ok() ? MakeNetwork(flags) : nullptr;
   StopSignals stop;
-  auto cluster = local::Cluster::Make({.folder = flags.folder,
-                                       .session_timeout_ms = flags.session_timeout_ms,
-                                       .zookeepers = flags.ensemble,
-                                       .managers = flags.control_planes,
-                                       .relays = flags.relays,
-                                       .network = network.get()});
+  local::ClusterOptions options{.folder = flags.folder,
+                                .session_timeout_ms = flags.session_timeout_ms,
+                                .zookeepers = flags.ensemble,
+                                .managers = flags.control_planes,
+                                .relays = flags.relays,
+                                .network = network.get()};
+  // Sessions at a follower that is cut off end before it notices that it is.
+  options.sync_limit_ticks = options.session_timeout_ms * 5 / 4 / options.zookeeper_tick_ms;
+  auto cluster = local::Cluster::Make(options);
   if (status.ok()) status = cluster.status();
   if (status.ok()) status = Soak(**cluster, flags, stop);
   if (status.ok()) {

@@ -68,6 +68,22 @@ std::optional<Fault> Faults::KillManagers() { return Kill(Every(fleet_.managers)
 std::optional<Fault> Faults::KillRelay() { return Kill({&Any(fleet_.relays)}); }
 std::optional<Fault> Faults::StopRelay() { return Stop({&Any(fleet_.relays)}); }
 
+std::optional<Fault> Faults::WithOldMaps(Drawn fault) {
+  const Drawn relay = fault.has_value() ? Stop({&fleet_.relays.back()}) : std::nullopt;
+  if (!relay.has_value()) return std::nullopt;
+  absl::StrAppend(&fault->what, "; SIGSTOP ", relay->what);
+  fault->begin = [first = relay->begin, then = fault->begin] {
+    (void)first();  // signals do not fail
+    return then();
+  };
+  fault->end = [first = fault->end, then = relay->end] {
+    const absl::Status status = first();
+    (void)then();
+    return status;
+  };
+  return fault;
+}
+
 std::optional<Fault> Faults::KillZookeeperLeader() {
   return Kill({&fleet_.zookeepers[ZookeeperLeader()]});
 }

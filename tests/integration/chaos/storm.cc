@@ -66,14 +66,17 @@ absl::Status Storm::Play(const std::vector<Fault>& faults) {
     const Fault* fault;
     bool begins;
   };
-  const Milliseconds longest(2 * cluster_.options().session_timeout_ms);
+  const Milliseconds session(cluster_.options().session_timeout_ms);
   std::vector<Step> steps;
+  const TimePoint start = MonotonicNow();
   for (const Fault& fault : faults) {
-    const TimePoint begin = MonotonicNow() + Between(Milliseconds(0), kLatestBegin);
-    // One in four is over before anybody's session can end.
-    const Milliseconds most = random_.Below(4) == 0 ? longest / 8 : longest;
+    const TimePoint begin = start + Between(Milliseconds(0), kLatestBegin);
+    // Some are over before anybody's session can end.
+    const bool is_short = random_.Below(4) == 0;
+    const Milliseconds length =
+        is_short ? Between(kShortest, session / 4) : Between(session / 4, session * 9 / 4);
     steps.push_back({begin, &fault, true});
-    steps.push_back({begin + Between(kShortest, most), &fault, false});
+    steps.push_back({begin + length, &fault, false});
   }
   std::stable_sort(steps.begin(), steps.end(),
                    [](const Step& a, const Step& b) { return a.at < b.at; });

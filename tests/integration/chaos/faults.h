@@ -104,6 +104,7 @@ class Faults {
   Process& LeadingManager();
   size_t ZookeeperLeader();
   std::set<std::string> EveryMachine() const;
+  std::set<std::string> SomeServerMachines();  // half of them
 
   local::Cluster& cluster_;
   Fleet& fleet_;

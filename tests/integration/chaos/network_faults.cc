@@ -60,6 +60,14 @@ std::set<std::string> Faults::EveryMachine() const {
   return {names.begin(), names.end()};
 }
 
+std::set<std::string> Faults::SomeServerMachines() {
+  const std::set<std::string> all = MachinesOf(Every(fleet_.servers));
+  std::vector<std::string> some(all.begin(), all.end());
+  const size_t count = (some.size() + 1) / 2;
+  for (size_t i = 0; i < count; ++i) std::swap(some[i], some[i + random_.Below(some.size() - i)]);
+  return {some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
 std::optional<Fault> Faults::CutServers() {
   const std::set<std::string> machine = {Any(fleet_.servers).machine};
   return OnLinks(Names(machine), Between(machine, EveryMachine()), kCut);
@@ -76,7 +84,7 @@ std::optional<Fault> Faults::CutServersIncoming() {
 }
 
 std::optional<Fault> Faults::CutServersFromZookeeper() {
-  const std::set<std::string> machines = MachinesOf(Some(fleet_.servers));
+  const std::set<std::string> machines = SomeServerMachines();
   return OnLinks(Names(machines), Between(machines, MachinesOf(Every(fleet_.zookeepers))), kCut);
 }
 
@@ -114,7 +122,7 @@ std::optional<Fault> Faults::CutLeadingManagerFromZookeeper() {
 
 std::optional<Fault> Faults::CutLeadingManagerFromServers() {
   const std::set<std::string> leader = {LeadingManager().machine};
-  const std::set<std::string> servers = MachinesOf(Some(fleet_.servers));
+  const std::set<std::string> servers = SomeServerMachines();
   return OnLinks(absl::StrCat(Names(leader), " from ", Names(servers)), Between(leader, servers),
                  kCut);
 }

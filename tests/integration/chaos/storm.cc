@@ -38,10 +38,10 @@ Storm::Storm(local::Cluster& cluster, Fleet fleet, std::vector<KvClient*> client
       faults_(cluster_, fleet_, options.network, random_, stops_),
       start_(MonotonicNow()) {
   for (size_t i = 0; i < fleet_.relays.size(); ++i) {
-    maps_.push_back(cluster_.WatchMap(cluster_.discovery_endpoint(i)));
+    maps_.push_back({fleet_.relays[i].name, cluster_.WatchMap(cluster_.discovery_endpoint(i))});
   }
   for (size_t i = 0; i < fleet_.managers.size(); ++i) {
-    maps_.push_back(cluster_.WatchMap(cluster_.admin_endpoint(i)));
+    maps_.push_back({fleet_.managers[i].name, cluster_.WatchMap(cluster_.admin_endpoint(i))});
   }
 }
 
@@ -134,18 +134,19 @@ absl::Status Storm::AwaitRest() {
 }
 
 bool Storm::AtRest(std::string* why) const {
-  const local::MapView first = maps_[0]->view();
-  for (const auto& map : maps_) {
-    const local::MapView view = map->view();
-    *why = absl::StrCat("a map (of ", maps_.size(), "): ", view.Describe());
+  const auto version = maps_[0].watcher->view().version;
+  for (const Map& map : maps_) {
+    const local::MapView view = map.watcher->view();
+    *why = absl::StrCat("the map of ", map.of, ": ", view.Describe());
     const auto counts = view.counts();
     if (!view.all_served() || counts.size() != fleet_.servers.size()) return false;
     const auto [low, high] =
         std::minmax_element(counts.begin(), counts.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; });
     if (high->second > low->second + 1) return false;
-    *why = "maps of different versions";
-    if (view.version != first.version) return false;
+    *why = absl::StrFormat("%s has the map %d.%d, and %s %d.%d", maps_[0].of, version.first,
+                           version.second, map.of, view.version.first, view.version.second);
+    if (view.version != version) return false;
   }
   const auto moving = ShardsInMotion(cluster_.zookeeper_endpoint(), cluster_.options().cell,
                                      cluster_.options().app);

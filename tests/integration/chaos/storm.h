@@ -56,7 +56,11 @@ class Storm : public Experiment {
   Random random_;
   Faults faults_;
   const TimePoint start_;
-  std::vector<std::unique_ptr<local::MapWatcher>> maps_;
+  struct Map {
+    std::string of;
+    std::unique_ptr<local::MapWatcher> watcher;
+  };
+  std::vector<Map> maps_;
   int rounds_ = 0;
   int played_ = 0;
   int revived_ = 0;

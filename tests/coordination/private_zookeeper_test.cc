@@ -47,6 +47,58 @@ absl::StatusOr<Node> Read(CoordinationStore& store, const std::string& path) {
   return done.get_future().get();
 }
 
+std::vector<EnsembleMember> FreeMembers(int count) {
+  std::vector<EnsembleMember> members;
+  for (int i = 0; i < count; ++i) {
+    members.push_back(
+        {.client_port = FreePort(), .follower_port = FreePort(), .election_port = FreePort()});
+  }
+  return members;
+}
+
+using Ensemble = std::vector<std::unique_ptr<PrivateZookeeper>>;
+
+// Waits until one of them leads and all others follow; the end: it does not happen.
+Ensemble::iterator AwaitLeader(Ensemble& ensemble) {
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (std::chrono::steady_clock::now() < deadline) {
+    auto leader = ensemble.end();
+    size_t followers = 0;
+    for (auto it = ensemble.begin(); it != ensemble.end(); ++it) {
+      const std::string mode = (*it)->Mode();
+      if (mode == "leader") leader = it;
+      if (mode == "follower") ++followers;
+    }
+    if (leader != ensemble.end() && followers + 1 == ensemble.size()) return leader;
+  }
+  return ensemble.end();
+}
+
+TEST_F(PrivateZookeeperTest, AnEnsembleServesOnWithoutItsLeader) {
+  Ensemble ensemble;
+  PrivateZookeeperOptions options{.force_sync = false, .ensemble = FreeMembers(3)};
+  for (options.self = 0; options.self < 3; ++options.self) {
+    options.data_dir = folder_ + "/data-" + std::to_string(options.self);
+    auto member = PrivateZookeeper::Start(options);
+    ASSERT_TRUE(member.ok()) << member.status();
+    ensemble.push_back(*std::move(member));
+  }
+  const auto leader = AwaitLeader(ensemble);
+  ASSERT_NE(leader, ensemble.end());
+  const auto session = ZookeeperStoreFactory((*leader)->connect_string()).NewSession({});
+  ASSERT_TRUE(Write(*session, {CreateNode{"/a", "one"}}).ok());
+  session->Close();
+
+  (*leader)->Kill();
+  ensemble.erase(leader);
+  ASSERT_NE(AwaitLeader(ensemble), ensemble.end());
+  for (const auto& member : ensemble) {
+    const auto later = ZookeeperStoreFactory(member->connect_string()).NewSession({});
+    EXPECT_EQ(Read(*later, "/a")->data, "one");
+    later->Close();
+  }
+}
+
 TEST_F(PrivateZookeeperTest, ServesAndKeepsItsDataOverKillAndRestart) {
   auto zookeeper = PrivateZookeeper::Start(Options());
   ASSERT_TRUE(zookeeper.ok()) << zookeeper.status();

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <random>
 
@@ -13,9 +12,8 @@
 #include "runtime/signals.h"
 #include "tests/integration/chaos/client_load.h"
 #include "tests/integration/chaos/monkey.h"
-#include "tests/integration/chaos/shard_files.h"
 #include "tests/integration/chaos/storm.h"
-#include "tests/integration/history.h"
+#include "tests/integration/chaos/verdict.h"
 #include "tests/support/kv_spec.h"
 
 namespace shardmanager::testing {
@@ -75,50 +73,6 @@ absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
   return cluster.admin().Apply(KvSpec(flags.shards)).status();
 }
 
-absl::Status Judge(const Verdict& verdict, const std::string& what) {
-  if (!verdict) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(what, ": ", *verdict));
-}
-
-absl::Status CheckHistory(const std::vector<Operation>& history) {
-  if (absl::Status s = Judge(CheckRegisters(history), "what clients saw"); !s.ok()) return s;
-  if (absl::Status s = Judge(CheckRefusals(history), "what clients were told"); !s.ok()) return s;
-  return Judge(CheckTokens(history), "tokens that clients saw");
-}
-
-// The fence is the second line: what it met came from servers that were stopped after
-// they had admitted a call, one of each client, for so long that no client waited for it.
-absl::Status CheckFence(const std::vector<AuditRow>& audit, const Experiment& experiment,
-                        bool storm) {
-  size_t fenced = 0;
-  std::map<std::string, int> may_be_fenced;
-  for (const auto& [server, stops] : experiment.stops()) may_be_fenced[server] = stops * kClients;
-  for (const AuditRow& row : audit) {
-    if (row.accepted) continue;
-    ++fenced;
-    // Under a storm a grant may be overtaken while it is carried out. It admits nothing.
-    if (storm && row.what == "open") continue;
-    if (may_be_fenced[row.server]-- > 0) continue;
-    return absl::InternalError(absl::StrCat(row.server, " met the fence of ", row.shard, " (",
-                                            row.what, ", token ", row.epoch,
-                                            ") without having been stopped in a call"));
-  }
-  std::cout << audit.size() << " rows in the databases' audit, " << fenced
-            << " of them refused by the fence\n";
-  return absl::OkStatus();
-}
-
-absl::Status CheckDatabases(const local::Cluster& cluster, const std::vector<Operation>& history,
-                            const Experiment& experiment, bool storm) {
-  const auto audit = ReadAudit(cluster.data_folder());
-  if (!audit.ok()) return audit.status();
-  if (absl::Status s = CheckFence(*audit, experiment, storm); !s.ok()) return s;
-  if (absl::Status s = Judge(CheckCommits(history, *audit), "puts in the databases"); !s.ok()) {
-    return s;
-  }
-  return Judge(CheckAudit(*audit), "tokens in the databases");
-}
-
 std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& client,
                                            KvClient& other, const Flags& flags) {
   if (!flags.storm) {
@@ -161,8 +115,8 @@ absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop
             << load.acknowledged() << " calls answered, " << load.failed() << " not\n";
   if (unread > 0) return absl::UnavailableError(absl::StrCat(unread, " keys cannot be read"));
   for (const std::string& name : cluster.server_names()) cluster.server(name).Kill();
-  if (absl::Status s = CheckHistory(history); !s.ok()) return s;
-  return CheckDatabases(cluster, history, *experiment, flags.storm);
+  return Judge(history, cluster.data_folder(),
+               {.stops = experiment->stops(), .clients = kClients, .overlapping = flags.storm});
 }
 
 void AddFlags(CLI::App& cli, Flags& flags) {

@@ -1,0 +1,54 @@
+#include "tests/integration/chaos/verdict.h"
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/chaos/shard_files.h"
+
+namespace shardmanager::testing {
+namespace {
+
+absl::Status ToStatus(const std::string& of, const Verdict& verdict) {
+  if (!verdict) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(of, ": ", *verdict));
+}
+
+// The fence is the second line: what it met came from servers that were stopped after
+// they had admitted a call, for so long that no client waited for it.
+absl::Status CheckFence(const std::vector<AuditRow>& audit, const WhatHappened& what) {
+  size_t fenced = 0;
+  std::map<std::string, int> may_be_fenced;
+  for (const auto& [server, stops] : what.stops) may_be_fenced[server] = stops * what.clients;
+  for (const AuditRow& row : audit) {
+    if (row.accepted) continue;
+    ++fenced;
+    // A grant that was overtaken. It admits nothing.
+    if (what.overlapping && row.what == "open") continue;
+    if (may_be_fenced[row.server]-- > 0) continue;
+    return absl::InternalError(absl::StrCat(row.server, " met the fence of ", row.shard, " (",
+                                            row.what, ", token ", row.epoch,
+                                            ") without having been stopped in a call"));
+  }
+  std::cout << audit.size() << " rows in the databases' audit, " << fenced
+            << " of them refused by the fence\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Judge(const std::vector<Operation>& history, const std::string& data_folder,
+                   const WhatHappened& what) {
+  const auto audit = ReadAudit(data_folder);
+  if (!audit.ok()) return audit.status();
+  for (const absl::Status& status :
+       {ToStatus("what clients saw", CheckRegisters(history)),
+        ToStatus("what clients were told", CheckRefusals(history)),
+        ToStatus("tokens that clients saw", CheckTokens(history)),
+        ToStatus("puts in the databases", CheckCommits(history, *audit)),
+        ToStatus("tokens in the databases", CheckAudit(*audit)), CheckFence(*audit, what)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace shardmanager::testing

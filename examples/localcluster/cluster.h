@@ -34,8 +34,8 @@ struct ClusterOptions {
   // ZooKeeper servers: one, or an ensemble of so many.
   int zookeepers = 1;
   int sync_limit_ticks = 10;  // PrivateZookeeperOptions
-  // How many shardmanagerd the relays and the servers' clients know. StartStandby starts
-  // one that they do not.
+  // How many shardmanagerd StartCore starts and the relays know of. StartStandby starts one
+  // that no relay knows.
   int managers = 1;
   // The first hears its maps from the shardmanagerd, each other one from the one before.
   int relays = 1;

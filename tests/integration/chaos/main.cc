@@ -166,7 +166,8 @@ absl::Status CheckFlags(const Flags& flags) {
   return absl::OkStatus();
 }
 
-// Null where there is none. Ours must be entered before any thread is started.
+// Null where there is none. To be called before any thread that talks is started: all of
+// ours are to be on one of its machines.
 std::unique_ptr<local::Network> MakeNetwork(const Flags& flags) {
   if (!flags.namespaces) return nullptr;
   auto network = local::Network::Make(flags.seed);

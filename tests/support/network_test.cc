@@ -122,12 +122,10 @@ TEST_F(NetworkTest, DelaysPacketsAndKeepsTheirOrder) {
 
 TEST_F(NetworkTest, LosesAShareOfThePackets) {
   constexpr int kPackets = 100;
-  network_->SetLink("a", "b", {.loss = 0.5});
+  network_->SetLink("a", "b", {.loss = 0.5});  // no healing before the switch has seen all
   for (int i = 0; i < kPackets; ++i) a_->Send(*b_, "maybe");
-  network_->Heal();
-  a_->Send(*b_, "last");
   int received = 0;
-  while (b_->Receive(kPatience) == "maybe") ++received;
+  for (auto wait = kPatience; b_->Receive(wait) == "maybe"; wait = kNever) ++received;
   EXPECT_GT(received, kPackets / 5);
   EXPECT_LT(received, kPackets * 4 / 5);
 }

@@ -85,11 +85,11 @@ class EnsembleTest : public ClusterTest {
 
 Micros ToMicros(TimePoint time) { return time.time_since_epoch().count(); }
 
-// How often kv-1 answered then.
+// How many calls that began then kv-1 answered.
 size_t AnswersBetween(const std::vector<Operation>& history, TimePoint from, TimePoint to) {
   return static_cast<size_t>(std::count_if(history.begin(), history.end(), [&](const auto& op) {
-    return op.outcome == Outcome::kOk && op.server == kServer && op.returned > ToMicros(from) &&
-           op.returned < ToMicros(to);
+    return op.outcome == Outcome::kOk && op.server == kServer && op.invoked > ToMicros(from) &&
+           op.invoked < ToMicros(to);
   }));
 }
 

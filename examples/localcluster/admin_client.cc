@@ -11,7 +11,6 @@
 namespace shardmanager::local {
 namespace {
 
-constexpr std::chrono::seconds kDeadline{20};
 constexpr std::chrono::milliseconds kRetryPause{50};
 
 absl::Status ToAbsl(const grpc::Status& status) {
@@ -40,8 +39,9 @@ absl::StatusOr<Response> CallOnce(const std::shared_ptr<grpc::Channel>& channel,
 // UNAVAILABLE: nothing was done, for example because it does not lead yet.
 template <typename Request, typename Response>
 absl::StatusOr<Response> Call(const std::shared_ptr<grpc::Channel>& channel,
-                              Method<Request, Response> method, const Request& request) {
-  const Deadline deadline = std::chrono::system_clock::now() + kDeadline;
+                              Method<Request, Response> method, const Request& request,
+                              std::chrono::milliseconds timeout) {
+  const Deadline deadline = std::chrono::system_clock::now() + timeout;
   while (true) {
     auto response = CallOnce(channel, method, request, deadline);
     if (!absl::IsUnavailable(response.status())) return response;
@@ -70,29 +70,29 @@ absl::StatusOr<v1::ApplyAppResponse> AdminClient::Apply(const v1::AppSpec& spec,
   v1::ApplyAppRequest request;
   *request.mutable_spec() = spec;
   request.set_force(force);
-  return Call(channel_, &v1::Admin::Stub::ApplyApp, request);
+  return Call(channel_, &v1::Admin::Stub::ApplyApp, request, deadline_);
 }
 
 absl::Status AdminClient::Delete(const std::string& app) {
   v1::DeleteAppRequest request;
   request.set_app(app);
-  return Call(channel_, &v1::Admin::Stub::DeleteApp, request).status();
+  return Call(channel_, &v1::Admin::Stub::DeleteApp, request, deadline_).status();
 }
 
 absl::StatusOr<v1::GetAppsResponse> AdminClient::GetApps() {
-  return Call(channel_, &v1::Admin::Stub::GetApps, v1::GetAppsRequest());
+  return Call(channel_, &v1::Admin::Stub::GetApps, v1::GetAppsRequest(), deadline_);
 }
 
 absl::StatusOr<v1::GetServersResponse> AdminClient::GetServers(const std::string& app) {
   v1::GetServersRequest request;
   request.set_app(app);
-  return Call(channel_, &v1::Admin::Stub::GetServers, request);
+  return Call(channel_, &v1::Admin::Stub::GetServers, request, deadline_);
 }
 
 absl::StatusOr<v1::GetShardsResponse> AdminClient::GetShards(const std::string& app) {
   v1::GetShardsRequest request;
   request.set_app(app);
-  return Call(channel_, &v1::Admin::Stub::GetShards, request);
+  return Call(channel_, &v1::Admin::Stub::GetShards, request, deadline_);
 }
 
 absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(const std::string& app,
@@ -102,7 +102,7 @@ absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(const std::st
   request.set_app(app);
   request.set_shard(shard);
   request.set_server(server);
-  return Call(channel_, &v1::Admin::Stub::ExplainShard, request);
+  return Call(channel_, &v1::Admin::Stub::ExplainShard, request, deadline_);
 }
 
 EventWatcher::EventWatcher(std::shared_ptr<grpc::Channel> admin, std::string app)

@@ -24,11 +24,12 @@ class ClientContext;
 
 namespace shardmanager::local {
 
-// Thread-safe. Each call waits for the service to be there and to lead, up to a
-// deadline of 20 s.
+// Thread-safe. Each call waits for the service to be there, up to the deadline.
 class AdminClient {
  public:
-  explicit AdminClient(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
+  explicit AdminClient(std::shared_ptr<grpc::Channel> channel,
+                       std::chrono::milliseconds deadline = std::chrono::seconds(20))
+      : channel_(std::move(channel)), deadline_(deadline) {}
 
   // Waits until this shardmanagerd leads.
   absl::Status AwaitLeading(std::chrono::milliseconds timeout);
@@ -43,6 +44,7 @@ class AdminClient {
 
  private:
   std::shared_ptr<grpc::Channel> channel_;
+  std::chrono::milliseconds deadline_;
 };
 
 // What the control plane says it does, collected in a thread of its own; again and

@@ -241,8 +241,8 @@ std::chrono::milliseconds Cluster::detection_bound() const {
   return std::chrono::milliseconds(options_.session_timeout_ms + options_.zookeeper_tick_ms);
 }
 
-AdminClient Cluster::admin(size_t manager) const {
-  return AdminClient(Connect(admin_endpoint(manager)));
+AdminClient Cluster::admin(size_t manager, std::chrono::milliseconds deadline) const {
+  return AdminClient(Connect(admin_endpoint(manager)), deadline);
 }
 
 std::unique_ptr<MapWatcher> Cluster::WatchMap(const std::string& endpoint) const {

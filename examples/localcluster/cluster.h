@@ -110,7 +110,8 @@ class Cluster {
   // session expires at a tick of ZooKeeper.
   std::chrono::milliseconds detection_bound() const;
 
-  AdminClient admin(size_t manager = 0) const;
+  AdminClient admin(size_t manager = 0,
+                    std::chrono::milliseconds deadline = std::chrono::seconds(20)) const;
   // Subscribes to the app's map at shard-discoveryd.
   std::unique_ptr<MapWatcher> WatchMap() const { return WatchMap(discovery_endpoint()); }
   std::unique_ptr<MapWatcher> WatchMap(const std::string& endpoint) const;

@@ -12,6 +12,7 @@
 #include "runtime/signals.h"
 #include "tests/integration/chaos/client_load.h"
 #include "tests/integration/chaos/monkey.h"
+#include "tests/integration/chaos/operator.h"
 #include "tests/integration/chaos/storm.h"
 #include "tests/integration/chaos/verdict.h"
 #include "tests/support/kv_spec.h"
@@ -103,11 +104,17 @@ absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop
                                       .threads = kClients,
                                       .calls_per_second = flags.calls_per_second,
                                       .seed = flags.seed});
+  std::unique_ptr<Operator> admin;
+  if (flags.storm) admin = std::make_unique<Operator>(cluster, KvSpec(flags.shards));
   const TimePoint end = MonotonicNow() + Milliseconds(static_cast<int64_t>(flags.minutes * 60'000));
   while (MonotonicNow() < end && !stop.WaitFor(std::chrono::milliseconds(0))) {
     if (absl::Status s = experiment->Round(); !s.ok()) return s;
   }
   if (absl::Status s = experiment->AwaitRest(); !s.ok()) return s;
+  if (admin != nullptr) {
+    if (absl::Status s = admin->Finish(); !s.ok()) return s;
+    std::cout << admin->acknowledged() << " changes of the spec acknowledged, none lost\n";
+  }
   // Everything is up: every key can be read.
   size_t unread = 0;
   const std::vector<Operation> history = load.Finish(&unread);

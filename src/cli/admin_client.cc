@@ -133,6 +133,12 @@ absl::StatusOr<v1::DeleteAppResponse> AdminClient::DeleteApp(const v1::DeleteApp
 absl::StatusOr<v1::GetAppsResponse> AdminClient::GetApps(const v1::GetAppsRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetApps, request);
 }
+absl::StatusOr<v1::DrainResponse> AdminClient::Drain(const v1::DrainRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::Drain, request);
+}
+absl::StatusOr<v1::UndrainResponse> AdminClient::Undrain(const v1::UndrainRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::Undrain, request);
+}
 absl::StatusOr<v1::GetServersResponse> AdminClient::GetServers(
     const v1::GetServersRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetServers, request);

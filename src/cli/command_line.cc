@@ -8,124 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/help_texts.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
 
 namespace shardmanager::cli {
 namespace {
-
-constexpr char kAbout[] =
-    R"(shardctl: talk to the control plane of Shard Manager.
-
-An app is a sharded service; its specification, a YAML file, says what its owner
-wants. The control plane places the app's shards on the servers that are there.)";
-
-constexpr char kFooter[] = R"(
-First steps:
-  shardctl apply -f kv.yaml            create the app, or change it
-  shardctl get apps                    is it served?
-  shardctl get servers --app kv        who is there, and who is lost?
-  shardctl describe shard shard-007    who serves it, and if nobody, why?
-  shardctl explain kv shard-007        why is it there and not elsewhere?
-  shardctl watch                       what the control plane does, as it happens
-  shardctl place problem.yaml          the allocator alone, without a control plane
-Exit codes:
-  0  done
-  1  refused by the control plane, or failed
-  2  wrong command line or bad file; nothing was changed
-  3  the control plane does not answer
-  4  no such app, server or shard
-Environment:
-  SHARDCTL_SERVER  where the control plane answers, instead of --server
-  NO_COLOR         set to anything: no colours (there are none in pipes, anyhow)
-`shardctl COMMAND --help` shows examples of each command.)";
-
-constexpr char kApplyFooter[] = R"(
-Each YAML document is one app; the fields are those of app_spec.proto. All files are
-read before anything is changed. A change that would lose shards or hand keys to other
-shards is refused unless --force is given.
-Examples:
-  shardctl apply -f kv.yaml                 create or change the app
-  shardctl apply -f kv.yaml --dry-run       what would change? changes nothing
-  shardctl apply -f a.yaml b.yaml           several
-  generate-spec | shardctl apply -f -       from the standard input
-  shardctl get app kv -o spec > kv.yaml     the other way round)";
-
-constexpr char kGetFooter[] = R"(
-Formats: table; wide, a table with more columns (shards: with their epochs); json and
-yaml, all that is known; name, one a line; spec (apps only), what `apply` takes.
-Shards need --app if there are several apps.
-Examples:
-  shardctl get apps
-  shardctl get servers --app kv -o wide
-  shardctl get shards --app kv
-  shardctl get shard shard-007 -o json | jq -r '.shards[0].replicas[0].server')";
-
-constexpr char kDescribeFooter[] = R"(
-Examples:
-  shardctl describe app kv
-  shardctl describe server kv-3
-  shardctl describe shard shard-007 --app kv)";
-
-constexpr char kExplainFooter[] = R"(
-Says what the shard waits for; what speaks against the places of its replicas; and for
-other servers whether a replica would be better there, and what decides. Asked of the
-same rules as the plans. The first goal that differs decides alone: constraint, region
-preference, spread, maintenance, utilization, balance, regional balance.
-Examples:
-  shardctl explain kv shard-007                    why is it there? what does it wait for?
-  shardctl explain kv shard-007 --on kv-3          why is it not on kv-3?
-  shardctl explain kv shard-007 --candidates 100 -o json | jq '.refused')";
-
-constexpr char kDeleteFooter[] = R"(
-All servers drop their shards of the app; then the control plane forgets it. What the
-app itself stored is not touched.
-Examples:
-  shardctl delete app kv          asks first
-  shardctl delete app kv --yes    does not, for scripts)";
-
-constexpr char kWatchFooter[] = R"(
-Events since the control plane's leader started, oldest first, then new ones as they
-come; goes on with the next leader when that one goes. Ends on Ctrl-C.
-Examples:
-  shardctl watch --app kv
-  shardctl watch --no-follow -o json | jq -r .kind | sort | uniq -c)";
-
-constexpr char kPlaceFooter[] = R"(
-Asks no control plane: reads a problem, writes a plan, moves nothing. The fields are
-those of PlacementProblem in placer.proto; docs/data-placer.md lists them all.
-A problem:
-  metrics: [cpu]
-  servers:
-  - {name: a, region: east, capacity: [{metric: cpu, amount: 8}]}
-  - {name: b, region: west, capacity: [{metric: cpu, amount: 8}]}
-  - {name: c, region: west, capacity: [{metric: cpu, amount: 8}], draining: true}
-  shards:
-  - {name: s1, replicas: 2, load: [{metric: cpu, amount: 1.5}], servers: [a, c]}
-  - {name: s2, load: [{metric: cpu, amount: 3}], preferred_region: west}
-  constraints:                              # these two are the default
-  - capacity: {metric: cpu}
-  - exclusion: {scope: server}
-  goals:
-  - {drain: {}, priority: 1}
-  - {spread: {scope: region}, priority: 2}
-  - {balance: {metric: cpu}, priority: 3}
-Outputs: text, tables of before and after; json and yaml, all that is known of the plan;
-else the name of a file, which gets the problem with its shards where they should be.
-The text of roadef is an assignment, for the standard output or the file.
-Examples:
-  shardctl place problem.yaml                    what would be better, and how much
-  shardctl place problem.yaml --dry-run          every move as well; writes no file
-  shardctl place problem.yaml -o new.yaml        the problem after the plan
-  shardctl place problem.yaml -o json | jq '.moves | length'
-  shardctl place --format=roadef model.txt assignment.txt -o new.txt --time 300s
-Exit code 1: no plan was found that keeps all constraints; the best one is shown.)";
-
-constexpr char kCompletionFooter[] = R"(
-Examples:
-  source <(shardctl completion bash)                               # in ~/.bashrc
-  source <(shardctl completion zsh)                                # in ~/.zshrc
-  shardctl completion fish > ~/.config/fish/completions/shardctl.fish)";
 
 constexpr char kDefaultServer[] = "127.0.0.1:7400";
 constexpr char kDefaultTimeout[] = "10s";
@@ -182,6 +70,7 @@ struct Words {
   GetCommand get;
   DescribeCommand describe;
   ExplainCommand explain;
+  DrainCommand drain;
   DeleteCommand remove;
   WatchCommand watch;
   PlaceCommand place;
@@ -251,6 +140,32 @@ void AddExplain(CLI::App& cli, Words& words) {
       ->capture_default_str();
   AddFormat(command, words,
             {{"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}});
+}
+
+void AddScope(CLI::App& command, Words& words) {
+  command.add_option("LEVEL", words.drain.level, "server, rack, datacenter or region")
+      ->required()
+      ->check(OneOf(
+          std::map<std::string, int>{{"server", 0}, {"rack", 0}, {"datacenter", 0}, {"region", 0}}))
+      ->type_name("");
+  command
+      .add_option("NAME", words.drain.name, "Which one: a server, or the path of a fault domain")
+      ->required()
+      ->type_name("");
+  command.add_option("-a,--app", words.drain.app, "Of this app only")->type_name("APP");
+}
+
+void AddDrain(CLI::App& cli, Words& words) {
+  CLI::App& drain = *cli.add_subcommand("drain", "Empty servers ahead of planned work");
+  drain.footer(kDrainFooter);
+  AddScope(drain, words);
+  drain.add_flag("--primaries-only", words.drain.primaries_only, "Secondaries may stay");
+  drain.add_option("--reason", words.drain.reason, "For people; shown with the drain")
+      ->type_name("TEXT");
+  drain.add_flag("-w,--wait", words.drain.wait, "Show the progress, until all are empty");
+  CLI::App& undrain = *cli.add_subcommand("undrain", "Take a drain back");
+  undrain.footer(kDrainFooter);
+  AddScope(undrain, words);
 }
 
 void AddDelete(CLI::App& cli, Words& words) {
@@ -330,6 +245,7 @@ void AddAll(CLI::App& cli, Words& words) {
   AddGet(cli, words);
   AddDescribe(cli, words);
   AddExplain(cli, words);
+  AddDrain(cli, words);
   AddDelete(cli, words);
   AddWatch(cli, words);
   AddPlace(cli, words);
@@ -351,6 +267,9 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "explain") {
     words.explain.format = format;
     line.command = std::move(words.explain);
+  } else if (command == "drain" || command == "undrain") {
+    words.drain.undrain = command == "undrain";
+    line.command = std::move(words.drain);
   } else if (command == "delete") {
     line.command = std::move(words.remove);
   } else if (command == "watch") {

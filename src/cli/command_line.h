@@ -44,6 +44,15 @@ struct ExplainCommand {
   uint32_t most_candidates = 5;  // 1 to 100
   Format format = Format::kTable;
 };
+struct DrainCommand {
+  bool undrain = false;
+  std::string level;  // server, rack, datacenter or region
+  std::string name;   // of the server, or "region/datacenter/rack" as far as the level goes
+  std::string app;    // "": all
+  bool primaries_only = false;
+  std::string reason;
+  bool wait = false;
+};
 struct DeleteCommand {
   std::string app;
   bool yes = false;
@@ -74,8 +83,9 @@ struct CommandLine {
   std::string server;
   // For one call.
   std::chrono::milliseconds timeout{0};
-  std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DeleteCommand,
-               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+  std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
+               DeleteCommand, WatchCommand, StatusCommand, PlaceCommand, CompletionCommand,
+               VersionCommand>
       command;
 };
 

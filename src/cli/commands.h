@@ -14,6 +14,7 @@ ExitCode Apply(const ApplyCommand& command, AdminClient& client, Terminal& termi
 ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);

@@ -18,7 +18,7 @@ _shardctl() {
     case "${COMP_WORDS[i]}" in
       -s|--server) server="${COMP_WORDS[++i]}" ;;
       -a|--app) app="${COMP_WORDS[++i]}" ;;
-      -o|--output|-f|--filename|--timeout|--time|--seed|--format|--on|--candidates) ((++i)) ;;
+      -o|--output|-f|--filename|--timeout|--time|--seed|--format|--on|--candidates|--reason) ((++i)) ;;
       -*) ;;
       *) if [[ -z "$command" ]]; then command="${COMP_WORDS[i]}"
          elif [[ -z "$resource" ]]; then resource="${COMP_WORDS[i]}"
@@ -47,6 +47,8 @@ _shardctl() {
       get) words+=" --app --output" ;;
       describe) words+=" --app" ;;
       explain) words+=" --on --candidates --output" ;;
+      drain) words+=" --app --primaries-only --reason --wait" ;;
+      undrain) words+=" --app" ;;
       delete) words+=" --yes" ;;
       watch) words+=" --app --no-follow --output" ;;
       place) words+=" --format --output --time --seed --dry-run" ;;
@@ -54,9 +56,10 @@ _shardctl() {
     esac
   else
     case "$command:$resource" in
-      :) words="apply get describe explain delete watch place status completion version" ;;
+      :) words="apply get describe explain drain undrain delete watch place status completion version" ;;
       get:) words="apps servers shards" ;;
       describe:) words="app server shard" ;;
+      drain:|undrain:) words="server rack datacenter region" ;;
       delete:) words="app" ;;
       completion:) words="bash zsh fish" ;;
       explain:) words="$(_shardctl_names apps)" ;;
@@ -86,7 +89,7 @@ function __shardctl_words
     for word in (commandline -opc)[2..-1]
         if test $skip = 1
             set skip 0
-        else if contains -- $word -s --server -a --app -o --output --timeout --time --seed --format --on --candidates
+        else if contains -- $word -s --server -a --app -o --output --timeout --time --seed --format --on --candidates --reason
             set skip 1
         else if not string match -q -- '-*' $word
             set -a words $word
@@ -123,6 +126,8 @@ complete -c shardctl -n '__shardctl_at 0' -a apply -d 'Create or change apps fro
 complete -c shardctl -n '__shardctl_at 0' -a get -d 'List apps, servers or shards'
 complete -c shardctl -n '__shardctl_at 0' -a describe -d 'Show all about one thing'
 complete -c shardctl -n '__shardctl_at 0' -a explain -d 'Show why a shard is where it is'
+complete -c shardctl -n '__shardctl_at 0' -a drain -d 'Empty servers ahead of planned work'
+complete -c shardctl -n '__shardctl_at 0' -a undrain -d 'Take a drain back'
 complete -c shardctl -n '__shardctl_at 0' -a delete -d 'Delete an app'
 complete -c shardctl -n '__shardctl_at 0' -a watch -d 'Show what the control plane does'
 complete -c shardctl -n '__shardctl_at 0' -a place -d 'Plan, without a control plane'
@@ -132,6 +137,10 @@ complete -c shardctl -n '__shardctl_at 0' -a version -d 'Print the version'
 complete -c shardctl -n '__shardctl_at 1 get' -a 'apps servers shards'
 complete -c shardctl -n '__shardctl_at 1 describe' -a 'app server shard'
 complete -c shardctl -n '__shardctl_at 1 delete' -a app
+complete -c shardctl -n '__shardctl_at 1 "drain|undrain"' -a 'server rack datacenter region'
+complete -c shardctl -n '__shardctl_in drain' -l primaries-only -d 'Secondaries may stay'
+complete -c shardctl -n '__shardctl_in drain' -l reason -x -d 'For people'
+complete -c shardctl -n '__shardctl_in drain' -s w -l wait -d 'Until all are empty'
 complete -c shardctl -n '__shardctl_at 1 completion' -a 'bash zsh fish'
 complete -c shardctl -n '__shardctl_at 1 explain' -a '(__shardctl_names apps)'
 complete -c shardctl -n '__shardctl_at 2 explain' \

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/time_text.h"
+#include "model/drain.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -155,6 +156,17 @@ std::string ReplicasOf(const v1::ShardStatus& shard, bool colour) {
   return absl::StrCat("\nReplicas:\n", table.Render(colour, kIndent));
 }
 
+// One a line: what, since when, and why.
+std::string DrainsOf(const v1::AppStatus& app) {
+  std::string text;
+  for (const v1::Drain& drain : app.drains()) {
+    absl::StrAppend(&text, kIndent, Shown(ToString(drain.scope())), " since ",
+                    TimeText(drain.since_ms()), drain.primaries_only() ? ", primaries only" : "",
+                    drain.reason().empty() ? "" : ": ", Shown(drain.reason()), "\n");
+  }
+  return text.empty() ? "" : absl::StrCat("\nDrains:\n", text);
+}
+
 }  // namespace
 
 std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& servers,
@@ -178,7 +190,7 @@ std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& 
       servers.servers().empty()
           ? "\nServers:  none\n"
           : absl::StrCat("\nServers:\n", ServersTable(servers, {.colour = around.colour}, kIndent));
-  return absl::StrCat(fields.Render(), Conditions(app), list,
+  return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), list,
                       Events(around, [&](const auto& e) { return e.app() == app.spec().name(); }));
 }
 

@@ -37,15 +37,6 @@ absl::Status Controller::NoSuchApp(const std::string& app) const {
   return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
 }
 
-// Runs `work` on the controller's thread if this process leads.
-template <typename T>
-void Controller::OnThread(const Reply<T>& reply, std::function<void()> work) {
-  executor_->Post([this, reply, work = std::move(work)] {
-    if (!lead_) return reply(NotLeading());
-    work();
-  });
-}
-
 void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply) {
   OnThread(reply, [this, request = std::move(request), reply] {
     const v1::AppSpec& spec = request.spec();
@@ -76,6 +67,7 @@ void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
       return reply(response);
     }
     v1::StoredSpec stored;
+    if (existing != nullptr) stored = existing->spec();
     *stored.mutable_spec() = spec;
     const std::string name = spec.name();
     if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
@@ -101,13 +93,21 @@ void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResp
   });
 }
 
-// Answers on the controller's thread.
+// Answers on the controller's thread. REQUIRES: it leads.
 void Controller::WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec,
                            SpecStore::Done done) {
   const SpecStore specs(store_.get(), paths_, cell_.buckets(), lead_->epoch);
   const AppName app(spec.spec().name());
-  auto posted = [this, done](absl::Status status) {
-    executor_->Post([done, status] { done(status); });
+  auto posted = [this, done, spec, epoch = lead_->epoch,
+                 version =
+                     existing == nullptr ? -1 : existing->spec_version()](absl::Status status) {
+    executor_->Post([this, done, spec, epoch, version, status] {
+      PartitionDriver* driver =
+          lead_ && lead_->epoch == epoch ? FindApp(spec.spec().name()) : nullptr;
+      // Lest the next change, which may come with the answer, find the version before.
+      if (status.ok() && driver != nullptr && version >= 0) driver->TakeSpec(spec, version + 1);
+      done(status);
+    });
   };
   if (existing == nullptr) {
     specs.Create(app, spec, posted);

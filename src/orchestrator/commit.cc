@@ -215,6 +215,7 @@ void Partition::ApplyBatch() {
     });
     for (ReplicaIndex r : ended) {
       const Replica& replica = tables_.replica(r);
+      const ServerIndex server = replica.server;
       if (auto it = move_from_.find(id); it != move_from_.end() && it->second == replica.server) {
         move_from_.erase(it);
       }
@@ -222,6 +223,7 @@ void Partition::ApplyBatch() {
       progress_.erase(Key(id, replica.server));
       Settle(r);
       RemoveReplica(r);
+      NoteDrained(server);
     }
     ended.clear();
     MarkPublish(id);

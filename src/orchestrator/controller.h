@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "coordination/election.h"
@@ -63,6 +65,8 @@ class Controller {
   void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
   // Computed where plans are: it may wait for one that is being made.
   void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
+  void Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply);
+  void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply);
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
   bool leads() const { return leads_; }
@@ -101,10 +105,20 @@ class Controller {
   PartitionDriver* FindApp(const std::string& app);
   absl::Status NotLeading() const;
   absl::Status NoSuchApp(const std::string& app) const;
+  // Changes the stored specs of several apps, and answers when all are durable, or with the
+  // first error.
+  using SpecChanges = std::vector<std::pair<PartitionDriver*, v1::StoredSpec>>;
+  void WriteSpecs(const SpecChanges& changes, SpecStore::Done done);
   void WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec, SpecStore::Done done);
   void Record(const char* kind, const std::string& message);
+  // Runs `work` on the controller's thread if this process leads.
   template <typename T>
-  void OnThread(const Reply<T>& reply, std::function<void()> work);
+  void OnThread(const Reply<T>& reply, std::function<void()> work) {
+    executor_->Post([this, reply, work = std::move(work)] {
+      if (!lead_) return reply(NotLeading());
+      work();
+    });
+  }
 
   const ControllerOptions options_;
   const Paths paths_;

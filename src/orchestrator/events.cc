@@ -1,5 +1,7 @@
 // What each event changes in the tables. What follows from it is decided later, in
 // the same pass.
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,8 @@
 
 namespace shardmanager::orchestrator {
 namespace {
+
+using google::protobuf::util::MessageDifferencer;
 
 constexpr Duration kReplanInterval = Seconds(5);
 // How long a new leader waits for servers to say what they hold before it publishes
@@ -56,6 +60,7 @@ void Partition::SetBalanceTimer() {
 
 void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
+  drains_ = event.drains;
   for (StoredServer& stored : event.servers) RecoverServer(stored);
   recovered_ = true;
   publish_whole_ = true;
@@ -83,6 +88,10 @@ void Partition::RecoverServer(StoredServer& stored) {
 }
 
 void Partition::On(SpecChanged& event) {
+  const bool same_spec =
+      MessageDifferencer::Equals(event.spec, spec_) && event.deleting == deleting_;
+  AdoptDrains(event.drains);
+  if (same_spec) return;
   AdoptSpec(event.spec, event.deleting);
   AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
           event.deleting ? "deleting" : absl::StrCat(layout_.size(), " shards"));
@@ -147,6 +156,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.region = DomainNumber(at.region);
   server.datacenter = DomainNumber(at.region, at.datacenter);
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
+  UpdateDrain(id);
   ForgetContacts(id);
   AddNote(NoteKind::kServerJoined, id, ShardIndex(),
           absl::StrCat("life ", life.incarnation.value(), " at ", life.endpoint));

@@ -140,7 +140,7 @@ std::vector<float> Partition::Pressure(const LoadTable& loads) const {
     for (uint32_t i = 0; i < tables_.server_count(); ++i) {
       if (tables_.server(ServerIndex(i)).state != ServerState::kLive) continue;
       load += loads.OfServer(ServerIndex(i), tables_.server(ServerIndex(i)).replicas.size(), m);
-      if (!RegionAllowed(ServerIndex(i))) continue;
+      if (!Accepts(ServerIndex(i))) continue;
       capacity += MetricCapacity(ServerIndex(i), m);
       ++servers;
     }

@@ -94,6 +94,9 @@ class Partition {
   double MetricCapacity(ServerIndex server, size_t metric) const;
   // Most replicas on the server; 0: no limit.
   uint32_t ReplicaCapacity(ServerIndex server) const;
+  const std::vector<v1::Drain>& drains() const { return drains_; }
+  // How far the drain of a live server is, for people; empty: it is not drained.
+  std::string DrainState(ServerIndex server, TimePoint now) const;
   // Loads out of range that were reported.
   uint64_t loads_refused() const { return loads_refused_; }
   // Beside the tables' own, in bytes.
@@ -240,6 +243,12 @@ class Partition {
   void EndCourse();
   void ConsiderLoads();
 
+  // drains.cc
+  void AdoptDrains(const std::vector<v1::Drain>& drains);
+  void UpdateDrain(ServerIndex server);
+  void NoteDrained(ServerIndex server);
+  const v1::Drain* DrainOf(ServerIndex server) const;
+
   // waits.cc
   void AddReplicaWaits(const Replica& replica, TimePoint now, std::vector<std::string>& out) const;
   void AddPlaceWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
@@ -249,7 +258,7 @@ class Partition {
   void RequestPlan();
   void ConsiderBalance();
   bool WorthBalancing() const;
-  bool RegionAllowed(ServerIndex server) const;
+  bool Accepts(ServerIndex server) const;
   allocator::Snapshot FleetSnapshot(const LoadTable& loads) const;
   void AddToSnapshot(ShardIndex shard, bool emergency, const LoadTable& loads,
                      allocator::Snapshot& snapshot) const;
@@ -288,6 +297,7 @@ class Partition {
   std::vector<LayoutShard> layout_;
   std::vector<ShardIndex> map_order_;
   std::vector<bool> region_allowed_;  // by domain number; empty: all are
+  std::vector<v1::Drain> drains_;
   Tables tables_;
   Interner<DenseId<struct DomainTag>> domains_;
   uint32_t epochs_given_;

@@ -92,7 +92,7 @@ void PartitionDriver::OnSpec(const absl::StatusOr<Node>& node) {
     spec_watched_ = false;
     return RetryLater(node.status());
   }
-  if (node->stat.version == spec_version_) return;
+  if (node->stat.version <= spec_version_) return;
   v1::StoredSpec stored;
   if (absl::Status status = Open(node->data, &stored); !status.ok()) {
     problem_ = status;
@@ -100,13 +100,22 @@ void PartitionDriver::OnSpec(const absl::StatusOr<Node>& node) {
                   app_.value(), status.ToString());
     return;
   }
+  TakeSpec(std::move(stored), node->stat.version);
+}
+
+void PartitionDriver::TakeSpec(v1::StoredSpec stored, int32_t version) {
+  if (version <= spec_version_) return;
   spec_ = std::move(stored);
-  spec_version_ = node->stat.version;
+  spec_version_ = version;
   if (core_ != nullptr) {
-    core_->Handle(SpecChanged{WithDefaults(spec_.spec()), spec_.deleting()});
+    core_->Handle(SpecChanged{WithDefaults(spec_.spec()), spec_.deleting(), Drains()});
   } else if (watch_ == nullptr) {
     BeginRecovery();
   }
+}
+
+std::vector<v1::Drain> PartitionDriver::Drains() const {
+  return {spec_.drains().begin(), spec_.drains().end()};
 }
 
 void PartitionDriver::BeginRecovery() {
@@ -133,6 +142,7 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
       [this](Action& action) { Perform(action); });
   state->event.spec = WithDefaults(spec_.spec());
   state->event.deleting = spec_.deleting();
+  state->event.drains = Drains();
   core_->Handle(std::move(state->event));
   SayTakenOver();
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));

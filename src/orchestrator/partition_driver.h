@@ -60,6 +60,9 @@ class PartitionDriver {
   // The store's connection is back, or it is time for a full look.
   void Relook();
 
+  // What was just written as the spec's next version: need not be read back.
+  void TakeSpec(v1::StoredSpec stored, int32_t version);
+
   // Null until the state was read.
   const Partition* partition() const;
   // Expires with the driver: what was computed from its partition meanwhile is void.
@@ -76,6 +79,7 @@ class PartitionDriver {
  private:
   void ReadSpec();
   void OnSpec(const absl::StatusOr<Node>& node);
+  std::vector<v1::Drain> Drains() const;
   void BeginRecovery();
   void OnRecovered(absl::StatusOr<RecoveredState> state);
   void SayTakenOver();

@@ -15,6 +15,7 @@
 #include "model/replica_phase.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/app_spec.pb.h"
+#include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager::orchestrator {
 
@@ -56,12 +57,14 @@ struct Recovered {
   v1::AppSpec spec;
   bool deleting = false;
   std::vector<StoredServer> servers;
+  std::vector<v1::Drain> drains = {};
 };
 
 // `spec` is valid and has its defaults (model/spec_validation.h).
 struct SpecChanged {
   v1::AppSpec spec;
   bool deleting = false;
+  std::vector<v1::Drain> drains = {};  // all that hold now
 };
 
 // A life of a server is there. Repeats change nothing.
@@ -193,6 +196,9 @@ enum class NoteKind : uint8_t {
   kWriteRefused,
   kSpecApplied,
   kLoadRefused,
+  kDrainStarted,
+  kDrained,
+  kDrainEnded,
 };
 // For logs, metrics and `shardctl watch`: what happened and why.
 struct Note {

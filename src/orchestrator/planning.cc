@@ -95,7 +95,7 @@ bool Partition::WorthBalancing() const {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
     const auto count = static_cast<uint32_t>(server.replicas.size());
-    if (!RegionAllowed(ServerIndex(i))) {
+    if (!Accepts(ServerIndex(i))) {
       if (count > 0) return true;  // to be emptied
       continue;
     }
@@ -109,7 +109,9 @@ bool Partition::WorthBalancing() const {
   return high >= low + 2 || preferences || spec_.replication().replicas() > 1;
 }
 
-bool Partition::RegionAllowed(ServerIndex id) const {
+// May be given replicas, and keep those that it has.
+bool Partition::Accepts(ServerIndex id) const {
+  if (tables_.server(id).draining) return false;
   const uint32_t region = tables_.server(id).region;
   return region_allowed_.empty() || (region < region_allowed_.size() && region_allowed_[region]);
 }
@@ -128,7 +130,7 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
-    const bool region_ok = RegionAllowed(ServerIndex(i));
+    const bool accepts = Accepts(ServerIndex(i));
     snapshot.servers.push_back(
         {.server = ServerIndex(i),
          .region = server.region,
@@ -136,8 +138,8 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
          .rack = server.rack,
          .capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer),
          .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-         .accepts = region_ok,
-         .draining = !region_ok});
+         .accepts = accepts,
+         .draining = !accepts});
     for (size_t m = 0; m < metric_names_.size(); ++m) {
       snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
       snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));

@@ -199,7 +199,8 @@ bool Partition::IsGivenUp(const Server& server) const {
 
 bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
   const Server& server = tables_.server(id);
-  return server.state == ServerState::kLive && !tables_.FindReplica(shard, id).valid();
+  return server.state == ServerState::kLive && !server.draining &&
+         !tables_.FindReplica(shard, id).valid();
 }
 
 bool Partition::FailoverBudgetLeft() const {

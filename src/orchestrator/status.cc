@@ -23,7 +23,8 @@ const char* StateName(const Server& server) {
     case ServerState::kDown:
       return "down";
     case ServerState::kLive:
-      return "live";
+      if (!server.draining) return "live";
+      return server.replicas.empty() ? "drained" : "draining";
     case ServerState::kLost:
       return "lost";
     case ServerState::kDeparted:
@@ -126,6 +127,12 @@ const char* KindName(NoteKind kind) {
       return "SpecApplied";
     case NoteKind::kLoadRefused:
       return "LoadRefused";
+    case NoteKind::kDrainStarted:
+      return "DrainStarted";
+    case NoteKind::kDrained:
+      return "Drained";
+    case NoteKind::kDrainEnded:
+      return "DrainEnded";
   }
   return "Unknown";
 }
@@ -185,6 +192,7 @@ v1::AppStatus DescribeApp(const Partition& partition) {
     live += tables.server(ServerIndex(i)).state == ServerState::kLive;
   }
   status.set_loads_refused(partition.loads_refused());
+  status.mutable_drains()->Assign(partition.drains().begin(), partition.drains().end());
   status.set_servers_live(live);
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!partition.recovered()) status.add_conditions("reading its records from the store");
@@ -208,6 +216,9 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
     status.set_server(tables.name(id));
     status.set_state(StateName(server));
     status.set_reason(ServerReason(server, now));
+    if (server.state == ServerState::kLive && status.reason().empty()) {
+      status.set_reason(partition.DrainState(id, now));
+    }
     status.set_endpoint(server.endpoint);
     status.set_incarnation(server.incarnation.value());
     status.set_replicas(static_cast<uint32_t>(server.replicas.size()));

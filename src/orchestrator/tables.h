@@ -83,7 +83,10 @@ struct Server {
   uint32_t unreachable = 0;       // failed contacts in a row
   bool retry_timer = false;       // kServerRetry is set
   bool look_timer = false;        // kLook is set
-  uint64_t batch = 0;             // last batch that touched it
+  bool draining = false;          // to be emptied, and given nothing
+  uint32_t drain_replicas = 0;    // that it had when that began
+  TimePoint drain_since{};
+  uint64_t batch = 0;  // last batch that touched it
   TimePoint lost_at{};
   TimePoint failover_at{};
   std::vector<ReplicaIndex> replicas;

@@ -58,6 +58,15 @@ class AdminService::Impl final : public v1::Admin::Service {
     return Ask(context, request, response, &Controller::ExplainShard);
   }
 
+  grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
+                     v1::DrainResponse* response) override {
+    return Ask(context, request, response, &Controller::Drain);
+  }
+  grpc::Status Undrain(grpc::ServerContext* context, const v1::UndrainRequest* request,
+                       v1::UndrainResponse* response) override {
+    return Ask(context, request, response, &Controller::Undrain);
+  }
+
   grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                          v1::GetStatusResponse* response) override {
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();

@@ -40,6 +40,9 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::ApplyAppResponse apply;
   v1::GetAppsResponse apps;
   v1::GetServersResponse servers;
+  std::vector<v1::GetServersResponse> earlier_servers;  // the answers before that, in turn
+  v1::DrainResponse drained;
+  v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
   v1::ExplainShardResponse explanation;
   v1::GetStatusResponse status;
@@ -70,7 +73,20 @@ class FakeAdmin final : public v1::Admin::Service {
   }
   grpc::Status GetServers(Context context, const v1::GetServersRequest* request,
                           v1::GetServersResponse* response) override {
+    if (!earlier_servers.empty()) {
+      const v1::GetServersResponse first = earlier_servers.front();
+      earlier_servers.erase(earlier_servers.begin());
+      return Answer(context, "GetServers", *request, first, response);
+    }
     return Answer(context, "GetServers", *request, servers, response);
+  }
+  grpc::Status Drain(Context context, const v1::DrainRequest* request,
+                     v1::DrainResponse* response) override {
+    return Answer(context, "Drain", *request, drained, response);
+  }
+  grpc::Status Undrain(Context context, const v1::UndrainRequest* request,
+                       v1::UndrainResponse* response) override {
+    return Answer(context, "Undrain", *request, undrained, response);
   }
   grpc::Status GetShards(Context context, const v1::GetShardsRequest* request,
                          v1::GetShardsResponse* response) override {

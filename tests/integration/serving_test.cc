@@ -64,6 +64,35 @@ TEST_F(ServingTest, NewServerGetsItsShareAndNoRequestIsLost) {
   }
 }
 
+TEST_F(ServingTest, DrainedServerIsEmptiedAndUsedAgainAfterwards) {
+  constexpr int kShards = 12;
+  SM_ASSERT_OK(cluster_->StartCore());
+  SM_ASSERT_OK(StartServers(3));
+  SM_ASSERT_OK(ServeShards(kShards));
+
+  const auto drained =
+      cluster_->Shardctl({"drain", "server", "kv-2", "--wait", "--reason", "new disk"});
+  EXPECT_EQ(drained.exit_code, 0) << drained.output;
+  EXPECT_THAT(drained.output, HasSubstr("nothing is left to move off server kv-2"));
+  EXPECT_THAT(cluster_->Shardctl({"describe", "server", "kv-2"}).output,
+              AllOf(HasSubstr("drained"), HasSubstr("empty (new disk)")));
+  EXPECT_THAT(cluster_->Shardctl({"describe", "app", "kv"}).output,
+              HasSubstr("server kv-2 since "));
+  EXPECT_TRUE(map_->WaitFor(
+      [](const MapView& v) { return v.all_served() && v.counts().count("kv-2") == 0; }, kPatience))
+      << map_->view().Describe();
+
+  const auto wrong = cluster_->Shardctl({"drain", "server", "kv-9"});
+  EXPECT_EQ(wrong.exit_code, 4);
+  EXPECT_THAT(wrong.output,
+              HasSubstr("no server kv-9; known: server kv-1, server kv-2, server kv-3"));
+
+  EXPECT_EQ(cluster_->Shardctl({"undrain", "server", "kv-2"}).exit_code, 0);
+  EXPECT_TRUE(map_->WaitFor(
+      [](const MapView& v) { return v.all_served() && v.counts()["kv-2"] == 4; }, kPatience))
+      << map_->view().Describe();
+}
+
 TEST_F(ServingTest, DeletedAppIsServedNoMoreAndMayBeAppliedAgain) {
   SM_ASSERT_OK(cluster_->StartCore());
   SM_ASSERT_OK(StartServers(2));

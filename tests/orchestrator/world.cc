@@ -25,7 +25,7 @@ World::World(v1::AppSpec spec, uint64_t leader_epoch, uint32_t epochs_given)
 }
 
 void World::Start() {
-  Recovered recovered{.spec = spec_, .deleting = deleting_};
+  Recovered recovered{.spec = spec_, .deleting = deleting_, .drains = drains};
   for (const auto& [name, server] : servers) {
     StoredServer stored{.name = name,
                         .registration_version = static_cast<int32_t>(server.incarnation.value()),
@@ -90,7 +90,7 @@ void World::Depart(const std::string& name) {
 void World::Apply(v1::AppSpec spec, bool deleting) {
   spec_ = std::move(spec);
   deleting_ = deleting;
-  Send(SpecChanged{spec_, deleting});
+  Send(SpecChanged{spec_, deleting, drains});
 }
 
 void World::Send(Event event) {

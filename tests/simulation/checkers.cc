@@ -142,6 +142,25 @@ std::optional<v1::AppSpec> Checkers::StoredSpec() const {
   return stored.spec();
 }
 
+std::set<std::string> Checkers::StoredDrains() const {
+  const auto node = cluster_->store.tree().Get(kPaths.spec(kAppName));
+  v1::StoredSpec stored;
+  std::set<std::string> servers;
+  if (!node.ok() || !Open(node->data, &stored).ok()) return servers;
+  for (const v1::Drain& drain : stored.drains()) servers.insert(drain.scope().server());
+  return servers;
+}
+
+std::string Checkers::LostDrain() const {
+  const std::set<std::string> stored = StoredDrains();
+  for (const auto& [server, drained] : drains_) {
+    if (stored.contains(server) != drained) {
+      return absl::StrCat(drained ? "the drain of " : "the end of the drain of ", server);
+    }
+  }
+  return "";
+}
+
 // ---- D ----
 
 std::string Checkers::NotConverged() {
@@ -153,8 +172,15 @@ std::string Checkers::NotConverged() {
   for (const auto& [shard, servers] : serving) {
     if (!wanted.contains(shard)) return absl::StrCat(shard, " is served and not in the spec");
   }
+  const std::set<std::string> drained = StoredDrains();
+  const bool room = cluster_->servers().size() >= drained.size() + WantedReplicas(*spec);
   for (const std::string& shard : wanted) {
     const std::set<std::string>& servers = serving[shard];
+    for (const std::string& server : servers) {
+      if (room && drained.contains(server)) {
+        return absl::StrCat(shard, " is still served by ", server, ", which is to be drained");
+      }
+    }
     if (servers.size() != WantedReplicas(*spec)) {
       return absl::StrCat(shard, " is served by [", absl::StrJoin(servers, " "), "], wanted are ",
                           WantedReplicas(*spec));

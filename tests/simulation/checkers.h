@@ -50,6 +50,11 @@ class Checkers final : public ServerWitness {
   // `revision` of a spec is in it; that of the last one that was acknowledged.
   void Acknowledged(uint32_t revision) { acknowledged_ = std::max(acknowledged_, revision); }
   uint32_t acknowledged() const { return acknowledged_; }
+  // A drain of the server may be written or taken back from now on; it was.
+  void AttemptedDrain(const std::string& server) { drains_.erase(server); }
+  void AcknowledgedDrain(const std::string& server, bool drained) { drains_[server] = drained; }
+  // Which acknowledged drain, or end of one, is not stored; empty: all are.
+  std::string LostDrain() const;
 
   // ---- invariant D ----
   // Why not every shard of the stored spec is served as it should be, or known to all
@@ -58,6 +63,8 @@ class Checkers final : public ServerWitness {
   // Grows with every write of an assignment.
   uint64_t AssignmentWrites() const;
 
+  // Servers that are to be drained, as stored now.
+  std::set<std::string> StoredDrains() const;
   // As stored now; nothing if there is none.
   std::optional<v1::AppSpec> StoredSpec() const;
   // Of the run so far: equal for equal runs.
@@ -83,6 +90,7 @@ class Checkers final : public ServerWitness {
   absl::flat_hash_map<std::string, Newest> newest_;  // by shard
   std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
   uint32_t acknowledged_ = 0;
+  std::map<std::string, bool> drains_;  // by server: what was acknowledged last
   uint64_t digest_ = 14'695'981'039'346'656'037U;
 };
 

@@ -16,15 +16,28 @@ Operator::Operator(Cluster& cluster, Checkers& checkers, v1::AppSpec spec)
 }
 
 void Operator::ApplyUntilAcknowledged() {
+  server_.clear();
+  Begin(/*again=*/true);
+}
+
+void Operator::DrainUntilAcknowledged(const std::string& server, bool drain) {
+  server_ = server;
+  drain_ = drain;
+  Begin(/*again=*/true);
+}
+
+void Operator::Begin(bool again) {
   busy_ = true;
-  Try(/*again=*/true);
+  if (!server_.empty()) checkers_.AttemptedDrain(server_);
+  Try(again);
 }
 
 void Operator::ChangeSomething() {
   if (busy_) return;
   Random& random = cluster_.random;
   auto& shards = *spec_.mutable_key_space()->mutable_shards();
-  switch (random.Below(4)) {
+  server_.clear();
+  switch (random.Below(5)) {
     case 0:
       shards.Add()->set_id(absl::StrCat("new-", revision_));
       break;
@@ -39,34 +52,63 @@ void Operator::ChangeSomething() {
         spec_.mutable_replication()->set_replicas(1 + static_cast<uint32_t>(random.Below(3)));
       }
       break;
+    case 4:
+      server_ = cluster_.servers()[random.Below(cluster_.servers().size())];
+      drain_ = random.Below(2) == 0;
+      break;
   }
-  SetRevision(spec_, ++revision_);
-  busy_ = true;
-  Try(/*again=*/false);
+  if (server_.empty()) SetRevision(spec_, ++revision_);
+  Begin(/*again=*/false);
 }
 
 void Operator::Try(bool again) {
   const uint64_t attempt = ++attempt_;
-  const uint32_t revision = revision_;
-  cluster_.schedule.After(kPatience, [this, attempt, revision, again] {
-    OnReply(attempt, revision, again, /*ok=*/false);
-  });
+  cluster_.schedule.After(kPatience,
+                          [this, attempt, again] { OnReply(attempt, again, /*ok=*/false); });
   const std::string& host = cluster_.controls()[next_control_++ % cluster_.controls().size()];
   SimControl* control = cluster_.control(host);
   if (control == nullptr || !cluster_.Running(host)) return;
+  const Answer answer = [this, attempt, again](bool ok) { OnReply(attempt, again, ok); };
+  if (server_.empty()) {
+    SendSpec(control->controller(), answer);
+  } else {
+    SendDrain(control->controller(), answer);
+  }
+}
+
+void Operator::SendSpec(orchestrator::Controller& controller, const Answer& answer) {
   v1::ApplyAppRequest request;
   *request.mutable_spec() = spec_;
   request.set_force(true);
-  control->controller().ApplyApp(
+  controller.ApplyApp(
       std::move(request),
-      [this, attempt, revision, again](const absl::StatusOr<v1::ApplyAppResponse>& response) {
-        OnReply(attempt, revision, again, response.ok());
+      [this, revision = revision_, answer](const absl::StatusOr<v1::ApplyAppResponse>& response) {
+        // An acknowledgement counts even if nobody waits for it any more.
+        if (response.ok()) checkers_.Acknowledged(revision);
+        answer(response.ok());
       });
 }
 
-void Operator::OnReply(uint64_t attempt, uint32_t revision, bool again, bool ok) {
-  // An acknowledgement counts even if nobody waits for it any more.
-  if (ok) checkers_.Acknowledged(revision);
+void Operator::SendDrain(orchestrator::Controller& controller, const Answer& answer) {
+  const auto told = [this, attempt = attempt_, server = server_, drain = drain_,
+                     answer](const absl::Status& status) {
+    // None to take back, or no such server yet: nothing is to be done.
+    const bool ok = status.ok() || absl::IsNotFound(status);
+    if (status.ok() && attempt == attempt_ && busy_) checkers_.AcknowledgedDrain(server, drain);
+    answer(ok);
+  };
+  if (drain_) {
+    v1::DrainRequest request;
+    request.mutable_drain()->mutable_scope()->set_server(server_);
+    controller.Drain(request, [told](const auto& response) { told(response.status()); });
+  } else {
+    v1::UndrainRequest request;
+    request.mutable_scope()->set_server(server_);
+    controller.Undrain(request, [told](const auto& response) { told(response.status()); });
+  }
+}
+
+void Operator::OnReply(uint64_t attempt, bool again, bool ok) {
   if (attempt != attempt_ || !busy_) return;
   if (ok) {
     ++acknowledged_changes_;

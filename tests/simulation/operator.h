@@ -1,8 +1,10 @@
-// A person at the command line: changes the spec now and then, one change at a time,
-// and remembers what was acknowledged.
+// A person at the command line: changes the spec, and drains servers, now and then, one
+// change at a time, and remembers what was acknowledged.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "tests/simulation/checkers.h"
 #include "tests/simulation/cluster.h"
@@ -15,20 +17,30 @@ class Operator {
 
   // Tries the process that leads, for as long as it takes.
   void ApplyUntilAcknowledged();
+  // The same: drains the server, or takes that back.
+  void DrainUntilAcknowledged(const std::string& server, bool drain);
   // Makes some change; tries it once. Does nothing while another change is under way.
   void ChangeSomething();
 
   const v1::AppSpec& wanted() const { return spec_; }
+  bool busy() const { return busy_; }
   uint32_t acknowledged_changes() const { return acknowledged_changes_; }
 
  private:
+  using Answer = std::function<void(bool ok)>;
+
+  void Begin(bool again);
   void Try(bool again);
-  void OnReply(uint64_t attempt, uint32_t revision, bool again, bool ok);
+  void SendSpec(orchestrator::Controller& controller, const Answer& answer);
+  void SendDrain(orchestrator::Controller& controller, const Answer& answer);
+  void OnReply(uint64_t attempt, bool again, bool ok);
 
   Cluster& cluster_;
   Checkers& checkers_;
   v1::AppSpec spec_;
   uint32_t revision_ = 1;
+  std::string server_;  // to be drained, or not any more; "": the spec is applied
+  bool drain_ = false;
   uint64_t attempt_ = 0;
   size_t next_control_ = 0;
   bool busy_ = false;

@@ -118,6 +118,9 @@ class Run {
   }
 
   void CheckAcknowledged() {
+    const std::string lost = checkers_.LostDrain();
+    if (!lost.empty())
+      checkers_.Violate(absl::StrCat("C: ", lost, " was acknowledged and is lost"));
     const auto spec = checkers_.StoredSpec();
     if (spec && RevisionOf(*spec) >= checkers_.acknowledged()) return;
     checkers_.Violate(absl::StrCat("C: revision ", checkers_.acknowledged(),
@@ -125,7 +128,8 @@ class Run {
                                    spec ? absl::StrCat(RevisionOf(*spec)) : "none"));
   }
 
-  // Without faults: a server joins and gets its share, and nobody has less for it.
+  // Without faults: a server joins and gets its share, another one is drained, and nobody
+  // has less for it.
   void PlannedEvents() {
     if (!checkers_.violation().empty()) return;
     full_service_ = checkers_.StoredSpec();
@@ -133,11 +137,17 @@ class Run {
     cluster_.AddServer();
     AwaitRest("a server joined");
     if (!checkers_.violation().empty()) return;
+    const std::string drained = cluster_.servers()[1];
+    Trace("drain of " + drained);
+    operator_.DrainUntilAcknowledged(drained, true);
+    AwaitRest("a server was drained");
+    if (!checkers_.violation().empty()) return;
     const std::string& leaves = cluster_.controls()[0];
     Trace("restart of " + leaves);
     cluster_.Terminate(leaves);
     cluster_.Start(leaves);
     AwaitRest("a control-plane process was restarted");
+    CheckAcknowledged();
   }
 
   void Trace(const std::string& what) {

@@ -1,0 +1,124 @@
+// `shardctl drain` and `shardctl undrain`.
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "model/drain.h"
+#include "model/text.h"
+
+namespace shardmanager::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{500};
+
+// "region/datacenter/rack", as far as the level goes.
+absl::StatusOr<v1::DrainScope> ScopeOf(const DrainCommand& command) {
+  v1::DrainScope scope;
+  if (command.level == "server") {
+    scope.set_server(command.name);
+    return scope;
+  }
+  const size_t parts = command.level == "region" ? 1 : command.level == "datacenter" ? 2 : 3;
+  const std::vector<std::string> path = absl::StrSplit(command.name, '/');
+  if (path.size() != parts) {
+    const char* allowed = parts == 1   ? "REGION, as in eu-west"
+                          : parts == 2 ? "REGION/DATACENTER, as in eu-west/dub1"
+                                       : "REGION/DATACENTER/RACK, as in eu-west/dub1/r07";
+    return absl::InvalidArgumentError(
+        absl::StrCat(command.level, ": found ", Quoted(command.name), "; allowed: ", allowed));
+  }
+  scope.mutable_domain()->set_region(path[0]);
+  if (parts > 1) scope.mutable_domain()->set_datacenter(path[1]);
+  if (parts > 2) scope.mutable_domain()->set_rack(path[2]);
+  return scope;
+}
+
+void ShowApps(const google::protobuf::RepeatedPtrField<v1::DrainedApp>& apps,
+              const v1::DrainScope& scope, const char* done, Terminal& terminal) {
+  for (const v1::DrainedApp& app : apps) {
+    *terminal.out << app.app() << ": " << Shown(ToString(scope)) << " " << done << ": "
+                  << Counted(app.replicas(), "replica") << " on "
+                  << Counted(app.servers(), "server") << "\n";
+  }
+}
+
+// Those live servers of the app that the scope covers and that hold something.
+absl::StatusOr<std::vector<v1::ServerStatus>> NotEmpty(const std::string& app,
+                                                       const v1::DrainScope& scope,
+                                                       AdminClient& client) {
+  v1::GetServersRequest request;
+  request.set_app(app);
+  const auto servers = client.GetServers(request);
+  if (!servers.ok()) return servers.status();
+  std::vector<v1::ServerStatus> left;
+  for (const v1::ServerStatus& server : servers->servers()) {
+    const v1::FaultDomain& at = server.fault_domain();
+    const bool covered = Covers(scope, server.server(), {at.region(), at.datacenter(), at.rack()});
+    if (covered && server.state() == "draining") left.push_back(server);
+  }
+  return left;
+}
+
+// Shows what changes, until nothing is left or somebody takes the drain back.
+ExitCode Await(const v1::DrainResponse& drained, const v1::DrainScope& scope, AdminClient& client,
+               Terminal& terminal) {
+  std::set<std::string> said;
+  for (bool empty = false; !empty;) {
+    empty = true;
+    std::set<std::string> lines;
+    for (const v1::DrainedApp& app : drained.apps()) {
+      const auto left = NotEmpty(app.app(), scope, client);
+      if (!left.ok() && !absl::IsUnavailable(left.status())) {
+        return Fail(left.status(), client, terminal);
+      }
+      empty = empty && left.ok() && left->empty();
+      if (!left.ok()) continue;  // the next leader will tell
+      for (const v1::ServerStatus& server : *left) {
+        lines.insert(absl::StrCat(app.app(), ": ", server.server(), ": ", server.reason()));
+      }
+    }
+    for (const std::string& line : lines) {
+      if (!said.contains(line)) *terminal.out << Shown(line) << "\n" << std::flush;
+    }
+    said = std::move(lines);
+    if (!terminal.out->good()) return kOk;  // said by the caller
+    if (!empty) client.AwaitChange(kLookAgain);
+  }
+  *terminal.out << "nothing is left to move off " << Shown(ToString(scope)) << "\n";
+  return kOk;
+}
+
+ExitCode Undrain(const DrainCommand& command, const v1::DrainScope& scope, AdminClient& client,
+                 Terminal& terminal) {
+  v1::UndrainRequest request;
+  request.set_app(command.app);
+  *request.mutable_scope() = scope;
+  const auto response = client.Undrain(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  ShowApps(response->apps(), scope, "may be used again", terminal);
+  return kOk;
+}
+
+}  // namespace
+
+ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto scope = ScopeOf(command);
+  if (!scope.ok()) return Fail(scope.status(), client, terminal);
+  if (command.undrain) return Undrain(command, *scope, client, terminal);
+  v1::DrainRequest request;
+  request.set_app(command.app);
+  *request.mutable_drain()->mutable_scope() = *scope;
+  request.mutable_drain()->set_primaries_only(command.primaries_only);
+  request.mutable_drain()->set_reason(command.reason);
+  const auto response = client.Drain(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  ShowApps(response->apps(), *scope, "is to be emptied", terminal);
+  return command.wait ? Await(*response, *scope, client, terminal) : kOk;
+}
+
+}  // namespace shardmanager::cli

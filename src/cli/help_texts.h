@@ -1,0 +1,132 @@
+// What `shardctl --help` and `shardctl COMMAND --help` say beside the list of flags.
+#pragma once
+
+namespace shardmanager::cli {
+
+inline constexpr char kAbout[] =
+    R"(shardctl: talk to the control plane of Shard Manager.
+
+An app is a sharded service; its specification, a YAML file, says what its owner
+wants. The control plane places the app's shards on the servers that are there.)";
+
+inline constexpr char kFooter[] = R"(
+First steps:
+  shardctl apply -f kv.yaml            create the app, or change it
+  shardctl get apps                    is it served?
+  shardctl get servers --app kv        who is there, and who is lost?
+  shardctl describe shard shard-007    who serves it, and if nobody, why?
+  shardctl explain kv shard-007        why is it there and not elsewhere?
+  shardctl drain server kv-3 --wait    move everything off it, ahead of planned work
+  shardctl watch                       what the control plane does, as it happens
+  shardctl place problem.yaml          the allocator alone, without a control plane
+Exit codes:
+  0  done
+  1  refused by the control plane, or failed
+  2  wrong command line or bad file; nothing was changed
+  3  the control plane does not answer
+  4  no such app, server or shard
+Environment:
+  SHARDCTL_SERVER  where the control plane answers, instead of --server
+  NO_COLOR         set to anything: no colours (there are none in pipes, anyhow)
+`shardctl COMMAND --help` shows examples of each command.)";
+
+inline constexpr char kApplyFooter[] = R"(
+Each YAML document is one app; the fields are those of app_spec.proto. All files are
+read before anything is changed. A change that would lose shards or hand keys to other
+shards is refused unless --force is given.
+Examples:
+  shardctl apply -f kv.yaml                 create or change the app
+  shardctl apply -f kv.yaml --dry-run       what would change? changes nothing
+  shardctl apply -f a.yaml b.yaml           several
+  generate-spec | shardctl apply -f -       from the standard input
+  shardctl get app kv -o spec > kv.yaml     the other way round)";
+
+inline constexpr char kGetFooter[] = R"(
+Formats: table; wide, a table with more columns (shards: with their epochs); json and
+yaml, all that is known; name, one a line; spec (apps only), what `apply` takes.
+Shards need --app if there are several apps.
+Examples:
+  shardctl get apps
+  shardctl get servers --app kv -o wide
+  shardctl get shards --app kv
+  shardctl get shard shard-007 -o json | jq -r '.shards[0].replicas[0].server')";
+
+inline constexpr char kDescribeFooter[] = R"(
+Examples:
+  shardctl describe app kv
+  shardctl describe server kv-3
+  shardctl describe shard shard-007 --app kv)";
+
+inline constexpr char kExplainFooter[] = R"(
+Says what the shard waits for; what speaks against the places of its replicas; and for
+other servers whether a replica would be better there, and what decides. Asked of the
+same rules as the plans. The first goal that differs decides alone: constraint, region
+preference, spread, maintenance, utilization, balance, regional balance.
+Examples:
+  shardctl explain kv shard-007                    why is it there? what does it wait for?
+  shardctl explain kv shard-007 --on kv-3          why is it not on kv-3?
+  shardctl explain kv shard-007 --candidates 100 -o json | jq '.refused')";
+
+inline constexpr char kDrainFooter[] = R"(
+The servers get nothing new, and what they hold moves away, within the app's move budgets.
+They stay so, also after a restart of anything, until `shardctl undrain`. A server is named
+as in `get servers`; a fault domain by its path: REGION, REGION/DATACENTER or
+REGION/DATACENTER/RACK.
+Examples:
+  shardctl drain server kv-3                       order it; `get servers` shows how far it is
+  shardctl drain server kv-3 --wait                and stay until it is empty
+  shardctl drain rack eu-west/dub1/r07 --reason "switch upgrade"
+  shardctl drain region eu-west --app kv           of one app only
+  shardctl undrain server kv-3)";
+
+inline constexpr char kDeleteFooter[] = R"(
+All servers drop their shards of the app; then the control plane forgets it. What the
+app itself stored is not touched.
+Examples:
+  shardctl delete app kv          asks first
+  shardctl delete app kv --yes    does not, for scripts)";
+
+inline constexpr char kWatchFooter[] = R"(
+Events since the control plane's leader started, oldest first, then new ones as they
+come; goes on with the next leader when that one goes. Ends on Ctrl-C.
+Examples:
+  shardctl watch --app kv
+  shardctl watch --no-follow -o json | jq -r .kind | sort | uniq -c)";
+
+inline constexpr char kPlaceFooter[] = R"(
+Asks no control plane: reads a problem, writes a plan, moves nothing. The fields are
+those of PlacementProblem in placer.proto; docs/data-placer.md lists them all.
+A problem:
+  metrics: [cpu]
+  servers:
+  - {name: a, region: east, capacity: [{metric: cpu, amount: 8}]}
+  - {name: b, region: west, capacity: [{metric: cpu, amount: 8}]}
+  - {name: c, region: west, capacity: [{metric: cpu, amount: 8}], draining: true}
+  shards:
+  - {name: s1, replicas: 2, load: [{metric: cpu, amount: 1.5}], servers: [a, c]}
+  - {name: s2, load: [{metric: cpu, amount: 3}], preferred_region: west}
+  constraints:                              # these two are the default
+  - capacity: {metric: cpu}
+  - exclusion: {scope: server}
+  goals:
+  - {drain: {}, priority: 1}
+  - {spread: {scope: region}, priority: 2}
+  - {balance: {metric: cpu}, priority: 3}
+Outputs: text, tables of before and after; json and yaml, all that is known of the plan;
+else the name of a file, which gets the problem with its shards where they should be.
+The text of roadef is an assignment, for the standard output or the file.
+Examples:
+  shardctl place problem.yaml                    what would be better, and how much
+  shardctl place problem.yaml --dry-run          every move as well; writes no file
+  shardctl place problem.yaml -o new.yaml        the problem after the plan
+  shardctl place problem.yaml -o json | jq '.moves | length'
+  shardctl place --format=roadef model.txt assignment.txt -o new.txt --time 300s
+Exit code 1: no plan was found that keeps all constraints; the best one is shown.)";
+
+inline constexpr char kCompletionFooter[] = R"(
+Examples:
+  source <(shardctl completion bash)                               # in ~/.bashrc
+  source <(shardctl completion zsh)                                # in ~/.zshrc
+  shardctl completion fish > ~/.config/fish/completions/shardctl.fish)";
+
+}  // namespace shardmanager::cli

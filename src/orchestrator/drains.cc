@@ -1,0 +1,76 @@
+// Servers that are to be emptied, and get nothing new.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/drain.h"
+#include "model/text.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+
+void Partition::AdoptDrains(const std::vector<v1::Drain>& drains) {
+  drains_ = drains;
+  for (uint32_t i = 0; i < tables_.server_count(); ++i) UpdateDrain(ServerIndex(i));
+}
+
+const v1::Drain* Partition::DrainOf(ServerIndex id) const {
+  const auto covers = [&](const v1::Drain& drain) {
+    if (drain.primaries_only() && WantedRole() != Role::kPrimary) return false;
+    return Covers(drain.scope(), tables_.name(id), tables_.server(id).fault_domain);
+  };
+  const auto found = std::find_if(drains_.begin(), drains_.end(), covers);
+  return found == drains_.end() ? nullptr : &*found;
+}
+
+// The drains changed, or where the server stands.
+void Partition::UpdateDrain(ServerIndex id) {
+  Server& server = tables_.server(id);
+  const v1::Drain* drain = DrainOf(id);
+  if (server.draining == (drain != nullptr)) return;
+  server.draining = drain != nullptr;
+  server.drain_since = now_;
+  server.drain_replicas = static_cast<uint32_t>(server.replicas.size());
+  at_rest_ = false;
+  balance_soon_ = true;
+  RetryUnplaceable();
+  AddNote(drain != nullptr ? NoteKind::kDrainStarted : NoteKind::kDrainEnded, id, ShardIndex(),
+          absl::StrCat(Counted(server.replicas.size(), "replica"), " there",
+                       drain == nullptr || drain->reason().empty() ? "" : ": ",
+                       drain == nullptr ? "" : drain->reason()));
+  NoteDrained(id);
+}
+
+// Perhaps the last one has left it.
+void Partition::NoteDrained(ServerIndex id) {
+  const Server& server = tables_.server(id);
+  if (!server.draining || !server.replicas.empty()) return;
+  AddNote(NoteKind::kDrained, id, ShardIndex(), "it is empty, and is given nothing");
+}
+
+// Of a live server: "" unless it is drained.
+std::string Partition::DrainState(ServerIndex id, TimePoint now) const {
+  const Server& server = tables_.server(id);
+  if (!server.draining) return "";
+  const v1::Drain* drain = DrainOf(id);
+  std::string text = "empty";
+  if (const size_t left = server.replicas.size(); left > 0) {
+    text = absl::StrCat(left, " of ",
+                        Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
+    const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
+    const double elapsed = std::chrono::duration<double>(now - server.drain_since).count();
+    if (at_rest_ && moves_in_flight_ == 0 && !plan_out_) {
+      const Replica& first = tables_.replica(server.replicas.front());
+      absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
+                      spec_.name(), " ", tables_.name(first.shard), "`");
+    } else if (gone > 0) {
+      absl::StrAppendFormat(&text, ", about %.0f s to go",
+                            std::max(1.0, elapsed / gone * static_cast<double>(left)));
+    }
+  }
+  return drain == nullptr || drain->reason().empty()
+             ? text
+             : absl::StrCat(text, " (", drain->reason(), ")");
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,174 @@
+// Drains: servers are emptied, and given nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Each;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+v1::Drain DrainOfServer(const std::string& server) {
+  v1::Drain drain;
+  drain.mutable_scope()->set_server(server);
+  return drain;
+}
+
+v1::Drain DrainOfRegion(const std::string& region) {
+  v1::Drain drain;
+  drain.mutable_scope()->mutable_domain()->set_region(region);
+  return drain;
+}
+
+std::string StateOf(World& world, const std::string& server) {
+  return world.partition().DrainState(world.partition().tables().FindServer(server), world.now);
+}
+
+// Three servers with four shards each.
+class DrainsTest : public ::testing::Test {
+ protected:
+  DrainsTest() {
+    world.Start();
+    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+    world.Advance(Seconds(30));
+    EXPECT_EQ(world.Served(), 12u);
+    world.notes.clear();
+    world.commands.clear();
+  }
+  void Drain(std::vector<v1::Drain> drains) {
+    world.drains = std::move(drains);
+    world.Apply(spec);
+  }
+
+  const v1::AppSpec spec = TestSpec(12);
+  World world{spec};
+};
+
+TEST_F(DrainsTest, EmptiesTheServerAndSaysHowFarItIs) {
+  v1::Drain drain = DrainOfServer("kv-1");
+  drain.set_reason("new disk");
+  world.hold_plans = true;
+  Drain({drain});
+  EXPECT_EQ(StateOf(world, "kv-1"), "4 of 4 replicas left (new disk)");
+  EXPECT_EQ(StateOf(world, "kv-0"), "");
+  world.hold_plans = false;
+  world.FinishPlan();
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Served(), 12u);
+  EXPECT_EQ(world.Counts(), (std::map<std::string, size_t>{{"kv-0", 6}, {"kv-1", 0}, {"kv-2", 6}}));
+  EXPECT_EQ(StateOf(world, "kv-1"), "empty (new disk)");
+  EXPECT_EQ(world.NoteCount(NoteKind::kDrainStarted), 1u);
+  EXPECT_EQ(world.NoteCount(NoteKind::kDrained), 1u);
+}
+
+TEST_F(DrainsTest, TakenBackItIsUsedAgain) {
+  Drain({DrainOfServer("kv-1")});
+  world.Advance(Seconds(60));
+  Drain({});
+  EXPECT_EQ(StateOf(world, "kv-1"), "");
+  world.Advance(Seconds(120));
+  EXPECT_EQ(world.Counts().at("kv-1"), 4u);
+  EXPECT_EQ(world.NoteCount(NoteKind::kDrainEnded), 1u);
+}
+
+// F10: shards were assigned to a server that was draining.
+TEST_F(DrainsTest, F10_NothingIsGivenToAServerThatIsDraining) {
+  Drain({DrainOfServer("kv-1")});
+  world.Advance(Seconds(60));
+  world.commands.clear();
+  world.Apply(TestSpec(30));
+  world.Die("kv-0");
+  world.Advance(Seconds(120));
+  EXPECT_EQ(world.Served(), 30u);
+  EXPECT_THAT(world.commands, Not(IsEmpty()));
+  EXPECT_THAT(world.commands, Each(Not(EndsWith(" kv-1")))) << "nothing at all is asked of it";
+}
+
+// A plan that was made before the drain comes back after it.
+TEST_F(DrainsTest, F10_APlanFromBeforeTheDrainPutsNothingThere) {
+  world.hold_plans = true;
+  world.Die("kv-0");
+  ASSERT_EQ(world.plans.size(), 1u);
+  Drain({DrainOfServer("kv-1")});
+  world.commands.clear();
+  world.hold_plans = false;
+  while (!world.plans.empty()) world.FinishPlan();
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Served(), 12u);
+  EXPECT_EQ(world.Counts().at("kv-2"), 12u);
+  EXPECT_THAT(world.commands, Each(Not(MatchesRegex("add .* kv-1"))));
+}
+
+TEST_F(DrainsTest, AFaultDomainsDrainIsForThoseWhoJoinLaterToo) {
+  Drain({DrainOfRegion("r2")});
+  world.Join("kv-9", "r2");
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-9"), 0u);
+  EXPECT_EQ(StateOf(world, "kv-9"), "empty");
+}
+
+TEST_F(DrainsTest, ASuccessorGoesOn) {
+  world.hold_plans = true;
+  Drain({DrainOfServer("kv-1")});
+  world.hold_plans = false;
+  world.Restart();
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-1"), 0u);
+  EXPECT_EQ(world.Served(), 12u);
+}
+
+TEST_F(DrainsTest, TheSameSpecWithOtherDrainsIsNoNewSpec) {
+  Drain({DrainOfServer("kv-1")});
+  EXPECT_EQ(world.NoteCount(NoteKind::kSpecApplied), 0u);
+}
+
+// F13: one impossible drain starved every other operation.
+TEST(ImpossibleDrainTest, F13_SaysWhyAndStarvesNobody) {
+  World world(TestSpec(12));
+  world.Start();
+  world.Join("kv-0", "r1", 6);
+  world.Join("kv-1", "r1", 6);
+  world.Advance(Seconds(30));
+  world.drains = {DrainOfServer("kv-0")};
+  world.Apply(TestSpec(12));
+  world.Advance(Seconds(60));
+  EXPECT_THAT(StateOf(world, "kv-0"),
+              HasSubstr("6 of 6 replicas left, and no other server can take them: see "
+                        "`shardctl explain kv s-"));
+  EXPECT_EQ(world.Served(), 12u) << "what cannot move stays and serves";
+  world.Join("kv-2", "r1", 2);
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-0"), 4u) << "as many as there is room for";
+  world.Join("kv-3", "r1", 12);
+  world.Die("kv-1");
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-0"), 0u);
+  EXPECT_EQ(world.Served(), 12u);
+}
+
+TEST(PrimariesOnlyTest, LeavesAnAppOfSecondariesAlone) {
+  World world(TestSpec(6, v1::SECONDARY_ONLY, 2));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(30));
+  world.drains = {DrainOfServer("kv-0")};
+  world.drains[0].set_primaries_only(true);
+  world.Apply(TestSpec(6, v1::SECONDARY_ONLY, 2));
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-0"), 4u);
+  world.drains[0].set_primaries_only(false);
+  world.Apply(TestSpec(6, v1::SECONDARY_ONLY, 2));
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-0"), 0u);
+  EXPECT_EQ(world.Served(), 6u);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

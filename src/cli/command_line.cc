@@ -84,6 +84,13 @@ Examples:
   shardctl delete app kv          asks first
   shardctl delete app kv --yes    does not, for scripts)";
 
+constexpr char kReleaseFooter[] = R"(
+For a server whose assignment record cannot be read (`shardctl get apps` says so). What
+the record may have granted is given up and placed anew, so the server must be stopped
+first. The record's bytes are kept.
+Examples:
+  shardctl release server kv-3 --app kv)";
+
 constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they
 come; goes on with the next leader when that one goes. Ends on Ctrl-C.
@@ -183,6 +190,7 @@ struct Words {
   DescribeCommand describe;
   ExplainCommand explain;
   DeleteCommand remove;
+  ReleaseCommand release;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -264,6 +272,18 @@ void AddDelete(CLI::App& cli, Words& words) {
   command.add_flag("-y,--yes", words.remove.yes, "Do not ask");
 }
 
+void AddRelease(CLI::App& cli, Words& words) {
+  CLI::App& command =
+      *cli.add_subcommand("release", "Give up what an unreadable record of a server may grant");
+  command.footer(kReleaseFooter);
+  command.add_option("RESOURCE", words.resource, "server")
+      ->required()
+      ->check(OneOf(std::map<std::string, int>{{"server", 0}}))
+      ->type_name("");
+  command.add_option("NAME", words.release.server, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words.release.app, "Of this app")->type_name("APP");
+}
+
 void AddWatch(CLI::App& cli, Words& words) {
   CLI::App& command =
       *cli.add_subcommand("watch", "Show what the control plane does and why, as it happens");
@@ -331,6 +351,7 @@ void AddAll(CLI::App& cli, Words& words) {
   AddDescribe(cli, words);
   AddExplain(cli, words);
   AddDelete(cli, words);
+  AddRelease(cli, words);
   AddWatch(cli, words);
   AddPlace(cli, words);
   AddOthers(cli, words);
@@ -353,6 +374,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.explain);
   } else if (command == "delete") {
     line.command = std::move(words.remove);
+  } else if (command == "release") {
+    line.command = std::move(words.release);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

@@ -48,6 +48,10 @@ struct DeleteCommand {
   std::string app;
   bool yes = false;
 };
+struct ReleaseCommand {
+  std::string server;
+  std::string app;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -75,7 +79,8 @@ struct CommandLine {
   // For one call.
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DeleteCommand,
-               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+               ReleaseCommand, WatchCommand, StatusCommand, PlaceCommand, CompletionCommand,
+               VersionCommand>
       command;
 };
 

@@ -15,6 +15,7 @@ ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal)
 ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

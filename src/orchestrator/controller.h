@@ -63,6 +63,7 @@ class Controller {
   void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
   // Computed where plans are: it may wait for one that is being made.
   void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
+  void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply);
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
   bool leads() const { return leads_; }
@@ -97,10 +98,13 @@ class Controller {
   void ListApps();
   void OnApps(const std::vector<std::string>& apps);
   void AddApp(const std::string& app);
+  void RemoveApp(const std::string& app);
   void Relook();
   PartitionDriver* FindApp(const std::string& app);
   absl::Status NotLeading() const;
   absl::Status NoSuchApp(const std::string& app) const;
+  void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
+                          Reply<v1::ApplyAppResponse> reply);
   void WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec, SpecStore::Done done);
   void Record(const char* kind, const std::string& message);
   template <typename T>

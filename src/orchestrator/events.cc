@@ -72,8 +72,13 @@ void Partition::RecoverServer(StoredServer& stored) {
     Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
     replica.phase = r.phase;
     replica.settled = true;
+    if (r.role == Role::kPrimary && (r.phase == Phase::kGranted || r.phase == Phase::kDropping)) {
+      tables_.shard(shard).right_seen = true;
+    }
     MarkDirty(shard);
   }
+  tables_.server(id).record_unread = stored.unread;
+  if (stored.unread) unread_.push_back(id);
   tables_.server(id).registration_version = stored.registration_version;
   if (stored.live) {
     AdoptLife(id, *stored.live);
@@ -140,6 +145,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.incarnation = life.incarnation;
   server.registration_version = static_cast<int32_t>(life.incarnation.value());
   server.endpoint = life.endpoint;
+  server.life_unread = life.unread;
   server.fault_domain = life.fault_domain;
   server.capacity = life.capacity;
   AdoptCapacities(id, life.metric_capacity);
@@ -149,9 +155,11 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
   ForgetContacts(id);
   AddNote(NoteKind::kServerJoined, id, ShardIndex(),
-          absl::StrCat("life ", life.incarnation.value(), " at ", life.endpoint));
+          absl::StrCat(
+              "life ", life.incarnation.value(), " at ",
+              life.unread ? "an unknown place: its live record cannot be read" : life.endpoint));
 
-  server.reported = server.replicas.empty();
+  server.reported = life.unread || (server.replicas.empty() && !server.record_unread);
   if (!server.reported) {
     ++unreported_;
     out_.actions.emplace_back(Collect{id, server.incarnation});
@@ -199,10 +207,15 @@ void Partition::LoseServer(ServerIndex id, bool departed) {
   ForgetContacts(id);
   server.state = departed ? ServerState::kDeparted : ServerState::kLost;
   server.lost_at = now_;
+  const NoteKind kind = departed ? NoteKind::kServerDeparted : NoteKind::kServerLost;
+  if (server.record_unread) {
+    AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");
+    return;
+  }
   const Duration delay = departed ? Duration(0) : Milliseconds(spec_.failover().delay_ms());
   server.failover_at = now_ + delay;
   AddNote(
-      departed ? NoteKind::kServerDeparted : NoteKind::kServerLost, id, ShardIndex(),
+      kind, id, ShardIndex(),
       absl::StrCat(server.replicas.size(), " replicas; failover in ",
                    std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(), " ms"));
   SetTimer(delay, TimerKind::kFailover, id.index());
@@ -296,6 +309,7 @@ void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0;
 void Partition::On(ServerReport& event) {
   Server& server = tables_.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
+  if (server.record_unread && event.ok) AdoptReported(event);
   // Each shard is looked at, but only what differs makes the balance worth a look.
   const bool rested = at_rest_;
   MarkServerDirty(event.server);
@@ -331,6 +345,7 @@ void Partition::On(ServerReport& event) {
 
 // Held there, but not assigned: leftovers of a failover.
 void Partition::DropStrays(const ServerReport& report) {
+  if (tables_.server(report.server).record_unread) return;  // nobody knows what is assigned
   for (const HeldReplica& h : report.held) {
     const ShardIndex shard = tables_.InternShard(h.shard);
     if (tables_.FindReplica(shard, report.server).valid()) continue;
@@ -343,7 +358,8 @@ void Partition::Fire(const Timer& timer) {
   switch (timer.kind) {
     case TimerKind::kFailover: {
       Server& server = tables_.server(server_id);
-      const bool due = server.state != ServerState::kLive && now_ >= server.failover_at;
+      const bool due =
+          server.state != ServerState::kLive && now_ >= server.failover_at && !server.record_unread;
       if (!due || std::exchange(server.failing_over, true)) return;
       if (!server.replicas.empty()) {
         AddNote(NoteKind::kFailoverStarted, server_id, ShardIndex(),
@@ -375,7 +391,7 @@ void Partition::Fire(const Timer& timer) {
       Server& server = tables_.server(server_id);
       server.look_timer = server.state == ServerState::kLive;
       if (!server.look_timer) return;  // the next life sets its own
-      out_.actions.emplace_back(Collect{server_id, server.incarnation});
+      if (!server.life_unread) out_.actions.emplace_back(Collect{server_id, server.incarnation});
       SetTimer(LookInterval(), TimerKind::kLook, timer.id);
       return;
     }

@@ -55,6 +55,7 @@ struct Shard {
   bool publish = false;      // in the queue for the next map
   bool missing = false;      // lacks replicas that nobody has a place for yet
   bool unplaceable = false;  // the last plan found no place
+  bool right_seen = false;   // somebody had the right to serve it as primary at recovery
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };
@@ -68,9 +69,11 @@ enum class ServerState : uint8_t {
 
 struct Server {
   ServerState state = ServerState::kDown;
-  bool reported = false;      // said what it holds (or holds nothing)
-  bool failing_over = false;  // its replicas are to be given to others
-  bool conflicted = false;    // came back during failover: wait to see it live
+  bool reported = false;       // said what it holds (or holds nothing)
+  bool failing_over = false;   // its replicas are to be given to others
+  bool conflicted = false;     // came back during failover: wait to see it live
+  bool record_unread = false;  // its assignment record cannot be read: see unread.cc
+  bool life_unread = false;    // its live record cannot be read: nobody can reach it
   Incarnation incarnation;
   int32_t registration_version = 0;
   uint32_t capacity = 0;

@@ -29,6 +29,8 @@ class World {
     uint32_t capacity = 0;
     std::map<std::string, Held> held;   // what the process serves
     std::vector<StoredReplica> record;  // its assignment record in the store
+    bool record_damaged = false;        // and nobody can read it
+    bool life_damaged = false;          // its live record, likewise
     bool answers = true;                // false: commands vanish
     std::set<std::string> refuses;      // shards whose add fails
     std::vector<MetricAmount> metric_capacity;

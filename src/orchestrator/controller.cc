@@ -221,7 +221,8 @@ void Controller::AddApp(const std::string& app) {
                         .paths = paths_,
                         .buckets = cell_.buckets(),
                         .leader_epoch = lead_->epoch,
-                        .elected_at = lead_->since};
+                        .elected_at = lead_->since,
+                        .cell = CellIdentity(cell_)};
   PartitionDriver::Callbacks callbacks;
   // Later: a driver is not destroyed inside its own callback.
   callbacks.deposed = [this, session = session_] {

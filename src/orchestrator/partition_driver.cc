@@ -48,7 +48,7 @@ PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted cou
       damaged_(MakeWriterOptions(), *context_.events,
                [this](const DamagedRecord&) { callbacks_.restart(); }),
       counted_(counted),
-      maps_(context_.leader_epoch, counted.maps) {}
+      maps_(context_.leader_epoch, counted.maps, context_.cell) {}
 
 PartitionDriver::~PartitionDriver() = default;
 

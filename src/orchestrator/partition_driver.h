@@ -35,6 +35,7 @@ struct DriverContext {
   uint32_t buckets;
   LeaderEpoch leader_epoch;
   TimePoint elected_at;
+  std::string cell;  // CellIdentity()
 };
 
 // What one app's drivers under one leader must not use twice: where the last one

@@ -142,6 +142,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.failing_over = false;
   server.conflicted = false;
   server.unreachable = 0;
+  server.reports_out = 0;
   server.incarnation = life.incarnation;
   server.registration_version = static_cast<int32_t>(life.incarnation.value());
   server.endpoint = life.endpoint;
@@ -162,7 +163,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.reported = life.unread || (server.replicas.empty() && !server.record_unread);
   if (!server.reported) {
     ++unreported_;
-    out_.actions.emplace_back(Collect{id, server.incarnation});
+    AskForReport(id);
   }
   if (!std::exchange(server.look_timer, true)) {
     SetFirstLook(id);
@@ -253,7 +254,10 @@ void Partition::On(CommandResult& event) {
     case CommandOutcome::kDone:
       replica.contact = Contact::kDone;
       replica.failures = 0;
-      if (event.kind == CommandKind::kAdd) AddDone(id);
+      if (event.kind == CommandKind::kAdd) {
+        replica.told_since = server.reports_out > 0;
+        AddDone(id);
+      }
       // A lone replica at rest needs no second look.
       if (event.kind == CommandKind::kDrop || replica.next.valid() ||
           tables_.shard(event.shard).first != id) {
@@ -306,9 +310,16 @@ void Partition::ServerUnreachable(ServerIndex id) {
 
 void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0; }
 
+void Partition::AskForReport(ServerIndex id) {
+  Server& server = tables_.server(id);
+  ++server.reports_out;
+  out_.actions.emplace_back(Collect{id, server.incarnation});
+}
+
 void Partition::On(ServerReport& event) {
   Server& server = tables_.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
+  if (server.reports_out > 0) --server.reports_out;
   if (server.record_unread && event.ok) AdoptReported(event);
   // Each shard is looked at, but only what differs makes the balance worth a look.
   const bool rested = at_rest_;
@@ -326,12 +337,15 @@ void Partition::On(ServerReport& event) {
     if (it != held.end() && !it->second->load.empty()) RecordLoads(id, *it->second, problem);
     const bool serves =
         it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
+    // What it said after it was asked may be newer than this report.
+    const bool told_since = replica.told_since;
+    if (server.reports_out == 0) replica.told_since = false;
     if (replica.in_write || replica.phase != Phase::kGranted) continue;
     if (serves && replica.contact == Contact::kIdle) {
       replica.contact = Contact::kDone;
       at_rest_ = false;
       AddDone(id);
-    } else if (!serves && replica.contact == Contact::kDone) {
+    } else if (!serves && replica.contact == Contact::kDone && !told_since) {
       // It says it does not serve what it said it served: ask again.
       --server.serving;
       replica.contact = Contact::kIdle;
@@ -391,7 +405,7 @@ void Partition::Fire(const Timer& timer) {
       Server& server = tables_.server(server_id);
       server.look_timer = server.state == ServerState::kLive;
       if (!server.look_timer) return;  // the next life sets its own
-      if (!server.life_unread) out_.actions.emplace_back(Collect{server_id, server.incarnation});
+      if (!server.life_unread) AskForReport(server_id);
       SetTimer(LookInterval(), TimerKind::kLook, timer.id);
       return;
     }

@@ -192,6 +192,7 @@ class Partition {
   void ForgetContacts(ServerIndex id);
   void GotThrough(ServerIndex id);
   void AddDone(ReplicaIndex id);
+  void AskForReport(ServerIndex id);
   void CommandFailed(ReplicaIndex id, const CommandResult& event);
   void ServerUnreachable(ServerIndex id);
   void DropStrays(const ServerReport& report);

@@ -40,8 +40,9 @@ struct Replica {
   Role role = Role::kPrimary;
   Contact contact = Contact::kIdle;
   Cause cause = Cause::kPlacement;
-  bool settled = false;  // has served once since it was made
-  uint8_t failures = 0;  // in a row
+  bool settled = false;     // has served once since it was made
+  bool told_since = false;  // that it serves, since the report to come was asked for
+  uint8_t failures = 0;     // in a row
 };
 
 struct Shard {
@@ -84,6 +85,7 @@ struct Server {
   uint32_t failover_pending = 0;  // replicas taken from it that do not serve yet
   uint32_t moves = 0;             // for balance, to or from it, under way
   uint32_t unreachable = 0;       // failed contacts in a row
+  uint32_t reports_out = 0;       // asked of this life, and not answered
   bool retry_timer = false;       // kServerRetry is set
   bool look_timer = false;        // kLook is set
   uint64_t batch = 0;             // last batch that touched it

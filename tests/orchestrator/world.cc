@@ -195,6 +195,7 @@ void World::Do(SendCommands& action) {
 }
 
 void World::Do(Collect& action) {
+  if (hold_collects) return collects.push_back(action);
   const std::string& name = partition_->tables().name(action.server);
   const AppServer& server = servers.at(name);
   ServerReport report{.server = action.server,

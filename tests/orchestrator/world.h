@@ -52,8 +52,10 @@ class World {
   // ---- what is held back ----
   bool hold_writes = false;  // Persist waits in `writes`
   bool hold_plans = false;
+  bool hold_collects = false;  // nobody answers those in `collects`
   std::deque<Persist> writes;
   std::deque<ComputePlan> plans;
+  std::vector<Collect> collects;
   void FinishWrite(WriteOutcome outcome, const std::string& conflict = {});
   void FinishPlan();
 

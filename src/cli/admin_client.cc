@@ -150,6 +150,10 @@ absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(
     const v1::ExplainShardRequest& request) {
   return impl_->Call(&v1::Admin::Stub::ExplainShard, request);
 }
+absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
+    const v1::ReleaseServerRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::ReleaseServer, request);
+}
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
   return impl_->Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
 }

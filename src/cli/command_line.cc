@@ -72,6 +72,7 @@ struct Words {
   ExplainCommand explain;
   DrainCommand drain;
   DeleteCommand remove;
+  ReleaseCommand release;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -179,6 +180,18 @@ void AddDelete(CLI::App& cli, Words& words) {
   command.add_flag("-y,--yes", words.remove.yes, "Do not ask");
 }
 
+void AddRelease(CLI::App& cli, Words& words) {
+  CLI::App& command =
+      *cli.add_subcommand("release", "Give up what an unreadable record of a server may grant");
+  command.footer(kReleaseFooter);
+  command.add_option("RESOURCE", words.resource, "server")
+      ->required()
+      ->check(OneOf(std::map<std::string, int>{{"server", 0}}))
+      ->type_name("");
+  command.add_option("NAME", words.release.server, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words.release.app, "Of this app")->type_name("APP");
+}
+
 void AddWatch(CLI::App& cli, Words& words) {
   CLI::App& command =
       *cli.add_subcommand("watch", "Show what the control plane does and why, as it happens");
@@ -247,6 +260,7 @@ void AddAll(CLI::App& cli, Words& words) {
   AddExplain(cli, words);
   AddDrain(cli, words);
   AddDelete(cli, words);
+  AddRelease(cli, words);
   AddWatch(cli, words);
   AddPlace(cli, words);
   AddOthers(cli, words);
@@ -272,6 +286,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.drain);
   } else if (command == "delete") {
     line.command = std::move(words.remove);
+  } else if (command == "release") {
+    line.command = std::move(words.release);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

@@ -57,6 +57,10 @@ struct DeleteCommand {
   std::string app;
   bool yes = false;
 };
+struct ReleaseCommand {
+  std::string server;
+  std::string app;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -84,8 +88,8 @@ struct CommandLine {
   // For one call.
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
-               DeleteCommand, WatchCommand, StatusCommand, PlaceCommand, CompletionCommand,
-               VersionCommand>
+               DeleteCommand, ReleaseCommand, WatchCommand, StatusCommand, PlaceCommand,
+               CompletionCommand, VersionCommand>
       command;
 };
 

@@ -118,6 +118,19 @@ ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& ter
   return kOk;
 }
 
+ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto app = ChooseApp(command.app, client);
+  if (!app.ok()) return Fail(app.status(), client, terminal);
+  v1::ReleaseServerRequest request;
+  request.set_app(*app);
+  request.set_server(command.server);
+  const auto response = client.ReleaseServer(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << command.server << " released: what its record may have granted is placed anew; "
+                << "the record's bytes stay at " << Shown(response->kept_at()) << "\n";
+  return kOk;
+}
+
 // Follows the leader from one to the next, for as long as it takes.
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal) {
   v1::WatchEventsRequest request;

@@ -16,6 +16,7 @@ ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal&
 ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

@@ -50,17 +50,20 @@ _shardctl() {
       drain) words+=" --app --primaries-only --reason --wait" ;;
       undrain) words+=" --app" ;;
       delete) words+=" --yes" ;;
+      release) words+=" --app" ;;
       watch) words+=" --app --no-follow --output" ;;
       place) words+=" --format --output --time --seed --dry-run" ;;
       status) words+=" --output" ;;
     esac
   else
     case "$command:$resource" in
-      :) words="apply get describe explain drain undrain delete watch place status completion version" ;;
+      :) words="apply get describe explain drain undrain delete release watch place status"
+         words+=" completion version" ;;
       get:) words="apps servers shards" ;;
       describe:) words="app server shard" ;;
       drain:|undrain:) words="server rack datacenter region" ;;
       delete:) words="app" ;;
+      release:) words="server" ;;
       completion:) words="bash zsh fish" ;;
       explain:) words="$(_shardctl_names apps)" ;;
       explain:*) words="$(_shardctl_names shards --app "$resource")" ;;
@@ -129,6 +132,7 @@ complete -c shardctl -n '__shardctl_at 0' -a explain -d 'Show why a shard is whe
 complete -c shardctl -n '__shardctl_at 0' -a drain -d 'Empty servers ahead of planned work'
 complete -c shardctl -n '__shardctl_at 0' -a undrain -d 'Take a drain back'
 complete -c shardctl -n '__shardctl_at 0' -a delete -d 'Delete an app'
+complete -c shardctl -n '__shardctl_at 0' -a release -d 'Give up what an unreadable record may grant'
 complete -c shardctl -n '__shardctl_at 0' -a watch -d 'Show what the control plane does'
 complete -c shardctl -n '__shardctl_at 0' -a place -d 'Plan, without a control plane'
 complete -c shardctl -n '__shardctl_at 0' -a status -d 'Show who answers, and who leads'
@@ -141,6 +145,7 @@ complete -c shardctl -n '__shardctl_at 1 "drain|undrain"' -a 'server rack datace
 complete -c shardctl -n '__shardctl_in drain' -l primaries-only -d 'Secondaries may stay'
 complete -c shardctl -n '__shardctl_in drain' -l reason -x -d 'For people'
 complete -c shardctl -n '__shardctl_in drain' -s w -l wait -d 'Until all are empty'
+complete -c shardctl -n '__shardctl_at 1 release' -a server
 complete -c shardctl -n '__shardctl_at 1 completion' -a 'bash zsh fish'
 complete -c shardctl -n '__shardctl_at 1 explain' -a '(__shardctl_names apps)'
 complete -c shardctl -n '__shardctl_at 2 explain' \
@@ -149,7 +154,7 @@ complete -c shardctl -n '__shardctl_in explain' -l on -x \
     -a '(__shardctl_names servers --app (__shardctl_words)[2])' -d 'Only this server'
 complete -c shardctl -n '__shardctl_in explain' -l candidates -x -d 'Most servers that are listed'
 complete -c shardctl -n '__shardctl_at 2 "get|describe|delete" "apps?"' -a '(__shardctl_names apps)'
-complete -c shardctl -n '__shardctl_at 2 "get|describe" "servers?"' -a '(__shardctl_names servers)'
+complete -c shardctl -n '__shardctl_at 2 "get|describe|release" "servers?"' -a '(__shardctl_names servers)'
 complete -c shardctl -n '__shardctl_at 2 "get|describe" "shards?"' -a '(__shardctl_names shards)'
 complete -c shardctl -s s -l server -x -d 'Where the control plane answers'
 complete -c shardctl -l timeout -x -d 'How long to wait for one answer'
@@ -157,7 +162,7 @@ complete -c shardctl -s h -l help -d 'Show help'
 complete -c shardctl -n '__shardctl_in apply' -s f -l filename -r -F -d 'YAML file'
 complete -c shardctl -n '__shardctl_in apply' -l force -d 'Accept the loss of shards'
 complete -c shardctl -n '__shardctl_in apply' -l dry-run -d 'Change nothing'
-complete -c shardctl -n '__shardctl_in "get|describe|watch"' -s a -l app -x \
+complete -c shardctl -n '__shardctl_in "get|describe|release|watch"' -s a -l app -x \
     -a '(shardctl --timeout 2s get apps -o name 2>/dev/null)' -d 'Of this app'
 complete -c shardctl -n '__shardctl_in get' -s o -l output -x -a 'table wide json yaml name spec'
 complete -c shardctl -n '__shardctl_in watch' -s o -l output -x -a 'table json'

@@ -86,6 +86,13 @@ Examples:
   shardctl delete app kv          asks first
   shardctl delete app kv --yes    does not, for scripts)";
 
+inline constexpr char kReleaseFooter[] = R"(
+For a server whose assignment record cannot be read (`shardctl get apps` says so). What
+the record may have granted is given up and placed anew, so the server must be stopped
+first. The record's bytes are kept.
+Examples:
+  shardctl release server kv-3 --app kv)";
+
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they
 come; goes on with the next leader when that one goes. Ends on Ctrl-C.

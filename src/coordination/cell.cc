@@ -68,4 +68,8 @@ void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback do
       std::move(changed));
 }
 
+std::string CellIdentity(const v1::CellConfig& config) {
+  return absl::StrCat(config.cell(), "@", config.made_ms());
+}
+
 }  // namespace shardmanager

@@ -23,4 +23,7 @@ void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
 void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
               CoordinationStore::Watch changed = nullptr);
 
+// "<name>@<when made>": what tells cells apart (discovery.proto, MapSnapshot.cell).
+std::string CellIdentity(const v1::CellConfig& config);
+
 }  // namespace shardmanager

@@ -72,7 +72,10 @@ class LeaderElection::State : public std::enable_shared_from_this<State> {
     if (!holder.ok()) return Lost(std::string(holder.status().message()));
 
     v1::LeaderRecord record;
-    if (!Open(holder->data, &record).ok()) record.set_process("unknown (unreadable record)");
+    if (!Open(holder->data, &record).ok()) {
+      record.Clear();
+      record.set_process("unknown (unreadable record)");
+    }
     const bool ours = IsOurs(*holder);
     if (!ours) Lost("another process holds it");
     Observe(record);

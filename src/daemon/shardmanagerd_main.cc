@@ -15,6 +15,7 @@
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "daemon/control_metrics.h"
 #include "orchestrator/controller.h"
+#include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
@@ -127,6 +128,7 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
   options.cell.set_zookeeper_tick_ms(flags.zookeeper_tick_ms);
   options.cell.set_session_timeout_ms(flags.session_timeout_ms);
   options.cell.set_buckets(64);
+  options.cell.set_made_ms(WallMilliseconds());
   options.process = absl::StrCat(HostName(), "/", getpid());
   return options;
 }

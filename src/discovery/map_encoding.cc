@@ -82,9 +82,11 @@ Message EncodeHeartbeat(const MapVersion* version) {
   return std::make_shared<std::string>(response.SerializeAsString());
 }
 
-SnapshotEncoder::SnapshotEncoder(MapVersion version, size_t part_bytes) : part_bytes_(part_bytes) {
-  AppendVersion(v1::MapSnapshot::kVersionFieldNumber, version, version_field_);
-  body_ = version_field_;
+SnapshotEncoder::SnapshotEncoder(MapVersion version, const std::string& cell, size_t part_bytes)
+    : part_bytes_(part_bytes) {
+  AppendVersion(v1::MapSnapshot::kVersionFieldNumber, version, head_);
+  if (!cell.empty()) AppendField(v1::MapSnapshot::kCellFieldNumber, cell, "", head_);
+  body_ = head_;
 }
 
 void SnapshotEncoder::AddServer(std::string_view server) {
@@ -103,7 +105,7 @@ std::vector<Message> SnapshotEncoder::Finish() {
 void SnapshotEncoder::Add(uint32_t field, std::string_view head, std::string_view tail) {
   constexpr size_t kFraming = 16;
   const size_t grown = body_.size() + head.size() + tail.size() + kFraming;
-  if (grown > part_bytes_ && body_.size() > version_field_.size()) EndPart(/*last=*/false);
+  if (grown > part_bytes_ && body_.size() > head_.size()) EndPart(/*last=*/false);
   AppendField(field, head, tail, body_);
 }
 
@@ -114,7 +116,7 @@ void SnapshotEncoder::EndPart(bool last) {
     body_.append(end.SerializeAsString());
   }
   parts_.push_back(Wrap(v1::WatchResponse::kSnapshotFieldNumber, body_));
-  body_ = version_field_;
+  body_ = head_;
 }
 
 }  // namespace shardmanager::discovery

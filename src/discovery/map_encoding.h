@@ -49,7 +49,8 @@ Message EncodeHeartbeat(const MapVersion* version);
 // first, then shards in ascending order, then Finish().
 class SnapshotEncoder {
  public:
-  SnapshotEncoder(MapVersion version, size_t part_bytes);
+  // `cell`: MapSnapshot.cell.
+  SnapshotEncoder(MapVersion version, const std::string& cell, size_t part_bytes);
 
   void AddServer(std::string_view server);
   void AddShard(std::string_view name, std::string_view replicas);
@@ -60,7 +61,7 @@ class SnapshotEncoder {
   void EndPart(bool last);
 
   const size_t part_bytes_;
-  std::string version_field_;
+  std::string head_;  // the fields that all parts have
   std::string body_;
   std::vector<Message> parts_;
 };

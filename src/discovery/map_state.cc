@@ -30,6 +30,7 @@ Change::Entries Sorted(std::map<uint32_t, std::string> entries) {
 absl::Status MapState::Decode(const v1::MapSnapshot& whole, MapState* state) {
   MapState next;
   next.version_ = MapVersion::From(whole.version());
+  next.cell_ = whole.cell();
   for (const v1::MapServer& server : whole.servers()) {
     next.servers_[server.index()] = EncodeServer(server);
   }
@@ -98,7 +99,7 @@ Change MapState::DifferenceTo(const MapState& next) const {
 }
 
 std::vector<Message> MapState::EncodeParts(size_t part_bytes) const {
-  SnapshotEncoder encoder(version_, part_bytes);
+  SnapshotEncoder encoder(version_, cell_, part_bytes);
   for (const auto& [index, server] : servers_) encoder.AddServer(server);
   for (size_t i = 0; i < replicas_.size(); ++i) encoder.AddShard(ShardName(i), replicas_[i]);
   return encoder.Finish();

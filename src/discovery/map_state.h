@@ -36,12 +36,14 @@ class MapState {
   std::vector<Message> EncodeParts(size_t part_bytes) const;
 
   MapVersion version() const { return version_; }
+  const std::string& cell() const { return cell_; }
   size_t shards() const { return replicas_.size(); }
 
  private:
   std::string_view ShardName(size_t index) const;
 
   MapVersion version_;
+  std::string cell_;
   std::map<uint32_t, std::string> servers_;  // by index: EncodeServer
   std::string names_;                        // EncodeShardName of all shards
   std::vector<size_t> name_ends_;            // where each one ends in names_

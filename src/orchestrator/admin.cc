@@ -14,6 +14,23 @@ namespace {
 
 std::string Lines(const std::vector<std::string>& lines) { return absl::StrJoin(lines, "\n"); }
 
+absl::Status MayReplace(const DamagedRecord& spec, bool force) {
+  const std::string why(spec.why.message());
+  if (spec.newer()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a newer version wrote the stored spec: ", why, ". Run that version and apply it there"));
+  }
+  if (!spec.kept.ok()) {
+    return absl::UnavailableError(absl::StrCat("the stored spec cannot be read (", why,
+                                               ") and its bytes are not at ", spec.kept_at,
+                                               " yet: ", std::string(spec.kept.message())));
+  }
+  if (force) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the stored spec cannot be read (", why, "): nobody knows what would change. --force puts ",
+      "yours in its place; its bytes stay at ", spec.kept_at));
+}
+
 }  // namespace
 
 absl::Status Controller::NotLeading() const {
@@ -42,6 +59,10 @@ void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     const v1::AppSpec& spec = request.spec();
     if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
     PartitionDriver* existing = FindApp(spec.name());
+    if (auto it = lead_->apps.find(spec.name());
+        it != lead_->apps.end() && it->second->damaged_spec() != nullptr) {
+      return ReplaceDamagedSpec(it->second.get(), request, reply);
+    }
     if (existing == nullptr && absl::IsUnavailable(NoSuchApp(spec.name()))) {
       return reply(NoSuchApp(spec.name()));
     }
@@ -79,10 +100,35 @@ void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
   });
 }
 
+// What is stored and cannot be read may hold more than the spec that replaces it.
+void Controller::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
+                                    Reply<v1::ApplyAppResponse> reply) {
+  if (absl::Status may = MayReplace(*app->damaged_spec(), request.force()); !may.ok()) {
+    return reply(may);
+  }
+  v1::ApplyAppResponse response;
+  response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
+  response.add_changes(
+      absl::StrCat("the stored spec, which cannot be read, is replaced; its bytes ", "stay at ",
+                   app->damaged_spec()->kept_at));
+  if (request.dry_run()) return reply(response);
+  v1::StoredSpec stored;
+  *stored.mutable_spec() = request.spec();
+  WriteSpec(app, stored, [response, reply](absl::Status status) {
+    if (!status.ok()) return reply(status);
+    reply(response);
+  });
+}
+
 void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply) {
   OnThread(reply, [this, request = std::move(request), reply] {
     PartitionDriver* existing = FindApp(request.app());
     if (existing == nullptr) return reply(NoSuchApp(request.app()));
+    if (existing->damaged_spec() != nullptr) {
+      return reply(absl::FailedPreconditionError(
+          "the stored spec cannot be read; put one in its place first: "
+          "`shardctl apply --force -f FILE`"));
+    }
     if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
     v1::StoredSpec stored = existing->spec();
     stored.set_deleting(true);
@@ -112,7 +158,9 @@ void Controller::WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec
   if (existing == nullptr) {
     specs.Create(app, spec, posted);
   } else {
-    specs.Replace(app, spec, existing->spec_version(), posted);
+    const DamagedRecord* damaged = existing->damaged_spec();
+    const int32_t version = damaged ? damaged->node.stat.version : existing->spec_version();
+    specs.Replace(app, spec, version, posted);
   }
 }
 
@@ -132,6 +180,7 @@ void Controller::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
                                   ? "reading its records from the coordination store"
                                   : driver->problem().ToString());
       }
+      for (std::string& line : driver->damaged().Describe()) status.add_conditions(line);
       *status.mutable_map_version() = driver->map_version();
       *response.add_apps() = std::move(status);
     }
@@ -204,6 +253,23 @@ void Controller::ExplainShard(v1::ExplainShardRequest request,
             reply(DescribeExplanation(*still->partition(), executor_->Now(), subject, explanation));
           });
         });
+  });
+}
+
+void Controller::ReleaseServer(v1::ReleaseServerRequest request,
+                               Reply<v1::ReleaseServerResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = FindApp(request.app());
+    if (driver == nullptr) return reply(NoSuchApp(request.app()));
+    driver->Release(request.server(), [this, request, reply](absl::StatusOr<std::string> kept_at) {
+      if (!kept_at.ok()) return reply(kept_at.status());
+      Record("RecordReleased",
+             absl::StrCat("app ", request.app(), ": the assignment record of ", request.server(),
+                          " is released; its bytes are at ", *kept_at));
+      v1::ReleaseServerResponse response;
+      response.set_kept_at(*kept_at);
+      reply(std::move(response));
+    });
   });
 }
 

@@ -13,6 +13,8 @@
 
 namespace shardmanager::orchestrator {
 
+class DamagedRecords;
+
 // Runs a task later on the driver's thread, or never if the driver has gone.
 using PostFn = std::function<void(std::function<void()>)>;
 
@@ -23,6 +25,7 @@ struct WriterOptions {
   uint32_t buckets;
   LeaderEpoch leader_epoch;
   PostFn post;
+  DamagedRecords* damaged = nullptr;  // where those are told that cannot be read
 };
 
 // On the driver's thread only. One write at a time.

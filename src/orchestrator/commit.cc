@@ -140,6 +140,7 @@ void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
 
 void Partition::Touch(ServerIndex id) {
   Server& server = tables_.server(id);
+  SM_CHECK(!server.record_unread, "a record that could not be read would be overwritten");
   if (server.batch == batch_) return;
   server.batch = batch_;
   batch_servers_.push_back(id);

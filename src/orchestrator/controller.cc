@@ -166,7 +166,7 @@ void Controller::EndLead() {
 
 void Controller::OnObserved(std::optional<v1::LeaderRecord> leader) {
   leader_ = std::move(leader);
-  if (lead_ || !leader_ || !on_leader) return;
+  if (lead_ || !leader_ || !on_leader || leader_->endpoint().empty()) return;
   // A record of an earlier life of ours, whose session has not expired yet, names us.
   if (leader_->endpoint() != self_.endpoint()) on_leader(leader_->endpoint());
 }
@@ -221,7 +221,8 @@ void Controller::AddApp(const std::string& app) {
                         .paths = paths_,
                         .buckets = cell_.buckets(),
                         .leader_epoch = lead_->epoch,
-                        .elected_at = lead_->since};
+                        .elected_at = lead_->since,
+                        .cell = CellIdentity(cell_)};
   PartitionDriver::Callbacks callbacks;
   // Later: a driver is not destroyed inside its own callback.
   callbacks.deposed = [this, session = session_] {
@@ -231,18 +232,25 @@ void Controller::AddApp(const std::string& app) {
       NewSession();
     });
   };
-  callbacks.deleted = [this, app, epoch = lead_->epoch] {
-    executor_->Post([this, app, epoch] {
+  const auto end = [this, app, epoch = lead_->epoch](bool again) {
+    executor_->Post([this, app, epoch, again] {
       if (!lead_ || lead_->epoch != epoch) return;
-      auto driver = lead_->apps.find(app);
-      if (driver == lead_->apps.end()) return;
-      lead_->counted[app] = driver->second->counted();
-      lead_->apps.erase(driver);
+      RemoveApp(app);
+      if (again) AddApp(app);
     });
   };
+  callbacks.deleted = [end] { end(/*again=*/false); };
+  callbacks.restart = [end] { end(/*again=*/true); };
   it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app),
                                                  lead_->counted[app], callbacks);
   it->second->Start();
+}
+
+void Controller::RemoveApp(const std::string& app) {
+  auto driver = lead_->apps.find(app);
+  if (driver == lead_->apps.end()) return;
+  lead_->counted[app] = driver->second->counted();
+  lead_->apps.erase(driver);
 }
 
 PartitionDriver* Controller::FindApp(const std::string& app) {

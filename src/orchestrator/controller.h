@@ -67,6 +67,7 @@ class Controller {
   void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
   void Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply);
   void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply);
+  void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply);
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
   bool leads() const { return leads_; }
@@ -101,6 +102,7 @@ class Controller {
   void ListApps();
   void OnApps(const std::vector<std::string>& apps);
   void AddApp(const std::string& app);
+  void RemoveApp(const std::string& app);
   void Relook();
   PartitionDriver* FindApp(const std::string& app);
   absl::Status NotLeading() const;
@@ -109,6 +111,8 @@ class Controller {
   // first error.
   using SpecChanges = std::vector<std::pair<PartitionDriver*, v1::StoredSpec>>;
   void WriteSpecs(const SpecChanges& changes, SpecStore::Done done);
+  void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
+                          Reply<v1::ApplyAppResponse> reply);
   void WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec, SpecStore::Done done);
   void Record(const char* kind, const std::string& message);
   // Runs `work` on the controller's thread if this process leads.

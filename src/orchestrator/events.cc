@@ -77,8 +77,13 @@ void Partition::RecoverServer(StoredServer& stored) {
     Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
     replica.phase = r.phase;
     replica.settled = true;
+    if (r.role == Role::kPrimary && (r.phase == Phase::kGranted || r.phase == Phase::kDropping)) {
+      tables_.shard(shard).right_seen = true;
+    }
     MarkDirty(shard);
   }
+  tables_.server(id).record_unread = stored.unread;
+  if (stored.unread) unread_.push_back(id);
   tables_.server(id).registration_version = stored.registration_version;
   if (stored.live) {
     AdoptLife(id, *stored.live);
@@ -146,9 +151,11 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.failing_over = false;
   server.conflicted = false;
   server.unreachable = 0;
+  server.reports_out = 0;
   server.incarnation = life.incarnation;
   server.registration_version = static_cast<int32_t>(life.incarnation.value());
   server.endpoint = life.endpoint;
+  server.life_unread = life.unread;
   server.fault_domain = life.fault_domain;
   server.capacity = life.capacity;
   AdoptCapacities(id, life.metric_capacity);
@@ -159,12 +166,14 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   UpdateDrain(id);
   ForgetContacts(id);
   AddNote(NoteKind::kServerJoined, id, ShardIndex(),
-          absl::StrCat("life ", life.incarnation.value(), " at ", life.endpoint));
+          absl::StrCat(
+              "life ", life.incarnation.value(), " at ",
+              life.unread ? "an unknown place: its live record cannot be read" : life.endpoint));
 
-  server.reported = server.replicas.empty();
+  server.reported = life.unread || (server.replicas.empty() && !server.record_unread);
   if (!server.reported) {
     ++unreported_;
-    out_.actions.emplace_back(Collect{id, server.incarnation});
+    AskForReport(id);
   }
   if (!std::exchange(server.look_timer, true)) {
     SetFirstLook(id);
@@ -209,10 +218,15 @@ void Partition::LoseServer(ServerIndex id, bool departed) {
   ForgetContacts(id);
   server.state = departed ? ServerState::kDeparted : ServerState::kLost;
   server.lost_at = now_;
+  const NoteKind kind = departed ? NoteKind::kServerDeparted : NoteKind::kServerLost;
+  if (server.record_unread) {
+    AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");
+    return;
+  }
   const Duration delay = departed ? Duration(0) : Milliseconds(spec_.failover().delay_ms());
   server.failover_at = now_ + delay;
   AddNote(
-      departed ? NoteKind::kServerDeparted : NoteKind::kServerLost, id, ShardIndex(),
+      kind, id, ShardIndex(),
       absl::StrCat(server.replicas.size(), " replicas; failover in ",
                    std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(), " ms"));
   SetTimer(delay, TimerKind::kFailover, id.index());
@@ -250,7 +264,10 @@ void Partition::On(CommandResult& event) {
     case CommandOutcome::kDone:
       replica.contact = Contact::kDone;
       replica.failures = 0;
-      if (event.kind == CommandKind::kAdd) AddDone(id);
+      if (event.kind == CommandKind::kAdd) {
+        replica.told_since = server.reports_out > 0;
+        AddDone(id);
+      }
       // A lone replica at rest needs no second look.
       if (event.kind == CommandKind::kDrop || replica.next.valid() ||
           tables_.shard(event.shard).first != id) {
@@ -303,9 +320,17 @@ void Partition::ServerUnreachable(ServerIndex id) {
 
 void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0; }
 
+void Partition::AskForReport(ServerIndex id) {
+  Server& server = tables_.server(id);
+  ++server.reports_out;
+  out_.actions.emplace_back(Collect{id, server.incarnation});
+}
+
 void Partition::On(ServerReport& event) {
   Server& server = tables_.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
+  if (server.reports_out > 0) --server.reports_out;
+  if (server.record_unread && event.ok) AdoptReported(event);
   // Each shard is looked at, but only what differs makes the balance worth a look.
   const bool rested = at_rest_;
   MarkServerDirty(event.server);
@@ -322,12 +347,15 @@ void Partition::On(ServerReport& event) {
     if (it != held.end() && !it->second->load.empty()) RecordLoads(id, *it->second, problem);
     const bool serves =
         it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
+    // What it said after it was asked may be newer than this report.
+    const bool told_since = replica.told_since;
+    if (server.reports_out == 0) replica.told_since = false;
     if (replica.in_write || replica.phase != Phase::kGranted) continue;
     if (serves && replica.contact == Contact::kIdle) {
       replica.contact = Contact::kDone;
       at_rest_ = false;
       AddDone(id);
-    } else if (!serves && replica.contact == Contact::kDone) {
+    } else if (!serves && replica.contact == Contact::kDone && !told_since) {
       // It says it does not serve what it said it served: ask again.
       --server.serving;
       replica.contact = Contact::kIdle;
@@ -341,6 +369,7 @@ void Partition::On(ServerReport& event) {
 
 // Held there, but not assigned: leftovers of a failover.
 void Partition::DropStrays(const ServerReport& report) {
+  if (tables_.server(report.server).record_unread) return;  // nobody knows what is assigned
   for (const HeldReplica& h : report.held) {
     const ShardIndex shard = tables_.InternShard(h.shard);
     if (tables_.FindReplica(shard, report.server).valid()) continue;
@@ -353,7 +382,8 @@ void Partition::Fire(const Timer& timer) {
   switch (timer.kind) {
     case TimerKind::kFailover: {
       Server& server = tables_.server(server_id);
-      const bool due = server.state != ServerState::kLive && now_ >= server.failover_at;
+      const bool due =
+          server.state != ServerState::kLive && now_ >= server.failover_at && !server.record_unread;
       if (!due || std::exchange(server.failing_over, true)) return;
       if (!server.replicas.empty()) {
         AddNote(NoteKind::kFailoverStarted, server_id, ShardIndex(),
@@ -385,7 +415,7 @@ void Partition::Fire(const Timer& timer) {
       Server& server = tables_.server(server_id);
       server.look_timer = server.state == ServerState::kLive;
       if (!server.look_timer) return;  // the next life sets its own
-      out_.actions.emplace_back(Collect{server_id, server.incarnation});
+      if (!server.life_unread) AskForReport(server_id);
       SetTimer(LookInterval(), TimerKind::kLook, timer.id);
       return;
     }

@@ -14,6 +14,7 @@ v1::MapSnapshot MapBuilder::Whole(const Partition& partition) {
   known_.clear();
   v1::MapSnapshot map;
   *map.mutable_version() = version();
+  map.set_cell(cell_);
   map.set_last(true);
   const std::vector<LayoutShard>& layout = partition.layout();
   map.mutable_shards()->Reserve(static_cast<int>(layout.size()));

@@ -1,6 +1,8 @@
 // From a partition's state to the shard maps that clients see.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,9 +14,10 @@ namespace shardmanager::orchestrator {
 // Keeps the version and what subscribers already know of servers. Not thread-safe.
 class MapBuilder {
  public:
-  // `sequence`: of the last map that this leader published for the app.
-  MapBuilder(LeaderEpoch leader_epoch, uint64_t sequence)
-      : leader_epoch_(leader_epoch), sequence_(sequence) {}
+  // `sequence`: of the last map that this leader published for the app. `cell`: as
+  // CellIdentity() has it.
+  MapBuilder(LeaderEpoch leader_epoch, uint64_t sequence, std::string cell)
+      : leader_epoch_(leader_epoch), sequence_(sequence), cell_(std::move(cell)) {}
 
   v1::MapSnapshot Whole(const Partition& partition);
   // REQUIRES: Whole() was called before.
@@ -29,6 +32,7 @@ class MapBuilder {
 
   const LeaderEpoch leader_epoch_;
   uint64_t sequence_;
+  const std::string cell_;
   absl::flat_hash_map<ServerIndex, std::string> known_;  // server -> endpoint
 };
 

@@ -44,7 +44,8 @@ Output<Action> Partition::Finish() {
   RequestPlan();
   FlushCommands();
   FlushPublish();
-  if (deleting_ && !emptied_ && recovered_ && !batch_out_ && tables_.replica_count() == 0) {
+  if (deleting_ && !emptied_ && recovered_ && !batch_out_ && tables_.replica_count() == 0 &&
+      unread_.empty()) {
     emptied_ = true;
     out_.actions.emplace_back(Emptied{});
   }

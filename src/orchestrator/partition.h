@@ -76,6 +76,13 @@ class Partition {
   const std::string& ErrorOf(ShardIndex shard, ServerIndex server) const;
   // Why no place was found for a missing replica; empty when one was.
   std::string_view UnplaceableReason(ShardIndex shard) const;
+  // Nothing is decided about the shard, as it may be on a server whose assignment record
+  // cannot be read.
+  bool HeldBack(ShardIndex shard) const;
+  // Those servers, ascending by index.
+  const std::vector<ServerIndex>& unread_servers() const { return unread_; }
+  // "kv-3, whose assignment record cannot be read".
+  std::string UnreadServers() const;
   // What the shard waits for now, a sentence each; empty: nothing.
   std::vector<std::string> WaitsOf(ShardIndex shard, TimePoint now) const;
   // What was last decided about the balance of the app, and when it is looked at next.
@@ -188,6 +195,7 @@ class Partition {
   void ForgetContacts(ServerIndex id);
   void GotThrough(ServerIndex id);
   void AddDone(ReplicaIndex id);
+  void AskForReport(ServerIndex id);
   void CommandFailed(ReplicaIndex id, const CommandResult& event);
   void ServerUnreachable(ServerIndex id);
   void DropStrays(const ServerReport& report);
@@ -227,6 +235,10 @@ class Partition {
   void ApplyBatch();
   void RevertBatch();
   void Settle(ReplicaIndex id);
+
+  // unread.cc
+  bool TakesNothing(const Server& server) const;
+  void AdoptReported(const ServerReport& report);
 
   // loads.cc
   struct LoadProblem {
@@ -345,6 +357,7 @@ class Partition {
   TimePoint last_publish_{};
   std::vector<ServerIndex> finished_failovers_;
   uint32_t unreported_ = 0;  // live servers that have not said what they hold
+  std::vector<ServerIndex> unread_;
 
   std::vector<std::string> metric_names_;
   LoadTable reported_;

@@ -6,10 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
-#include "coordination/envelope.h"
+#include "coordination/records.h"
 #include "model/spec_validation.h"
 #include "model/text.h"
 #include "orchestrator/bulk_read.h"
+#include "orchestrator/release.h"
 #include "orchestrator/status.h"
 #include "runtime/clock.h"
 
@@ -44,8 +45,10 @@ PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted cou
     : context_(std::move(context)),
       app_(std::move(app)),
       callbacks_(std::move(callbacks)),
+      damaged_(MakeWriterOptions(), *context_.events,
+               [this](const DamagedRecord&) { callbacks_.restart(); }),
       counted_(counted),
-      maps_(context_.leader_epoch, counted.maps) {}
+      maps_(context_.leader_epoch, counted.maps, context_.cell) {}
 
 PartitionDriver::~PartitionDriver() = default;
 
@@ -57,9 +60,9 @@ PostFn PartitionDriver::MakePost(std::weak_ptr<int> alive) const {
   };
 }
 
-WriterOptions PartitionDriver::MakeWriterOptions() const {
-  return {context_.store,   context_.paths,        app_,
-          context_.buckets, context_.leader_epoch, MakePost()};
+WriterOptions PartitionDriver::MakeWriterOptions() {
+  return {context_.store,        context_.paths, app_,     context_.buckets,
+          context_.leader_epoch, MakePost(),     &damaged_};
 }
 
 const Partition* PartitionDriver::partition() const {
@@ -92,19 +95,22 @@ void PartitionDriver::OnSpec(const absl::StatusOr<Node>& node) {
     spec_watched_ = false;
     return RetryLater(node.status());
   }
-  if (node->stat.version <= spec_version_) return;
+  if (node->stat.version == spec_version_) return;
   v1::StoredSpec stored;
-  if (absl::Status status = Open(node->data, &stored); !status.ok()) {
+  if (absl::Status status = OpenSpec(node->data, app_, &stored); !status.ok()) {
     problem_ = status;
-    spdlog::error("app {}: its stored spec cannot be read, the app is left as it is: {}",
-                  app_.value(), status.ToString());
-    return;
+    return damaged_.Add(RecordKind::kSpec, "", context_.paths.spec(app_), *node, status);
   }
-  TakeSpec(std::move(stored), node->stat.version);
+  AdoptSpec(std::move(stored), node->stat.version);
 }
 
 void PartitionDriver::TakeSpec(v1::StoredSpec stored, int32_t version) {
-  if (version <= spec_version_) return;
+  if (version > spec_version_) AdoptSpec(std::move(stored), version);
+}
+
+void PartitionDriver::AdoptSpec(v1::StoredSpec stored, int32_t version) {
+  damaged_.Resolved(context_.paths.spec(app_));
+  problem_ = absl::OkStatus();
   spec_ = std::move(stored);
   spec_version_ = version;
   if (core_ != nullptr) {
@@ -183,6 +189,25 @@ void PartitionDriver::RetryLater(const absl::Status& why) {
 
 void PartitionDriver::Relook() {
   if (core_ != nullptr) watch_->Relist();
+  damaged_.Relook();
+}
+
+void PartitionDriver::Release(const std::string& server,
+                              std::function<void(absl::StatusOr<std::string>)> done) {
+  const DamagedRecord* record = damaged_.Find(RecordKind::kAssignment, server);
+  if (record == nullptr) {
+    return done(absl::NotFoundError(
+        absl::StrCat("the assignment record of server \"", server, "\" is not damaged")));
+  }
+  ReleaseAssignment(
+      MakeWriterOptions(), *record,
+      [this, post = MakePost(), done, kept_at = record->kept_at](absl::Status status) {
+        post([this, done, kept_at, status] {
+          if (!status.ok()) return done(status);
+          done(kept_at);
+          callbacks_.restart();
+        });
+      });
 }
 
 void PartitionDriver::Feed(Event event) {

@@ -10,6 +10,7 @@
 
 #include "coordination/store.h"
 #include "orchestrator/batch_writer.h"
+#include "orchestrator/damaged_records.h"
 #include "orchestrator/event_log.h"
 #include "orchestrator/map_builder.h"
 #include "orchestrator/partition.h"
@@ -34,6 +35,7 @@ struct DriverContext {
   uint32_t buckets;
   LeaderEpoch leader_epoch;
   TimePoint elected_at;
+  std::string cell;  // CellIdentity()
 };
 
 // What one app's drivers under one leader must not use twice: where the last one
@@ -49,6 +51,8 @@ class PartitionDriver {
   struct Callbacks {
     std::function<void()> deposed;  // somebody else leads: stop everything
     std::function<void()> deleted;  // the app's records are gone; destroy the driver
+    // What was read is void: destroy the driver and make another one.
+    std::function<void()> restart;
   };
 
   PartitionDriver(DriverContext context, AppName app, Counted counted, Callbacks callbacks);
@@ -73,12 +77,19 @@ class PartitionDriver {
   const v1::StoredSpec& spec() const { return spec_; }
   int32_t spec_version() const { return spec_version_; }
   bool has_spec() const { return spec_version_ >= 0; }
+  // The spec that is stored now, if it cannot be read; null: it was.
+  const DamagedRecord* damaged_spec() const { return damaged_.Find(RecordKind::kSpec, ""); }
+  const DamagedRecords& damaged() const { return damaged_; }
+  // See release.h. NOT_FOUND: there is nothing to release. `done` comes on the driver's
+  // thread, or never if the driver has gone.
+  void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done);
   // Why the state cannot be read, if so.
   const absl::Status& problem() const { return problem_; }
 
  private:
   void ReadSpec();
   void OnSpec(const absl::StatusOr<Node>& node);
+  void AdoptSpec(v1::StoredSpec stored, int32_t version);
   std::vector<v1::Drain> Drains() const;
   void BeginRecovery();
   void OnRecovered(absl::StatusOr<RecoveredState> state);
@@ -103,7 +114,7 @@ class PartitionDriver {
   // Tasks of it are dropped once the owner of `alive` has gone.
   PostFn MakePost(std::weak_ptr<int> alive) const;
   PostFn MakePost() const { return MakePost(alive_); }
-  WriterOptions MakeWriterOptions() const;
+  WriterOptions MakeWriterOptions();
 
   const DriverContext context_;
   const AppName app_;
@@ -114,6 +125,7 @@ class PartitionDriver {
   int32_t spec_version_ = -1;
   bool spec_watched_ = false;
   absl::Status problem_;
+  DamagedRecords damaged_;
   const Counted counted_;  // before this driver
   MapBuilder maps_;
   // The attempt to read the state that `watch_` belongs to: what a failed one still had

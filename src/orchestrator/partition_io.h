@@ -35,6 +35,9 @@ struct ServerLife {
   uint32_t capacity = 0;
   // What it registered that it can carry, by metric.
   std::vector<MetricAmount> metric_capacity = {};
+  // Its live record cannot be read: only name and incarnation are known. It lives, and
+  // holds what it holds; but it cannot be reached.
+  bool unread = false;
 };
 
 struct StoredReplica {
@@ -50,6 +53,8 @@ struct StoredServer {
   bool departed = false;
   std::optional<ServerLife> live;
   std::vector<StoredReplica> assignment;
+  // Its assignment record cannot be read: what it holds is unknown. See unread.cc.
+  bool unread = false;
 };
 
 // First event: everything the store knows. Sent once.

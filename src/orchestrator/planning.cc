@@ -79,7 +79,9 @@ void Partition::ConsiderBalance() {
   allocator::Snapshot snapshot = FleetSnapshot(planned_);
   std::vector<ShardIndex> all = map_order_;
   std::sort(all.begin(), all.end());
-  for (ShardIndex id : all) AddToSnapshot(id, /*emergency=*/false, planned_, snapshot);
+  for (ShardIndex id : all) {
+    if (!HeldBack(id)) AddToSnapshot(id, /*emergency=*/false, planned_, snapshot);
+  }
   SendPlanRequest(std::move(snapshot), allocator::Mode::kPeriodic);
 }
 
@@ -93,7 +95,7 @@ bool Partition::WorthBalancing() const {
   uint32_t high = 0;
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const Server& server = tables_.server(ServerIndex(i));
-    if (server.state != ServerState::kLive) continue;
+    if (server.state != ServerState::kLive || TakesNothing(server)) continue;
     const auto count = static_cast<uint32_t>(server.replicas.size());
     if (!Accepts(ServerIndex(i))) {
       if (count > 0) return true;  // to be emptied
@@ -138,8 +140,8 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
          .rack = server.rack,
          .capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer),
          .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-         .accepts = accepts,
-         .draining = !accepts});
+         .accepts = accepts && !TakesNothing(server),
+         .draining = !accepts && !TakesNothing(server)});
     for (size_t m = 0; m < metric_names_.size(); ++m) {
       snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
       snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));
@@ -193,7 +195,9 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
     // Listed below, so not among the "other" replicas of its server.
     --PositionIn(snapshot, r.server)->other_replicas;
     if (r.phase == Phase::kDropping) ++info.wanted_replicas;  // holds a place, does not count
-    info.replicas.push_back({r.server, r.role, at_rest && !emergency && server.moves < per_server});
+    const bool movable =
+        at_rest && !emergency && server.moves < per_server && !TakesNothing(server);
+    info.replicas.push_back({r.server, r.role, movable});
   });
   snapshot.shards.push_back(std::move(info));
   if (!metric_names_.empty()) AddLoads(id, loads, snapshot);

@@ -14,7 +14,7 @@ void Partition::Look(ShardIndex id) {
   Shard& shard = tables_.shard(id);
   if (!shard.in_batch && change_.empty()) intents_.erase(id);  // they came too late
   bool lacks = false;
-  if (!shard.in_batch && change_.empty() && shard.wanted > 0) {
+  if (!shard.in_batch && change_.empty() && shard.wanted > 0 && !HeldBack(id)) {
     const Census census = Count(id);
     lacks = census.healthy < shard.wanted;
     if (lacks && !census.lost.empty() && !FailoverBudgetLeft()) {
@@ -37,6 +37,7 @@ void Partition::Command(ShardIndex id) {
     const Server& server = tables_.server(replica.server);
     if (replica.in_write || replica.contact != Contact::kIdle) return;
     if (server.state != ServerState::kLive || !server.reported) return;
+    if (server.record_unread || server.life_unread) return;
     if (replica.phase != Phase::kGranted && replica.phase != Phase::kDropping) return;
     const CommandKind kind =
         replica.phase == Phase::kGranted ? CommandKind::kAdd : CommandKind::kDrop;
@@ -49,7 +50,7 @@ void Partition::Command(ShardIndex id) {
 void Partition::Decide(ShardIndex id) {
   change_.clear();
   const Shard& shard = tables_.shard(id);
-  if (shard.in_batch) return;
+  if (shard.in_batch || HeldBack(id)) return;
   DecideEnds(id);
   if (shard.wanted == 0) return DecideRetirement(id);
 
@@ -159,6 +160,7 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
                        !census.reserved.valid() && census.lost.empty() && change_.news.empty() &&
                        census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
+  if (TakesNothing(tables_.server(intent.from))) return;  // it could not be told to stop
   const bool primary =
       tables_.replica(from).role == Role::kPrimary || Planted(Defect::kSurplusFirst);
   if (primary) {
@@ -199,7 +201,7 @@ bool Partition::IsGivenUp(const Server& server) const {
 
 bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
   const Server& server = tables_.server(id);
-  return server.state == ServerState::kLive && !server.draining &&
+  return server.state == ServerState::kLive && !server.draining && !TakesNothing(server) &&
          !tables_.FindReplica(shard, id).valid();
 }
 

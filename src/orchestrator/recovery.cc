@@ -1,13 +1,12 @@
 #include "orchestrator/recovery.h"
 
-#include <spdlog/spdlog.h>
-
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "coordination/envelope.h"
+#include "coordination/records.h"
 #include "orchestrator/bulk_read.h"
+#include "orchestrator/damaged_records.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -69,14 +68,16 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void TakeRegistrations(const Nodes& nodes) {
     for (const NamedNode& node : nodes) {
-      StoredServer& server = Server(LastPart(node.path));
+      const std::string name = LastPart(node.path);
+      StoredServer& server = Server(name);
       server.registration_version = node.node.stat.version;
       v1::ServerRecord record;
-      if (node.node.data.empty()) continue;
-      if (absl::Status status = Open(node.node.data, &record); !status.ok()) {
-        spdlog::error("{}: {}; taken as not departed", node.path, status.ToString());
+      absl::Status status = OpenServer(node.node.data, ServerName(name), &record);
+      if (status.ok()) {
+        server.departed = record.departed();
+      } else {
+        Damaged(RecordKind::kRegistration, name, node, std::move(status));
       }
-      server.departed = record.departed();
     }
     watch_.Begin([self = shared_from_this()](auto lives) {
       if (!lives.ok()) return self->done_(lives.status());
@@ -89,13 +90,15 @@ class Run : public std::enable_shared_from_this<Run> {
   void TakeAssignments(const Nodes& nodes) {
     for (const NamedNode& node : nodes) {
       const std::string name = LastPart(node.path);
-      v1::AssignmentRecord record;
-      if (absl::Status status = Open(node.node.data, &record); !status.ok()) {
-        // Going on without it could grant its primaries a second time.
-        return done_(absl::DataLossError(node.path + ": " + std::string(status.message())));
-      }
       state_.records.insert(name);
       StoredServer& server = Server(name);
+      v1::AssignmentRecord record;
+      if (absl::Status status = OpenAssignment(node.node.data, ServerName(name), &record);
+          !status.ok()) {
+        server.unread = true;
+        Damaged(RecordKind::kAssignment, name, node, std::move(status));
+        continue;
+      }
       for (const v1::AssignedReplica& r : record.replicas()) {
         server.assignment.push_back({r.shard(),
                                      r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
@@ -104,6 +107,11 @@ class Run : public std::enable_shared_from_this<Run> {
     }
     for (auto& [name, server] : servers_) state_.event.servers.push_back(std::move(server));
     done_(std::move(state_));
+  }
+
+  void Damaged(RecordKind kind, const std::string& server, const NamedNode& node,
+               absl::Status why) {
+    options_.damaged->Add(kind, server, node.path, node.node, std::move(why));
   }
 
   StoredServer& Server(const std::string& name) {

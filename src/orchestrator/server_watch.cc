@@ -4,8 +4,9 @@
 
 #include <utility>
 
-#include "coordination/envelope.h"
+#include "coordination/records.h"
 #include "orchestrator/bulk_read.h"
+#include "orchestrator/damaged_records.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -27,23 +28,28 @@ std::map<std::string, Incarnation> NewestLives(const std::vector<std::string>& c
 
 }  // namespace
 
-std::optional<ServerLife> ParseLife(const std::string& path, const std::string& data) {
+// A live node that is there proves that the server lives, whatever its record says: a
+// life that cannot be read must not be taken for one that is over.
+ServerLife ServerWatch::TakeLife(const LiveName& name, const Node& node) {
+  ServerLife life{.name = name.server.value(), .incarnation = name.incarnation};
   v1::LiveRecord record;
-  if (absl::Status status = Open(data, &record); !status.ok()) {
-    spdlog::error("{}: {}; the server is ignored", path, status.ToString());
-    return std::nullopt;
+  if (absl::Status status = OpenLive(node.data, name, &record); !status.ok()) {
+    life.unread = true;
+    options_.damaged->Add(RecordKind::kLive, life.name, PathOf(name), node, status);
+    return life;
   }
-  ServerLife life{
-      .name = record.server(),
-      .incarnation = Incarnation(record.incarnation()),
-      .endpoint = record.endpoint(),
-      .fault_domain = {record.fault_domain().region(), record.fault_domain().datacenter(),
-                       record.fault_domain().rack()},
-      .capacity = record.capacity()};
+  life.endpoint = record.endpoint();
+  life.fault_domain = {record.fault_domain().region(), record.fault_domain().datacenter(),
+                       record.fault_domain().rack()};
+  life.capacity = record.capacity();
   for (const auto& [metric, amount] : record.metric_capacity()) {
     life.metric_capacity.push_back({metric, amount});
   }
   return life;
+}
+
+std::string ServerWatch::PathOf(const LiveName& name) const {
+  return options_.paths.live(options_.app, name.server, name.incarnation, options_.buckets);
 }
 
 ServerWatch::ServerWatch(WriterOptions options, OnEvent on_event)
@@ -62,12 +68,13 @@ void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife
     if (!nodes.ok()) return done(nodes.status());
     std::vector<ServerLife> lives;
     for (const NamedNode& node : *nodes) {
-      auto life = ParseLife(node.path, node.node.data);
-      if (!life) continue;
-      Incarnation& newest = lives_[BucketOf(life->name, options_.buckets)][life->name];
-      if (life->incarnation < newest) continue;
-      newest = life->incarnation;
-      lives.push_back(*std::move(life));
+      const auto name = ParseLiveName(node.path.substr(node.path.rfind('/') + 1));
+      if (!name) continue;
+      const std::string& server = name->server.value();
+      Incarnation& newest = lives_[BucketOf(server, options_.buckets)][server];
+      if (name->incarnation < newest) continue;
+      newest = name->incarnation;
+      lives.push_back(TakeLife(*name, node.node));
     }
     // Watches last: what changed since the listing shows up when they are set.
     for (uint32_t b = 0; b < options_.buckets; ++b) ListBucket(b, /*watch=*/true);
@@ -125,22 +132,17 @@ void ServerWatch::Compare(uint32_t bucket, const Lives& now) {
 }
 
 void ServerWatch::ReadLife(const std::string& server, Incarnation incarnation) {
-  const std::string path =
-      options_.paths.live(options_.app, ServerName(server), incarnation, options_.buckets);
-  options_.store->Get(path, [this, post = options_.post, server, path](auto node) {
-    post([this, server, path, node = std::move(node)] { OnLifeRead(server, path, node); });
+  const LiveName name{ServerName(server), incarnation};
+  options_.store->Get(PathOf(name), [this, post = options_.post, name](auto node) {
+    post([this, name, node = std::move(node)] { OnLifeRead(name, node); });
   });
 }
 
-void ServerWatch::OnLifeRead(const std::string& server, const std::string& path,
-                             const absl::StatusOr<Node>& node) {
-  if (node.ok()) {
-    if (auto life = ParseLife(path, node->data)) on_event_(ServerUp{*std::move(life)});
-    return;
-  }
+void ServerWatch::OnLifeRead(const LiveName& name, const absl::StatusOr<Node>& node) {
+  if (node.ok()) return on_event_(ServerUp{TakeLife(name, *node)});
   // Gone again, or out of reach: as if it had not been listed, so that the next
   // listing shows it as new.
-  lives_[BucketOf(server, options_.buckets)].erase(server);
+  lives_[BucketOf(name.server.value(), options_.buckets)].erase(name.server.value());
 }
 
 // The registration version in the event must belong to the life that ended, not to a
@@ -149,17 +151,23 @@ void ServerWatch::OnLifeRead(const std::string& server, const std::string& path,
 void ServerWatch::ReadEnd(const std::string& server, Incarnation incarnation) {
   const std::string path =
       options_.paths.server(options_.app, ServerName(server), options_.buckets);
-  options_.store->Get(path, [this, post = options_.post, server, incarnation](auto node) {
+  options_.store->Get(path, [this, post = options_.post, server, incarnation, path](auto node) {
     ServerDown down{.name = server,
                     .incarnation = incarnation,
                     .registration_version = static_cast<int32_t>(incarnation.value())};
     v1::ServerRecord record;
-    if (node.ok() && Open(node->data, &record).ok() && record.departed() &&
-        node->stat.version == down.registration_version + 1) {
+    absl::Status status = node.status();
+    if (status.ok()) status = OpenServer(node->data, ServerName(server), &record);
+    if (status.ok() && record.departed() && node->stat.version == down.registration_version + 1) {
       down.departed = true;
       down.registration_version = node->stat.version;
     }
-    post([this, down] { on_event_(down); });
+    post([this, down, path, status, node = std::move(node)] {
+      if (node.ok() && !status.ok()) {
+        options_.damaged->Add(RecordKind::kRegistration, down.name, path, *node, status);
+      }
+      on_event_(down);
+    });
   });
 }
 
@@ -175,7 +183,7 @@ void ServerWatch::Recheck(const std::string& server) {
     if (!node.ok()) return;
     ServerDown down{.name = server, .registration_version = node->stat.version};
     v1::ServerRecord record;
-    down.departed = Open(node->data, &record).ok() && record.departed();
+    down.departed = OpenServer(node->data, ServerName(server), &record).ok() && record.departed();
     down.incarnation = Incarnation(static_cast<uint64_t>(node->stat.version));
     store->GetChildren(folder, [this, bucket, down, post](auto children) {
       if (!children.ok()) return;

@@ -42,8 +42,9 @@ class ServerWatch {
                 const absl::StatusOr<std::vector<std::string>>& children);
   void Compare(uint32_t bucket, const Lives& now);
   void ReadLife(const std::string& server, Incarnation incarnation);
-  void OnLifeRead(const std::string& server, const std::string& path,
-                  const absl::StatusOr<Node>& node);
+  void OnLifeRead(const LiveName& name, const absl::StatusOr<Node>& node);
+  ServerLife TakeLife(const LiveName& name, const Node& node);
+  std::string PathOf(const LiveName& name) const;
   void ReadEnd(const std::string& server, Incarnation incarnation);
 
   const WriterOptions options_;
@@ -51,8 +52,5 @@ class ServerWatch {
   std::vector<Lives> lives_;   // by bucket
   std::vector<bool> watched_;  // by bucket: a watch is set or being set
 };
-
-// Nothing (and a line in the log) if the record is not a live record.
-std::optional<ServerLife> ParseLife(const std::string& path, const std::string& data);
 
 }  // namespace shardmanager::orchestrator

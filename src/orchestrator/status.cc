@@ -34,6 +34,13 @@ const char* StateName(const Server& server) {
 }
 
 std::string ServerReason(const Server& server, TimePoint now) {
+  if (server.record_unread) {
+    return "its assignment record cannot be read: nothing is given to it or taken from it; see the "
+           "app's conditions";
+  }
+  if (server.life_unread && server.state == ServerState::kLive) {
+    return "its live record cannot be read: it cannot be reached; restart it";
+  }
   const double ago = SecondsOf(now - server.lost_at);
   switch (server.state) {
     case ServerState::kDown:
@@ -90,6 +97,9 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
 
 std::string ShardReason(const Partition& partition, ShardIndex shard,
                         const v1::ShardStatus& status) {
+  if (partition.HeldBack(shard)) {
+    return absl::StrCat("it may be on ", partition.UnreadServers());
+  }
   const std::string unplaceable(partition.UnplaceableReason(shard));
   if (!unplaceable.empty()) return unplaceable;
   for (const v1::ReplicaStatus& replica : status.replicas()) {
@@ -175,7 +185,7 @@ v1::AppStatus DescribeApp(const Partition& partition) {
   status.set_deleting(partition.deleting());
   status.set_moves_in_flight(partition.moves_in_flight());
   status.set_shards(static_cast<uint32_t>(partition.layout().size()));
-  uint32_t wanted = 0, serving = 0, served = 0;
+  uint32_t wanted = 0, serving = 0, served = 0, held_back = 0;
   for (size_t i = 0; i < partition.layout().size(); ++i) {
     const ShardIndex shard = partition.shard_at(i);
     uint32_t here = 0;
@@ -183,6 +193,7 @@ v1::AppStatus DescribeApp(const Partition& partition) {
     wanted += tables.shard(shard).wanted;
     serving += here;
     served += here > 0;
+    held_back += here == 0 && partition.HeldBack(shard);
   }
   status.set_replicas_wanted(wanted);
   status.set_replicas_serving(serving);
@@ -197,6 +208,10 @@ v1::AppStatus DescribeApp(const Partition& partition) {
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!partition.recovered()) status.add_conditions("reading its records from the store");
   if (partition.deleting()) status.add_conditions("being deleted");
+  if (held_back > 0) {
+    status.add_conditions(
+        absl::StrCat(held_back, " shards wait: they may be on ", partition.UnreadServers()));
+  }
   if (live == 0) status.add_conditions("no live servers");
   if (serving < wanted) {
     status.add_conditions(absl::StrCat(wanted - serving, " of ", wanted, " replicas not serving"));

@@ -40,8 +40,9 @@ struct Replica {
   Role role = Role::kPrimary;
   Contact contact = Contact::kIdle;
   Cause cause = Cause::kPlacement;
-  bool settled = false;  // has served once since it was made
-  uint8_t failures = 0;  // in a row
+  bool settled = false;     // has served once since it was made
+  bool told_since = false;  // that it serves, since the report to come was asked for
+  uint8_t failures = 0;     // in a row
 };
 
 struct Shard {
@@ -55,6 +56,7 @@ struct Shard {
   bool publish = false;      // in the queue for the next map
   bool missing = false;      // lacks replicas that nobody has a place for yet
   bool unplaceable = false;  // the last plan found no place
+  bool right_seen = false;   // somebody had the right to serve it as primary at recovery
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };
@@ -68,9 +70,11 @@ enum class ServerState : uint8_t {
 
 struct Server {
   ServerState state = ServerState::kDown;
-  bool reported = false;      // said what it holds (or holds nothing)
-  bool failing_over = false;  // its replicas are to be given to others
-  bool conflicted = false;    // came back during failover: wait to see it live
+  bool reported = false;       // said what it holds (or holds nothing)
+  bool failing_over = false;   // its replicas are to be given to others
+  bool conflicted = false;     // came back during failover: wait to see it live
+  bool record_unread = false;  // its assignment record cannot be read: see unread.cc
+  bool life_unread = false;    // its live record cannot be read: nobody can reach it
   Incarnation incarnation;
   int32_t registration_version = 0;
   uint32_t capacity = 0;
@@ -81,6 +85,7 @@ struct Server {
   uint32_t failover_pending = 0;  // replicas taken from it that do not serve yet
   uint32_t moves = 0;             // for balance, to or from it, under way
   uint32_t unreachable = 0;       // failed contacts in a row
+  uint32_t reports_out = 0;       // asked of this life, and not answered
   bool retry_timer = false;       // kServerRetry is set
   bool look_timer = false;        // kLook is set
   bool draining = false;          // to be emptied, and given nothing

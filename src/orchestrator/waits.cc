@@ -29,6 +29,11 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
     waits.push_back(absl::StrCat("its new assignment is in the queue for the next write, with ",
                                  write_queue_.size() - 1, " other shards"));
   }
+  if (HeldBack(id)) {
+    waits.push_back(absl::StrCat("it may be on ", UnreadServers(),
+                                 ": until that is mended or released, nobody else gets it"));
+    return waits;
+  }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
   AddPlaceWaits(id, now, waits);
   AddMoveWaits(id, waits);
@@ -45,6 +50,8 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
                                In(server.failover_at, now), " (failover.delay_ms)"));
   } else if (replica.phase == Phase::kReserved) {
     out.push_back(absl::StrCat(name, " is to be the new owner: the old one has to stop first"));
+  } else if (server.state == ServerState::kLive && server.life_unread) {
+    out.push_back(absl::StrCat(name, " cannot be reached: its live record cannot be read"));
   } else if (server.state == ServerState::kLive && !server.reported) {
     out.push_back(absl::StrCat(name, " has not said yet what it holds"));
   } else if (replica.contact == Contact::kRetry) {

@@ -13,6 +13,11 @@
 
 namespace shardmanager::router_internal {
 
+namespace {
+// How long discovery may take to answer before the map that was kept is read.
+constexpr Duration kDiscoveryPatience = Milliseconds(300);
+}  // namespace
+
 using router::MappedReplica;
 using router::ShardMap;
 
@@ -21,15 +26,66 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
       name_(app),
       discovery_status_(absl::UnavailableError("discovery has not answered yet")) {
   watch_ = router_.Watch(name_, *this);
+  if (router_.cache() == nullptr) return;
+  router_.cache()->Read(
+      name_, router_.has_discovery() ? kDiscoveryPatience : Duration(0),
+      [this] {
+        std::lock_guard lock(mutex_);
+        return newest_ == nullptr;
+      },
+      [this](v1::MapSnapshot whole) { OnCached(std::move(whole)); });
 }
 
 AppRouter::~AppRouter() { watch_.reset(); }
 
-void AppRouter::OnSnapshot(v1::MapSnapshot whole) { Take(holder_.Apply(whole)); }
+void AppRouter::OnSnapshot(v1::MapSnapshot whole) {
+  std::lock_guard lock(holder_mutex_);
+  if (IsRefusedCell(whole)) return;
+  if (!IsHeldCached(whole) && !Take(holder_.Apply(whole))) return;
+  cached_cell_.reset();
+  if (router_.cache() != nullptr) router_.cache()->Accepted(name_, std::move(whole));
+}
 
-bool AppRouter::OnDelta(v1::MapDelta delta) { return Take(holder_.Apply(delta)); }
+bool AppRouter::OnDelta(v1::MapDelta delta) {
+  std::lock_guard lock(holder_mutex_);
+  if (!Take(holder_.Apply(delta))) return false;
+  if (router_.cache() != nullptr) router_.cache()->Accepted(name_, std::move(delta));
+  return true;
+}
+
+void AppRouter::OnCached(v1::MapSnapshot whole) {
+  std::lock_guard lock(holder_mutex_);
+  if (holder_.map() != nullptr) return;  // discovery was faster
+  if (!Take(holder_.Apply(whole))) return;
+  cached_cell_ = whole.cell();
+  spdlog::warn("no discovery answers: beginning with the map of {} that was kept, version {}{}",
+               name_, holder_.map()->version().ToString(),
+               whole.cell().empty() ? "" : " of cell " + whole.cell());
+}
+
+bool AppRouter::IsRefusedCell(const v1::MapSnapshot& whole) {
+  const std::string& cell = router_.options().cell;
+  if (router::IsOfCell(whole.cell(), cell)) return false;
+  other_cell_.Say(absl::StrCat("discovery has maps of cell ", whole.cell(), ", not of ", cell,
+                               ": the map of ", name_, " is refused"));
+  return true;
+}
+
+// Is it the map that we began with? One of another cell ends that one: versions of two
+// cells cannot be compared.
+bool AppRouter::IsHeldCached(const v1::MapSnapshot& whole) {
+  if (!cached_cell_) return false;
+  if (!whole.cell().empty() && !cached_cell_->empty() && whole.cell() != *cached_cell_) {
+    spdlog::warn("the kept map of {} is of cell {}, but discovery is of {}: dropped", name_,
+                 *cached_cell_, whole.cell());
+    holder_ = router::MapHolder();
+    return false;
+  }
+  return MapVersion::From(whole.version()) == holder_.map()->version();
+}
 
 std::optional<MapVersion> AppRouter::Held() const {
+  std::lock_guard lock(holder_mutex_);
   if (holder_.map() == nullptr) return std::nullopt;
   return holder_.map()->version();
 }

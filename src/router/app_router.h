@@ -22,7 +22,7 @@
 
 namespace shardmanager::router_internal {
 
-// Thread-safe, but for the MapSink calls, which come from the discovery client's thread.
+// Thread-safe. Maps come on the discovery client's thread, and from the map cache on its.
 class AppRouter final : public wire::MapSink {
  public:
   using MapPointer = std::shared_ptr<const router::ShardMap>;
@@ -63,7 +63,12 @@ class AppRouter final : public wire::MapSink {
   bool OnDelta(v1::MapDelta delta) override;
   std::optional<MapVersion> Held() const override;
   void OnStreamState(const absl::Status& status) override;
+  // Of the file that the map cache has.
+  void OnCached(v1::MapSnapshot whole);
+  // REQUIRES: holder_mutex_ held.
   bool Take(const absl::Status& applied);
+  bool IsRefusedCell(const v1::MapSnapshot& whole);
+  bool IsHeldCached(const v1::MapSnapshot& whole);
 
   static bool Names(const router::ShardMap& map, const InFlight& attempt);
   // REQUIRES: mutex_ held.
@@ -71,7 +76,11 @@ class AppRouter final : public wire::MapSink {
 
   RouterImpl& router_;
   const std::string name_;
-  router::MapHolder holder_;  // on the discovery client's thread
+  // Held while a map is taken: lookups and calls do without it.
+  mutable std::mutex holder_mutex_;
+  router::MapHolder holder_;
+  std::optional<std::string> cached_cell_;  // the map in use is the cached one, of that cell
+  Repeater other_cell_;
   Repeater lost_;
   router::Published<router::ShardMap> map_;
 

@@ -19,12 +19,20 @@ std::unique_ptr<wire::DiscoveryClient> Discovery(const RouterOptions& options) {
   return std::make_unique<wire::DiscoveryClient>(std::move(client));
 }
 
+std::unique_ptr<router::MapCache> Cache(const RouterOptions& options) {
+  if (options.map_cache.empty()) return nullptr;
+  return std::make_unique<router::MapCache>(
+      router::MapCacheOptions{.directory = options.map_cache, .cell = options.cell});
+}
+
 }  // namespace
 
 RouterImpl::RouterImpl(RouterOptions options)
-    : options_(std::move(options)), discovery_(Discovery(options_)) {}
+    : options_(std::move(options)), cache_(Cache(options_)), discovery_(Discovery(options_)) {}
 
-RouterImpl::~RouterImpl() = default;
+RouterImpl::~RouterImpl() {
+  if (cache_ != nullptr) cache_->Stop();  // before the apps that it calls
+}
 
 AppRouter& RouterImpl::App(std::string_view app) {
   const size_t bucket = std::hash<std::string_view>()(app) % buckets_.size();

@@ -11,6 +11,7 @@
 
 #include "router/app_router.h"
 #include "router/channel_pool.h"
+#include "router/map_cache.h"
 #include "shardmanager/router.h"
 #include "wire/discovery_client.h"
 
@@ -32,6 +33,9 @@ class RouterImpl {
 
   // Null when there is no discovery to ask.
   std::unique_ptr<wire::MapWatch> Watch(const std::string& app, wire::MapSink& sink);
+  // Null: maps are not kept.
+  router::MapCache* cache() { return cache_.get(); }
+  bool has_discovery() const { return discovery_ != nullptr; }
   void OnMapUpdate(const std::vector<std::string>& abandoned_endpoints);
 
   struct Counters {
@@ -58,6 +62,7 @@ class RouterImpl {
   const RouterOptions options_;
   Counters counters_;
   router::ChannelPool channels_{kMostChannels};
+  const std::unique_ptr<router::MapCache> cache_;
   std::unique_ptr<wire::DiscoveryClient> discovery_;
 
   // A hash table that only grows: readers follow pointers, writers add in front.

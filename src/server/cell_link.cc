@@ -9,6 +9,8 @@
 #include "base/defect.h"
 #include "coordination/cell.h"
 #include "coordination/envelope.h"
+#include "coordination/quarantine.h"
+#include "coordination/records.h"
 
 namespace shardmanager::server {
 namespace {
@@ -108,9 +110,9 @@ void CellLink::Do(const ReadApp& action) {
   store_->Get(paths_.spec(app_), [this, action](absl::StatusOr<Node> node) {
     AppAnswer answer{action.ticket, ToAnswer(node.status())};
     v1::StoredSpec spec;
-    if (node.ok() && Open(node->data, &spec).ok()) {
-      answer.stop_all = spec.spec().failover().on_partition() == v1::STOP_ALL;
-    }
+    if (node.ok()) answer.why = OpenSpec(node->data, app_, &spec);
+    // What cannot be read may say so.
+    answer.stop_all = !answer.why.ok() || spec.spec().failover().on_partition() == v1::STOP_ALL;
     callbacks_.event(answer);
   });
 }
@@ -125,10 +127,31 @@ void CellLink::Do(const ReadStanding& action) {
       Standing standing;
       standing.known = node.ok();
       if (node.ok()) standing.version = node->stat.version;
+      v1::ServerRecord record;
+      absl::Status sense = node.ok() ? OpenServer(node->data, name_, &record) : absl::OkStatus();
+      if (!sense.ok()) return KeepRegistration(action.ticket, standing, *node, std::move(sense));
       if (node.ok() || absl::IsNotFound(node.status())) return ReadLives(action.ticket, standing);
       callbacks_.event(StandingAnswer{action.ticket, Answer::kUnknown, {}});
     });
   });
+}
+
+// Of the registration only its version counts, so one that is damaged is written anew;
+// its bytes are kept first. What a newer version wrote is left to that version.
+void CellLink::KeepRegistration(uint64_t ticket, Standing standing, const Node& node,
+                                absl::Status why) {
+  if (absl::IsUnimplemented(why)) {
+    return callbacks_.event(StandingAnswer{ticket, Answer::kUnknown, standing, std::move(why)});
+  }
+  const std::string path = paths_.server(app_, name_, buckets_);
+  KeepBytes(*store_, paths_, path, node, {},
+            [this, session = session_, ticket, standing, why](absl::Status kept) {
+              executor_.Post([this, session, ticket, standing, why, kept] {
+                if (session != session_) return;
+                if (kept.ok()) return ReadLives(ticket, standing);
+                callbacks_.event(StandingAnswer{ticket, Answer::kUnknown, standing, why});
+              });
+            });
 }
 
 void CellLink::ReadLives(uint64_t ticket, Standing standing) {
@@ -194,7 +217,8 @@ void CellLink::Do(const ReadAssignment& action) {
         v1::AssignmentRecord record;
         absl::Status status = node.status();
         if (absl::IsNotFound(status)) status = absl::OkStatus();  // nothing is assigned
-        absl::Status sense = node.ok() ? Open(node->data, &record) : absl::OkStatus();
+        absl::Status sense =
+            node.ok() ? OpenAssignment(node->data, name_, &record) : absl::OkStatus();
         if (status.ok()) status = sense;
         if (status.ok()) callbacks_.assigned(GrantsIn(record));
         callbacks_.event(AssignmentAnswer{action.ticket, ToAnswer(status), std::move(sense)});

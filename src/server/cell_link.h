@@ -44,6 +44,7 @@ class CellLink {
 
  private:
   void OnState(uint64_t session, SessionState state);
+  void KeepRegistration(uint64_t ticket, Standing standing, const Node& node, absl::Status why);
   void ReadLives(uint64_t ticket, Standing standing);
   void ReadLife(uint64_t ticket, Standing standing);
   std::string LiveRecordBytes(Incarnation incarnation) const;
@@ -59,7 +60,7 @@ class CellLink {
   const Callbacks callbacks_;
   std::unique_ptr<CoordinationStore> store_;
   uint64_t session_ = 0;
-  TimePoint asked_at_{};  // when that session was asked for
+  TimePoint asked_at_{};                               // when that session was asked for
   std::chrono::milliseconds session_timeout_{10'000};  // the cell's, once it is known
   bool timeout_known_ = false;
   uint32_t buckets_ = 1;

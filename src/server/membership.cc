@@ -147,12 +147,19 @@ void Membership::On(AppAnswer& event) {
     }
     return Retry();
   }
+  if (!event.why.ok()) {
+    Say(absl::StrCat("the stored spec cannot be read, so secondaries serve under the lease, too: ",
+                     event.why.ToString()));
+  }
   out_.actions.emplace_back(SetPolicy{event.stop_all});
   Enter(Step::kStanding);
 }
 
 void Membership::On(StandingAnswer& event) {
   if (!Current(event.ticket, Step::kStanding)) return;
+  if (!event.why.ok()) {
+    Say(absl::StrCat("the stored registration cannot be read: ", event.why.ToString()));
+  }
   if (event.answer != Answer::kOk) return Retry();
   standing_ = event.standing;
   if (!standing_.live) return Enter(Step::kRegistering);

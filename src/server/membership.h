@@ -39,7 +39,7 @@ enum class Answer : uint8_t { kOk, kNotYet, kUnknown, kRefused };
 
 // ---- events ---- (`ticket` repeats the one of the action that asked)
 struct SessionUp {
-  Duration timeout;     // as negotiated
+  Duration timeout;      // as negotiated
   TimePoint asked_at{};  // when the session was asked for: it cannot be older
 };
 struct SessionExpired {};
@@ -55,11 +55,13 @@ struct AppAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
   bool stop_all = false;  // on_partition: secondaries need the lease, too
+  absl::Status why;       // of the spec, when it was read and makes no sense
 };
 struct StandingAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
   Standing standing;
+  absl::Status why;  // of the registration, likewise
 };
 struct RegisterAnswer {
   uint64_t ticket = 0;

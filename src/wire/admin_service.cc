@@ -53,6 +53,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                          v1::GetShardsResponse* response) override {
     return Ask(context, request, response, &Controller::GetShards);
   }
+  grpc::Status ReleaseServer(grpc::ServerContext* context, const v1::ReleaseServerRequest* request,
+                             v1::ReleaseServerResponse* response) override {
+    return Ask(context, request, response, &Controller::ReleaseServer);
+  }
   grpc::Status ExplainShard(grpc::ServerContext* context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
     return Ask(context, request, response, &Controller::ExplainShard);

@@ -52,6 +52,9 @@ TEST(CommandLineTest, ReadsTheOtherCommands) {
   const auto remove = Parsed<DeleteCommand>({"delete", "app", "kv", "-y"});
   EXPECT_EQ(remove.app, "kv");
   EXPECT_TRUE(remove.yes);
+  const auto release = Parsed<ReleaseCommand>({"release", "server", "kv-1", "--app", "kv"});
+  EXPECT_EQ(release.server, "kv-1");
+  EXPECT_EQ(release.app, "kv");
   const auto watch = Parsed<WatchCommand>({"watch", "-a", "kv", "--no-follow", "-o", "json"});
   EXPECT_EQ(watch.app, "kv");
   EXPECT_TRUE(watch.no_follow);
@@ -89,7 +92,8 @@ TEST(CommandLineTest, TeachesEveryCommand) {
   const Answer help = Answered({"--help"});
   EXPECT_EQ(help.code, kOk);
   EXPECT_THAT(help.text, HasSubstr("Exit codes:"));
-  for (const std::string command : {"apply", "get", "describe", "delete", "watch", "completion"}) {
+  for (const std::string command :
+       {"apply", "get", "describe", "delete", "release", "watch", "completion"}) {
     const Answer of_command = Answered({command, "--help"});
     EXPECT_EQ(of_command.code, kOk);
     EXPECT_THAT(of_command.text, HasSubstr("Examples:\n")) << command;
@@ -109,7 +113,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
   EXPECT_EQ(answer.code, kUsage);
   EXPECT_EQ(answer.text,
             "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
-            "describe, explain, drain, undrain, delete, watch, place, status, completion, "
+            "describe, explain, drain, undrain, delete, release, watch, place, status, completion, "
             "version\nSee `shardctl --help`.\n");
 }
 

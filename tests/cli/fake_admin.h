@@ -45,6 +45,7 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
   v1::ExplainShardResponse explanation;
+  v1::ReleaseServerResponse release;
   v1::GetStatusResponse status;
   // Of the first stream; each further one also has the next of `later_events`.
   std::vector<v1::ControlEvent> events;
@@ -95,6 +96,10 @@ class FakeAdmin final : public v1::Admin::Service {
   grpc::Status ExplainShard(Context context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
     return Answer(context, "ExplainShard", *request, explanation, response, explain_refusal);
+  }
+  grpc::Status ReleaseServer(Context context, const v1::ReleaseServerRequest* request,
+                             v1::ReleaseServerResponse* response) override {
+    return Answer(context, "ReleaseServer", *request, release, response);
   }
   // A standby answers this one, too.
   grpc::Status GetStatus(Context, const v1::GetStatusRequest*,

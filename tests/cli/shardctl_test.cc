@@ -279,6 +279,18 @@ TEST_F(ShardctlTest, TakesADrainBack) {
   EXPECT_EQ(Run({"undrain", "server", "kv-3"}), kNotFound);
 }
 
+// --- release -------------------------------------------------------------------------
+
+TEST_F(ShardctlTest, ReleasesAServerAndSaysWhereTheBytesAre) {
+  admin_.release.set_kept_at("/c/quarantine/apps:kv:assignments:001:kv-1@7.2");
+  EXPECT_EQ(Run({"release", "server", "kv-1", "--app", "kv"}), kOk);
+  EXPECT_THAT(admin_.requests(), ElementsAre("ReleaseServer{app: \"kv\" server: \"kv-1\"}"));
+  EXPECT_THAT(out_, HasSubstr("the record's bytes stay at /c/quarantine/apps:kv:assignments:001:"));
+  admin_.refusal = {grpc::StatusCode::FAILED_PRECONDITION, "server \"kv-1\" is live"};
+  EXPECT_EQ(Run({"release", "server", "kv-1", "--app", "kv"}), kRefused);
+  EXPECT_THAT(err_, HasSubstr("is live"));
+}
+
 // --- explain --------------------------------------------------------------------------
 
 TEST_F(ShardctlTest, ExplainsAShard) {

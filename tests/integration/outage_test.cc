@@ -1,4 +1,7 @@
 // Something that the cell leans on is away: the control plane, ZooKeeper, the relay.
+#include <stdlib.h>
+
+#include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +39,38 @@ TEST_F(OutageTest, ServersAndClientsGoOnWithoutControlPlane) {
     SM_ASSERT_OK(got.status);
     EXPECT_THAT(got.value, Optional(std::string("no control plane")));
   }
+}
+
+TEST_F(OutageTest, NewClientStartsFromARelayWithoutControlPlane) {
+  SM_ASSERT_OK(Serve());
+  cluster_->control_plane().Kill();
+  KvClient late(cluster_->discovery_endpoint());
+  SM_ASSERT_OK(late.WaitReady(kPatience));
+  for (int shard = 0; shard < kShards; ++shard) {
+    SM_ASSERT_OK(late.Put(KeyOf(shard), "late").status);
+    EXPECT_THAT(late.Get(KeyOf(shard)).value, Optional(std::string("late")));
+  }
+}
+
+TEST_F(OutageTest, NewClientStartsFromTheMapCacheWithoutControlPlaneAndDiscovery) {
+  SM_ASSERT_OK(Serve());
+  std::string cache = ::testing::TempDir() + "shard_maps_XXXXXX";
+  ASSERT_NE(mkdtemp(cache.data()), nullptr);
+  {
+    KvClient early(cluster_->discovery_endpoint(), "kv", cache);
+    SM_ASSERT_OK(early.WaitReady(kPatience));
+  }
+  cluster_->control_plane().Kill();
+  cluster_->discovery().Kill();
+  KvClient without(cluster_->discovery_endpoint());
+  EXPECT_FALSE(without.WaitReady(std::chrono::seconds(1)).ok()) << "nobody else can tell";
+  KvClient late(cluster_->discovery_endpoint(), "kv", cache);
+  SM_ASSERT_OK(late.WaitReady(kPatience));
+  for (int shard = 0; shard < kShards; ++shard) {
+    SM_ASSERT_OK(late.Put(KeyOf(shard), "from the cache").status);
+    EXPECT_THAT(late.Get(KeyOf(shard)).value, Optional(std::string("from the cache")));
+  }
+  std::filesystem::remove_all(cache);
 }
 
 TEST_F(OutageTest, RestartedServerServesItsShardsFromZooKeeperAlone) {

@@ -30,7 +30,8 @@ void World::Start() {
     StoredServer stored{.name = name,
                         .registration_version = static_cast<int32_t>(server.incarnation.value()),
                         .departed = server.departed,
-                        .assignment = server.record};
+                        .unread = server.record_damaged};
+    if (!server.record_damaged) stored.assignment = server.record;
     if (server.live) stored.live = LifeOf(name);
     recovered.servers.push_back(stored);
   }
@@ -49,6 +50,9 @@ void World::Restart() {
 
 ServerLife World::LifeOf(const std::string& name) const {
   const AppServer& server = servers.at(name);
+  if (server.life_damaged) {
+    return {.name = name, .incarnation = server.incarnation, .unread = true};
+  }
   return {.name = name,
           .incarnation = server.incarnation,
           .endpoint = name + ":1",
@@ -66,6 +70,7 @@ void World::Join(const std::string& name, const std::string& region, uint32_t ca
   server.capacity = capacity;
   server.held.clear();
   for (const StoredReplica& r : server.record) {
+    if (server.record_damaged) break;  // it holds nothing until it can read it
     if (r.phase == Phase::kGranted) server.held[r.shard] = {r.epoch, r.role};
   }
   Send(ServerUp{LifeOf(name)});
@@ -138,6 +143,7 @@ void World::Do(Persist& action) {
 
 void World::StoreWrite(const Persist& action) {
   for (const ServerWrite& write : action.writes) {
+    EXPECT_FALSE(servers[partition_->tables().name(write.server)].record_damaged);
     auto& record = servers[partition_->tables().name(write.server)].record;
     record.clear();
     for (const ReplicaRecord& r : write.replicas) {
@@ -189,6 +195,7 @@ void World::Do(SendCommands& action) {
 }
 
 void World::Do(Collect& action) {
+  if (hold_collects) return collects.push_back(action);
   const std::string& name = partition_->tables().name(action.server);
   const AppServer& server = servers.at(name);
   ServerReport report{.server = action.server,

@@ -29,6 +29,8 @@ class World {
     uint32_t capacity = 0;
     std::map<std::string, Held> held;   // what the process serves
     std::vector<StoredReplica> record;  // its assignment record in the store
+    bool record_damaged = false;        // and nobody can read it
+    bool life_damaged = false;          // its live record, likewise
     bool answers = true;                // false: commands vanish
     std::set<std::string> refuses;      // shards whose add fails
     std::vector<MetricAmount> metric_capacity;
@@ -50,8 +52,10 @@ class World {
   // ---- what is held back ----
   bool hold_writes = false;  // Persist waits in `writes`
   bool hold_plans = false;
+  bool hold_collects = false;  // nobody answers those in `collects`
   std::deque<Persist> writes;
   std::deque<ComputePlan> plans;
+  std::vector<Collect> collects;
   void FinishWrite(WriteOutcome outcome, const std::string& conflict = {});
   void FinishPlan();
 

@@ -118,6 +118,27 @@ TEST_F(MembershipTest, WaitsForTheCellAndTheAppAndSaysSoOnce) {
   EXPECT_TRUE(Asked<Waiting>().has_value());
 }
 
+TEST_F(MembershipTest, ASpecThatCannotBeReadMayAskForTheStricterPolicyAndIsTold) {
+  Feed(SessionUp{kTimeout, now_});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTick});
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, /*stop_all=*/true,
+                 absl::DataLossError("record checksum differs")});
+  EXPECT_TRUE(Asked<SetPolicy>().value().stop_all);
+  EXPECT_THAT(Asked<Waiting>().value().why, testing::HasSubstr("record checksum differs"));
+  EXPECT_TRUE(Asked<ReadStanding>()) << "it goes on all the same";
+}
+
+TEST_F(MembershipTest, ARegistrationOfANewerVersionIsNotWrittenOver) {
+  StandingAnswer answer = Registration(ConnectAndLook(), 4);
+  answer.answer = Answer::kUnknown;
+  answer.why = absl::UnimplementedError("record has format version 9");
+  Feed(answer);
+  EXPECT_FALSE(Asked<Register>());
+  EXPECT_THAT(Asked<Waiting>().value().why, testing::HasSubstr("format version 9"));
+  AdvanceBy(next_wake_ - now_);
+  EXPECT_TRUE(Asked<ReadStanding>()) << "it looks again: somebody may mend it";
+}
+
 TEST_F(MembershipTest, F7_WaitsForTheFormerLifeInsteadOfTakingItsNode) {
   Feed(Live(ConnectAndLook(), 4));
   EXPECT_FALSE(Asked<Register>().has_value());

@@ -121,13 +121,19 @@ Checkers::Serving Checkers::Sweep() {
   return serving;
 }
 
+// Those that the spec wants, or as many as there are servers that are not drained.
+size_t Checkers::LeastReplicas(const v1::AppSpec& spec) const {
+  const size_t free = cluster_->servers().size() - StoredDrains().size();
+  return std::min(WantedReplicas(spec), free);
+}
+
 // ---- B ----
 
 void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
   // The move of a lone primary without a handover has a gap.
   if (spec.replication().strategy() == v1::PRIMARY_ONLY) return;
   for (const auto& [shard, servers] : serving) {
-    if (servers.size() >= WantedReplicas(spec)) continue;
+    if (servers.size() >= LeastReplicas(spec)) continue;
     Violate(absl::StrCat("B: only planned things happen, and ", shard, " is served by ",
                          servers.size(), " servers of ", WantedReplicas(spec)));
   }
@@ -173,7 +179,7 @@ std::string Checkers::NotConverged() {
     if (!wanted.contains(shard)) return absl::StrCat(shard, " is served and not in the spec");
   }
   const std::set<std::string> drained = StoredDrains();
-  const bool room = cluster_->servers().size() >= drained.size() + WantedReplicas(*spec);
+  const bool room = LeastReplicas(*spec) == WantedReplicas(*spec);
   for (const std::string& shard : wanted) {
     const std::set<std::string>& servers = serving[shard];
     for (const std::string& server : servers) {
@@ -181,7 +187,7 @@ std::string Checkers::NotConverged() {
         return absl::StrCat(shard, " is still served by ", server, ", which is to be drained");
       }
     }
-    if (servers.size() != WantedReplicas(*spec)) {
+    if (servers.size() < LeastReplicas(*spec) || servers.size() > WantedReplicas(*spec)) {
       return absl::StrCat(shard, " is served by [", absl::StrJoin(servers, " "), "], wanted are ",
                           WantedReplicas(*spec));
     }

@@ -63,6 +63,7 @@ class Checkers final : public ServerWitness {
   // Grows with every write of an assignment.
   uint64_t AssignmentWrites() const;
 
+  size_t LeastReplicas(const v1::AppSpec& spec) const;
   // Servers that are to be drained, as stored now.
   std::set<std::string> StoredDrains() const;
   // As stored now; nothing if there is none.

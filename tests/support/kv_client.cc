@@ -17,8 +17,11 @@ KvAnswer Answer(const grpc::Status& status, const Response& response) {
 
 }  // namespace
 
-KvClient::KvClient(const std::string& discovery, const std::string& app)
-    : app_(app), router_(std::make_unique<Router>(RouterOptions{.discovery = {discovery}})) {}
+KvClient::KvClient(const std::string& discovery, const std::string& app,
+                   const std::string& map_cache)
+    : app_(app),
+      router_(std::make_unique<Router>(
+          RouterOptions{.discovery = {discovery}, .map_cache = map_cache})) {}
 
 KvClient::~KvClient() = default;
 

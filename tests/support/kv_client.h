@@ -26,7 +26,9 @@ struct KvAnswer {
 // Thread-safe.
 class KvClient {
  public:
-  explicit KvClient(const std::string& discovery, const std::string& app = "kv");
+  // `map_cache`: RouterOptions::map_cache.
+  explicit KvClient(const std::string& discovery, const std::string& app = "kv",
+                    const std::string& map_cache = "");
   ~KvClient();
 
   // Waits until all shards are served.

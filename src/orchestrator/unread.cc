@@ -1,0 +1,60 @@
+// Servers whose assignment record cannot be read (decision 0010). What such a record
+// grants is unknown, so:
+//   * it is never written: Touch() ends the process first;
+//   * the server gets nothing, loses nothing and is commanded nothing;
+//   * a primary shard that nobody else had the right to serve when the records were read
+//     may be there: nothing is decided about it. Nobody but we write records, so what is
+//     in the one that cannot be read does not change meanwhile.
+// It ends when the record can be read, or is released (release.h): the state is then read
+// back from the start. Secondaries are not held back: one copy too many harms nobody.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+
+bool Partition::HeldBack(ShardIndex shard) const {
+  if (unread_.empty()) return false;
+  if (WantedRole() == Role::kPrimary && !tables_.shard(shard).right_seen) return true;
+  bool adopted = false;
+  tables_.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    adopted |= tables_.server(replica.server).record_unread;
+  });
+  return adopted;
+}
+
+std::string Partition::UnreadServers() const {
+  constexpr size_t kMostNamed = 5;
+  std::vector<std::string> names;
+  for (ServerIndex id : unread_) {
+    if (names.size() < kMostNamed) names.push_back(tables_.name(id));
+  }
+  std::string text = absl::StrJoin(names, " or ");
+  if (unread_.size() > kMostNamed) {
+    absl::StrAppend(&text, " or ", unread_.size() - kMostNamed, " others");
+  }
+  return absl::StrCat(text, ", whose assignment record cannot be read");
+}
+
+bool Partition::TakesNothing(const Server& server) const {
+  return server.record_unread || server.life_unread;
+}
+
+// A live server says what it serves. That is no proof of what its record says, but enough
+// to let clients find it: it serves under its own lease.
+void Partition::AdoptReported(const ServerReport& report) {
+  for (const HeldReplica& held : report.held) {
+    const ShardIndex shard = tables_.FindShard(held.shard);
+    if (!shard.valid() || !held.serving || !HeldBack(shard)) continue;
+    if (tables_.shard(shard).map_index == Shard::kNotInMap) continue;
+    if (tables_.FindReplica(shard, report.server).valid()) continue;
+    Replica& replica =
+        tables_.replica(tables_.AddReplica(shard, report.server, Role::kPrimary, held.epoch));
+    replica.phase = Phase::kGranted;
+    replica.settled = true;
+  }
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,212 @@
+// Servers whose records cannot be read: what they may hold is given to nobody else, and
+// all the others go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// Three servers with four shards each.
+class UnreadTest : public ::testing::Test {
+ protected:
+  UnreadTest() : UnreadTest(TestSpec(12)) {}
+  explicit UnreadTest(const v1::AppSpec& spec) : world_(spec) {
+    world_.Start();
+    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world_.Join(name);
+    world_.Advance(Seconds(30));
+    for (const auto& [shard, held] : world_.servers.at("kv-0").held) shards_.push_back(shard);
+  }
+
+  // A new leader finds the record of kv-0 damaged.
+  void RestartWithDamage() {
+    world_.servers.at("kv-0").record_damaged = true;
+    world_.Restart();
+    world_.commands.clear();
+    world_.notes.clear();
+  }
+  std::vector<std::string> Commanded() {
+    std::vector<std::string> found;
+    for (const std::string& command : world_.commands) {
+      if (command.find("kv-0") != std::string::npos) found.push_back(command);
+    }
+    return found;
+  }
+
+  World world_;
+  std::vector<std::string> shards_;  // that kv-0 holds
+};
+
+TEST_F(UnreadTest, ALiveServerServesOnAndIsCommandedNothing) {
+  ASSERT_THAT(shards_, SizeIs(4));
+  RestartWithDamage();
+  world_.Advance(Seconds(2 * 60));
+  EXPECT_EQ(world_.Served(), 12u) << "clients find its shards by what it reports";
+  EXPECT_THAT(Commanded(), IsEmpty());
+  for (const std::string& shard : shards_) EXPECT_THAT(world_.Holders(shard), ElementsAre("kv-0"));
+}
+
+TEST_F(UnreadTest, NobodyElseGetsItsShardsWhenItIsLost) {
+  RestartWithDamage();
+  world_.Die("kv-0");
+  world_.Advance(Seconds(10 * 60));
+  for (const std::string& shard : shards_) {
+    EXPECT_THAT(world_.Holders(shard), IsEmpty());
+    EXPECT_THAT(
+        world_.partition().WaitsOf(world_.partition().tables().FindShard(shard), world_.now),
+        ElementsAre("it may be on kv-0, whose assignment record cannot be read: until that is "
+                    "mended or released, nobody else gets it"));
+  }
+  EXPECT_EQ(world_.NoteCount(NoteKind::kFailoverStarted), 0u);
+}
+
+TEST_F(UnreadTest, ADeadServersShardsWaitThroughARecovery) {
+  world_.servers.at("kv-0").live = false;  // while nobody led
+  world_.servers.at("kv-0").held.clear();
+  RestartWithDamage();
+  world_.Advance(Seconds(10 * 60));
+  for (const std::string& shard : shards_) EXPECT_THAT(world_.Holders(shard), IsEmpty());
+  EXPECT_EQ(world_.Served(), 8u);
+  // Its next life reads nothing, so it serves nothing, and is told nothing.
+  world_.Join("kv-0");
+  world_.Advance(Seconds(10 * 60));
+  EXPECT_EQ(world_.Served(), 8u);
+  EXPECT_THAT(Commanded(), IsEmpty());
+}
+
+TEST_F(UnreadTest, TheOthersFailOverToEachOtherButNotToIt) {
+  RestartWithDamage();
+  world_.Die("kv-1");
+  world_.Advance(Seconds(2 * 60));
+  EXPECT_EQ(world_.Served(), 12u);
+  EXPECT_EQ(world_.Counts().at("kv-2"), 8u);
+  EXPECT_EQ(world_.Counts().at("kv-0"), 4u);
+  EXPECT_THAT(Commanded(), IsEmpty());
+}
+
+TEST_F(UnreadTest, BalanceNeitherFillsNorEmptiesIt) {
+  RestartWithDamage();
+  world_.Join("kv-3");
+  world_.Join("kv-4");
+  world_.Advance(Seconds(5 * 60));
+  EXPECT_THAT(Commanded(), IsEmpty());
+  EXPECT_EQ(world_.Counts().at("kv-0"), 4u);
+  EXPECT_GT(world_.Counts().at("kv-3"), 0u) << "the others are balanced";
+  EXPECT_GT(world_.Counts().at("kv-4"), 0u);
+}
+
+// {kv-0: dropping, kv-1: reserved}, and kv-0's record is damaged: kv-0 may serve still.
+TEST_F(UnreadTest, AReservedPrimaryIsNotGrantedWhileTheOldOneCannotBeRead) {
+  const std::string shard = shards_[0];
+  auto& kv0 = world_.servers.at("kv-0").record;
+  for (StoredReplica& r : kv0) {
+    if (r.shard == shard) r.phase = Phase::kDropping;
+  }
+  world_.servers.at("kv-1").record.push_back(
+      {shard, Role::kPrimary, ShardEpoch(uint64_t{1} << 32 | 500), Phase::kReserved});
+  RestartWithDamage();
+  world_.Advance(Seconds(2 * 60));
+  EXPECT_THAT(world_.Holders(shard), Not(Contains("kv-1")));
+  EXPECT_THAT(world_.commands, Not(Contains(absl::StrCat("add ", shard, " kv-1"))));
+}
+
+// The other way round: the record that says who has the right can be read.
+TEST_F(UnreadTest, AMoveAwayFromAServerThatCanBeReadIsFinished) {
+  auto& kv1 = world_.servers.at("kv-1").record;
+  const std::string shard = kv1.at(0).shard;
+  kv1.at(0).phase = Phase::kDropping;
+  world_.servers.at("kv-2").record.push_back(
+      {shard, Role::kPrimary, ShardEpoch(uint64_t{1} << 32 | 500), Phase::kReserved});
+  RestartWithDamage();
+  world_.Advance(Seconds(2 * 60));
+  EXPECT_THAT(world_.Holders(shard), ElementsAre("kv-2"));
+}
+
+TEST_F(UnreadTest, AShardThatComesBackIntoTheSpecWaitsToo) {
+  v1::AppSpec fewer = TestSpec(11);
+  fewer.mutable_key_space()->mutable_shards(0)->set_id("other");
+  RestartWithDamage();
+  world_.Apply(fewer);
+  world_.Advance(Seconds(1 * 60));
+  world_.Apply(TestSpec(12));
+  world_.Die("kv-0");
+  world_.Advance(Seconds(5 * 60));
+  for (const std::string& shard : shards_) EXPECT_THAT(world_.Holders(shard), IsEmpty());
+}
+
+TEST_F(UnreadTest, ADeletedAppIsNotEmptyWhileARecordCannotBeRead) {
+  RestartWithDamage();
+  world_.Apply(TestSpec(12), /*deleting=*/true);
+  world_.Advance(Seconds(5 * 60));
+  EXPECT_FALSE(world_.emptied);
+  EXPECT_THAT(world_.Holders(shards_[0]), ElementsAre("kv-0"));
+}
+
+TEST_F(UnreadTest, AChangeOfStrategyDoesNotWriteIt) {
+  RestartWithDamage();
+  world_.Apply(TestSpec(12, v1::SECONDARY_ONLY, 2));
+  world_.Advance(Seconds(5 * 60));
+  EXPECT_THAT(Commanded(), IsEmpty());
+}
+
+TEST_F(UnreadTest, OnceItIsReleasedAllIsServedAgain) {
+  RestartWithDamage();
+  world_.Die("kv-0");
+  world_.Advance(Seconds(1 * 60));
+  world_.servers.at("kv-0").record_damaged = false;
+  world_.servers.at("kv-0").record.clear();  // what a release does
+  world_.Restart();
+  world_.Advance(Seconds(1 * 60));
+  EXPECT_EQ(world_.Served(), 12u);
+}
+
+class UnreadSecondariesTest : public UnreadTest {
+ protected:
+  UnreadSecondariesTest() : UnreadTest(TestSpec(12, v1::SECONDARY_ONLY, 2)) {}
+};
+
+// A copy too many harms nobody; one too few may.
+TEST_F(UnreadSecondariesTest, SecondariesAreMadeAnewElsewhere) {
+  RestartWithDamage();
+  world_.Advance(Seconds(2 * 60));
+  EXPECT_EQ(world_.Served(), 12u);
+  EXPECT_THAT(Commanded(), IsEmpty());
+  EXPECT_EQ(world_.Counts().at("kv-1"), 12u);
+}
+
+TEST_F(UnreadTest, AServerWhoseLifeCannotBeReadIsAliveAndIsLeftAlone) {
+  world_.servers.at("kv-0").life_damaged = true;
+  world_.Restart();
+  world_.commands.clear();
+  world_.Join("kv-3");
+  world_.Advance(Seconds(10 * 60));
+  EXPECT_THAT(Commanded(), IsEmpty());
+  for (const std::string& shard : shards_) {
+    EXPECT_THAT(world_.Holders(shard), ElementsAre("kv-0")) << "it holds its lease: no failover";
+  }
+  // The next life says where it is.
+  world_.Die("kv-0");
+  world_.servers.at("kv-0").life_damaged = false;
+  world_.Join("kv-0");
+  world_.Advance(Seconds(1 * 60));
+  EXPECT_EQ(world_.Served(), 12u);
+}
+
+TEST_F(UnreadTest, AServerWhoseLifeCannotBeReadIsFailedOverWhenItIsLost) {
+  world_.servers.at("kv-0").life_damaged = true;
+  world_.Restart();
+  world_.Die("kv-0");
+  world_.Advance(Seconds(2 * 60));
+  EXPECT_EQ(world_.Served(), 12u);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

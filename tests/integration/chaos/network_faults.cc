@@ -20,8 +20,9 @@ std::set<std::string> MachinesOf(const std::vector<Process*>& processes) {
 
 std::string Names(const std::set<std::string>& machines) {
   std::string names;
-  for (const std::string& machine : machines)
+  for (const std::string& machine : machines) {
     absl::StrAppend(&names, names.empty() ? "" : ", ", machine);
+  }
   return names;
 }
 

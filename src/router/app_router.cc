@@ -36,7 +36,9 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
       [this](v1::MapSnapshot whole) { OnCached(std::move(whole)); });
 }
 
-AppRouter::~AppRouter() { watch_.reset(); }
+AppRouter::~AppRouter() { EndWatch(); }
+
+void AppRouter::EndWatch() { watch_.reset(); }
 
 void AppRouter::OnSnapshot(v1::MapSnapshot whole) {
   std::lock_guard lock(holder_mutex_);

@@ -29,6 +29,8 @@ class AppRouter final : public wire::MapSink {
 
   AppRouter(RouterImpl& router, std::string_view app);
   ~AppRouter() override;
+  // No map comes any more once this has returned.
+  void EndWatch();
 
   const std::string& name() const { return name_; }
   RouterImpl& router() { return router_; }

@@ -31,7 +31,11 @@ RouterImpl::RouterImpl(RouterOptions options)
     : options_(std::move(options)), cache_(Cache(options_)), discovery_(Discovery(options_)) {}
 
 RouterImpl::~RouterImpl() {
-  if (cache_ != nullptr) cache_->Stop();  // before the apps that it calls
+  if (cache_ == nullptr) return;
+  // What lookups have seen is kept: no map may come after the cache has stopped. And it
+  // stops before the apps go that it calls.
+  for (const auto& entry : entries_) entry->app.EndWatch();
+  cache_->Stop();
 }
 
 AppRouter& RouterImpl::App(std::string_view app) {

@@ -193,6 +193,27 @@ TEST_F(CachedRouterTest, ANewRouterBeginsWithTheLastMapOfAnotherOne) {
   EXPECT_TRUE(router.WaitReady("kv", 1s).ok());
 }
 
+// Who waits for a map is woken while it is still being taken over.
+TEST_F(CachedRouterTest, WhatWasSeenIsKeptHoweverSoonTheRouterGoes) {
+  for (uint64_t round = 0; round < 50; ++round) {
+    const MapVersion unserved = V(2 * round + 1);
+    const MapVersion served = V(2 * round + 2);
+    v1::MapSnapshot whole = Whole(unserved, 0);
+    whole.mutable_shards(0)->clear_replicas();
+    Hub hub;  // that has no older map to begin with
+    hub.Publish(kApp, whole);
+    DiscoveryServer discovery(hub);
+    {
+      Router router(Options(discovery.endpoint()));
+      std::thread publisher([&] { hub.Publish(kApp, MakeDelta(unserved, served, 0, {0})); });
+      const absl::Status ready = router.WaitReady("kv", 20s);
+      publisher.join();
+      ASSERT_TRUE(ready.ok()) << ready;
+    }
+    ASSERT_EQ(Kept(), served);
+  }
+}
+
 TEST_F(CachedRouterTest, NothingIsKeptUnlessAsked) {
   hub_.Publish(kApp, Whole(V(1), 0));
   {

@@ -1,0 +1,88 @@
+// A new leader that reads everything back, and whose connection breaks meanwhile.
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/checkers.h"
+#include "tests/simulation/cluster.h"
+#include "tests/simulation/operator.h"
+
+namespace shardmanager::simulation {
+namespace {
+
+constexpr char kControl[] = "control-0";
+
+ClusterOptions Options() {
+  ClusterOptions options{.servers = 3, .regions = 1, .controls = 1, .clients = 1};
+  options.cell.set_cell(kCell);
+  options.cell.set_zookeeper_tick_ms(200);
+  options.cell.set_session_timeout_ms(4'000);
+  options.cell.set_buckets(4);
+  return options;
+}
+
+v1::AppSpec Spec() {
+  v1::AppSpec spec;
+  spec.set_name(kApp);
+  for (int i = 0; i < 12; ++i)
+    spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
+  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  spec.mutable_replication()->set_replicas(1);
+  return spec;
+}
+
+class RecoveryTest : public testing::Test {
+ protected:
+  RecoveryTest() {
+    spdlog::set_level(spdlog::level::off);
+    checkers_.Watch(cluster_);
+    operator_.ApplyUntilAcknowledged();
+    RunFor(Seconds(20));
+    EXPECT_EQ(checkers_.NotConverged(), "");
+  }
+  void RunFor(Duration time) {
+    const TimePoint end = cluster_.schedule.now() + time;
+    while (cluster_.schedule.RunNext(end)) cluster_.store.Kick();
+  }
+  bool Leads() { return cluster_.control(kControl)->controller().leads(); }
+  // False: it already knows the state of the app.
+  bool Reads() {
+    v1::GetAppsRequest request;
+    request.set_app(kApp);
+    bool known = false;
+    cluster_.control(kControl)->controller().GetApps(request, [&](const auto& response) {
+      known = response.ok() && response->apps_size() == 1 && response->apps(0).shards() > 0;
+    });
+    RunFor(Milliseconds(1));
+    return !known;
+  }
+
+  Checkers checkers_;
+  Cluster cluster_{Options(), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
+  Operator operator_{cluster_, checkers_, Spec()};
+};
+
+// Each moment of the recovery in turn: what a failed one still had out must find nobody.
+TEST_F(RecoveryTest, ABreakAtAnyMomentOfItLeavesNothingBehind) {
+  int moments = 0;
+  for (bool reads = true; reads; ++moments) {
+    cluster_.Terminate(kControl);
+    cluster_.Start(kControl);
+    while (!Leads()) RunFor(Milliseconds(1));
+    RunFor(Milliseconds(moments));
+    reads = Reads();
+    cluster_.network.Cut(kControl, kStoreHost);
+    cluster_.store.LookAtLinks();
+    RunFor(Milliseconds(50));
+    cluster_.network.Mend(kControl, kStoreHost);
+    cluster_.store.LookAtLinks();
+    RunFor(Seconds(15));
+    ASSERT_EQ(checkers_.NotConverged(), "")
+        << "after a break " << moments << " ms from the election";
+  }
+  EXPECT_GT(moments, 5) << "nothing was interrupted";
+  EXPECT_EQ(checkers_.violation(), "");
+}
+
+}  // namespace
+}  // namespace shardmanager::simulation

@@ -1,5 +1,10 @@
 // Two shardmanagerd: one leads, the other stands by and serves the leader's maps.
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "tests/support/cluster_fixture.h"
@@ -62,6 +67,46 @@ TEST_F(StandbyTest, RelaysTheLeadersMapsAndGoesOnWithItsOwnWhenItTakesOver) {
   EXPECT_TRUE(at_former_leader->WaitFor(
       [&](const MapView& v) { return v.version == at_standby_->view().version; }, kPatience))
       << at_former_leader->view().Describe();
+}
+
+// Clients through the relay, which has heard of the first leader only, and through the
+// standby: neither has a request fail, whichever way the leader goes.
+TEST_F(StandbyTest, NoRequestFailsWhileLeadersGo) {
+  SM_ASSERT_OK(Serve());
+  std::atomic<bool> stop{false};
+  std::atomic<int> calls{0};
+  std::mutex mutex;
+  std::string first_error;
+  const auto keep_calling = [&](KvClient& client) {
+    for (int i = 0; !stop; ++i) {
+      const std::string key = KeyOf(i % kShards);
+      const absl::Status status = i % 2 == 0 ? client.Put(key, "x").status : client.Get(key).status;
+      ++calls;
+      std::lock_guard lock(mutex);
+      if (!status.ok() && first_error.empty()) first_error = status.ToString();
+    }
+  };
+  std::jthread one([&] { keep_calling(*client_); });
+  std::jthread two([&] { keep_calling(*through_standby_); });
+  const auto await_new_leader = [&](const local::MapWatcher& map) {
+    const auto version = map.view().version;
+    return map.WaitFor([&](const MapView& v) { return v.version.first > version.first; },
+                       kPatience);
+  };
+  cluster_->control_plane().Kill();
+  EXPECT_TRUE(await_new_leader(*at_standby_)) << at_standby_->view().Describe();
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  const auto at_first = cluster_->WatchMap(cluster_->admin_endpoint());
+  ASSERT_TRUE(at_first->WaitFor(
+      [&](const MapView& v) { return v.version == at_standby_->view().version; }, kPatience))
+      << at_first->view().Describe();
+  kill(cluster_->standby().pid(), SIGTERM);
+  EXPECT_TRUE(await_new_leader(*at_first)) << at_first->view().Describe();
+  stop = true;
+  one.join();
+  two.join();
+  EXPECT_EQ(first_error, "");
+  EXPECT_GT(calls, 1'000);
 }
 
 TEST_F(StandbyTest, SendsOperatorsOnToTheLeader) {

@@ -15,9 +15,10 @@ using solver::ObjectId;
 constexpr size_t kReasonsSought = 32;
 
 // The highest level at which the object stands better than at its start.
-MoveReason ReasonOf(solver::State& state, ObjectId o) {
+MoveReason ReasonOf(const SnapshotTables& tables, solver::State& state, ObjectId o) {
   const ContainerId start = state.problem().start[o];
   if (!start.valid()) return MoveReason::kPlaceMissing;
+  if (tables.input().servers[start.index()].ordered) return MoveReason::kMaintenance;
   const ContainerId at = state.Lift(o);
   const solver::Score gain = state.Arrival(o, start) - state.Arrival(o, at);
   state.Put(o, at, at);
@@ -67,7 +68,7 @@ Plan ToPlan(const SnapshotTables& tables, solver::Search& search) {
           {shard.shard, ask ? WhySkipped(state, o) : plan.skipped.back().reason});
     } else if (state.Moved(o)) {
       plan.moves.push_back({shard.shard, tables.server(state.problem().start[o]), tables.server(at),
-                            tables.role_of(r), ReasonOf(state, o)});
+                            tables.role_of(r), ReasonOf(tables, state, o)});
     }
   }
   return plan;

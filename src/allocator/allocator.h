@@ -26,6 +26,7 @@ struct ServerInfo {
   uint32_t other_replicas = 0;  // held replicas of shards that the snapshot leaves out
   bool accepts = true;          // may be given more replicas
   bool draining = false;        // should lose those that it has; accepts none
+  bool ordered = false;         // so an operator ordered: draining outranks preferences
 };
 
 struct ReplicaInfo {

@@ -61,7 +61,8 @@ void SnapshotTables::AddServer(size_t position) {
                             .datacenter = server.datacenter,
                             .rack = server.rack,
                             .accepts = server.accepts,
-                            .draining = server.draining});
+                            .draining = server.draining,
+                            .ordered = server.ordered});
   input_.capacity.push_back(server.capacity == 0 ? std::numeric_limits<double>::infinity()
                                                  : server.capacity);
   input_.other_load.push_back(server.other_replicas);

@@ -141,7 +141,8 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
          .capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer),
          .other_replicas = static_cast<uint32_t>(server.replicas.size()),
          .accepts = accepts && !TakesNothing(server),
-         .draining = !accepts && !TakesNothing(server)});
+         .draining = !accepts && !TakesNothing(server),
+         .ordered = server.draining});
     for (size_t m = 0; m < metric_names_.size(); ++m) {
       snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
       snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));

@@ -129,6 +129,48 @@ TEST_F(DrainsTest, TheSameSpecWithOtherDrainsIsNoNewSpec) {
   EXPECT_EQ(world.NoteCount(NoteKind::kSpecApplied), 0u);
 }
 
+// What an operator orders outranks what the spec prefers.
+TEST(OrderedDrainTest, OutranksTheSpreadOverRegions) {
+  World world(TestSpec(6, v1::SECONDARY_ONLY, 3));
+  world.Start();
+  world.Join("kv-0", "r0");
+  world.Join("kv-1", "r1");
+  world.Join("kv-2", "r2");
+  world.Join("kv-3", "r0");
+  world.Advance(Seconds(60));
+  ASSERT_EQ(world.Counts().at("kv-1"), 6u) << "one replica of each shard in each region";
+  world.drains = {DrainOfServer("kv-1")};
+  world.Apply(TestSpec(6, v1::SECONDARY_ONLY, 3));
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-1"), 0u);
+  EXPECT_EQ(world.Served(), 6u);
+}
+
+TEST(OrderedDrainTest, OutranksThePreferredRegion) {
+  v1::AppSpec spec = TestSpec(6);
+  spec.mutable_placement()->set_preferred_region("r1");
+  World world(spec);
+  world.Start();
+  world.Join("kv-0", "r0");
+  world.Join("kv-1", "r1");
+  world.Advance(Seconds(60));
+  ASSERT_EQ(world.Counts().at("kv-1"), 6u);
+  world.notes.clear();
+  world.drains = {DrainOfRegion("r1")};
+  world.Apply(spec);
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts().at("kv-1"), 0u);
+  EXPECT_EQ(world.Served(), 6u);
+  for (const Note& note : world.notes) {
+    if (note.kind != NoteKind::kMoveStarted) continue;
+    EXPECT_THAT(note.detail, HasSubstr("its server is to be emptied"));
+  }
+  world.drains.clear();
+  world.Apply(spec);
+  world.Advance(Seconds(120));
+  EXPECT_EQ(world.Counts().at("kv-1"), 6u) << "back, once it may be used again";
+}
+
 // F13: one impossible drain starved every other operation.
 TEST(ImpossibleDrainTest, F13_SaysWhyAndStarvesNobody) {
   World world(TestSpec(12));

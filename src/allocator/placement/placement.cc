@@ -23,6 +23,9 @@ using solver::MoveLimitSpec;
 using solver::ParallelFailoverSpec;
 using solver::UtilizationSpec;
 
+// A drain that was ordered outranks a replica's wish for its region, which weighs 1.
+constexpr double kOrderedDrainWeight = 10;
+
 solver::GoalRank Goal(PlacementGoal goal, double weight = 1) {
   return {.priority = static_cast<int>(goal), .weight = weight};
 }
@@ -134,11 +137,15 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
     if (s.ok()) s = AddSpreadGoal(in, *model_, kRackScope, 1);
   }
   if (!s.ok()) return s;
-  DrainSpec drain;
+  DrainSpec drain, ordered;
   for (size_t i = 0; i < in.servers.size(); ++i) {
-    if (in.servers[i].draining) drain.containers.push_back(ContainerId(i));
+    if (!in.servers[i].draining) continue;
+    (in.servers[i].ordered ? ordered : drain).containers.push_back(ContainerId(i));
   }
   s = model_->AddGoal(drain, Goal(PlacementGoal::kMaintenance));
+  if (s.ok() && !ordered.containers.empty()) {
+    s = model_->AddGoal(ordered, Goal(PlacementGoal::kRegionPreference, kOrderedDrainWeight));
+  }
   const bool regions = problem_.scopes.back().domains > 1;
   if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
   if (s.ok()) {

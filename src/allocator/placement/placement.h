@@ -41,6 +41,7 @@ struct ServerRow {
   uint32_t rack = 0;        // unique over all datacenters
   bool accepts = true;      // may be given more replicas
   bool draining = false;    // should lose those that it has; accepts none
+  bool ordered = false;     // so an operator ordered: draining outranks preferences
 };
 
 enum class Spread : uint8_t { kServer, kRack, kDatacenter, kRegion };

@@ -143,7 +143,7 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
 }
 
 void Controller::OnElected(LeaderEpoch epoch) {
-  lead_.emplace(Lead{epoch, executor_->Now(), {}, {}});
+  lead_.emplace(Lead{epoch, {}, {}});
   leads_ = true;
   leader_ = self_;
   if (on_leader) on_leader("");
@@ -221,7 +221,6 @@ void Controller::AddApp(const std::string& app) {
                         .paths = paths_,
                         .buckets = cell_.buckets(),
                         .leader_epoch = lead_->epoch,
-                        .elected_at = lead_->since,
                         .cell = CellIdentity(cell_)};
   PartitionDriver::Callbacks callbacks;
   // Later: a driver is not destroyed inside its own callback.

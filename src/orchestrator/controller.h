@@ -82,7 +82,6 @@ class Controller {
  private:
   struct Lead {
     LeaderEpoch epoch;
-    TimePoint since;
     std::map<std::string, std::unique_ptr<PartitionDriver>> apps;
     std::map<std::string, Counted> counted;  // of the apps that were deleted
   };

@@ -76,7 +76,10 @@ Counted PartitionDriver::counted() const {
 
 // ---- reading the state ----
 
-void PartitionDriver::Start() { ReadSpec(); }
+void PartitionDriver::Start() {
+  started_at_ = context_.executor->Now();
+  ReadSpec();
+}
 
 void PartitionDriver::ReadSpec() {
   spec_watched_ = true;
@@ -154,8 +157,8 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
 }
 
-int64_t PartitionDriver::SinceElection() const {
-  return (context_.executor->Now() - context_.elected_at) / Milliseconds(1);
+int64_t PartitionDriver::SinceStart() const {
+  return (context_.executor->Now() - started_at_) / Milliseconds(1);
 }
 
 // From here on somebody is in charge of the app again. The first map follows when the
@@ -168,7 +171,7 @@ void PartitionDriver::SayTakenOver() {
   event.set_kind("AppTakenOver");
   event.set_message(absl::StrCat(::shardmanager::Counted(tables.replica_count(), "replica"), " on ",
                                  ::shardmanager::Counted(tables.server_count(), "server"),
-                                 " read back ", SinceElection(), " ms after the election"));
+                                 " read back in ", SinceStart(), " ms"));
   spdlog::info("{} app={} {}", event.kind(), event.app(), event.message());
   context_.events->Append(std::move(event));
 }
@@ -308,7 +311,8 @@ void PartitionDriver::Do(Publish& action) {
     context_.publisher->Publish(app_, maps_.Delta(core_->core(), action.shards));
   }
   if (first)
-    spdlog::info("app {}: first map, {} ms after the election", app_.value(), SinceElection());
+    spdlog::info("app {}: first map published, {} ms after its records were asked for",
+                 app_.value(), SinceStart());
 }
 
 void PartitionDriver::Do(Note& action) {

@@ -34,7 +34,6 @@ struct DriverContext {
   Paths paths;
   uint32_t buckets;
   LeaderEpoch leader_epoch;
-  TimePoint elected_at;
   std::string cell;  // CellIdentity()
 };
 
@@ -94,7 +93,7 @@ class PartitionDriver {
   void BeginRecovery();
   void OnRecovered(absl::StatusOr<RecoveredState> state);
   void SayTakenOver();
-  int64_t SinceElection() const;  // ms
+  int64_t SinceStart() const;  // ms
   void RetryLater(const absl::Status& why);
 
   void Perform(Action& action);
@@ -125,6 +124,7 @@ class PartitionDriver {
   int32_t spec_version_ = -1;
   bool spec_watched_ = false;
   absl::Status problem_;
+  TimePoint started_at_{};
   DamagedRecords damaged_;
   const Counted counted_;  // before this driver
   MapBuilder maps_;

@@ -259,6 +259,7 @@ void Partition::Settle(ReplicaIndex id) {
     --tables_.server(replica.server).moves;
     --tables_.server(replica.origin).moves;
     if (--moves_in_flight_ == 0) balance_soon_ = true;
+    at_rest_ = false;  // a plan that was made meanwhile found the budget of its servers used up
   }
   if (replica.cause == Cause::kFailover) {
     --failovers_in_flight_;

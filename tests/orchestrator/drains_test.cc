@@ -129,6 +129,30 @@ TEST_F(DrainsTest, TheSameSpecWithOtherDrainsIsNoNewSpec) {
   EXPECT_EQ(world.NoteCount(NoteKind::kSpecApplied), 0u);
 }
 
+// A plan that is made while the budget of a server is used up finds nothing for it; that
+// must not be the last word.
+TEST(MoveBudgetTest, WhatThePlanCouldNotMoveYetIsMovedOnceTheBudgetIsFree) {
+  v1::AppSpec spec = TestSpec(6);
+  spec.mutable_moves()->set_max_concurrent_per_server(5);
+  World world(spec);
+  world.Start();
+  world.Join("kv-1");
+  world.Gather();
+  world.Join("kv-2", "r1");
+  world.drains = {DrainOfServer("kv-2")};
+  world.Apply(spec);
+  ASSERT_EQ(world.Counts().at("kv-1"), 6u);
+  world.hold_adds = true;
+  world.drains = {DrainOfServer("kv-1")};
+  world.Apply(spec);
+  world.Advance(Seconds(60));
+  ASSERT_EQ(world.Counts().at("kv-1"), 1u) << "five are on their way";
+  world.hold_adds = false;
+  world.FinishAdds();
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Counts(), (std::map<std::string, size_t>{{"kv-1", 0}, {"kv-2", 6}}));
+}
+
 // What an operator orders outranks what the spec prefers.
 TEST(OrderedDrainTest, OutranksTheSpreadOverRegions) {
   World world(TestSpec(6, v1::SECONDARY_ONLY, 3));

@@ -190,8 +190,16 @@ void World::Do(SendCommands& action) {
     } else {
       server.held.erase(shard);
     }
-    queue_.push_back(std::move(result));
+    if (add && hold_adds) {
+      adds.push_back(std::move(result));
+    } else {
+      queue_.push_back(std::move(result));
+    }
   }
+}
+
+void World::FinishAdds() {
+  for (CommandResult& result : std::exchange(adds, {})) Send(std::move(result));
 }
 
 void World::Do(Collect& action) {

@@ -52,12 +52,15 @@ class World {
   // ---- what is held back ----
   bool hold_writes = false;  // Persist waits in `writes`
   bool hold_plans = false;
+  bool hold_adds = false;      // servers load, and answer in FinishAdds()
   bool hold_collects = false;  // nobody answers those in `collects`
   std::deque<Persist> writes;
   std::deque<ComputePlan> plans;
   std::vector<Collect> collects;
   void FinishWrite(WriteOutcome outcome, const std::string& conflict = {});
   void FinishPlan();
+  void FinishAdds();
+  std::vector<CommandResult> adds;
 
   // ---- what is seen ----
   std::map<std::string, AppServer> servers;

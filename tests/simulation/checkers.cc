@@ -132,8 +132,9 @@ size_t Checkers::LeastReplicas(const v1::AppSpec& spec) const {
 void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
   // The move of a lone primary without a handover has a gap.
   if (spec.replication().strategy() == v1::PRIMARY_ONLY) return;
+  const size_t least = LeastReplicas(spec);
   for (const auto& [shard, servers] : serving) {
-    if (servers.size() >= LeastReplicas(spec)) continue;
+    if (servers.size() >= least) continue;
     Violate(absl::StrCat("B: only planned things happen, and ", shard, " is served by ",
                          servers.size(), " servers of ", WantedReplicas(spec)));
   }
@@ -179,7 +180,8 @@ std::string Checkers::NotConverged() {
     if (!wanted.contains(shard)) return absl::StrCat(shard, " is served and not in the spec");
   }
   const std::set<std::string> drained = StoredDrains();
-  const bool room = LeastReplicas(*spec) == WantedReplicas(*spec);
+  const size_t least = LeastReplicas(*spec);
+  const bool room = least == WantedReplicas(*spec);
   for (const std::string& shard : wanted) {
     const std::set<std::string>& servers = serving[shard];
     for (const std::string& server : servers) {
@@ -187,7 +189,7 @@ std::string Checkers::NotConverged() {
         return absl::StrCat(shard, " is still served by ", server, ", which is to be drained");
       }
     }
-    if (servers.size() < LeastReplicas(*spec) || servers.size() > WantedReplicas(*spec)) {
+    if (servers.size() < least || servers.size() > WantedReplicas(*spec)) {
       return absl::StrCat(shard, " is served by [", absl::StrJoin(servers, " "), "], wanted are ",
                           WantedReplicas(*spec));
     }

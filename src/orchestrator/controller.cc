@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordination/cell.h"
-#include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 
 namespace shardmanager::orchestrator {
@@ -174,7 +173,6 @@ void Controller::OnObserved(std::optional<v1::LeaderRecord> leader) {
 void Controller::Record(const char* kind, const std::string& message) {
   spdlog::info("{} {}", kind, message);
   v1::ControlEvent event;
-  event.set_time_ms(WallMilliseconds());
   event.set_kind(kind);
   event.set_message(message);
   events_.Append(std::move(event));

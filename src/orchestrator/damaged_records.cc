@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordination/quarantine.h"
-#include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -76,7 +75,6 @@ void DamagedRecords::Add(RecordKind kind, const std::string& server, const std::
                 options_.app.value(), NameOf(record), path, record.why.ToString(),
                 node.data.size());
   v1::ControlEvent event;
-  event.set_time_ms(WallMilliseconds());
   event.set_kind("RecordDamaged");
   event.set_app(options_.app.value());
   event.set_server(server);

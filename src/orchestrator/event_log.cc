@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "runtime/clock.h"
+
 namespace shardmanager::orchestrator {
 
 void EventLog::Append(v1::ControlEvent event) {
+  event.set_time_ms(WallMilliseconds());
   {
     std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));

@@ -18,6 +18,7 @@ class EventLog {
  public:
   explicit EventLog(size_t capacity = 10'000) : capacity_(capacity) {}
 
+  // Stamps it with the time of now.
   void Append(v1::ControlEvent event);
 
   // Events from position `*cursor` on (0: the oldest kept); moves the cursor past

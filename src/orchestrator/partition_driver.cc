@@ -166,7 +166,6 @@ int64_t PartitionDriver::SinceStart() const {
 void PartitionDriver::SayTakenOver() {
   const Tables& tables = core_->core().tables();
   v1::ControlEvent event;
-  event.set_time_ms(WallMilliseconds());
   event.set_app(app_.value());
   event.set_kind("AppTakenOver");
   event.set_message(absl::StrCat(::shardmanager::Counted(tables.replica_count(), "replica"), " on ",
@@ -310,14 +309,13 @@ void PartitionDriver::Do(Publish& action) {
   } else {
     context_.publisher->Publish(app_, maps_.Delta(core_->core(), action.shards));
   }
-  if (first)
-    spdlog::info("app {}: first map published, {} ms after its records were asked for",
-                 app_.value(), SinceStart());
+  if (!first) return;
+  spdlog::info("app {}: first map published, {} ms after its records were asked for", app_.value(),
+               SinceStart());
 }
 
 void PartitionDriver::Do(Note& action) {
   v1::ControlEvent event = DescribeNote(core_->core(), action);
-  event.set_time_ms(WallMilliseconds());
   event.set_app(app_.value());
   spdlog::log(LevelOf(action.kind), "{} app={} server={} shard={} {}", event.kind(), event.app(),
               event.server(), event.shard(), event.message());

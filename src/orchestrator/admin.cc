@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "base/defect.h"
 #include "model/spec_validation.h"
+#include "model/text.h"
 #include "orchestrator/controller.h"
 #include "orchestrator/explain_status.h"
 #include "orchestrator/status.h"
@@ -92,7 +93,8 @@ void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     *stored.mutable_spec() = spec;
     const std::string name = spec.name();
     if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
-    WriteSpec(existing, stored, [this, name, response, reply](absl::Status status) {
+    const int32_t base = existing == nullptr ? kNewApp : existing->spec_version();
+    WriteSpec(stored, base, [this, name, response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       if (lead_) AddApp(name);
       reply(response);
@@ -109,12 +111,14 @@ void Controller::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   v1::ApplyAppResponse response;
   response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
   response.add_changes(
-      absl::StrCat("the stored spec, which cannot be read, is replaced; its bytes ", "stay at ",
+      absl::StrCat("the stored spec, which cannot be read, is replaced; its bytes stay at ",
                    app->damaged_spec()->kept_at));
   if (request.dry_run()) return reply(response);
   v1::StoredSpec stored;
   *stored.mutable_spec() = request.spec();
-  WriteSpec(app, stored, [response, reply](absl::Status status) {
+  *stored.mutable_drains() = app->spec().drains();  // as far as they are known
+  const int32_t base = app->damaged_spec()->node.stat.version;
+  WriteSpec(stored, base, [response, reply](absl::Status status) {
     if (!status.ok()) return reply(status);
     reply(response);
   });
@@ -124,43 +128,43 @@ void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResp
   OnThread(reply, [this, request = std::move(request), reply] {
     PartitionDriver* existing = FindApp(request.app());
     if (existing == nullptr) return reply(NoSuchApp(request.app()));
-    if (existing->damaged_spec() != nullptr) {
-      return reply(absl::FailedPreconditionError(
-          "the stored spec cannot be read; put one in its place first: "
-          "`shardctl apply --force -f FILE`"));
-    }
+    if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
     if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
     v1::StoredSpec stored = existing->spec();
     stored.set_deleting(true);
-    WriteSpec(existing, stored, [reply](absl::Status status) {
+    WriteSpec(stored, existing->spec_version(), [reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       reply(v1::DeleteAppResponse());
     });
   });
 }
 
+// What is stored is the base of a change: without it, the change would lose the rest.
+absl::Status Controller::MayChangeSpec(const PartitionDriver& app) {
+  if (app.damaged_spec() == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("app ", Quoted(app.spec().spec().name()),
+                   ": the stored spec cannot be read; put one in its place first: "
+                   "`shardctl apply --force -f FILE`"));
+}
+
 // Answers on the controller's thread. REQUIRES: it leads.
-void Controller::WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec,
-                           SpecStore::Done done) {
+void Controller::WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done) {
   const SpecStore specs(store_.get(), paths_, cell_.buckets(), lead_->epoch);
   const AppName app(spec.spec().name());
-  auto posted = [this, done, spec, epoch = lead_->epoch,
-                 version =
-                     existing == nullptr ? -1 : existing->spec_version()](absl::Status status) {
-    executor_->Post([this, done, spec, epoch, version, status] {
+  auto posted = [this, done, spec, epoch = lead_->epoch, base](absl::Status status) {
+    executor_->Post([this, done, spec, epoch, base, status] {
       PartitionDriver* driver =
           lead_ && lead_->epoch == epoch ? FindApp(spec.spec().name()) : nullptr;
       // Lest the next change, which may come with the answer, find the version before.
-      if (status.ok() && driver != nullptr && version >= 0) driver->TakeSpec(spec, version + 1);
+      if (status.ok() && driver != nullptr) driver->TakeSpec(spec, base + 1);
       done(status);
     });
   };
-  if (existing == nullptr) {
+  if (base == kNewApp) {
     specs.Create(app, spec, posted);
   } else {
-    const DamagedRecord* damaged = existing->damaged_spec();
-    const int32_t version = damaged ? damaged->node.stat.version : existing->spec_version();
-    specs.Replace(app, spec, version, posted);
+    specs.Replace(app, spec, base, posted);
   }
 }
 

@@ -100,9 +100,10 @@ void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply)
       AddKnown(*driver->partition(), drain.scope(), known);
       v1::DrainedApp counted = CountCovered(name, *driver->partition(), drain.scope());
       if (counted.servers() == 0) continue;
+      if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
       *response.add_apps() = std::move(counted);
-      changes.emplace_back(driver.get(), driver->spec());
-      Put(drain, changes.back().second);
+      changes.push_back({driver->spec(), driver->spec_version()});
+      Put(drain, changes.back().spec);
     }
     if (changes.empty()) return reply(NoSuchScope(drain.scope(), known));
     WriteSpecs(changes, [response, reply](absl::Status status) {
@@ -127,8 +128,9 @@ void Controller::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
       for (const v1::Drain& drain : driver->spec().drains()) known.insert(ToString(drain.scope()));
       v1::StoredSpec without = driver->spec();
       if (!TakeOut(request.scope(), without)) continue;
+      if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
       *response.add_apps() = CountCovered(name, *driver->partition(), request.scope());
-      changes.emplace_back(driver.get(), std::move(without));
+      changes.push_back({std::move(without), driver->spec_version()});
     }
     if (changes.empty()) {
       return reply(absl::NotFoundError(
@@ -148,8 +150,8 @@ void Controller::WriteSpecs(const SpecChanges& changes, SpecStore::Done done) {
     absl::Status first_error;
   };
   auto progress = std::make_shared<Progress>(Progress{changes.size(), absl::OkStatus()});
-  for (const auto& [driver, spec] : changes) {
-    WriteSpec(driver, spec, [progress, done, app = spec.spec().name()](absl::Status status) {
+  for (const auto& [spec, base] : changes) {
+    WriteSpec(spec, base, [progress, done, app = spec.spec().name()](absl::Status status) {
       if (!status.ok() && progress->first_error.ok()) {
         progress->first_error = absl::Status(
             status.code(), absl::StrCat("app ", Quoted(app), ": ", std::string(status.message())));

@@ -108,11 +108,18 @@ class Controller {
   absl::Status NoSuchApp(const std::string& app) const;
   // Changes the stored specs of several apps, and answers when all are durable, or with the
   // first error.
-  using SpecChanges = std::vector<std::pair<PartitionDriver*, v1::StoredSpec>>;
+  struct SpecToWrite {
+    v1::StoredSpec spec;
+    int32_t base;
+  };
+  using SpecChanges = std::vector<SpecToWrite>;
   void WriteSpecs(const SpecChanges& changes, SpecStore::Done done);
   void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
                           Reply<v1::ApplyAppResponse> reply);
-  void WriteSpec(PartitionDriver* existing, const v1::StoredSpec& spec, SpecStore::Done done);
+  static absl::Status MayChangeSpec(const PartitionDriver& app);
+  // `base` is the version of the record that the spec replaces, or kNewApp.
+  static constexpr int32_t kNewApp = -1;
+  void WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done);
   void Record(const char* kind, const std::string& message);
   // Runs `work` on the controller's thread if this process leads.
   template <typename T>

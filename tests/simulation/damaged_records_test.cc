@@ -110,6 +110,11 @@ class DamagedRecordsTest : public testing::Test {
     request.set_force(force);
     return Ask(&orchestrator::Controller::ApplyApp, request).status();
   }
+  absl::Status DrainServer(const std::string& server) {
+    v1::DrainRequest request;
+    request.mutable_drain()->mutable_scope()->set_server(server);
+    return Ask(&orchestrator::Controller::Drain, request).status();
+  }
   absl::StatusOr<std::string> Release(const std::string& server) {
     v1::ReleaseServerRequest request;
     request.set_app(kApp);
@@ -358,6 +363,26 @@ TEST_F(DamagedRecordsTest, ASpecOfANewerVersionIsNotReplaced) {
   ChangeLeader();
   EXPECT_THAT(Apply(Spec(), /*force=*/true).ToString(), HasSubstr("a newer version"));
   EXPECT_EQ(Bytes(paths_.spec(app_)), envelope.SerializeAsString());
+}
+
+// Drains are kept beside the spec, in the same record.
+TEST_F(DamagedRecordsTest, NoDrainIsWrittenOverASpecThatCannotBeRead) {
+  Write(paths_.spec(app_), kDamage);
+  const absl::Status drained = DrainServer("kv-1");
+  EXPECT_EQ(drained.code(), absl::StatusCode::kFailedPrecondition) << drained;
+  EXPECT_THAT(drained.ToString(), AllOf(HasSubstr("app \"kv\""), HasSubstr("apply --force")));
+  EXPECT_EQ(Bytes(paths_.spec(app_)), kDamage);
+}
+
+TEST_F(DamagedRecordsTest, ASpecThatIsPutInPlaceOfADamagedOneKeepsTheDrainsThatAreKnown) {
+  ASSERT_EQ(DrainServer("kv-1"), absl::OkStatus());
+  RunFor(Seconds(30));
+  ASSERT_THAT(ShardsOf("kv-1"), IsEmpty());
+  Write(paths_.spec(app_), kDamage);
+  ASSERT_EQ(Apply(Spec(), /*force=*/true), absl::OkStatus());
+  RunFor(Seconds(30));
+  EXPECT_THAT(ShardsOf("kv-1"), IsEmpty());
+  EXPECT_EQ(checkers_.StoredDrains().count("kv-1"), 1u);
 }
 
 }  // namespace

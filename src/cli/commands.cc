@@ -48,17 +48,16 @@ class ShownEvents {
   std::map<std::string, Last> last_;
 };
 
-// It is about who leads, or whether anybody does: that changes.
-bool MayPass(const absl::Status& status) {
-  return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsFailedPrecondition(status);
-}
-
 std::string WhyEnded(const absl::Status& status) {
   return status.message().empty() ? "the stream ended" : std::string(status.message());
 }
 
 }  // namespace
+
+bool MayPass(const absl::Status& status) {
+  return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsFailedPrecondition(status);
+}
 
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal) {
   // Of several lines each is shown, but without any other control character.

@@ -27,6 +27,9 @@ ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 // Says what went wrong in a call and returns the exit code for it.
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal);
 
+// Whether an error is about who leads, or whether anybody does: that changes.
+bool MayPass(const absl::Status& status);
+
 // `app` if it is given, else the only app that there is. Errors: those of the call, and
 // INVALID_ARGUMENT: there is none, or there are several, and which one is meant must be
 // said.

@@ -154,7 +154,7 @@ complete -c shardctl -n '__shardctl_in explain' -l on -x \
     -a '(__shardctl_names servers --app (__shardctl_words)[2])' -d 'Only this server'
 complete -c shardctl -n '__shardctl_in explain' -l candidates -x -d 'Most servers that are listed'
 complete -c shardctl -n '__shardctl_at 2 "get|describe|delete" "apps?"' -a '(__shardctl_names apps)'
-complete -c shardctl -n '__shardctl_at 2 "get|describe|release" "servers?"' -a '(__shardctl_names servers)'
+complete -c shardctl -n '__shardctl_at 2 "get|describe|release|drain|undrain" "servers?"' -a '(__shardctl_names servers)'
 complete -c shardctl -n '__shardctl_at 2 "get|describe" "shards?"' -a '(__shardctl_names shards)'
 complete -c shardctl -s s -l server -x -d 'Where the control plane answers'
 complete -c shardctl -l timeout -x -d 'How long to wait for one answer'
@@ -162,7 +162,7 @@ complete -c shardctl -s h -l help -d 'Show help'
 complete -c shardctl -n '__shardctl_in apply' -s f -l filename -r -F -d 'YAML file'
 complete -c shardctl -n '__shardctl_in apply' -l force -d 'Accept the loss of shards'
 complete -c shardctl -n '__shardctl_in apply' -l dry-run -d 'Change nothing'
-complete -c shardctl -n '__shardctl_in "get|describe|release|watch"' -s a -l app -x \
+complete -c shardctl -n '__shardctl_in "get|describe|release|watch|drain|undrain"' -s a -l app -x \
     -a '(shardctl --timeout 2s get apps -o name 2>/dev/null)' -d 'Of this app'
 complete -c shardctl -n '__shardctl_in get' -s o -l output -x -a 'table wide json yaml name spec'
 complete -c shardctl -n '__shardctl_in watch' -s o -l output -x -a 'table json'

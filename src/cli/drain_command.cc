@@ -73,9 +73,7 @@ ExitCode Await(const v1::DrainResponse& drained, const v1::DrainScope& scope, Ad
     std::set<std::string> lines;
     for (const v1::DrainedApp& app : drained.apps()) {
       const auto left = NotEmpty(app.app(), scope, client);
-      if (!left.ok() && !absl::IsUnavailable(left.status())) {
-        return Fail(left.status(), client, terminal);
-      }
+      if (!MayPass(left.status())) return Fail(left.status(), client, terminal);
       empty = empty && left.ok() && left->empty();
       if (!left.ok()) continue;  // the next leader will tell
       for (const v1::ServerStatus& server : *left) {

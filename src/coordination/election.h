@@ -13,6 +13,11 @@
 
 namespace shardmanager {
 
+// To be the first part of each write of a leader: it fails once another one was elected.
+inline CheckVersion LeaderFence(const Paths& paths, LeaderEpoch epoch) {
+  return {paths.leader_epoch(), static_cast<int32_t>(epoch.value())};
+}
+
 // Stands for election until destroyed. A win is one multi that makes the ephemeral
 // holder node and bumps the epoch node, whose version is then the leader epoch: every
 // write of a leader checks it, so that a deposed one can write nothing more.

@@ -16,15 +16,6 @@ bool IsPlainCharacter(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
 }
 
-bool IsAppName(const std::string& name) {
-  const auto allowed = [](unsigned char c) {
-    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
-  };
-  return !name.empty() && name.size() <= kMostAppNameBytes &&
-         absl::ascii_islower(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), allowed);
-}
-
 std::string ListedRegions(const v1::PlacementPolicy& placement) {
   std::string list = "one of placement.regions:";
   const int listed = std::min(placement.regions_size(), kMostRegionsListed);
@@ -36,6 +27,15 @@ std::string ListedRegions(const v1::PlacementPolicy& placement) {
 }
 
 }  // namespace
+
+bool IsAppName(const std::string& name) {
+  const auto allowed = [](unsigned char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+  };
+  return !name.empty() && name.size() <= kMostAppNameBytes &&
+         absl::ascii_islower(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
 
 void CheckAppName(const std::string& name, SpecProblems* problems) {
   if (IsAppName(name)) return;

@@ -1,4 +1,4 @@
-// The rules on names in a spec. Internal to the validation.
+// The rules on names in a spec.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace shardmanager {
 
-// AppSpec.name.
+// AppSpec.name: also fit to be a file's name.
+bool IsAppName(const std::string& name);
 void CheckAppName(const std::string& name, SpecProblems* problems);
 
 // Of shards, prefixes and regions: 1 to `most` characters of [A-Za-z0-9._-].

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/defect.h"
+#include "coordination/election.h"
 #include "coordination/envelope.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/stored.pb.h"
@@ -50,8 +51,7 @@ void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
   flight->done = std::move(done);
   std::vector<WriteOp> ops;
   if (!Planted(Defect::kNoLeaderFence)) {
-    ops.push_back(CheckVersion{options_.paths.leader_epoch(),
-                               static_cast<int32_t>(options_.leader_epoch.value())});
+    ops.push_back(LeaderFence(options_.paths, options_.leader_epoch));
   }
   for (const RegistrationCheck& check : batch.checks) {
     if (Planted(Defect::kNoRegistrationCheck)) break;

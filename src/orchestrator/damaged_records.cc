@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordination/election.h"
 #include "coordination/quarantine.h"
 
 namespace shardmanager::orchestrator {
@@ -86,8 +87,7 @@ void DamagedRecords::Add(RecordKind kind, const std::string& server, const std::
 }
 
 void DamagedRecords::Keep(const DamagedRecord& record) {
-  std::vector<WriteOp> checks{CheckVersion{options_.paths.leader_epoch(),
-                                           static_cast<int32_t>(options_.leader_epoch.value())}};
+  std::vector<WriteOp> checks{LeaderFence(options_.paths, options_.leader_epoch)};
   KeepBytes(*options_.store, options_.paths, record.path, record.node, std::move(checks),
             [this, post = options_.post, path = record.path,
              kept_at = record.kept_at](absl::Status kept) {

@@ -201,6 +201,10 @@ class Partition {
   void DropStrays(const ServerReport& report);
   void RetryUnplaceable();
   void Gather();
+  // First placements wait for the fleet to gather; what was lost is never made to wait.
+  bool WaitsForFleet(const Shard& shard, TimePoint now) const {
+    return !shard.first.valid() && now < gather_until_;
+  }
   Duration LookInterval() const;
   void SetFirstLook(ServerIndex server);
   void RestartLooks();

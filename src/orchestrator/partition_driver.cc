@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
+#include "coordination/election.h"
 #include "coordination/records.h"
 #include "model/spec_validation.h"
 #include "model/text.h"
@@ -344,8 +345,7 @@ void PartitionDriver::Do(Emptied&) {
 
 void PartitionDriver::DeleteRecords(std::vector<WriteOp> ops, size_t from) {
   std::vector<WriteOp> some;
-  some.push_back(CheckVersion{context_.paths.leader_epoch(),
-                              static_cast<int32_t>(context_.leader_epoch.value())});
+  some.push_back(LeaderFence(context_.paths, context_.leader_epoch));
   const size_t end = std::min(ops.size(), from + kDeletesPerWrite);
   some.insert(some.end(), ops.begin() + static_cast<std::ptrdiff_t>(from),
               ops.begin() + static_cast<std::ptrdiff_t>(end));

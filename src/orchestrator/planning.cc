@@ -54,9 +54,7 @@ void Partition::RequestPlan() {
     const Shard& shard = tables_.shard(id);
     if (!shard.missing) continue;
     kept.push_back(id);
-    // First placements wait for the fleet to gather; what was lost is never made to wait.
-    const bool waits = shard.unplaceable || (!shard.first.valid() && now_ < gather_until_);
-    if (!waits) wanted.push_back(id);
+    if (!shard.unplaceable && !WaitsForFleet(shard, now_)) wanted.push_back(id);
   }
   missing_ = std::move(kept);
   if (wanted.empty()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordination/election.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -59,8 +60,7 @@ class Release : public std::enable_shared_from_this<Release> {
   }
 
   void Delete() {
-    std::vector<WriteOp> ops{CheckVersion{options_.paths.leader_epoch(),
-                                          static_cast<int32_t>(options_.leader_epoch.value())}};
+    std::vector<WriteOp> ops{LeaderFence(options_.paths, options_.leader_epoch)};
     if (registered_) ops.push_back(CheckVersion{Registration(), *registered_});
     ops.push_back(DeleteNode{path_, version_});
     options_.store->Multi(std::move(ops), [self = shared_from_this()](const WriteResult& result) {

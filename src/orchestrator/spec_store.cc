@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "coordination/election.h"
 #include "coordination/envelope.h"
 
 namespace shardmanager::orchestrator {
@@ -49,8 +50,7 @@ void SpecStore::Replace(const AppName& app, const v1::StoredSpec& spec, int32_t 
 
 void SpecStore::Write(const AppName& app, std::vector<WriteOp> ops, std::string data,
                       Done done) const {
-  ops.insert(ops.begin(),
-             CheckVersion{paths_.leader_epoch(), static_cast<int32_t>(leader_epoch_.value())});
+  ops.insert(ops.begin(), LeaderFence(paths_, leader_epoch_));
   store_->Multi(std::move(ops), [self = *this, app, data, done](WriteResult result) {
     if (!absl::IsUnavailable(result.status)) return done(Explain(result));
     // Nobody knows whether it happened: read back.

@@ -82,7 +82,7 @@ void Partition::AddPlaceWaits(ShardIndex id, TimePoint now, std::vector<std::str
   if (shard.unplaceable && !reason.empty()) {
     out.push_back(absl::StrCat("no place was found for a replica: ", std::string(reason),
                                "; looked for again within 5 s, and when a server joins"));
-  } else if (!shard.first.valid() && now < gather_until_) {
+  } else if (WaitsForFleet(shard, now)) {
     out.push_back(absl::StrCat("servers are joining; its first place is looked for ",
                                In(gather_until_, now), ", when they have gathered"));
   } else {

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/map_version.h"
+#include "model/spec_names.h"
 #include "router/map_file.h"
 
 namespace shardmanager::router {
@@ -41,10 +41,7 @@ bool IsOfCell(const std::string& identity, const std::string& cell) {
 
 // Names of apps are made of such letters; whatever else is asked for has no map.
 std::optional<std::string> MapCache::PathOf(const std::string& app) const {
-  const bool plain = std::all_of(app.begin(), app.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_';
-  });
-  if (app.empty() || !plain) return std::nullopt;
+  if (!IsAppName(app)) return std::nullopt;
   return absl::StrCat(options_.directory, "/", app, ".map");
 }
 

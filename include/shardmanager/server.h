@@ -14,15 +14,24 @@
 //
 // and in each method of the service:
 //
-//   auto admission = server.Admit(*context);
-//   if (!admission.ok()) return admission.status();   // the router finds the right server
+//   auto admission = server.Admit(*context, &Kv::Stub::Get, request, response);
+//   if (!admission.ok()) return admission.status();   // the right server answers
 //   ... work on admission.shard(); give admission.epoch() to your storage ...
+//
+// While a shard goes to another server, its requests are held for a moment and then sent
+// on to the new owner: clients see no error. That needs nothing of the handler, and of
+// each method that it says how it is called (above: &Kv::Stub::Get).
 //
 // The library registers the process, renews its lease, reads its assignment from
 // the coordination store (so it starts with the control plane down), carries out
 // the control plane's commands, and stops admitting work by itself the moment its
 // right to serve lapses. See examples/kvstore for all of it in one small program.
 #pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
 
 #include <chrono>
 #include <cstdint>
@@ -33,13 +42,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "shardmanager/types.h"
 
 namespace grpc {
 class Service;
-class ServerContext;
-class Status;
 }  // namespace grpc
 
 namespace shardmanager {
@@ -71,13 +79,25 @@ class ShardHandler {
   virtual absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) = 0;
 
   // Lets the shard go. No request of it is in flight when it is called, and none
-  // comes after it. An error is logged; the shard counts as dropped all the same.
+  // comes after it. Once it returns, another server may call AddShard: what that one needs
+  // must be out of this process. An error is logged; the shard counts as dropped all the
+  // same.
   virtual absl::Status DropShard(const ShardId& shard) = 0;
+
+  // When a primary goes to another server, requests wait while this one's DropShard and
+  // then the other one's AddShard run. If that takes long, do here ahead of it what can be
+  // done while the old owner still serves.
+  //
+  // On the new owner: AddShard with the same grant follows, or DropShard if the move is
+  // called off. After an error neither does, and the old owner keeps the shard.
+  // Default: OK, at once. Example: read the files that will not change any more.
+  virtual absl::Status PrepareAddShard(const ShardGrant& grant);
+  // On the old owner, which goes on serving until it returns: DropShard follows. An error
+  // is logged. Default: OK, at once. Example: write most of what is in memory.
+  virtual absl::Status PrepareDropShard(const ShardId& shard);
 
   // The rest have defaults and serve strategies that are not supported yet.
   virtual absl::Status ChangeRole(const ShardGrant& grant);
-  virtual absl::Status PrepareAddShard(const ShardGrant& grant);
-  virtual absl::Status PrepareDropShard(const ShardId& shard);
   virtual absl::Status UpdateMembership(const ShardId& shard,
                                         const std::vector<ServerName>& members);
 
@@ -110,12 +130,15 @@ struct ServerOptions {
   // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
   // {{"cpu", 16}}. Default: what the app's spec says.
   std::map<std::string, double> metric_capacity;
-  // Threads for AddShard and DropShard.
+  // Threads for the methods of ShardHandler.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
   // reports an error and the shard stays. When the process stops: past it the gRPC
   // calls that still run are cancelled; see Server::Shutdown.
   std::chrono::milliseconds drain_timeout{10'000};
+  // Longest that a request waits while its shard goes from one server to another; then it
+  // is refused, and the router tries again. At most 1,024 wait at a time.
+  std::chrono::milliseconds hold_timeout{2'000};
 };
 
 namespace server {
@@ -132,11 +155,14 @@ class Admission {
   ~Admission();
 
   bool ok() const { return slot_ != nullptr; }
-  // Why not; return it from the gRPC method as it is. OK when admitted.
+  // Why not, or (when it was forwarded) the answer of the shard's new owner; return it from
+  // the gRPC method as it is. OK when admitted.
   grpc::Status status() const;
   // One of the words of model/request_metadata.h ("not-owner", "loading", ...);
-  // null when admitted.
+  // null when admitted or forwarded.
   const char* refusal() const { return refusal_; }
+  // The shard's new owner has answered in our stead.
+  bool forwarded() const { return answer_ != nullptr; }
 
   // REQUIRES of the rest: ok().
   const ShardId& shard() const;
@@ -150,11 +176,32 @@ class Admission {
   Admission(server::AdmissionSlot* slot, ShardEpoch epoch, Role role)
       : slot_(slot), epoch_(epoch), role_(role) {}
 
-  server::AdmissionSlot* slot_ = nullptr;  // null: refused
+  explicit Admission(const grpc::Status& answer);
+
+  server::AdmissionSlot* slot_ = nullptr;  // null: refused, or forwarded
   const char* refusal_ = nullptr;
   ShardEpoch epoch_;
   Role role_ = Role::kPrimary;
+  std::unique_ptr<grpc::Status> answer_;
 };
+
+// What the templates below stand on; not for use outside.
+namespace server_internal {
+
+// Makes a stub of one service. The pointer identifies the service.
+using StubFactory =
+    std::shared_ptr<void> (*)(const std::shared_ptr<grpc::ChannelInterface>& channel);
+
+template <typename Stub>
+std::shared_ptr<void> MakeStub(const std::shared_ptr<grpc::ChannelInterface>& channel) {
+  return std::make_shared<Stub>(channel);
+}
+
+// A call to the new owner. `pass_initial` gives on the initial metadata that have come.
+using Onward = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext& call,
+                                              absl::FunctionRef<void()> pass_initial)>;
+
+}  // namespace server_internal
 
 // One application server. Thread-safe.
 class Server {
@@ -186,7 +233,32 @@ class Server {
   void Shutdown();
 
   // May this request, which the router sent, be processed here? Adds the refusal
-  // to the trailing metadata. No lock, no I/O: call it for every request.
+  // to the trailing metadata. No lock, no I/O, but while the shard goes to another server:
+  // then it may wait (hold_timeout), and the call may be made there in our stead, with its
+  // deadline, cancellation and metadata; its answer is the status then, and `*response` or
+  // the stream that it has given. `method` is that of the client's stub. Call it first in
+  // every method.
+  //
+  // Unary, server-streaming and client-streaming methods. For a stream that is admitted
+  // the shard stays until it ends, or moves are called off after drain_timeout: of long
+  // streams, admit each message.
+  template <typename Stub, typename Request, typename Response>
+  Admission Admit(grpc::ServerContext& context,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                  const Request* request, Response* response);
+  template <typename Stub, typename Request, typename Response>
+  Admission Admit(grpc::ServerContext& context,
+                  std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(
+                      grpc::ClientContext*, const Request&),
+                  const Request* request, grpc::ServerWriter<Response>* writer);
+  template <typename Stub, typename Request, typename Response>
+  Admission Admit(grpc::ServerContext& context,
+                  std::unique_ptr<grpc::ClientWriter<Request>> (Stub::*method)(grpc::ClientContext*,
+                                                                               Response*),
+                  grpc::ServerReader<Request>* reader, Response* response);
+
+  // The same, but what would be sent on is refused: the router tries again until it knows
+  // the new owner.
   Admission Admit(grpc::ServerContext& context);
   // The same for work that did not come through the router.
   Admission Admit(const ShardId& shard);
@@ -195,7 +267,59 @@ class Server {
   std::string endpoint() const;
 
  private:
+  Admission AdmitOrForward(grpc::ServerContext& context, server_internal::StubFactory make_stub,
+                           server_internal::Onward onward);
+
   std::unique_ptr<class ServerImpl> impl_;
 };
+
+template <typename Stub, typename Request, typename Response>
+Admission Server::Admit(grpc::ServerContext& context,
+                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                     Response*),
+                        const Request* request, Response* response) {
+  return AdmitOrForward(context, &server_internal::MakeStub<Stub>,
+                        [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
+                          grpc::Status status =
+                              (static_cast<Stub*>(stub)->*method)(&call, *request, response);
+                          pass_initial();
+                          return status;
+                        });
+}
+
+template <typename Stub, typename Request, typename Response>
+Admission Server::Admit(grpc::ServerContext& context,
+                        std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(
+                            grpc::ClientContext*, const Request&),
+                        const Request* request, grpc::ServerWriter<Response>* writer) {
+  return AdmitOrForward(context, &server_internal::MakeStub<Stub>,
+                        [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
+                          auto from = (static_cast<Stub*>(stub)->*method)(&call, *request);
+                          from->WaitForInitialMetadata();
+                          pass_initial();
+                          for (Response message; from->Read(&message);) {
+                            if (!writer->Write(message)) call.TryCancel();
+                          }
+                          return from->Finish();
+                        });
+}
+
+template <typename Stub, typename Request, typename Response>
+Admission Server::Admit(
+    grpc::ServerContext& context,
+    std::unique_ptr<grpc::ClientWriter<Request>> (Stub::*method)(grpc::ClientContext*, Response*),
+    grpc::ServerReader<Request>* reader, Response* response) {
+  return AdmitOrForward(context, &server_internal::MakeStub<Stub>,
+                        [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
+                          auto to = (static_cast<Stub*>(stub)->*method)(&call, response);
+                          for (Request message; reader->Read(&message);) {
+                            if (!to->Write(message)) break;
+                          }
+                          to->WritesDone();
+                          grpc::Status status = to->Finish();
+                          pass_initial();
+                          return status;
+                        });
+}
 
 }  // namespace shardmanager

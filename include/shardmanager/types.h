@@ -25,7 +25,9 @@ class Name {
   bool empty() const { return value_.empty(); }
 
   friend auto operator<=>(const Name&, const Name&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Name& name) { return out << name.value_; }
+  friend std::ostream& operator<<(std::ostream& out, const Name& name) {
+    return out << name.value_;
+  }
   template <typename H>
   friend H AbslHashValue(H h, const Name& name) {
     return H::combine(std::move(h), name.value_);

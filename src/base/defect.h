@@ -26,6 +26,8 @@ enum class Defect : uint8_t {
   kDeltasWithoutSnapshot,   // a new subscriber gets changes only
   kAcknowledgeBeforeWrite,  // operators hear that a change is safe before it is
   kRetryEverything,         // the router repeats calls that are not idempotent
+  kReopensAfterHandover,    // a late repeat of a grant opens what was handed over
+  kServesWhilePreparing,    // a new owner admits everybody before the old one has let go
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
 };
 
@@ -48,6 +50,8 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kDeltasWithoutSnapshot, "deltas-without-snapshot"},
     DefectName{Defect::kAcknowledgeBeforeWrite, "acknowledge-before-write"},
     DefectName{Defect::kRetryEverything, "retry-everything"},
+    DefectName{Defect::kReopensAfterHandover, "reopens-after-handover"},
+    DefectName{Defect::kServesWhilePreparing, "serves-while-preparing"},
     DefectName{Defect::kSurplusFirst, "surplus-first"},
 };
 

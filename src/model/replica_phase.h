@@ -7,24 +7,27 @@
 
 namespace shardmanager {
 
-// The first three are stored (stored.proto, Phase); the others only frame them.
+// All but the first are stored (stored.proto, Phase).
 enum class Phase : uint8_t {
-  kAbsent,    // no record: before the first write and after the last
-  kReserved,  // chosen, no right to serve: the old primary must stop first
-  kGranted,   // may serve with its epoch, after loading
-  kDropping,  // must not serve; the drop is being confirmed
+  kAbsent,      // no record: before the first write and after the last
+  kReserved,    // chosen, no right to serve: the old primary must stop first
+  kGranted,     // may serve with its epoch, after loading
+  kDropping,    // must not serve; the drop is being confirmed
+  kPreparing,   // new owner of a handover: processes only what the old one forwards
+  kForwarding,  // old owner of a handover: lets go, then forwards to the new one
 };
 
 constexpr std::string_view ToString(Phase phase) {
-  constexpr std::array<std::string_view, 4> kNames = {"absent", "reserved", "granted", "dropping"};
+  constexpr std::array<std::string_view, 6> kNames = {"absent",   "reserved",  "granted",
+                                                      "dropping", "preparing", "forwarding"};
   return kNames[static_cast<size_t>(phase)];
 }
 
 // What must be true when the write that makes the transition is sent.
 enum class Proof : uint8_t {
   kNone,
-  // No other replica of the shard has the right to serve as primary once this
-  // write is durable. (Always true of a secondary.)
+  // No other replica of the shard processes as primary once this write is durable: it
+  // has no right to, or it has confirmed that it stopped. (Always true of a secondary.)
   kNoOtherPrimary,
   // The server has confirmed the drop, or is lost and the write checks that it has
   // not registered again.
@@ -48,8 +51,21 @@ inline constexpr std::array kPhaseTransitions = {
     PhaseTransition{Phase::kGranted, Phase::kDropping, Proof::kNone, "move away, or surplus"},
     PhaseTransition{Phase::kGranted, Phase::kAbsent, Proof::kStopped, "the server is lost"},
     PhaseTransition{Phase::kDropping, Phase::kAbsent, Proof::kStopped, "the drop is confirmed"},
+    // Handover, in its order; then the ways off it.
+    PhaseTransition{Phase::kAbsent, Phase::kPreparing, Proof::kNone,
+                    "a primary is to be handed over to here"},
+    PhaseTransition{Phase::kGranted, Phase::kForwarding, Proof::kNone, "the new owner is prepared"},
+    PhaseTransition{Phase::kPreparing, Phase::kGranted, Proof::kNoOtherPrimary,
+                    "the old owner forwards, or is lost"},
+    PhaseTransition{Phase::kForwarding, Phase::kDropping, Proof::kNone,
+                    "the new owner is granted, or lost"},
+    PhaseTransition{Phase::kPreparing, Phase::kDropping, Proof::kNone,
+                    "the handover is called off"},
+    PhaseTransition{Phase::kPreparing, Phase::kAbsent, Proof::kStopped, "the server is lost"},
+    PhaseTransition{Phase::kForwarding, Phase::kAbsent, Proof::kStopped, "the server is lost"},
 };
-static_assert(kPhaseTransitions.size() == 7, "say in docs/invariants.md what a new row must prove");
+static_assert(kPhaseTransitions.size() == 14,
+              "say in docs/invariants.md what a new row must prove");
 
 // Null: the transition does not exist.
 constexpr const PhaseTransition* FindTransition(Phase from, Phase to) {

@@ -10,6 +10,11 @@ inline constexpr char kApp[] = "sm-app";
 inline constexpr char kServer[] = "sm-server";
 inline constexpr char kShard[] = "sm-shard";
 
+// Request: the server that forwards it as the old owner of a handover, and the epoch of the
+// grant that it forwards to. Such a request is not forwarded again.
+inline constexpr char kForwardedBy[] = "sm-forwarded-by";
+inline constexpr char kForwardedTo[] = "sm-forwarded-to";
+
 // Trailing, with UNAVAILABLE: the request was refused and NOT processed; the value
 // says why (a Refusal name). Any request may be retried after it.
 inline constexpr char kRefused[] = "sm-refused";
@@ -25,6 +30,7 @@ inline constexpr char kLeader[] = "sm-leader";
 
 // Values of kRefused.
 inline constexpr char kNotOwner[] = "not-owner";        // no grant here: the map is stale
+inline constexpr char kMoving[] = "moving";             // held too long in a handover
 inline constexpr char kLoading[] = "loading";           // granted, not ready yet
 inline constexpr char kLeaseLapsed[] = "lease-lapsed";  // cut off from the coordination store
 inline constexpr char kWrongServer[] = "wrong-server";  // another process has this port now

@@ -31,6 +31,7 @@ v1::AppSpec WithDefaults(v1::AppSpec spec) {
   moves.set_max_concurrent_per_server(Or(moves.max_concurrent_per_server(), 5u));
   moves.set_balance_interval_ms(Or(moves.balance_interval_ms(), 10'000u));
   moves.set_collect_interval_ms(Or(moves.collect_interval_ms(), 30'000u));
+  moves.set_primary_move(Or(moves.primary_move(), v1::HANDOVER));
 
   for (v1::Metric& metric : *spec.mutable_metrics()) {
     metric.set_threshold(Or(metric.threshold(), 0.9));

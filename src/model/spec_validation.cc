@@ -132,6 +132,10 @@ void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
               problems);
   CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(), {1'000, kHourMs, true},
               problems);
+  if (!v1::PrimaryMove_IsValid(moves.primary_move())) {
+    problems->Add("moves.primary_move", EnumLabel(moves.primary_move()),
+                  EnumLabels(*v1::PrimaryMove_descriptor()));
+  }
 }
 
 void CheckDrain(const v1::AppSpec& spec, SpecProblems* problems) {

@@ -20,6 +20,10 @@ v1::Phase ToProto(Phase phase) {
       return v1::RESERVED;
     case Phase::kGranted:
       return v1::GRANTED;
+    case Phase::kPreparing:
+      return v1::PREPARING;
+    case Phase::kForwarding:
+      return v1::FORWARDING;
     case Phase::kDropping:
       return v1::DROPPING;
     case Phase::kAbsent:

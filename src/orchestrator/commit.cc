@@ -103,16 +103,21 @@ void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
   }
 }
 
+// As far as the records and its own answers say. (What prepares processes what is forwarded.)
+bool Partition::MayProcess(const Replica& replica) {
+  if (replica.phase == Phase::kForwarding) return replica.contact != Contact::kDone;
+  return replica.phase != Phase::kAbsent && replica.phase != Phase::kReserved;
+}
+
 // REQUIRES: `granted` (invalid: a new replica) is about to be granted.
 void Partition::CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted) const {
   if (WantedRole() != Role::kPrimary) return;
   tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& other) {
     if (id == granted || other.role != Role::kPrimary) return;
-    const bool may_serve = other.phase == Phase::kGranted || other.phase == Phase::kDropping;
     const bool ends = std::any_of(
         change_.phases.begin(), change_.phases.end(),
         [&](const PhaseChange& c) { return c.replica == id && c.to == Phase::kAbsent; });
-    SM_CHECK(!may_serve || ends, "two replicas would have the right to serve as primary");
+    SM_CHECK(!MayProcess(other) || ends, "two replicas would have the right to serve as primary");
   });
 }
 

@@ -77,7 +77,7 @@ void Partition::RecoverServer(StoredServer& stored) {
     Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
     replica.phase = r.phase;
     replica.settled = true;
-    if (r.role == Role::kPrimary && (r.phase == Phase::kGranted || r.phase == Phase::kDropping)) {
+    if (r.role == Role::kPrimary && r.phase != Phase::kReserved) {
       tables_.shard(shard).right_seen = true;
     }
     MarkDirty(shard);
@@ -253,8 +253,7 @@ void Partition::On(CommandResult& event) {
   const ReplicaIndex id = tables_.FindReplica(event.shard, event.server);
   if (!id.valid()) return;
   Replica& replica = tables_.replica(id);
-  const Phase expected = event.kind == CommandKind::kAdd ? Phase::kGranted : Phase::kDropping;
-  const bool current = replica.phase == expected && replica.epoch == event.epoch;
+  const bool current = DemandOf(replica.phase) == event.kind && replica.epoch == event.epoch;
   if (!current || replica.contact != Contact::kAsked) return;
 
   switch (event.outcome) {
@@ -269,7 +268,7 @@ void Partition::On(CommandResult& event) {
         AddDone(id);
       }
       // A lone replica at rest needs no second look.
-      if (event.kind == CommandKind::kDrop || replica.next.valid() ||
+      if (event.kind != CommandKind::kAdd || replica.next.valid() ||
           tables_.shard(event.shard).first != id) {
         MarkDirty(event.shard);
       }

@@ -1,6 +1,7 @@
 #include "orchestrator/partition.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
@@ -57,14 +58,14 @@ Output<Action> Partition::Finish() {
 void Partition::FlushCommands() {
   if (outbox_.empty()) return;
   std::stable_sort(outbox_.begin(), outbox_.end(), [](const Outbox& a, const Outbox& b) {
-    return std::pair(a.server, a.kind) < std::pair(b.server, b.kind);
+    return std::tie(a.server, a.kind, a.other) < std::tie(b.server, b.kind, b.other);
   });
   SendCommands* open = nullptr;
   for (const Outbox& item : outbox_) {
     if (open == nullptr || open->server != item.server || open->kind != item.kind ||
-        open->grants.size() == kMaxGrantsPerCommand) {
-      out_.actions.emplace_back(
-          SendCommands{item.kind, item.server, tables_.server(item.server).incarnation, {}});
+        open->other != item.other || open->grants.size() == kMaxGrantsPerCommand) {
+      out_.actions.emplace_back(SendCommands{
+          item.kind, item.server, tables_.server(item.server).incarnation, {}, item.other});
       open = &std::get<SendCommands>(out_.actions.back());
     }
     open->grants.push_back(item.grant);
@@ -146,9 +147,14 @@ bool Partition::Serves(const Replica& replica) const {
 
 std::vector<ReplicaIndex> Partition::PublishedReplicas(ShardIndex shard) const {
   std::vector<ReplicaIndex> serving;
+  std::vector<ReplicaIndex> forwarding;
   std::vector<ReplicaIndex> perhaps;
   tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
     if (Serves(replica)) serving.push_back(id);
+    // The old owner of a handover takes what comes, until the new one is in the map.
+    if (StillForwards(replica) && tables_.server(replica.server).state == ServerState::kLive) {
+      forwarding.push_back(id);
+    }
     // A server that only the store lost sight of may serve on (a whole fleet can be
     // "lost" by a hiccup of the store): better than no address at all.
     const Server& server = tables_.server(replica.server);
@@ -157,7 +163,7 @@ std::vector<ReplicaIndex> Partition::PublishedReplicas(ShardIndex shard) const {
       perhaps.push_back(id);
     }
   });
-  auto& chosen = serving.empty() ? perhaps : serving;
+  auto& chosen = !serving.empty() ? serving : !forwarding.empty() ? forwarding : perhaps;
   std::sort(chosen.begin(), chosen.end(), [&](ReplicaIndex a, ReplicaIndex b) {
     return tables_.replica(a).server < tables_.replica(b).server;
   });

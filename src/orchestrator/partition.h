@@ -177,6 +177,7 @@ class Partition {
     ServerIndex server;
     CommandKind kind;
     Grant grant;
+    ServerIndex other;  // as in SendCommands
   };
 
   // events.cc
@@ -232,6 +233,7 @@ class Partition {
   size_t CostOf(const Change& change) const;
   void Stage(ShardIndex shard);
   void CheckRight(ShardIndex shard, const PhaseChange& change) const;
+  static bool MayProcess(const Replica& replica);
   void CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted) const;
   void StageNew(ShardIndex shard, const NewReplica& fresh);
   void Touch(ServerIndex server);
@@ -239,6 +241,18 @@ class Partition {
   void ApplyBatch();
   void RevertBatch();
   void Settle(ReplicaIndex id);
+
+  // handover.cc
+  struct Handover {
+    ReplicaIndex from;  // granted or forwarding; invalid: it is lost, or lets go
+    ReplicaIndex to;    // preparing; invalid: no handover is under way
+    ReplicaIndex last;  // dropping
+  };
+  bool MovesByHandover() const;
+  Handover HandoverOf(ShardIndex shard) const;
+  void DecideHandover(ShardIndex shard);
+  bool StillForwards(const Replica& replica) const;
+  ReplicaIndex OtherOf(const Replica& replica) const;
 
   // unread.cc
   bool TakesNothing(const Server& server) const;

@@ -245,14 +245,16 @@ ServerAddress PartitionDriver::AddressOf(ServerIndex server, Incarnation incarna
 
 void PartitionDriver::Do(SendCommands& action) {
   const Tables& tables = core_->core().tables();
-  std::vector<NamedGrant> grants;
-  grants.reserve(action.grants.size());
+  ServerCommand command{.kind = action.kind};
+  command.grants.reserve(action.grants.size());
   for (const Grant& g : action.grants) {
-    grants.push_back({ShardId(tables.name(g.shard)), g.role, g.epoch});
+    command.grants.push_back({ShardId(tables.name(g.shard)), g.role, g.epoch, g.next_epoch});
   }
-  spdlog::debug("app {}: {} {} shards at {}", app_.value(),
-                action.kind == CommandKind::kAdd ? "add" : "drop", grants.size(),
-                tables.name(action.server));
+  if (action.other.valid()) {
+    command.other = {ServerName(tables.name(action.other)), tables.server(action.other).endpoint};
+  }
+  spdlog::debug("app {}: {} {} shards at {}", app_.value(), ToString(action.kind),
+                command.grants.size(), tables.name(action.server));
   if (Planted(Defect::kDropNotAwaited) && action.kind == CommandKind::kDrop) {
     for (const Grant& g : action.grants) {
       core_->Post(CommandResult{action.kind, CommandOutcome::kDone, action.server,
@@ -261,7 +263,7 @@ void PartitionDriver::Do(SendCommands& action) {
   }
   const Duration timeout = Milliseconds(core_->core().spec().commands().timeout_ms());
   context_.sender->Send(
-      AddressOf(action.server, action.incarnation), action.kind, std::move(grants), timeout,
+      AddressOf(action.server, action.incarnation), std::move(command), timeout,
       [this, post = MakePost(), server = action.server, incarnation = action.incarnation,
        kind = action.kind](std::vector<NamedResult> results) {
         post([=, this, results = std::move(results)] {

@@ -12,6 +12,7 @@
 
 #include "allocator/allocator.h"
 #include "base/dense_id.h"
+#include "model/command_kind.h"
 #include "model/replica_phase.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/app_spec.pb.h"
@@ -97,7 +98,9 @@ struct WriteDone {
   ServerIndex conflict;
 };
 
-enum class CommandKind : uint8_t { kAdd, kDrop };
+// What a durable phase demands of its server. Nothing: it demands nothing.
+std::optional<CommandKind> DemandOf(Phase phase);
+
 enum class CommandOutcome : uint8_t { kDone, kLoading, kFailed, kStale, kUnreachable };
 struct CommandResult {
   CommandKind kind = CommandKind::kAdd;
@@ -160,6 +163,7 @@ struct Grant {
   ShardIndex shard;
   Role role;
   ShardEpoch epoch;
+  ShardEpoch next_epoch = {};  // kPrepareDrop: the new owner's
 };
 // Answer with one final CommandResult for each grant.
 struct SendCommands {
@@ -167,6 +171,7 @@ struct SendCommands {
   ServerIndex server;
   Incarnation incarnation;
   std::vector<Grant> grants;
+  ServerIndex other = {};  // of a handover: who hands over (kPrepareAdd), or takes it
 };
 
 // Ask what it holds; answer with ServerReport.

@@ -193,7 +193,8 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
     }
     // Listed below, so not among the "other" replicas of its server.
     --PositionIn(snapshot, r.server)->other_replicas;
-    if (r.phase == Phase::kDropping) ++info.wanted_replicas;  // holds a place, does not count
+    const bool extra = r.phase == Phase::kDropping || r.phase == Phase::kPreparing;
+    if (extra) ++info.wanted_replicas;  // holds a place, does not count
     const bool movable =
         at_rest && !emergency && server.moves < per_server && !TakesNothing(server);
     info.replicas.push_back({r.server, r.role, movable});

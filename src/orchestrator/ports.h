@@ -27,6 +27,20 @@ struct NamedGrant {
   ShardId shard;
   Role role;
   ShardEpoch epoch;
+  ShardEpoch next_epoch = {};  // kPrepareDrop: the new owner's
+};
+
+// The other server of a handover: who hands over (kPrepareAdd), or takes (kPrepareDrop).
+struct OtherServer {
+  ServerName server;
+  std::string endpoint;
+};
+
+// One command, for shards of one server.
+struct ServerCommand {
+  CommandKind kind = CommandKind::kAdd;
+  std::vector<NamedGrant> grants;
+  OtherServer other = {};
 };
 
 struct NamedResult {
@@ -47,8 +61,8 @@ class CommandSender {
   // `on_results` gets exactly one final result for each grant, in one or more calls,
   // and any number of kLoading before it. A broken or late call ends in
   // kUnreachable.
-  virtual void Send(const ServerAddress& to, CommandKind kind, std::vector<NamedGrant> grants,
-                    Duration timeout, ResultsCallback on_results) = 0;
+  virtual void Send(const ServerAddress& to, ServerCommand command, Duration timeout,
+                    ResultsCallback on_results) = 0;
   virtual void Collect(const ServerAddress& to, ReportCallback on_report) = 0;
 };
 

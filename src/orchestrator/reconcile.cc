@@ -38,10 +38,16 @@ void Partition::Command(ShardIndex id) {
     if (replica.in_write || replica.contact != Contact::kIdle) return;
     if (server.state != ServerState::kLive || !server.reported) return;
     if (server.record_unread || server.life_unread) return;
-    if (replica.phase != Phase::kGranted && replica.phase != Phase::kDropping) return;
-    const CommandKind kind =
-        replica.phase == Phase::kGranted ? CommandKind::kAdd : CommandKind::kDrop;
-    outbox_.push_back({replica.server, kind, {replica.shard, replica.role, replica.epoch}});
+    const auto kind = DemandOf(replica.phase);
+    if (!kind || (*kind == CommandKind::kDrop && StillForwards(replica))) return;
+    Outbox command{replica.server, *kind, {replica.shard, replica.role, replica.epoch}, {}};
+    if (*kind == CommandKind::kPrepareAdd || *kind == CommandKind::kPrepareDrop) {
+      const ReplicaIndex other = OtherOf(replica);
+      if (!other.valid()) return;
+      command.other = tables_.replica(other).server;
+      command.grant.next_epoch = tables_.replica(other).epoch;
+    }
+    outbox_.push_back(command);
     replica.contact = Contact::kAsked;
   });
 }
@@ -53,6 +59,8 @@ void Partition::Decide(ShardIndex id) {
   if (shard.in_batch || HeldBack(id)) return;
   DecideEnds(id);
   if (shard.wanted == 0) return DecideRetirement(id);
+  if (change_.empty()) DecideHandover(id);
+  if (!change_.phases.empty() && HandoverOf(id).to.valid()) return;  // one step at a time
 
   Census census = Count(id);
   DecidePlacement(id, census);
@@ -85,6 +93,8 @@ void Partition::DecideEnds(ShardIndex id) {
         if (server.state != ServerState::kLive) change_.phases.push_back({r, Phase::kAbsent});
         break;
       case Phase::kGranted:
+      case Phase::kPreparing:
+      case Phase::kForwarding:
         // A change of strategy: the role cannot be changed in place yet.
         if (replica.role != WantedRole()) change_.phases.push_back({r, Phase::kDropping});
         break;
@@ -98,14 +108,18 @@ void Partition::DecideEnds(ShardIndex id) {
 void Partition::DecideRetirement(ShardIndex id) {
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (IsEnding(r)) return;
-    if (replica.phase == Phase::kReserved) change_.phases.push_back({r, Phase::kAbsent});
-    if (replica.phase == Phase::kGranted) change_.phases.push_back({r, Phase::kDropping});
+    if (replica.phase == Phase::kDropping) return;
+    const bool reserved = replica.phase == Phase::kReserved;
+    change_.phases.push_back({r, reserved ? Phase::kAbsent : Phase::kDropping});
   });
 }
 
 Partition::Census Partition::Count(ShardIndex id) const {
   Census census;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    const bool hands_over =
+        replica.phase == Phase::kPreparing || replica.phase == Phase::kForwarding;
+    census.primary_right |= hands_over;
     if (IsEnding(r)) {
       census.moving |= replica.phase == Phase::kGranted;  // on its way to dropping
       census.primary_right |= replica.phase == Phase::kGranted && replica.role == Role::kPrimary;
@@ -118,6 +132,9 @@ Partition::Census Partition::Count(ShardIndex id) const {
     } else if (replica.phase == Phase::kDropping) {
       census.moving = true;
       census.primary_right |= replica.role == Role::kPrimary;
+    } else if (hands_over) {  // the old owner counts, as long as it is there
+      census.moving = true;
+      census.healthy += replica.phase == Phase::kForwarding;
     } else if (replica.phase == Phase::kGranted && given_up) {
       census.lost.push_back(r);
     } else if (replica.phase == Phase::kGranted) {
@@ -153,7 +170,8 @@ void Partition::DecidePlacement(ShardIndex id, Census& census) {
   }
 }
 
-// A primary: the old one stops first. A secondary: the new one comes first.
+// A primary is handed over, or (in a basic move) the old one stops first. A secondary: the
+// new one comes first.
 void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) {
   const ReplicaIndex from = tables_.FindReplica(id, intent.from);
   const bool at_rest = from.valid() && !IsEnding(from) && !census.moving &&
@@ -161,14 +179,17 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
                        census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
   if (TakesNothing(tables_.server(intent.from))) return;  // it could not be told to stop
-  const bool primary =
-      tables_.replica(from).role == Role::kPrimary || Planted(Defect::kSurplusFirst);
-  if (primary) {
+  const bool primary = tables_.replica(from).role == Role::kPrimary;
+  Phase first = Phase::kGranted;
+  if (primary && MovesByHandover()) {
+    first = Phase::kPreparing;
+    census.moving = true;
+  } else if (primary || Planted(Defect::kSurplusFirst)) {
+    first = Phase::kReserved;
     change_.phases.push_back({from, Phase::kDropping});
     census.moving = true;
   }
-  change_.news.push_back(
-      {intent.to, primary ? Phase::kReserved : Phase::kGranted, Cause::kBalance, intent.from});
+  change_.news.push_back({intent.to, first, Cause::kBalance, intent.from});
 }
 
 // More replicas than wanted, all of them serving: one goes. The source of a move if

@@ -20,6 +20,10 @@ Phase FromProto(v1::Phase phase) {
       return Phase::kGranted;
     case v1::DROPPING:
       return Phase::kDropping;
+    case v1::PREPARING:
+      return Phase::kPreparing;
+    case v1::FORWARDING:
+      return Phase::kForwarding;
     default:
       return Phase::kAbsent;
   }

@@ -80,6 +80,12 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
     status.set_reason("waiting for the old primary to stop");
   } else if (replica.phase == Phase::kDropping) {
     status.set_state("dropping");
+  } else if (server.state == ServerState::kLive && replica.phase == Phase::kPreparing) {
+    status.set_state("preparing");
+    if (status.reason().empty()) status.set_reason("to take over from the old primary");
+  } else if (server.state == ServerState::kLive && replica.phase == Phase::kForwarding) {
+    status.set_state("forwarding");
+    if (status.reason().empty()) status.set_reason("its requests go on to the new primary");
   } else if (server.state != ServerState::kLive) {
     status.set_state("unreachable");
     status.set_reason(absl::StrCat("server is ", StateName(server)));

@@ -44,7 +44,8 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
                                 std::vector<std::string>& out) const {
   const Server& server = tables_.server(replica.server);
   const std::string& name = tables_.name(replica.server);
-  const bool add = replica.phase == Phase::kGranted;
+  const auto kind = DemandOf(replica.phase);
+  const bool add = kind == CommandKind::kAdd || kind == CommandKind::kPrepareAdd;
   if (server.state != ServerState::kLive && !server.failing_over) {
     out.push_back(absl::StrCat(name, " is lost; its replica is given to another server ",
                                In(server.failover_at, now), " (failover.delay_ms)"));

@@ -19,8 +19,8 @@ namespace {
 using router::AttemptEnd;
 using router::CallMachine;
 using router::MappedServer;
-using router::ServerChannel;
 using router::ShardMap;
+using wire::ServerChannel;
 
 // A server that does not answer the connect at once is probably gone: look again at
 // the map after this, while the connect goes on.

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "router/app_router.h"
-#include "router/channel_pool.h"
 #include "router/map_cache.h"
 #include "shardmanager/router.h"
+#include "wire/channel_pool.h"
 #include "wire/discovery_client.h"
 
 namespace shardmanager::router_internal {
@@ -28,7 +28,7 @@ class RouterImpl {
   AppRouter& App(std::string_view app);
 
   const RouterOptions& options() const { return options_; }
-  router::ChannelPool& channels() { return channels_; }
+  wire::ChannelPool& channels() { return channels_; }
   uint64_t NextRandom();
 
   // Null when there is no discovery to ask.
@@ -61,7 +61,7 @@ class RouterImpl {
 
   const RouterOptions options_;
   Counters counters_;
-  router::ChannelPool channels_{kMostChannels};
+  wire::ChannelPool channels_{kMostChannels};
   const std::unique_ptr<router::MapCache> cache_;
   std::unique_ptr<wire::DiscoveryClient> discovery_;
 

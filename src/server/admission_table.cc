@@ -21,16 +21,18 @@ void AdmissionSlot::Release() {
   if (word_.fetch_sub(1) == 1) table_.on_drained_(shard_);
 }
 
-bool AdmissionSlot::Enter() {
-  if ((word_.load() & kOpen) == 0) return false;
-  if ((word_.fetch_add(1) & kOpen) != 0) return true;
+bool AdmissionSlot::Enter(uint64_t open) {
+  if ((word_.load() & open) == 0) return false;
+  if ((word_.fetch_add(1) & open) != 0) return true;
   Release();  // closed in between
   return false;
 }
 
-AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, Clock now)
+AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, Clock now,
+                               std::function<void(const ShardId&)> on_forwarded)
     : on_drained_(std::move(on_drained)),
       now_(now),
+      on_forwarded_(std::move(on_forwarded)),
       lease_until_(std::numeric_limits<int64_t>::min()) {
   all_cells_.push_back(std::make_unique<Cells>(kFirstSize));
   current_ = all_cells_.back().get();
@@ -38,31 +40,97 @@ AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, C
 
 AdmissionTable::~AdmissionTable() = default;
 
-AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard) {
+// ---- requests ----
+
+AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const Forwarder* forwarder) {
   namespace meta = request_metadata;
   if (stopping_.load(std::memory_order_relaxed)) return {.refusal = meta::kStopping};
   AdmissionSlot* slot = Find(shard);
   if (slot == nullptr) return {.refusal = meta::kNotOwner};
-  if (!slot->Enter()) {
-    const bool loading = slot->loading_.load(std::memory_order_relaxed);
-    return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
-  }
-  const Role role = slot->role_.load(std::memory_order_relaxed);
-  const bool needs_lease = !Planted(Defect::kNoLease) &&
-                           (role == Role::kPrimary || stop_all_.load(std::memory_order_relaxed));
+  if (slot->Enter(AdmissionSlot::kOpen)) return AdmitEntered(*slot, AdmissionSlot::kOpen);
+  return AdmitInHandover(*slot, forwarder);
+}
+
+AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint64_t open) {
+  namespace meta = request_metadata;
+  const Role role = slot.role_.load(std::memory_order_relaxed);
   // Looked at after the request is counted: what is admitted is admitted under a
   // lease that is valid now.
-  if (needs_lease && now_().time_since_epoch().count() >= lease_until_.load()) {
-    slot->Release();
+  if (!LeaseHolds(role)) {
+    slot.Release();
     return {.refusal = meta::kLeaseLapsed};
   }
   // And the gate is looked at once more: a lease that came back while we were between
   // the two looks came after the gates were closed that a former life left open.
-  if ((slot->word_.load() & AdmissionSlot::kOpen) == 0) {
-    slot->Release();
+  if ((slot.word_.load() & open) == 0) {
+    slot.Release();
     return {.refusal = meta::kNotOwner};
   }
-  return {slot, ShardEpoch(slot->epoch_.load(std::memory_order_relaxed)), role, nullptr};
+  return {&slot, ShardEpoch(slot.epoch_.load(std::memory_order_relaxed)), role, nullptr};
+}
+
+bool AdmissionTable::LeaseHolds(Role role) const {
+  if (Planted(Defect::kNoLease)) return true;
+  if (role != Role::kPrimary && !stop_all_.load(std::memory_order_relaxed)) return true;
+  return now_().time_since_epoch().count() < lease_until_.load();
+}
+
+AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
+                                                         const Forwarder* forwarder) {
+  namespace meta = request_metadata;
+  using Mode = AdmissionSlot::Mode;
+  std::unique_lock lock(mutex_);
+  const Mode mode = slot.mode_;
+  const bool from_old_owner = forwarder != nullptr && forwarder->server == slot.old_owner_ &&
+                              forwarder->epoch.value() == slot.epoch_.load();
+  const Admitted held{.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
+  // What was forwarded once is not forwarded again.
+  if (mode == Mode::kForward && forwarder == nullptr) {
+    if (!LeaseHolds(slot.role_)) return {.refusal = meta::kLeaseLapsed};
+    return {.refusal = meta::kMoving, .forward_to = std::make_unique<Successor>(slot.successor_)};
+  }
+  if (mode == Mode::kHold && forwarder == nullptr) {
+    return {.refusal = held.refusal, .held_at = held.held_at, .held_since = held.held_since};
+  }
+  lock.unlock();
+  if (mode == Mode::kAwaitForwarded && from_old_owner) {
+    on_forwarded_(slot.shard_);
+    return {.refusal = held.refusal, .held_at = held.held_at, .held_since = held.held_since};
+  }
+  // Opened since it was found closed.
+  if (mode == Mode::kPlain && slot.Enter(AdmissionSlot::kOpen)) {
+    return AdmitEntered(slot, AdmissionSlot::kOpen);
+  }
+  const bool enters = mode == Mode::kOpenForwarded && from_old_owner;
+  if (enters && slot.Enter(AdmissionSlot::kOpenForwarded)) {
+    return AdmitEntered(slot, AdmissionSlot::kOpenForwarded);
+  }
+  const bool loading = slot.loading_.load(std::memory_order_relaxed);
+  return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
+}
+
+bool AdmissionTable::AwaitTurn(const Admitted& held, TimePoint until) {
+  AdmissionSlot& slot = *held.held_at;
+  std::unique_lock lock(mutex_);
+  if (slot.changes_ != held.held_since) return true;
+  if (held_ == kMostHeld) return false;
+  ++held_;
+  std::condition_variable turn;
+  slot.held_.push_back(&turn);
+  const bool changed =
+      turn.wait_for(lock, until - MonotonicNow(), [&] { return slot.changes_ != held.held_since; });
+  std::erase(slot.held_, &turn);
+  --held_;
+  return changed;
+}
+
+// ---- modes ----
+
+void AdmissionTable::SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
+  std::lock_guard lock(mutex_);
+  slot.mode_ = mode;
+  ++slot.changes_;
+  for (std::condition_variable* turn : slot.held_) turn->notify_one();
 }
 
 void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch) {
@@ -71,26 +139,68 @@ void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch) {
   slot.role_ = role;
   slot.epoch_ = epoch.value();
   slot.word_.fetch_or(AdmissionSlot::kOpen);
+  SetMode(slot, AdmissionSlot::Mode::kPlain);
 }
 
-void AdmissionTable::ShowLoading(const ShardId& shard) { FindOrMake(shard).loading_ = true; }
+void AdmissionTable::ShowLoading(const ShardId& shard) {
+  AdmissionSlot& slot = FindOrMake(shard);
+  slot.loading_ = true;
+  SetMode(slot, AdmissionSlot::Mode::kPlain);
+}
 
 bool AdmissionTable::Idle(const ShardId& shard) const {
   const AdmissionSlot* slot = Find(shard.value());
   return slot == nullptr || slot->word_.load() == 0;
 }
 
-AdmissionSlot* AdmissionTable::Hold(std::string_view shard) {
+AdmissionSlot* AdmissionTable::Pin(std::string_view shard) {
   AdmissionSlot* slot = Find(shard);
-  return slot != nullptr && slot->Enter() ? slot : nullptr;
+  return slot != nullptr && slot->Enter(AdmissionSlot::kOpen) ? slot : nullptr;
 }
 
 void AdmissionTable::Close(const ShardId& shard) {
   AdmissionSlot& slot = FindOrMake(shard);
   slot.loading_ = false;
-  if ((slot.word_.fetch_and(~AdmissionSlot::kOpen) & ~AdmissionSlot::kOpen) == 0) {
-    on_drained_(shard);
+  CloseTo(slot, AdmissionSlot::Mode::kPlain);
+}
+
+void AdmissionTable::Hold(const ShardId& shard) {
+  CloseTo(FindOrMake(shard), AdmissionSlot::Mode::kHold);
+}
+
+void AdmissionTable::CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
+  constexpr uint64_t kAnyOpen = AdmissionSlot::kOpen | AdmissionSlot::kOpenForwarded;
+  SetMode(slot, mode);  // before it closes: what finds it closed must find why
+  if ((slot.word_.fetch_and(~kAnyOpen) & ~kAnyOpen) == 0) on_drained_(slot.shard_);
+}
+
+void AdmissionTable::AwaitForwarded(const ShardId& shard, Role role, ShardEpoch epoch,
+                                    const std::string& old_owner) {
+  AdmissionSlot& slot = FindOrMake(shard);
+  {
+    std::lock_guard lock(mutex_);
+    slot.old_owner_ = old_owner;
+    slot.role_ = role;
+    slot.epoch_ = epoch.value();
   }
+  SetMode(slot, AdmissionSlot::Mode::kAwaitForwarded);
+}
+
+void AdmissionTable::OpenForwarded(const ShardId& shard, Role role, ShardEpoch epoch,
+                                   const std::string& old_owner) {
+  AwaitForwarded(shard, role, epoch, old_owner);
+  AdmissionSlot& slot = FindOrMake(shard);
+  slot.word_.fetch_or(AdmissionSlot::kOpenForwarded);
+  SetMode(slot, AdmissionSlot::Mode::kOpenForwarded);
+}
+
+void AdmissionTable::Forward(const ShardId& shard, const Successor& to) {
+  AdmissionSlot& slot = FindOrMake(shard);
+  {
+    std::lock_guard lock(mutex_);
+    slot.successor_ = to;
+  }
+  SetMode(slot, AdmissionSlot::Mode::kForward);
 }
 
 AdmissionSlot* AdmissionTable::Find(std::string_view shard) const {

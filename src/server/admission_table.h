@@ -10,9 +10,14 @@
 // count: whoever comes second sees the other, so no request slips through a close,
 // and the last one out reports that the slot is drained. (A request that finds the
 // slot closed is not counted at all: a report for every refusal would be a flood.)
+//
+// A shard in a handover is closed, too: what finds it so asks, under a lock, whether it is
+// to be held, forwarded, or (forwarded by the old owner) admitted.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -21,6 +26,7 @@
 
 #include "base/time.h"
 #include "runtime/clock.h"
+#include "server/handover.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -36,10 +42,12 @@ class AdmissionSlot {
 
  private:
   friend class AdmissionTable;
-  static constexpr uint64_t kOpen = uint64_t{1} << 63;
+  static constexpr uint64_t kOpen = uint64_t{1} << 63;           // to all
+  static constexpr uint64_t kOpenForwarded = uint64_t{1} << 62;  // to what is forwarded
+  enum class Mode : uint8_t { kPlain, kHold, kAwaitForwarded, kOpenForwarded, kForward };
 
   // Begins one request, if the slot is open.
-  bool Enter();
+  bool Enter(uint64_t open);
 
   AdmissionSlot(ShardId shard, AdmissionTable& table) : shard_(std::move(shard)), table_(table) {}
 
@@ -50,6 +58,13 @@ class AdmissionSlot {
   // Written only while closed and drained.
   std::atomic<uint64_t> epoch_{0};
   std::atomic<Role> role_{Role::kPrimary};
+
+  // The rest under the table's mutex.
+  Mode mode_ = Mode::kPlain;
+  std::string old_owner_;  // of kAwaitForwarded and kOpenForwarded
+  Successor successor_;    // of kForward
+  uint64_t changes_ = 0;   // of the mode
+  std::deque<std::condition_variable*> held_;
 };
 
 class AdmissionTable {
@@ -59,26 +74,46 @@ class AdmissionTable {
     ShardEpoch epoch;
     Role role = Role::kPrimary;
     const char* refusal = nullptr;  // a word of model/request_metadata.h
+    // Refused now, but worth to AwaitTurn() and to ask again.
+    AdmissionSlot* held_at = nullptr;
+    uint64_t held_since = 0;
+    // Not admitted: to be sent on to this one.
+    std::unique_ptr<Successor> forward_to = nullptr;
   };
 
   // `on_drained` is called (on any thread, perhaps more than once, perhaps late) when a
   // closed slot had no request in flight; Idle() tells whether that is so now.
   // A plain function, as each request asks it.
   using Clock = TimePoint (*)();
-  explicit AdmissionTable(std::function<void(const ShardId&)> on_drained, Clock now = MonotonicNow);
+  // `on_forwarded` is called (on any thread, perhaps often) when a request waits in
+  // AwaitForwarded().
+  explicit AdmissionTable(std::function<void(const ShardId&)> on_drained, Clock now = MonotonicNow,
+                          std::function<void(const ShardId&)> on_forwarded = nullptr);
   ~AdmissionTable();
 
-  // Wait-free. The caller releases the slot when the request is done.
-  Admitted Admit(std::string_view shard);
+  // Wait-free, but in a handover. The caller releases the slot when the request is done.
+  // `forwarder`: not null when another server forwards the request.
+  Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr);
+  // Blocks a request that was held until something changed, first come, first served.
+  // False: not by `until`, or too many wait.
+  bool AwaitTurn(const Admitted& held, TimePoint until);
+  static constexpr size_t kMostHeld = 1'024;
 
   // Keeps the drain of an open shard waiting, whatever the lease says, for work of
   // ours on it. Null: it is not open. To be released like an admission.
-  AdmissionSlot* Hold(std::string_view shard);
+  AdmissionSlot* Pin(std::string_view shard);
 
   // The rest from one thread only.
   // REQUIRES: the slot is new, or closed and drained.
   void Open(const ShardId& shard, Role role, ShardEpoch epoch);
   void ShowLoading(const ShardId& shard);
+  // The steps of a handover; see the actions of shard_book.h.
+  void Hold(const ShardId& shard);
+  void AwaitForwarded(const ShardId& shard, Role role, ShardEpoch epoch,
+                      const std::string& old_owner);
+  void OpenForwarded(const ShardId& shard, Role role, ShardEpoch epoch,
+                     const std::string& old_owner);
+  void Forward(const ShardId& shard, const Successor& to);
   // Closed, and nothing is in flight: stays so until Open().
   bool Idle(const ShardId& shard) const;
   // Reports at once if nothing is in flight.
@@ -98,18 +133,27 @@ class AdmissionTable {
     std::vector<std::atomic<AdmissionSlot*>> cells;
   };
 
+  // What is counted at the slot, through `open`, is admitted or given back.
+  Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open);
+  Admitted AdmitInHandover(AdmissionSlot& slot, const Forwarder* forwarder);
+  bool LeaseHolds(Role role) const;
+  void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);
+  void CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   AdmissionSlot* Find(std::string_view shard) const;
   AdmissionSlot& FindOrMake(const ShardId& shard);
   static void Insert(Cells& cells, AdmissionSlot* slot);
 
   const std::function<void(const ShardId&)> on_drained_;
   const Clock now_;
+  const std::function<void(const ShardId&)> on_forwarded_;
   std::atomic<Cells*> current_;
   std::vector<std::unique_ptr<Cells>> all_cells_;
   std::vector<std::unique_ptr<AdmissionSlot>> slots_;
   std::atomic<int64_t> lease_until_;
   std::atomic<bool> stop_all_{false};
   std::atomic<bool> stopping_{false};
+  std::mutex mutex_;  // of handovers
+  size_t held_ = 0;   // requests, of all shards
 };
 
 }  // namespace shardmanager::server

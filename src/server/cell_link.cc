@@ -27,15 +27,16 @@ std::string HostAndPid() {
   return absl::StrCat(host, "/", getpid());
 }
 
-std::vector<Grant> GrantsIn(const v1::AssignmentRecord& record) {
-  std::vector<Grant> grants;
+Assigned ToAssigned(const v1::AssignmentRecord& record) {
+  Assigned assigned;
   for (const v1::AssignedReplica& r : record.replicas()) {
-    if (r.phase() != v1::GRANTED) continue;
+    if (r.phase() != v1::GRANTED && r.phase() != v1::PREPARING) continue;
+    auto& grants = r.phase() == v1::GRANTED ? assigned.grants : assigned.preparing;
     grants.push_back({ShardId(r.shard()),
                       r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
                       ShardEpoch(r.epoch())});
   }
-  return grants;
+  return assigned;
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ void CellLink::Do(const ReadAssignment& action) {
         absl::Status sense =
             node.ok() ? OpenAssignment(node->data, name_, &record) : absl::OkStatus();
         if (status.ok()) status = sense;
-        if (status.ok()) callbacks_.assigned(GrantsIn(record));
+        if (status.ok()) callbacks_.assigned(ToAssigned(record));
         callbacks_.event(AssignmentAnswer{action.ticket, ToAnswer(status), std::move(sense)});
       });
     });

@@ -23,7 +23,7 @@ class CellLink {
  public:
   struct Callbacks {
     std::function<void(Membership::Event)> event;  // to be posted to the executor
-    std::function<void(std::vector<Grant>)> assigned;
+    std::function<void(Assigned)> assigned;
   };
 
   // `endpoint`: where this server is reached.

@@ -16,7 +16,8 @@ Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationSto
       executor_(executor),
       stores_(stores),
       ports_(std::move(ports)),
-      gates_([this](const ShardId& shard) { OnDrained(shard); }, now),
+      gates_([this](const ShardId& shard) { OnDrained(shard); }, now,
+             [this](const ShardId& shard) { book_.Post(Forwarded{shard}); }),
       book_(executor_,
             ShardBook({options_.app, options_.name,
                        std::chrono::duration_cast<Duration>(options_.drain_timeout)}),
@@ -29,9 +30,7 @@ void Engine::Start(const std::string& endpoint) {
     endpoint_ = endpoint;
     CellLink::Callbacks callbacks;
     callbacks.event = [this](Membership::Event event) { membership_.Post(std::move(event)); };
-    callbacks.assigned = [this](std::vector<Grant> grants) {
-      book_.Post(Assigned{std::move(grants)});
-    };
+    callbacks.assigned = [this](Assigned assigned) { book_.Post(std::move(assigned)); };
     link_.emplace(options_, endpoint_, stores_, executor_, std::move(callbacks));
     link_->NewSession();
   });
@@ -51,6 +50,14 @@ void Engine::Report(const Grant& grant, double fraction) {
 
 void Engine::Loaded(const Grant& grant, absl::Status status) {
   book_.Post(server::Loaded{grant.shard, grant.epoch, std::move(status)});
+}
+
+void Engine::Prepared(const Grant& grant, absl::Status status) {
+  book_.Post(server::Prepared{grant.shard, grant.epoch, std::move(status)});
+}
+
+void Engine::DropPrepared(const ShardId& shard, absl::Status status) {
+  book_.Post(server::DropPrepared{shard, std::move(status)});
 }
 
 void Engine::Dropped(const ShardId& shard, absl::Status status) {
@@ -82,6 +89,31 @@ void Engine::Close() {
 void Engine::Do(CloseShard& action) {
   gates_.Close(action.shard);
   if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
+}
+
+void Engine::Do(HoldShard& action) {
+  gates_.Hold(action.shard);
+  if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
+}
+
+void Engine::Do(AwaitForwarded& action) {
+  const Grant& grant = action.grant;
+  if (Planted(Defect::kServesWhilePreparing)) {
+    return gates_.Open(grant.shard, grant.role, grant.epoch);
+  }
+  gates_.AwaitForwarded(grant.shard, grant.role, grant.epoch, action.old_owner);
+}
+
+void Engine::Do(OpenForwarded& action) {
+  const Grant& grant = action.grant;
+  gates_.OpenForwarded(grant.shard, grant.role, grant.epoch, action.old_owner);
+  spdlog::debug("serving what {} forwards of {}, epoch {}", action.old_owner, grant.shard.value(),
+                grant.epoch.value());
+}
+
+void Engine::Do(ForwardShard& action) {
+  gates_.Forward(action.shard, action.to);
+  spdlog::debug("forwarding {} to {}", action.shard.value(), action.to.server);
 }
 
 void Engine::Do(OpenShard& action) {

@@ -21,10 +21,12 @@ class Engine {
  public:
   // What the engine asks of its owner, on the executor's thread. None may block.
   struct Ports {
-    // Run the application's AddShard or DropShard elsewhere; Loaded() and Dropped()
-    // answer.
+    // Run the application's method elsewhere; Loaded(), Dropped(), Prepared() and
+    // DropPrepared() answer.
     std::function<void(const Grant&)> add;
     std::function<void(const ShardId&)> drop;
+    std::function<void(const Grant&)> prepare_add;
+    std::function<void(const ShardId&)> prepare_drop;
     // To the command that waits.
     std::function<void(const Reply&)> reply;
     std::function<void(const Refuse&)> refuse;
@@ -51,6 +53,8 @@ class Engine {
   void Report(const Grant& grant, double fraction);
   void Loaded(const Grant& grant, absl::Status status);
   void Dropped(const ShardId& shard, absl::Status status);
+  void Prepared(const Grant& grant, absl::Status status);
+  void DropPrepared(const ShardId& shard, absl::Status status);
   // Admits nothing more and lets every shard go.
   void Stop();
   // `good_bye`: nothing works with a shard any more.
@@ -70,6 +74,12 @@ class Engine {
 
   void Do(RunAdd& action) { ports_.add(action.grant); }
   void Do(RunDrop& action) { ports_.drop(action.shard); }
+  void Do(RunPrepareAdd& action) { ports_.prepare_add(action.grant); }
+  void Do(RunPrepareDrop& action) { ports_.prepare_drop(action.shard); }
+  void Do(HoldShard& action);
+  void Do(AwaitForwarded& action);
+  void Do(OpenForwarded& action);
+  void Do(ForwardShard& action);
   void Do(OpenShard& action);
   void Do(ShowLoading& action) { gates_.ShowLoading(action.shard); }
   void Do(CloseShard& action);

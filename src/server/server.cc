@@ -23,6 +23,9 @@ const char* Explain(const char* refusal) {
   namespace meta = request_metadata;
   if (std::strcmp(refusal, meta::kNotOwner) == 0) return "this server does not hold the shard";
   if (std::strcmp(refusal, meta::kLoading) == 0) return "the shard is still loading here";
+  if (std::strcmp(refusal, meta::kMoving) == 0) {
+    return "the shard is on its way to another server, and the request waited too long";
+  }
   if (std::strcmp(refusal, meta::kLeaseLapsed) == 0) {
     return "this server's lease has lapsed: it is cut off from the coordination store";
   }
@@ -38,8 +41,8 @@ const char* Explain(const char* refusal) {
 // ---- ShardHandler's defaults ----
 
 absl::Status ShardHandler::ChangeRole(const ShardGrant&) { return NotYet("ChangeRole"); }
-absl::Status ShardHandler::PrepareAddShard(const ShardGrant&) { return NotYet("PrepareAddShard"); }
-absl::Status ShardHandler::PrepareDropShard(const ShardId&) { return NotYet("PrepareDropShard"); }
+absl::Status ShardHandler::PrepareAddShard(const ShardGrant&) { return absl::OkStatus(); }
+absl::Status ShardHandler::PrepareDropShard(const ShardId&) { return absl::OkStatus(); }
 absl::Status ShardHandler::UpdateMembership(const ShardId&, const std::vector<ServerName>&) {
   return NotYet("UpdateMembership");
 }
@@ -51,13 +54,18 @@ Admission::Admission(Admission&& other) noexcept
     : slot_(std::exchange(other.slot_, nullptr)),
       refusal_(other.refusal_),
       epoch_(other.epoch_),
-      role_(other.role_) {}
+      role_(other.role_),
+      answer_(std::move(other.answer_)) {}
+
+Admission::Admission(const grpc::Status& answer)
+    : answer_(std::make_unique<grpc::Status>(answer)) {}
 
 Admission& Admission::operator=(Admission&& other) noexcept {
   std::swap(slot_, other.slot_);
   std::swap(refusal_, other.refusal_);
   std::swap(epoch_, other.epoch_);
   std::swap(role_, other.role_);
+  std::swap(answer_, other.answer_);
   return *this;
 }
 
@@ -66,6 +74,7 @@ Admission::~Admission() {
 }
 
 grpc::Status Admission::status() const {
+  if (answer_ != nullptr) return *answer_;
   if (refusal_ == nullptr) return grpc::Status::OK;
   return {grpc::StatusCode::UNAVAILABLE,
           std::string("refused (") + refusal_ + "): " + Explain(refusal_)};
@@ -111,6 +120,11 @@ void Server::Wait() {
 void Server::Shutdown() { impl_->Shutdown(); }
 
 Admission Server::Admit(grpc::ServerContext& context) { return impl_->Admit(context); }
+Admission Server::AdmitOrForward(grpc::ServerContext& context,
+                                 server_internal::StubFactory make_stub,
+                                 server_internal::Onward onward) {
+  return impl_->AdmitOrForward(context, make_stub, onward);
+}
 Admission Server::Admit(const ShardId& shard) { return impl_->Admit(shard); }
 std::string Server::endpoint() const { return impl_->endpoint(); }
 

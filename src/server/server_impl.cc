@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "model/request_metadata.h"
@@ -24,6 +25,14 @@ bool IsName(const std::string& text) {
   });
 }
 
+// Of the call's own time.
+Duration Left(const grpc::ServerContext& context) {
+  using std::chrono::system_clock;
+  const system_clock::time_point deadline = context.deadline();
+  if (deadline == system_clock::time_point::max()) return Duration::max();
+  return std::chrono::duration_cast<Duration>(deadline - system_clock::now());
+}
+
 std::unique_ptr<CoordinationStoreFactory> OrZookeeper(
     std::unique_ptr<CoordinationStoreFactory> stores, const std::string& zookeeper) {
   if (stores != nullptr) return stores;
@@ -36,6 +45,7 @@ ServerImpl::ServerImpl(ServerOptions options, std::unique_ptr<CoordinationStoreF
     : options_(std::move(options)),
       stores_(OrZookeeper(std::move(stores), options_.zookeeper)),
       service_(ServiceCallbacks()),
+      forwarding_(options_.name),
       pool_(options_.command_threads),
       engine_(options_, executor_, *stores_, EnginePorts(), MonotonicNow) {}
 
@@ -108,7 +118,10 @@ absl::Status ServerImpl::Start(ShardHandler& handler, const std::vector<grpc::Se
 
 server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   server::ShardServerService::Callbacks callbacks;
-  callbacks.command = [this](server::Command command) { engine_.Obey(std::move(command)); };
+  callbacks.command = [this](server::Command command) {
+    for (const server::Successor& to : command.successors) forwarding_.Connect(to.endpoint);
+    engine_.Obey(std::move(command));
+  };
   callbacks.collect = [this](server::Command header, auto done) {
     executor_.Post([this, header = std::move(header), done = std::move(done)] {
       // The application may take its time; the lease is renewed on this thread.
@@ -121,7 +134,7 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
 
 // Held while it is asked, so that no AddShard or DropShard of it runs meanwhile.
 std::map<std::string, double> ServerImpl::LoadOf(const ShardId& shard) {
-  server::AdmissionSlot* slot = engine_.gates().Hold(shard.value());
+  server::AdmissionSlot* slot = engine_.gates().Pin(shard.value());
   if (slot == nullptr) return {};
   std::map<std::string, double> load = handler_->CollectLoad(shard);
   slot->Release();
@@ -180,7 +193,7 @@ bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {
 
 // ---- admission ----
 
-Admission ServerImpl::Admit(grpc::ServerContext& context) {
+server::AdmissionTable::Admitted ServerImpl::Ask(const grpc::ServerContext& context) {
   namespace meta = request_metadata;
   const auto& metadata = context.client_metadata();
   const auto find = [&](const char* key) {
@@ -193,14 +206,64 @@ Admission ServerImpl::Admit(grpc::ServerContext& context) {
   const std::string_view shard = find(meta::kShard);
   const bool wrong =
       (!app.empty() && app != options_.app) || (!server.empty() && server != options_.name);
-  server::AdmissionTable::Admitted admitted{.refusal = wrong ? meta::kWrongServer : meta::kNoShard};
-  if (!wrong && !shard.empty()) admitted = engine_.gates().Admit(shard);
+  if (wrong) return {.refusal = meta::kWrongServer};
+  if (shard.empty()) return {.refusal = meta::kNoShard};
+
+  server::Forwarder forwarder{.server = find(meta::kForwardedBy)};
+  uint64_t epoch = 0;
+  const std::string_view to = find(meta::kForwardedTo);
+  if (absl::SimpleAtoi(absl::string_view(to.data(), to.size()), &epoch)) {
+    forwarder.epoch = ShardEpoch(epoch);
+  }
+  const server::Forwarder* by = forwarder.server.empty() ? nullptr : &forwarder;
+  auto admitted = engine_.gates().Admit(shard, by);
+  if (admitted.held_at == nullptr) return admitted;
+  const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
+  while (admitted.held_at != nullptr && engine_.gates().AwaitTurn(admitted, until)) {
+    admitted = engine_.gates().Admit(shard, by);
+  }
+  return admitted;
+}
+
+Admission ServerImpl::Answer(grpc::ServerContext& context,
+                             const server::AdmissionTable::Admitted& admitted) {
+  namespace meta = request_metadata;
   if (admitted.slot != nullptr) {
     context.AddTrailingMetadata(meta::kAdmitted, "1");
     return Admission(admitted.slot, admitted.epoch, admitted.role);
   }
   context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
   return Admission(admitted.refusal);
+}
+
+Admission ServerImpl::Admit(grpc::ServerContext& context) { return Answer(context, Ask(context)); }
+
+Admission ServerImpl::AdmitOrForward(grpc::ServerContext& context,
+                                     server_internal::StubFactory make_stub,
+                                     server_internal::Onward onward) {
+  const server::AdmissionTable::Admitted admitted = Ask(context);
+  if (admitted.forward_to != nullptr) {
+    if (auto answer = Forward(context, *admitted.forward_to, make_stub, onward)) {
+      return Admission(*answer);
+    }
+  }
+  return Answer(context, admitted);
+}
+
+// Nothing: the new owner cannot be reached; nothing was sent.
+std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
+                                                const server::Successor& to,
+                                                server_internal::StubFactory make_stub,
+                                                server_internal::Onward onward) {
+  const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
+  const auto channel = forwarding_.Reach(to, until);
+  if (channel == nullptr) return std::nullopt;
+  const auto call = forwarding_.Onward(context, to);
+  const grpc::Status status = onward(channel->Stub(make_stub).get(), *call, [&] {
+    server::Forwarding::PassInitialMetadata(*call, context);
+  });
+  server::Forwarding::PassTrailingMetadata(*call, context);
+  return status;
 }
 
 Admission ServerImpl::Admit(const ShardId& shard) {
@@ -216,6 +279,19 @@ server::Engine::Ports ServerImpl::EnginePorts() {
           .drop =
               [this](const ShardId& shard) {
                 pool_.Run([this, shard] { engine_.Dropped(shard, handler_->DropShard(shard)); });
+              },
+          .prepare_add =
+              [this](const server::Grant& grant) {
+                pool_.Run([this, grant] {
+                  engine_.Prepared(
+                      grant, handler_->PrepareAddShard({grant.shard, grant.role, grant.epoch}));
+                });
+              },
+          .prepare_drop =
+              [this](const ShardId& shard) {
+                pool_.Run([this, shard] {
+                  engine_.DropPrepared(shard, handler_->PrepareDropShard(shard));
+                });
               },
           .reply = [this](const server::Reply& reply) { service_.Send(reply); },
           .refuse = [this](const server::Refuse& refuse) { service_.Send(refuse); },

@@ -11,6 +11,7 @@
 #include "coordination/store.h"
 #include "runtime/serial_executor.h"
 #include "server/engine.h"
+#include "server/forwarding.h"
 #include "server/handler_pool.h"
 #include "server/shard_server_service.h"
 #include "shardmanager/server.h"
@@ -33,6 +34,8 @@ class ServerImpl {
   void Wait();
   void Shutdown();
   Admission Admit(grpc::ServerContext& context);
+  Admission AdmitOrForward(grpc::ServerContext& context, server_internal::StubFactory make_stub,
+                           server_internal::Onward onward);
   Admission Admit(const ShardId& shard);
   const std::string& endpoint() const { return endpoint_; }
 
@@ -42,6 +45,12 @@ class ServerImpl {
   std::string AdvertisedHost() const;
   server::ShardServerService::Callbacks ServiceCallbacks();
   std::map<std::string, double> LoadOf(const ShardId& shard);
+  // As the request's metadata say; may wait while the shard is handed over.
+  server::AdmissionTable::Admitted Ask(const grpc::ServerContext& context);
+  Admission Answer(grpc::ServerContext& context, const server::AdmissionTable::Admitted& admitted);
+  std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
+                                      server_internal::StubFactory make_stub,
+                                      server_internal::Onward onward);
   server::Engine::Ports EnginePorts();
   void RunAdd(const server::Grant& grant);
   void OnJoined(const absl::Status& status);
@@ -66,6 +75,7 @@ class ServerImpl {
   bool gone_ = false;
   std::once_flag shutdown_once_;
 
+  server::Forwarding forwarding_;
   server::HandlerPool pool_;
   // Apart from the commands: a look must not wait for shards that load.
   server::HandlerPool looks_{1};

@@ -7,14 +7,6 @@
 #include "base/defect.h"
 
 namespace shardmanager::server {
-namespace {
-
-// A load that failed while nobody waited for it (the control plane may be down) is
-// tried again after this, doubled each time.
-constexpr Duration kFirstRetry = Seconds(1);
-constexpr uint32_t kMostDoublings = 5;
-
-}  // namespace
 
 Output<ShardBook::Action> ShardBook::OnEvent(TimePoint now, Event event) {
   now_ = now;
@@ -29,6 +21,7 @@ Output<ShardBook::Action> ShardBook::OnAdvance(TimePoint now) {
 
 Output<ShardBook::Action> ShardBook::Finish() {
   CheckDrains();
+  CheckForwarding();
   CheckRetries();
   for (auto& [reply, results] : std::exchange(results_, {})) {
     const bool last = open_[reply] == 0;
@@ -55,23 +48,37 @@ void ShardBook::CheckDrains() {
 }
 
 // Whoever asked hears why. When only a drop was asked for, the shard stays. When the
-// process stops or a newer grant came, it stays closed and goes on once it is drained
-// (false): requests must never be admitted again under what was overtaken.
+// process stops, a newer grant came, or the grant is of a former life, it stays closed and
+// goes on once it is drained (false): requests must never be admitted again under what was
+// overtaken.
 bool ShardBook::CallOff(Entry& entry) {
-  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed,
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed,
                 "requests of the former grant did not finish in time");
-  if (stopping_ || entry.next) {
-    AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
+  if (stopping_ || entry.next || entry.life != incarnation_) {
+    AnswerWaiters(entry, Waits::kToGo, ResultState::kFailed,
                   "requests in flight did not finish in time; none is admitted any more");
     return false;
   }
   Enter(entry, State::kServing);
   entry.dropped = false;
   entry.drop_first = false;
-  out_.actions.emplace_back(OpenShard{entry.grant});
-  AnswerWaiters(entry, CommandKind::kDrop, ResultState::kFailed,
+  entry.successor.reset();
+  if (entry.old_owner.empty()) {
+    out_.actions.emplace_back(OpenShard{entry.grant});
+  } else {
+    out_.actions.emplace_back(OpenForwarded{entry.grant, entry.old_owner});
+  }
+  AnswerWaiters(entry, Waits::kToGo, ResultState::kFailed,
                 "requests in flight did not finish in time; the shard stays");
   return true;
+}
+
+// Those that have forwarded long enough since they were dropped.
+void ShardBook::CheckForwarding() {
+  while (!lingers_.empty() && lingers_.begin()->first <= now_) {
+    EndForwarding(entries_[lingers_.begin()->second]);
+  }
+  if (!lingers_.empty()) out_.next_wake = std::min(out_.next_wake, lingers_.begin()->first);
 }
 
 void ShardBook::CheckRetries() {
@@ -79,7 +86,7 @@ void ShardBook::CheckRetries() {
     Entry& entry = entries_[retries_.begin()->second];
     retries_.erase(retries_.begin());
     const bool wanted = !stopping_ && !entry.dropped && entry.grant.epoch == entry.highest;
-    if (wanted && entry.state == State::kAbsent) Load(entry, entry.grant);
+    if (wanted && entry.state == State::kAbsent) Load(entry);
   }
   if (!retries_.empty()) out_.next_wake = std::min(out_.next_wake, retries_.begin()->first);
 }
@@ -127,16 +134,25 @@ void ShardBook::On(Command& command) {
   }
   open_[command.reply] = command.grants.size();
   results_[command.reply];  // an answer goes out even if there is nothing to say yet
-  for (const Grant& grant : command.grants) {
-    if (command.kind == CommandKind::kAdd) {
-      Add(grant, command.reply);
-    } else {
-      Drop(grant.shard, grant.epoch, command.reply);
-    }
+  for (size_t i = 0; i < command.grants.size(); ++i) Obey(command, i);
+}
+
+void ShardBook::Obey(const Command& command, size_t index) {
+  const Grant& grant = command.grants[index];
+  switch (command.kind) {
+    case CommandKind::kAdd:
+      return Come({grant, ""}, command.reply);
+    case CommandKind::kPrepareAdd:
+      return Come({grant, command.old_owner}, command.reply);
+    case CommandKind::kDrop:
+      return Go(grant.shard, grant.epoch, std::nullopt, command.reply);
+    case CommandKind::kPrepareDrop:
+      return Go(grant.shard, grant.epoch, command.successors[index], command.reply);
   }
 }
 
-void ShardBook::Add(const Grant& grant, ReplyId reply) {
+void ShardBook::Come(const Wish& wish, ReplyId reply) {
+  const Grant& grant = wish.grant;
   Entry& entry = entries_[grant.shard];
   const bool trusts = Planted(Defect::kNoEpochCheck);
   const bool old = grant.epoch < entry.highest;
@@ -150,30 +166,67 @@ void ShardBook::Add(const Grant& grant, ReplyId reply) {
   entry.highest = grant.epoch;
   entry.dropped = false;
   entry.life = incarnation_;
-  const bool serving = entry.state == State::kServing;
-  if (serving && entry.grant.epoch == grant.epoch) {
+  if (entry.grant.epoch == grant.epoch && HasCome(entry, wish)) {
     Answer(reply, {grant.shard, grant.epoch, ResultState::kDone});
     return;
   }
   if (reply != 0) results_[reply].push_back({grant.shard, grant.epoch, ResultState::kLoading});
-  Join(entry, grant, reply, news);
+  Join(entry, wish, reply, news);
+}
+
+// Of the same grant. May widen what is served from what is forwarded to everything.
+bool ShardBook::HasCome(Entry& entry, const Wish& wish) {
+  const bool prepared = entry.state == State::kPrepared || entry.state == State::kLoading;
+  if (!wish.old_owner.empty()) return prepared || entry.state == State::kServing;
+  if (entry.state == State::kServing && !entry.old_owner.empty()) {
+    entry.old_owner.clear();
+    out_.actions.emplace_back(OpenShard{entry.grant});
+  }
+  return entry.state == State::kServing;
 }
 
 // What is wanted now, on top of whatever goes on.
-void ShardBook::Join(Entry& entry, const Grant& grant, ReplyId reply, bool news) {
+void ShardBook::Join(Entry& entry, const Wish& wish, ReplyId reply, bool news) {
+  const bool add = wish.old_owner.empty();
+  const bool held = entry.state == State::kDraining && entry.successor;
   if (news) {
-    AnswerWaiters(entry, CommandKind::kAdd, ResultState::kStale, "a newer grant came");
+    AnswerWaiters(entry, Waits::kToCome, ResultState::kStale, "a newer grant came");
     entry.failures = 0;
+    entry.successor.reset();
   }
-  if (reply != 0) entry.waiters.push_back({reply, CommandKind::kAdd, grant.epoch});
-  if (entry.state == State::kAbsent) return Load(entry, grant);
-  if (news || entry.state == State::kServing) entry.next = grant;
+  const CommandKind kind = add ? CommandKind::kAdd : CommandKind::kPrepareAdd;
+  if (reply != 0) entry.waiters.push_back({reply, kind, wish.grant.epoch});
+  if (entry.state == State::kForwarding) EndForwarding(entry);
+  if (entry.state == State::kAbsent) return Begin(entry, wish);
+  if (entry.grant.epoch == wish.grant.epoch && GoOn(entry, wish)) return;
+  if (news || !entry.next || add) entry.next = wish;
+  if (news && entry.state == State::kLeaving) CloseLeaving(entry);
   // A repeat of what a drain holds up is patient anew.
   const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
-  if (entry.state == State::kServing || waits) Drain(entry);
+  const bool idle = entry.state == State::kServing || entry.state == State::kPrepared;
+  if (idle || waits || (news && held)) Drain(entry);
 }
 
-void ShardBook::Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply) {
+// The same grant, on its way already: true.
+bool ShardBook::GoOn(Entry& entry, const Wish& wish) {
+  switch (entry.state) {
+    case State::kPreparing:
+      if (wish.old_owner.empty()) entry.next = wish;
+      return true;
+    case State::kPrepared:
+      entry.old_owner = wish.old_owner;
+      Load(entry);
+      return true;
+    case State::kLoading:
+      entry.old_owner = wish.old_owner;
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Successor> successor,
+                   ReplyId reply) {
   Entry& entry = entries_[shard];
   if (epoch < entry.highest && !entry.dropped) {
     Answer(reply, {shard, epoch, ResultState::kStale, 0,
@@ -181,129 +234,81 @@ void ShardBook::Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply) {
     return;
   }
   entry.highest = std::max(entry.highest, epoch);
-  entry.dropped = true;
+  // Also when it only lets go to forward: a late repeat of the grant must not open it again.
+  entry.dropped = !successor || !Planted(Defect::kReopensAfterHandover);
   entry.next.reset();
-  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed, "dropped meanwhile");
-  if (entry.state == State::kAbsent) {
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed, "dropped meanwhile");
+  if (HasGone(entry, successor)) {
     Answer(reply, {shard, epoch, ResultState::kDone});
     return;
   }
-  if (reply != 0) entry.waiters.push_back({reply, CommandKind::kDrop, epoch});
+  const CommandKind kind = successor ? CommandKind::kPrepareDrop : CommandKind::kDrop;
+  if (reply != 0) entry.waiters.push_back({reply, kind, epoch});
+  const bool held = entry.successor.has_value();
+  entry.successor = std::move(successor);
   entry.drop_first = entry.state != State::kDropping;
-  const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
-  if (entry.state == State::kServing || waits) Drain(entry);
   if (reply != 0) results_[reply].push_back({shard, epoch, ResultState::kLoading});
+  if (entry.state == State::kDraining && held != entry.successor.has_value()) {
+    return Drain(entry);  // what comes is not held any more, or is now
+  }
+  Release(entry);
+}
+
+// Nothing is served here. May begin or end the forwarding.
+bool ShardBook::HasGone(Entry& entry, const std::optional<Successor>& successor) {
+  if (entry.state == State::kForwarding) {
+    if (successor) {
+      entry.successor = successor;
+      Forward(entry);
+    } else if (entry.forward_until == kNever) {
+      entry.forward_until = now_ + options_.forward_linger;
+      lingers_.insert({entry.forward_until, entry.grant.shard});
+    }
+    return true;
+  }
+  return entry.state == State::kAbsent;
+}
+
+// Whatever goes on ends with the drop.
+void ShardBook::Release(Entry& entry) {
+  const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
+  if (entry.state == State::kServing && entry.successor) {
+    Enter(entry, State::kLeaving);
+    out_.actions.emplace_back(RunPrepareDrop{entry.grant.shard});
+  } else if (entry.state == State::kServing || entry.state == State::kPrepared || waits) {
+    Drain(entry);
+  }
 }
 
 // What the stored record grants. Held and not granted any more: goes. Held under the
 // same epoch: stays as it is.
 void ShardBook::On(Assigned& event) {
   if (stopping_) return;
-  for (const Grant& grant : event.grants) Add(grant, 0);
+  for (const Grant& grant : event.grants) Come({grant, ""}, 0);
   for (auto& [shard, entry] : entries_) {
+    if (entry.life == incarnation_) continue;
+    if (entry.state == State::kForwarding) EndForwarding(entry);
+    if (entry.state == State::kLeaving) CloseLeaving(entry);
     // Also what failed to load: it must not be tried again.
     const bool wanted = entry.highest != ShardEpoch() && !entry.dropped;
-    if (wanted && entry.life != incarnation_) Drop(shard, entry.highest, 0);
+    if (wanted) Go(shard, entry.highest, std::nullopt, 0);
+  }
+  // A handover to here is not over, but its next step is the control plane's to ask for.
+  for (const Grant& grant : event.preparing) {
+    const auto found = entries_.find(grant.shard);
+    if (found != entries_.end() && found->second.highest == grant.epoch) {
+      found->second.dropped = false;
+      found->second.life = incarnation_;
+    }
   }
 }
 
 void ShardBook::On(Stop&) {
   stopping_ = true;
   for (auto& [shard, entry] : entries_) {
-    if (entry.state != State::kAbsent) Drop(shard, entry.highest, 0);
+    if (entry.state == State::kForwarding) EndForwarding(entry);
+    if (entry.state != State::kAbsent) Go(shard, entry.highest, std::nullopt, 0);
   }
-}
-
-// ---- what came of it ----
-
-void ShardBook::Load(Entry& entry, const Grant& wanted) {
-  const Grant grant = wanted;  // may be the entry's own
-  Enter(entry, State::kLoading);
-  entry.grant = grant;
-  entry.next.reset();
-  out_.actions.emplace_back(ShowLoading{grant.shard});
-  out_.actions.emplace_back(RunAdd{grant});
-}
-
-// May be repeated: the wait begins anew.
-void ShardBook::Drain(Entry& entry) {
-  EndDrain(entry);
-  Enter(entry, State::kDraining);
-  entry.drain_until = now_ + options_.drain_timeout;
-  deadlines_.insert({entry.drain_until, entry.grant.shard});
-  out_.actions.emplace_back(CloseShard{entry.grant.shard});
-}
-
-// Or: it has no deadline any more.
-void ShardBook::EndDrain(Entry& entry) {
-  deadlines_.erase({entry.drain_until, entry.grant.shard});
-  entry.drain_until = kNever;
-}
-
-void ShardBook::On(Loaded& event) {
-  Entry& entry = entries_[event.shard];
-  if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
-  if (!event.status.ok()) return LoadFailed(entry, event.status);
-  if (entry.drop_first) return RunDropOf(entry);
-  if (entry.next) return Load(entry, *entry.next);
-  entry.failures = 0;
-  Enter(entry, State::kServing);
-  out_.actions.emplace_back(OpenShard{entry.grant});
-  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kDone, "");
-}
-
-// The application holds nothing now.
-void ShardBook::LoadFailed(Entry& entry, const absl::Status& status) {
-  const ShardId shard = entry.grant.shard;
-  Enter(entry, State::kAbsent);
-  entry.drop_first = false;
-  out_.actions.emplace_back(CloseShard{shard});
-  AnswerWaiters(entry, CommandKind::kDrop, ResultState::kDone, "");
-  if (entry.next) return Load(entry, *entry.next);
-  if (entry.dropped) return;
-  if (entry.waiters.empty()) {
-    const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
-    retries_.insert({now_ + kFirstRetry * (1 << doublings), shard});
-  }
-  AnswerWaiters(entry, CommandKind::kAdd, ResultState::kFailed, status.ToString());
-}
-
-void ShardBook::RunDropOf(Entry& entry) {
-  entry.drop_first = false;
-  Enter(entry, State::kDropping);
-  out_.actions.emplace_back(RunDrop{entry.grant.shard});
-}
-
-void ShardBook::On(Progress& event) {
-  Entry& entry = entries_[event.shard];
-  if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
-  for (const Waiter& waiter : entry.waiters) {
-    if (waiter.kind != CommandKind::kAdd) continue;
-    results_[waiter.reply].push_back(
-        {event.shard, event.epoch, ResultState::kLoading, event.fraction});
-  }
-}
-
-void ShardBook::On(Drained& event) {
-  Entry& entry = entries_[event.shard];
-  if (entry.state != State::kDraining) return;
-  EndDrain(entry);
-  // A newer grant of a shard that was not dropped in between needs no DropShard.
-  if (entry.next && !entry.drop_first) return Load(entry, *entry.next);
-  RunDropOf(entry);
-}
-
-void ShardBook::On(Dropped& event) {
-  Entry& entry = entries_[event.shard];
-  if (entry.state != State::kDropping) return;
-  if (!event.status.ok()) {
-    out_.actions.emplace_back(
-        Warn{absl::StrCat("DropShard of ", event.shard.value(),
-                          " failed; it counts as dropped: ", event.status.ToString())});
-  }
-  Enter(entry, State::kAbsent);
-  AnswerWaiters(entry, CommandKind::kDrop, ResultState::kDone, "");
-  if (entry.next) Load(entry, *entry.next);
 }
 
 // ---- answers ----
@@ -315,11 +320,23 @@ void ShardBook::Answer(ReplyId reply, ShardResult result) {
   --open_[reply];
 }
 
-void ShardBook::AnswerWaiters(Entry& entry, CommandKind kind, ResultState state,
+bool ShardBook::IsOf(CommandKind kind, Waits waits) {
+  switch (waits) {
+    case Waits::kToPrepare:
+      return kind == CommandKind::kPrepareAdd;
+    case Waits::kToCome:
+      return kind == CommandKind::kPrepareAdd || kind == CommandKind::kAdd;
+    case Waits::kToGo:
+      return kind == CommandKind::kPrepareDrop || kind == CommandKind::kDrop;
+  }
+  return false;
+}
+
+void ShardBook::AnswerWaiters(Entry& entry, Waits waits, ResultState state,
                               const std::string& error) {
   std::vector<Waiter> others;
   for (const Waiter& waiter : std::exchange(entry.waiters, {})) {
-    if (waiter.kind != kind) {
+    if (!IsOf(waiter.kind, waits)) {
       others.push_back(waiter);
       continue;
     }
@@ -336,16 +353,18 @@ void ShardBook::CheckEmptied() {
 
 bool ShardBook::in_use() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const auto& e) {
-    return e.second.state != State::kAbsent && e.second.state != State::kLoading;
+    const State state = e.second.state;
+    return state == State::kServing || state == State::kLeaving || state == State::kDraining ||
+           state == State::kDropping;
   });
 }
 
 std::vector<ShardBook::Held> ShardBook::held() const {
   std::vector<Held> held;
   for (const auto& [shard, entry] : entries_) {
-    if (entry.state == State::kLoading || entry.state == State::kServing) {
-      held.push_back({entry.grant, entry.state == State::kServing});
-    }
+    const bool serves = entry.state == State::kServing || entry.state == State::kLeaving;
+    if (!serves && entry.state != State::kLoading) continue;
+    held.push_back({entry.grant, serves && entry.old_owner.empty()});
   }
   return held;
 }

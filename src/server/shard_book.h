@@ -13,6 +13,17 @@
 //
 // A newer grant of a shard that is being drained or dropped waits for that to end;
 // of several wishes the last one counts.
+//
+// A handover puts a state before each end, in which this server serves nobody, or only
+// what the old owner forwards:
+//
+//   new:  absent --prepare-add--> preparing --> prepared --add, or a request that the old
+//                                               owner forwards--> loading --> serving
+//   old:  serving --prepare-drop--> leaving --> draining --> dropping --> forwarding
+//                          handler.PrepareDropShard         until dropped, and a while on
+//
+// In the two moments in which nobody may serve (draining and dropping here, loading there),
+// requests are held.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +37,8 @@
 
 #include "absl/status/status.h"
 #include "base/state_machine.h"
+#include "model/command_kind.h"
+#include "server/handover.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -49,7 +62,6 @@ struct ShardResult {
 };
 
 // ---- events ----
-enum class CommandKind : uint8_t { kAdd, kDrop };
 struct Command {
   CommandKind kind = CommandKind::kAdd;
   ReplyId reply = 0;
@@ -58,6 +70,8 @@ struct Command {
   Incarnation incarnation;
   LeaderEpoch leader_epoch;
   std::vector<Grant> grants;
+  std::string old_owner = {};              // of kPrepareAdd
+  std::vector<Successor> successors = {};  // of kPrepareDrop: one for each grant
 };
 // This process is that life now; commands for it are obeyed from here on.
 struct Registered {
@@ -66,6 +80,16 @@ struct Registered {
 // What the stored record grants, read after registration.
 struct Assigned {
   std::vector<Grant> grants;
+  std::vector<Grant> preparing = {};  // of handovers: to be asked for again
+};
+struct Prepared {
+  ShardId shard;
+  ShardEpoch epoch;
+  absl::Status status;
+};
+// The old owner forwards a request of a shard that is prepared: it has let go.
+struct Forwarded {
+  ShardId shard;
 };
 struct Loaded {
   ShardId shard;
@@ -81,6 +105,10 @@ struct Progress {
 struct Drained {
   ShardId shard;
 };
+struct DropPrepared {
+  ShardId shard;
+  absl::Status status;
+};
 struct Dropped {
   ShardId shard;
   absl::Status status;
@@ -95,6 +123,12 @@ struct RunAdd {
 struct RunDrop {
   ShardId shard;
 };
+struct RunPrepareAdd {
+  Grant grant;
+};
+struct RunPrepareDrop {
+  ShardId shard;
+};
 // Admit requests of the shard under this grant.
 struct OpenShard {
   Grant grant;
@@ -106,6 +140,25 @@ struct ShowLoading {
 // Admit no more; send Drained when none is in flight.
 struct CloseShard {
   ShardId shard;
+};
+// The same, but what comes is held.
+struct HoldShard {
+  ShardId shard;
+};
+// Hold what the old owner forwards (and send Forwarded); refuse the rest.
+struct AwaitForwarded {
+  Grant grant;
+  std::string old_owner;
+};
+// Admit what the old owner forwards; refuse the rest.
+struct OpenForwarded {
+  Grant grant;
+  std::string old_owner;
+};
+// Nothing is in flight. Send on what is held and what comes.
+struct ForwardShard {
+  ShardId shard;
+  Successor to;
 };
 struct Reply {
   ReplyId reply = 0;
@@ -127,14 +180,17 @@ struct ShardBookOptions {
   std::string app;
   std::string server;
   Duration drain_timeout = Seconds(10);
+  // How long it goes on forwarding after the drop, for clients that do not know yet.
+  Duration forward_linger = Seconds(10);
 };
 
 class ShardBook {
  public:
-  using Event =
-      std::variant<Command, Registered, Assigned, Loaded, Progress, Drained, Dropped, Stop>;
-  using Action = std::variant<RunAdd, RunDrop, OpenShard, ShowLoading, CloseShard, Reply, Refuse,
-                              Warn, Emptied>;
+  using Event = std::variant<Command, Registered, Assigned, Prepared, Forwarded, Loaded, Progress,
+                             Drained, DropPrepared, Dropped, Stop>;
+  using Action = std::variant<RunAdd, RunDrop, RunPrepareAdd, RunPrepareDrop, OpenShard,
+                              ShowLoading, CloseShard, HoldShard, AwaitForwarded, OpenForwarded,
+                              ForwardShard, Reply, Refuse, Warn, Emptied>;
 
   explicit ShardBook(ShardBookOptions options) : options_(std::move(options)) {}
 
@@ -151,7 +207,23 @@ class ShardBook {
   std::vector<Held> held() const;
 
  private:
-  enum class State : uint8_t { kAbsent, kLoading, kServing, kDraining, kDropping };
+  enum class State : uint8_t {
+    kAbsent,
+    kPreparing,
+    kPrepared,
+    kLoading,
+    kServing,
+    kLeaving,
+    kDraining,
+    kDropping,
+    kForwarding,
+  };
+  // What is wanted here: all of it, or (of a handover) what the old owner forwards.
+  struct Wish {
+    Grant grant;
+    std::string old_owner;  // "": everything
+  };
+  enum class Waits : uint8_t { kToCome, kToPrepare, kToGo };
   struct Waiter {
     ReplyId reply;
     CommandKind kind;
@@ -159,39 +231,57 @@ class ShardBook {
   };
   struct Entry {
     State state = State::kAbsent;
-    bool drop_first = false;    // DropShard is owed before `next` may load
-    uint32_t failures = 0;      // loads in a row that failed and nobody waited for
-    Grant grant;                // that is loading, serving or going
-    ShardEpoch highest;         // ever seen
-    bool dropped = false;       // the wish for `highest` is: not here
-    std::optional<Grant> next;  // to load when what goes on now has ended
-    Incarnation life;           // in which the newest grant came
-    TimePoint drain_until{};  // kNever: the drain was called off, and goes on
+    bool drop_first = false;             // DropShard is owed before `next` may load
+    uint32_t failures = 0;               // loads in a row that failed and nobody waited for
+    Grant grant;                         // that is loading, serving or going
+    std::string old_owner;               // not "": only what it forwards is served
+    ShardEpoch highest;                  // ever seen
+    bool dropped = false;                // the wish for `highest` is: not here
+    std::optional<Wish> next;            // to begin when what goes on now has ended
+    std::optional<Successor> successor;  // to forward to, once it is dropped
+    Incarnation life;                    // in which the newest grant came
+    TimePoint drain_until{};             // kNever: the drain was called off, and goes on
+    TimePoint forward_until = kNever;
     std::vector<Waiter> waiters;
   };
 
   void On(Command& event);
   void On(Registered& event) { incarnation_ = event.incarnation; }
   void On(Assigned& event);
+  void On(Prepared& event);
+  void On(Forwarded& event);
   void On(Loaded& event);
   void On(Progress& event);
   void On(Drained& event);
+  void On(DropPrepared& event);
   void On(Dropped& event);
   void On(Stop& event);
 
   absl::Status CheckHeader(const Command& command);
-  void Add(const Grant& grant, ReplyId reply);
-  void Join(Entry& entry, const Grant& grant, ReplyId reply, bool news);
-  void Drop(const ShardId& shard, ShardEpoch epoch, ReplyId reply);
-  void Load(Entry& entry, const Grant& grant);
+  void Obey(const Command& command, size_t index);
+  void Come(const Wish& wish, ReplyId reply);
+  bool HasCome(Entry& entry, const Wish& wish);
+  void Join(Entry& entry, const Wish& wish, ReplyId reply, bool news);
+  bool GoOn(Entry& entry, const Wish& wish);
+  void Go(const ShardId& shard, ShardEpoch epoch, std::optional<Successor> successor,
+          ReplyId reply);
+  bool HasGone(Entry& entry, const std::optional<Successor>& successor);
+  void Release(Entry& entry);
+  void Begin(Entry& entry, const Wish& wish);
+  void Load(Entry& entry);
   void Drain(Entry& entry);
   void EndDrain(Entry& entry);
   void RunDropOf(Entry& entry);
-  void LoadFailed(Entry& entry, const absl::Status& status);
+  void ComeFailed(Entry& entry, const absl::Status& status);
+  void CloseLeaving(Entry& entry);
+  void Forward(Entry& entry);
+  void EndForwarding(Entry& entry);
   void Enter(Entry& entry, State state);
   void Answer(ReplyId reply, ShardResult result);
-  void AnswerWaiters(Entry& entry, CommandKind kind, ResultState state, const std::string& error);
+  static bool IsOf(CommandKind kind, Waits waits);
+  void AnswerWaiters(Entry& entry, Waits waits, ResultState state, const std::string& error);
   void CheckDrains();
+  void CheckForwarding();
   void CheckRetries();
   bool CallOff(Entry& entry);
   void CheckEmptied();
@@ -203,7 +293,8 @@ class ShardBook {
   std::map<ShardId, Entry> entries_;
   std::set<std::pair<TimePoint, ShardId>> deadlines_;  // of drains, by drain_until
   std::set<std::pair<TimePoint, ShardId>> retries_;    // loads to try again
-  size_t busy_ = 0;                                  // entries that are not absent
+  std::set<std::pair<TimePoint, ShardId>> lingers_;    // of forwarding, by forward_until
+  size_t busy_ = 0;                                    // entries that are not absent
   Incarnation incarnation_;
   LeaderEpoch leader_epoch_;
   bool stopping_ = false;

@@ -60,9 +60,14 @@ absl::Status CheckGrants(const google::protobuf::RepeatedPtrField<v1::ShardGrant
     if (grant.epoch() == 0) {
       return absl::InvalidArgumentError(at + "epoch: found 0; allowed: 1 or more");
     }
-    if (kind == CommandKind::kAdd && !role) {
+    const bool comes = kind == CommandKind::kAdd || kind == CommandKind::kPrepareAdd;
+    if (comes && !role) {
       return absl::InvalidArgumentError(absl::StrCat(
           at, "role: found ", static_cast<int>(grant.role()), "; allowed: PRIMARY, SECONDARY"));
+    }
+    if (kind == CommandKind::kPrepareDrop && grant.next_epoch() <= grant.epoch()) {
+      return absl::InvalidArgumentError(absl::StrCat(at, "next_epoch: found ", grant.next_epoch(),
+                                                     "; allowed: above epoch ", grant.epoch()));
     }
   }
   return absl::OkStatus();
@@ -158,12 +163,21 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     return NotYet();
   }
   Writer* PrepareAddShard(grpc::CallbackServerContext*,
-                          const v1::PrepareAddShardRequest*) override {
-    return NotYet();
+                          const v1::PrepareAddShardRequest* request) override {
+    if (request->current_owner().empty()) return Missing("current_owner: a server's name");
+    return Start(CommandKind::kPrepareAdd, *request,
+                 [&](Command& command) { command.old_owner = request->current_owner(); });
   }
   Writer* PrepareDropShard(grpc::CallbackServerContext*,
-                           const v1::PrepareDropShardRequest*) override {
-    return NotYet();
+                           const v1::PrepareDropShardRequest* request) override {
+    if (request->new_owner().empty()) return Missing("new_owner: a server's name");
+    if (request->new_owner_endpoint().empty()) return Missing("new_owner_endpoint: host:port");
+    return Start(CommandKind::kPrepareDrop, *request, [&](Command& command) {
+      for (const v1::ShardGrant& grant : request->shards()) {
+        command.successors.push_back(
+            {request->new_owner(), request->new_owner_endpoint(), ShardEpoch(grant.next_epoch())});
+      }
+    });
   }
   Writer* UpdateMembership(grpc::CallbackServerContext*,
                            const v1::UpdateMembershipRequest*) override {
@@ -204,8 +218,11 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     return {id, stream};
   }
 
+  // `complete` adds what only commands of that kind have.
   template <typename Request>
-  Writer* Start(CommandKind kind, const Request& request) {
+  Writer* Start(
+      CommandKind kind, const Request& request,
+      absl::FunctionRef<void(Command&)> complete = [](Command&) {}) {
     auto [id, stream] = NewStream();
     if (absl::Status status = CheckGrants(request.shards(), kind); !status.ok()) {
       stream->End(ToGrpc(status));
@@ -218,7 +235,15 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
       const Role role = grant.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary;
       command.grants.push_back({ShardId(grant.shard()), role, ShardEpoch(grant.epoch())});
     }
+    complete(command);
     callbacks_.command(std::move(command));
+    return stream.get();
+  }
+
+  Writer* Missing(const char* what) {
+    auto stream = NewStream().second;
+    stream->End(
+        {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("found nothing; required: ", what)});
     return stream.get();
   }
 

@@ -1,5 +1,6 @@
 #include "wire/shard_server_client.h"
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -18,11 +19,11 @@
 namespace shardmanager::wire {
 namespace {
 
-using orchestrator::CommandKind;
 using orchestrator::CommandOutcome;
 using orchestrator::NamedGrant;
 using orchestrator::NamedResult;
 using orchestrator::ServerAddress;
+using orchestrator::ServerCommand;
 
 constexpr std::chrono::seconds kCollectTimeout{10};
 // What a server with very many shards may answer.
@@ -45,6 +46,7 @@ void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
     out->set_shard(grant.shard.value());
     out->set_role(grant.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
     out->set_epoch(grant.epoch.value());
+    out->set_next_epoch(grant.next_epoch.value());
   }
 }
 
@@ -166,30 +168,24 @@ class ShardServerClient::Impl {
 
 namespace {
 
-// One AddShard or DropShard call; deletes itself when it is over.
+// One call of a command; deletes itself when it is over.
 template <typename Client>
 class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
  public:
   CommandCall(Client& client, std::shared_ptr<v1::ShardServer::Stub> stub,
-              std::vector<NamedGrant> grants, Duration timeout,
+              const std::vector<NamedGrant>& grants, Duration timeout,
               orchestrator::CommandSender::ResultsCallback on_results)
       : client_(client), stub_(std::move(stub)), on_results_(std::move(on_results)) {
     context_.set_deadline(std::chrono::system_clock::now() + timeout);
     for (const NamedGrant& grant : grants) open_[grant.shard] = grant.epoch;
   }
 
-  void Start(CommandKind kind, const ServerAddress& to, const std::vector<NamedGrant>& grants) {
+  void Start(const ServerAddress& to, const ServerCommand& command) {
     if (!client_.Enter(&context_)) {
       delete this;
       return;
     }
-    if (kind == CommandKind::kAdd) {
-      FillCommand(to, grants, &add_);
-      stub_->async()->AddShard(&context_, &add_, this);
-    } else {
-      FillCommand(to, grants, &drop_);
-      stub_->async()->DropShard(&context_, &drop_, this);
-    }
+    Send(to, command);
     StartRead(&message_);
     StartCall();
   }
@@ -215,6 +211,9 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
       results.push_back({shard, epoch, CommandOutcome::kUnreachable, 0,
                          status.ok() ? "the server ended the call without an answer"
                                      : absl::StrCat("call failed: ", status.error_message())});
+      if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+        results.back().outcome = CommandOutcome::kFailed;  // asking again will not help
+      }
     }
     if (!results.empty() && !client_.closing()) on_results_(std::move(results));
     Client& client = client_;
@@ -224,12 +223,39 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
   }
 
  private:
+  void Send(const ServerAddress& to, const ServerCommand& command) {
+    switch (command.kind) {
+      case CommandKind::kAdd:
+        return stub_->async()->AddShard(&context_, Make<v1::AddShardRequest>(to, command), this);
+      case CommandKind::kDrop:
+        return stub_->async()->DropShard(&context_, Make<v1::DropShardRequest>(to, command), this);
+      case CommandKind::kPrepareAdd: {
+        auto* request = Make<v1::PrepareAddShardRequest>(to, command);
+        request->set_current_owner(command.other.server.value());
+        return stub_->async()->PrepareAddShard(&context_, request, this);
+      }
+      case CommandKind::kPrepareDrop: {
+        auto* request = Make<v1::PrepareDropShardRequest>(to, command);
+        request->set_new_owner(command.other.server.value());
+        request->set_new_owner_endpoint(command.other.endpoint);
+        return stub_->async()->PrepareDropShard(&context_, request, this);
+      }
+    }
+  }
+
+  // Lives as long as the call.
+  template <typename Request>
+  Request* Make(const ServerAddress& to, const ServerCommand& command) {
+    auto* request = google::protobuf::Arena::CreateMessage<Request>(&requests_);
+    FillCommand(to, command.grants, request);
+    return request;
+  }
+
   Client& client_;
   const std::shared_ptr<v1::ShardServer::Stub> stub_;  // goes after the context, as below
   const orchestrator::CommandSender::ResultsCallback on_results_;
   grpc::ClientContext context_;
-  v1::AddShardRequest add_;
-  v1::DropShardRequest drop_;
+  google::protobuf::Arena requests_;
   v1::ShardResults message_;
   std::map<ShardId, ShardEpoch> open_;  // without a final result
 };
@@ -265,12 +291,11 @@ ShardServerClient::~ShardServerClient() = default;
 
 size_t ShardServerClient::connections() const { return impl_->connections(); }
 
-void ShardServerClient::Send(const ServerAddress& to, CommandKind kind,
-                             std::vector<NamedGrant> grants, Duration timeout,
+void ShardServerClient::Send(const ServerAddress& to, ServerCommand command, Duration timeout,
                              ResultsCallback on_results) {
-  auto* call = new CommandCall<Impl>(*impl_, impl_->StubFor(to.endpoint), grants, timeout,
+  auto* call = new CommandCall<Impl>(*impl_, impl_->StubFor(to.endpoint), command.grants, timeout,
                                      std::move(on_results));
-  call->Start(kind, to, grants);  // it deletes itself
+  call->Start(to, command);  // it deletes itself
 }
 
 void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_report) {

@@ -23,9 +23,8 @@ class ShardServerClient final : public orchestrator::CommandSender {
   explicit ShardServerClient(Options options);
   ~ShardServerClient() override;
 
-  void Send(const orchestrator::ServerAddress& to, orchestrator::CommandKind kind,
-            std::vector<orchestrator::NamedGrant> grants, Duration timeout,
-            ResultsCallback on_results) override;
+  void Send(const orchestrator::ServerAddress& to, orchestrator::ServerCommand command,
+            Duration timeout, ResultsCallback on_results) override;
   void Collect(const orchestrator::ServerAddress& to, ReportCallback on_report) override;
 
   // How many are kept now.

@@ -84,7 +84,7 @@ class Trial {
   }
 
   void Hold(const std::string& shard) {
-    AdmissionSlot* slot = table_.Hold(shard);
+    AdmissionSlot* slot = table_.Pin(shard);
     SM_CHECK((slot != nullptr) == gates_[shard].open, "only what is open can be held");
     if (slot != nullptr) Begin(shard, slot);
   }

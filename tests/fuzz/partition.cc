@@ -128,7 +128,7 @@ class Trial {
       if (life == tables.server(server).incarnation) return;  // only a liar would
       return world_.Send(std::move(report));
     }
-    world_.Send(CommandResult{.kind = input_.Flag() ? CommandKind::kAdd : CommandKind::kDrop,
+    world_.Send(CommandResult{.kind = static_cast<CommandKind>(input_.Below(4)),
                               .outcome = static_cast<CommandOutcome>(input_.Below(5)),
                               .server = server,
                               .incarnation = life,

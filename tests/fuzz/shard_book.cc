@@ -15,10 +15,14 @@ namespace shardmanager::server {
 namespace {
 
 struct AtWork {  // of one shard, outside the core
+  std::optional<Grant> preparing;
   std::optional<Grant> adding;
   std::optional<Grant> loaded;  // the last load that went well
   bool dropping = false;
+  bool leaving = false;
   bool open = false;
+  bool awaits = false;  // a request may come that the old owner forwards
+  bool busy() const { return preparing || adding || dropping || leaving; }
   bool closing = false;  // requests are in flight still
   ShardEpoch highest_open;
 };
@@ -29,7 +33,7 @@ class Trial {
 
   void Step() {
     const ShardId shard = NextShard();
-    switch (input_.Below(9)) {
+    switch (input_.Below(10)) {
       case 0:
       case 1:
       case 2:
@@ -46,8 +50,10 @@ class Trial {
       case 6:
         return Advance(Milliseconds(50 * input_.Byte()));
       case 7:
-        if (input_.Below(8) != 0) return Feed(Assigned{NextGrants()});
+        if (input_.Below(8) != 0) return Feed(Assigned{NextGrants(), NextGrants()});
         return Feed(Registered{Incarnation(++life_)});
+      case 8:
+        return Forward(shard);
       default:
         if (input_.Below(16) == 0) Feed(Stop{});
     }
@@ -86,13 +92,17 @@ class Trial {
   }
 
   void Send() {
-    Command command{.kind = input_.Flag() ? CommandKind::kAdd : CommandKind::kDrop,
+    Command command{.kind = static_cast<CommandKind>(input_.Below(4)),
                     .reply = ++last_reply_,
                     .app = input_.Below(16) == 0 ? "other" : "kv",
                     .server = input_.Below(16) == 0 ? "kv-2" : "kv-1",
                     .incarnation = Incarnation(input_.Below(8) == 0 ? input_.Byte() : life_),
                     .leader_epoch = LeaderEpoch(1 + input_.Below(3)),
-                    .grants = NextGrants()};
+                    .grants = NextGrants(),
+                    .old_owner = "kv-8"};
+    for (const Grant& grant : command.grants) {
+      command.successors.push_back({"kv-9", "there", ShardEpoch(grant.epoch.value() + 1)});
+    }
     waiting_.insert(command.reply);
     Feed(std::move(command));
   }
@@ -101,13 +111,21 @@ class Trial {
   void Finish(const ShardId& shard, bool well) {
     AtWork& work = work_[shard];
     const absl::Status status = well ? absl::OkStatus() : absl::UnavailableError("disk full");
-    if (work.adding) {
+    if (work.preparing) {
+      const Grant grant = *std::exchange(work.preparing, std::nullopt);
+      Feed(Prepared{shard, grant.epoch, status});
+    } else if (std::exchange(work.leaving, false)) {
+      Feed(DropPrepared{shard, status});
+    } else if (work.adding) {
       const Grant grant = *std::exchange(work.adding, std::nullopt);
-      if (well) work.loaded = grant;
+      work.loaded = well ? std::optional<Grant>(grant) : std::nullopt;
       Feed(Loaded{shard, grant.epoch, status});
     } else if (std::exchange(work.dropping, false)) {
       Feed(Dropped{shard, status});
     }
+  }
+  void Forward(const ShardId& shard) {
+    if (work_[shard].awaits) Feed(Forwarded{shard});
   }
   void Drain(const ShardId& shard) {
     AtWork& work = work_[shard];
@@ -125,32 +143,61 @@ class Trial {
     for (ShardBook::Action& action : actions) std::visit([this](auto& a) { Do(a); }, action);
   }
 
+  void Do(RunPrepareAdd& action) {
+    AtWork& work = work_[action.grant.shard];
+    SM_CHECK(!work.busy(), "one call of the application at a time");
+    SM_CHECK(!work.open && !work.loaded, "what is prepared is not there");
+    work.preparing = action.grant;
+  }
+  void Do(RunPrepareDrop& action) {
+    AtWork& work = work_[action.shard];
+    SM_CHECK(!work.busy(), "one call of the application at a time");
+    SM_CHECK(work.loaded.has_value(), "only what is there leaves");
+    work.leaving = true;
+  }
   void Do(RunAdd& action) {
     AtWork& work = work_[action.grant.shard];
-    SM_CHECK(!work.adding && !work.dropping, "one call of the application at a time");
+    SM_CHECK(!work.busy(), "one call of the application at a time");
     SM_CHECK(!work.open, "what is loaded anew is closed");
     work.adding = action.grant;
   }
   void Do(RunDrop& action) {
     AtWork& work = work_[action.shard];
-    SM_CHECK(!work.adding && !work.dropping, "one call of the application at a time");
+    SM_CHECK(!work.busy(), "one call of the application at a time");
     SM_CHECK(!work.open, "what is dropped is closed first");
     work.dropping = true;
     work.loaded.reset();
   }
+  void Do(OpenForwarded& action) { CheckOpen(action.grant); }
   void Do(OpenShard& action) {
-    AtWork& work = work_[action.grant.shard];
+    CheckOpen(action.grant);
+    work_[action.grant.shard].open = true;
+  }
+  void CheckOpen(const Grant& grant) {
+    AtWork& work = work_[grant.shard];
     SM_CHECK(work.loaded.has_value(), "only what is loaded opens");
-    SM_CHECK(work.highest_open <= action.grant.epoch, "epochs go forward");
+    SM_CHECK(work.highest_open <= grant.epoch, "epochs go forward");
     SM_CHECK(!work.dropping, "what is being dropped stays closed");
-    work.open = true;
     work.closing = false;
-    work.highest_open = action.grant.epoch;
+    work.highest_open = grant.epoch;
   }
   void Do(ShowLoading& action) { SM_CHECK(!work_[action.shard].open, "not open yet"); }
-  void Do(CloseShard& action) {
-    work_[action.shard].open = false;
-    work_[action.shard].closing = true;
+  void Do(AwaitForwarded& action) {
+    AtWork& work = work_[action.grant.shard];
+    SM_CHECK(!work.open && !work.busy(), "nothing is served yet");
+    work.awaits = true;
+  }
+  void Do(CloseShard& action) { Close(action.shard); }
+  void Do(HoldShard& action) { Close(action.shard); }
+  void Close(const ShardId& shard) {
+    work_[shard].open = false;
+    work_[shard].awaits = false;
+    work_[shard].closing = true;
+  }
+  void Do(ForwardShard& action) {
+    AtWork& work = work_[action.shard];
+    SM_CHECK(!work.open && !work.busy(), "what is forwarded is not served here");
+    SM_CHECK(!work.loaded, "and was dropped");
   }
   void Do(Reply& action) {
     SM_CHECK(waiting_.contains(action.reply), "who waits is answered, and nobody else");

@@ -272,7 +272,7 @@ TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
       placement { spread: SERVER }
       failover { on_partition: STOP_PRIMARIES }
       moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000
-              collect_interval_ms: 30000 }
+              collect_interval_ms: 30000 primary_move: HANDOVER }
       commands { timeout_ms: 60000 })")
                                     .DebugString());
 }
@@ -284,7 +284,7 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
       placement { spread: RACK max_replicas_per_server: 9 }
       failover { delay_ms: 1 max_concurrent: 2 on_partition: STOP_ALL }
       moves { max_concurrent: 3 max_concurrent_per_server: 4 balance_interval_ms: 500
-              collect_interval_ms: 2000 }
+              collect_interval_ms: 2000 primary_move: DROP_THEN_ADD }
       metrics { name: 'cpu' threshold: 0.5 tolerance: 0.2 }
       commands { timeout_ms: 600 })");
   EXPECT_EQ(WithDefaults(said).DebugString(), said.DebugString());

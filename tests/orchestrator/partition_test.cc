@@ -119,7 +119,9 @@ TEST(PartitionTest, FailoverWriteChecksTheRegistrationAndYieldsWhenTheServerIsBa
 }
 
 TEST(PartitionTest, MovesAPrimaryByDroppingItDurablyBeforeGrantingItElsewhere) {
-  World world(TestSpec(4));
+  v1::AppSpec spec = TestSpec(4);
+  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  World world(spec);
   world.Start();
   world.Join("kv-0");
   world.Advance(Seconds(1));

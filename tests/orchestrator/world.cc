@@ -172,8 +172,8 @@ void World::Do(SendCommands& action) {
   AppServer& server = servers.at(name);
   for (const Grant& grant : action.grants) {
     const std::string shard = Name(grant.shard);
-    const bool add = action.kind == CommandKind::kAdd;
-    commands.push_back(absl::StrCat(add ? "add " : "drop ", shard, " ", name));
+    const bool comes = action.kind == CommandKind::kAdd || action.kind == CommandKind::kPrepareAdd;
+    commands.push_back(std::string(ToString(action.kind)) + " " + shard + " " + name);
     CommandResult result{.kind = action.kind,
                          .server = action.server,
                          .incarnation = action.incarnation,
@@ -182,15 +182,15 @@ void World::Do(SendCommands& action) {
     if (!server.answers || !server.live) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
-    } else if (add && server.refuses.count(shard) > 0) {
+    } else if (comes && server.refuses.count(shard) > 0) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
-    } else if (add) {
+    } else if (action.kind == CommandKind::kAdd) {
       server.held[shard] = {grant.epoch, grant.role};
-    } else {
+    } else if (!comes) {
       server.held.erase(shard);
     }
-    if (add && hold_adds) {
+    if (action.kind == CommandKind::kAdd && hold_adds) {
       adds.push_back(std::move(result));
     } else {
       queue_.push_back(std::move(result));

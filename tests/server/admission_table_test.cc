@@ -117,11 +117,11 @@ TEST_F(AdmissionTableTest, IsIdleOnlyWhenClosedWithNothingInFlight) {
   EXPECT_TRUE(table_.Idle(kShard));
 }
 
-TEST_F(AdmissionTableTest, HoldDelaysTheDrainWhateverTheLease) {
-  EXPECT_EQ(table_.Hold("s"), nullptr);
+TEST_F(AdmissionTableTest, PinDelaysTheDrainWhateverTheLease) {
+  EXPECT_EQ(table_.Pin("s"), nullptr);
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   table_.SetLease(TimePoint::min());
-  AdmissionSlot* held = table_.Hold("s");
+  AdmissionSlot* held = table_.Pin("s");
   ASSERT_NE(held, nullptr);
   table_.Close(kShard);
   EXPECT_EQ(drained_, 0);

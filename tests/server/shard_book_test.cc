@@ -92,6 +92,19 @@ class ShardBookTest : public ::testing::Test {
   void Note(const OpenShard& a) { asked_.push_back(Word("open", a.grant)); }
   void Note(const ShowLoading& a) { asked_.push_back(Word("loading", a.shard)); }
   void Note(const CloseShard& a) { asked_.push_back(Word("close", a.shard)); }
+  void Note(const RunPrepareAdd& a) { asked_.push_back(Word("prepare-add", a.grant)); }
+  void Note(const RunPrepareDrop& a) { asked_.push_back(Word("prepare-drop", a.shard)); }
+  void Note(const HoldShard& a) { asked_.push_back(Word("hold", a.shard)); }
+  void Note(const AwaitForwarded& a) {
+    asked_.push_back(Word("await", a.grant) + " from " + a.old_owner);
+  }
+  void Note(const OpenForwarded& a) {
+    asked_.push_back(Word("open", a.grant) + " to " + a.old_owner);
+  }
+  void Note(const ForwardShard& a) {
+    asked_.push_back(Word("forward", a.shard) + " to " + a.to.server + "@" +
+                     std::to_string(a.to.epoch.value()));
+  }
   void Note(const Warn&) { asked_.push_back("warn"); }
   void Note(const Emptied&) { asked_.push_back("emptied"); }
   void Note(const Refuse& a) { refusals_[a.reply] = a.status.ToString(); }

@@ -75,6 +75,7 @@ void Cluster::Start(const std::string& host) {
   } else {
     machine.server = std::make_unique<SimServer>(
         SimServer::Context{network, store, witness_, habits,
+                           [this](const std::string& endpoint) { return Listening(endpoint); },
                            [this](const std::string& name) {
                              Machine& left = machines_[name];
                              if (left.server != nullptr && left.server->gone()) left.server.reset();

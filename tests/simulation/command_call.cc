@@ -14,7 +14,7 @@ using orchestrator::ServerAddress;
 
 constexpr Duration kCollectTimeout = Seconds(10);
 
-// One AddShard or DropShard call: every grant gets one final result.
+// One call of a command: every grant gets one final result.
 class Call : public std::enable_shared_from_this<Call> {
  public:
   Call(CallWires wires, const std::vector<NamedGrant>& grants,
@@ -117,14 +117,17 @@ server::Command HeaderFor(const ServerAddress& to) {
 
 }  // namespace
 
-void StartCommand(const CallWires& wires, const ServerAddress& to, orchestrator::CommandKind kind,
-                  std::vector<NamedGrant> grants, Duration timeout,
+void StartCommand(const CallWires& wires, const ServerAddress& to,
+                  const orchestrator::ServerCommand& asked, Duration timeout,
                   CommandSender::ResultsCallback on_results) {
   server::Command command = HeaderFor(to);
-  command.kind = kind == orchestrator::CommandKind::kAdd ? server::CommandKind::kAdd
-                                                         : server::CommandKind::kDrop;
-  for (const NamedGrant& g : grants) command.grants.push_back({g.shard, g.role, g.epoch});
-  const auto call = std::make_shared<Call>(wires, grants, std::move(on_results));
+  command.kind = asked.kind;
+  command.old_owner = asked.other.server.value();
+  for (const NamedGrant& g : asked.grants) {
+    command.grants.push_back({g.shard, g.role, g.epoch});
+    command.successors.push_back({asked.other.server.value(), asked.other.endpoint, g.next_epoch});
+  }
+  const auto call = std::make_shared<Call>(wires, asked.grants, std::move(on_results));
   call->Start(to, std::move(command), timeout);
 }
 

@@ -19,8 +19,8 @@ struct CallWires {
 };
 
 void StartCommand(const CallWires& wires, const orchestrator::ServerAddress& to,
-                  orchestrator::CommandKind kind, std::vector<orchestrator::NamedGrant> grants,
-                  Duration timeout, orchestrator::CommandSender::ResultsCallback on_results);
+                  const orchestrator::ServerCommand& command, Duration timeout,
+                  orchestrator::CommandSender::ResultsCallback on_results);
 
 void StartCollect(const CallWires& wires, const orchestrator::ServerAddress& to,
                   orchestrator::CommandSender::ReportCallback on_report);

@@ -6,17 +6,15 @@
 
 namespace shardmanager::simulation {
 
-using orchestrator::CommandKind;
-using orchestrator::NamedGrant;
 using orchestrator::ServerAddress;
 
 class SimControl::Sender final : public orchestrator::CommandSender {
  public:
   explicit Sender(SimControl& control) : control_(control) {}
 
-  void Send(const ServerAddress& to, CommandKind kind, std::vector<NamedGrant> grants,
-            Duration timeout, ResultsCallback on_results) override {
-    StartCommand(Wires(), to, kind, std::move(grants), timeout, std::move(on_results));
+  void Send(const ServerAddress& to, orchestrator::ServerCommand command, Duration timeout,
+            ResultsCallback on_results) override {
+    StartCommand(Wires(), to, command, timeout, std::move(on_results));
   }
 
   void Collect(const ServerAddress& to, ReportCallback on_report) override {

@@ -7,8 +7,10 @@
 namespace shardmanager::simulation {
 namespace {
 
-// As Server::Shutdown has it.
+// As ServerOptions has them.
 constexpr Duration kDrainTimeout = Seconds(10);
+constexpr Duration kHoldTimeout = Seconds(2);
+constexpr Duration kAskAgain = Milliseconds(1);
 
 ServerOptions OptionsOf(const std::string& name, const std::string& region) {
   ServerOptions options;
@@ -48,48 +50,61 @@ Duration SimServer::UpTo(Duration most) {
 }
 
 server::Engine::Ports SimServer::Ports() {
-  return {.add = [this](const server::Grant& grant) { RunAdd(grant); },
-          .drop =
-              [this](const ShardId& shard) {
-                process_->RunAfter(UpTo(context_.habits.slowest_work),
-                                   [this, alive = std::weak_ptr<int>(alive_), shard] {
-                                     if (!alive.expired()) engine_->Dropped(shard, {});
-                                   });
-              },
-          .reply =
-              [this](const server::Reply& reply) {
-                const auto waiter = waiters_.find(reply.reply);
-                if (waiter == waiters_.end()) return;
-                const Results results = waiter->second.results;
-                if (reply.last) waiters_.erase(waiter);
-                results(reply);
-              },
-          .refuse =
-              [this](const server::Refuse& refuse) {
-                if (auto waiter = waiters_.extract(refuse.reply)) {
-                  waiter.mapped().refusal(refuse.status);
-                }
-              },
-          .joined = [](const absl::Status&) {},
-          .emptied =
-              [this] {
-                if (!std::exchange(leaving_, true)) engine_->Leave(true);
-              },
-          .gone =
-              [this] {
-                gone_ = true;
-                process_->schedule().After({},
-                                           [left = context_.left, name = name_] { left(name); });
-              }};
+  return {
+      .add = [this](const server::Grant& grant) { RunAdd(grant); },
+      .drop =
+          [this](const ShardId& shard) {
+            Later(context_.habits.slowest_work, [this, shard] { engine_->Dropped(shard, {}); });
+          },
+      .prepare_add =
+          [this](const server::Grant& grant) {
+            Later(context_.habits.slowest_add, [this, grant] {
+              const bool fails = context_.network.Lucky(context_.habits.add_fails);
+              engine_->Prepared(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
+            });
+          },
+      .prepare_drop =
+          [this](const ShardId& shard) {
+            Later(context_.habits.slowest_work,
+                  [this, shard] { engine_->DropPrepared(shard, {}); });
+          },
+      .reply =
+          [this](const server::Reply& reply) {
+            const auto waiter = waiters_.find(reply.reply);
+            if (waiter == waiters_.end()) return;
+            const Results results = waiter->second.results;
+            if (reply.last) waiters_.erase(waiter);
+            results(reply);
+          },
+      .refuse =
+          [this](const server::Refuse& refuse) {
+            if (auto waiter = waiters_.extract(refuse.reply)) {
+              waiter.mapped().refusal(refuse.status);
+            }
+          },
+      .joined = [](const absl::Status&) {},
+      .emptied =
+          [this] {
+            if (!std::exchange(leaving_, true)) engine_->Leave(true);
+          },
+      .gone =
+          [this] {
+            gone_ = true;
+            process_->schedule().After({}, [left = context_.left, name = name_] { left(name); });
+          }};
 }
 
 void SimServer::RunAdd(const server::Grant& grant) {
-  process_->RunAfter(
-      UpTo(context_.habits.slowest_add), [this, alive = std::weak_ptr<int>(alive_), grant] {
-        if (alive.expired()) return;
-        const bool fails = context_.network.Lucky(context_.habits.add_fails);
-        engine_->Loaded(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
-      });
+  Later(context_.habits.slowest_add, [this, grant] {
+    const bool fails = context_.network.Lucky(context_.habits.add_fails);
+    engine_->Loaded(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
+  });
+}
+
+void SimServer::Later(Duration most, std::function<void()> work) {
+  process_->RunAfter(UpTo(most), [alive = std::weak_ptr<int>(alive_), work = std::move(work)] {
+    if (!alive.expired()) work();
+  });
 }
 
 void SimServer::Terminate() {
@@ -114,19 +129,54 @@ void SimServer::Receive(const server::Command& header,
   done(engine_->Look(header));
 }
 
-void SimServer::Receive(const Request& request, const std::function<void(RequestEnd)>& done) {
-  const auto admitted = engine_->gates().Admit(request.shard);
-  if (admitted.slot == nullptr) return done(RequestEnd::kRefused);
+void SimServer::Receive(const Request& request, const Done& done) {
+  Admit(request, done, process_->LocalNow() + kHoldTimeout);
+}
+
+// As ServerImpl::Admit has it; what is held asks again, as it cannot block.
+void SimServer::Admit(const Request& request, const Done& done, TimePoint held_until) {
+  const server::Forwarder by{request.forwarded_by, request.forwarded_to};
+  const auto admitted =
+      engine_->gates().Admit(request.shard, request.forwarded_by.empty() ? nullptr : &by);
+  if (admitted.slot != nullptr) return Work(request, done, admitted);
+  if (admitted.forward_to != nullptr) return Forward(request, done, *admitted.forward_to);
+  if (admitted.held_at == nullptr || process_->LocalNow() >= held_until) {
+    return done(RequestEnd::kRefused);
+  }
+  process_->RunAfter(kAskAgain,
+                     [this, alive = std::weak_ptr<int>(alive_), request, done, held_until] {
+                       if (!alive.expired()) Admit(request, done, held_until);
+                     });
+}
+
+void SimServer::Work(const Request& request, const Done& done,
+                     const server::AdmissionTable::Admitted& admitted) {
   context_.witness.Admitted(*this, request.shard, admitted.role, admitted.epoch);
   context_.witness.Processed(request.id);
-  const auto work = works_.emplace(request.shard, Work{admitted.epoch, incarnation()});
-  process_->RunAfter(UpTo(context_.habits.slowest_work),
-                     [this, alive = std::weak_ptr<int>(alive_), admitted, work, done] {
-                       if (alive.expired()) return;
-                       works_.erase(work);
-                       admitted.slot->Release();
-                       done(RequestEnd::kAnswered);
-                     });
+  const auto work = works_.emplace(request.shard, Processing{admitted.epoch, incarnation()});
+  Later(context_.habits.slowest_work, [this, slot = admitted.slot, work, done] {
+    works_.erase(work);
+    slot->Release();
+    done(RequestEnd::kAnswered);
+  });
+}
+
+// The answer goes back the way that the request came; if it is lost, the client waits.
+void SimServer::Forward(Request request, const Done& done, const server::Successor& to) {
+  SimServer* there = context_.server(to.endpoint);
+  if (there == nullptr) return done(RequestEnd::kRefused);  // no connection: nothing was sent
+  request.forwarded_by = name_;
+  request.forwarded_to = to.epoch;
+  Network& network = context_.network;
+  network.Send(process_->host(), there->process(),
+               [&network, find = context_.server, endpoint = to.endpoint, back = process_, request,
+                done, from = there->process()->host()] {
+                 SimServer* found = find(endpoint);
+                 if (found == nullptr) return;
+                 found->Receive(request, [&network, back, done, from](RequestEnd end) {
+                   network.Send(from, back, [done, end] { done(end); });
+                 });
+               });
 }
 
 // ---- looks from outside ----

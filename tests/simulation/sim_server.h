@@ -30,6 +30,9 @@ struct AppHabits {
 struct Request {
   uint64_t id = 0;
   std::string shard;
+  // Of one that the old owner of a handover sends on.
+  std::string forwarded_by = {};
+  ShardEpoch forwarded_to = {};
 };
 enum class RequestEnd { kAnswered, kRefused };
 
@@ -50,6 +53,8 @@ class SimServer {
     StorePump& store;
     ServerWitness& witness;
     const AppHabits& habits;
+    // Who is at that endpoint; null: nobody.
+    std::function<SimServer*(const std::string& endpoint)> server;
     // It has left by itself; to be destroyed there.
     std::function<void(const std::string& name)> left;
   };
@@ -86,12 +91,19 @@ class SimServer {
   void Receive(server::Command command, Results results, Refusal refusal);
   void Receive(const server::Command& header,
                const std::function<void(absl::StatusOr<server::Engine::Holdings>)>& done);
-  void Receive(const Request& request, const std::function<void(RequestEnd)>& done);
+  using Done = std::function<void(RequestEnd)>;
+  void Receive(const Request& request, const Done& done);
 
  private:
+  void Admit(const Request& request, const Done& done, TimePoint held_until);
+  void Work(const Request& request, const Done& done,
+            const server::AdmissionTable::Admitted& admitted);
+  void Forward(Request request, const Done& done, const server::Successor& to);
   server::Engine::Ports Ports();
   void RunAdd(const server::Grant& grant);
   Duration UpTo(Duration most);
+  // Within `most`, unless it is gone by then.
+  void Later(Duration most, std::function<void()> work);
 
   const Context context_;
   const std::shared_ptr<Process> process_;
@@ -105,11 +117,11 @@ class SimServer {
     Refusal refusal;
   };
   std::map<server::ReplyId, Waiter> waiters_;
-  struct Work {
+  struct Processing {
     ShardEpoch epoch;
     Incarnation life;
   };
-  std::multimap<std::string, Work> works_;  // requests in flight
+  std::multimap<std::string, Processing> works_;  // requests in flight
   bool gone_ = false;
   bool leaving_ = false;
   std::unique_ptr<SimExecutor> executor_;

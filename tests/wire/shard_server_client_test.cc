@@ -101,9 +101,10 @@ TEST(ShardServerClientTest, MayGoWhileItsCallsEnd) {
     ShardServerClient client;
     for (int call = 0; call < 20; ++call) {
       client.Collect(At(FormerEndpoint(call % 2)), [](const Held&) {});
-      client.Send(At(FormerEndpoint(call % 2)), orchestrator::CommandKind::kAdd,
-                  {{ShardId("s"), Role::kPrimary, ShardEpoch(1)}}, Seconds(5),
-                  [](const std::vector<orchestrator::NamedResult>&) {});
+      client.Send(At(FormerEndpoint(call % 2)),
+                  {.kind = static_cast<CommandKind>(call % 4),
+                   .grants = {{ShardId("s"), Role::kPrimary, ShardEpoch(1), ShardEpoch(2)}}},
+                  Seconds(5), [](const std::vector<orchestrator::NamedResult>&) {});
     }
   }
 }

@@ -10,13 +10,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/time.h"
-#include "shardmanager/router.h"
 
 namespace grpc {
 class Channel;
-}
+class ChannelInterface;
+}  // namespace grpc
 
-namespace shardmanager::router {
+namespace shardmanager::wire {
+
+// Makes a stub of one service. The pointer identifies the service.
+using StubFactory =
+    std::shared_ptr<void> (*)(const std::shared_ptr<grpc::ChannelInterface>& channel);
 
 // One server's connection. Thread-safe. Lives as long as a call uses it, also when
 // the pool has dropped it.
@@ -30,12 +34,12 @@ class ServerChannel {
   bool WaitConnected(TimePoint deadline);
 
   // The stub that `make` makes, made once.
-  std::shared_ptr<void> Stub(router_internal::StubFactory make);
+  std::shared_ptr<void> Stub(StubFactory make);
 
  private:
   const std::shared_ptr<grpc::Channel> channel_;
   std::mutex mutex_;
-  std::vector<std::pair<router_internal::StubFactory, std::shared_ptr<void>>> stubs_;
+  std::vector<std::pair<StubFactory, std::shared_ptr<void>>> stubs_;
 };
 
 // Thread-safe. At most `limit` connections: past it, the one not used for longest is
@@ -63,4 +67,4 @@ class ChannelPool {
   absl::flat_hash_map<std::string, Entry> entries_;
 };
 
-}  // namespace shardmanager::router
+}  // namespace shardmanager::wire

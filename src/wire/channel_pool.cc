@@ -1,4 +1,4 @@
-#include "router/channel_pool.h"
+#include "wire/channel_pool.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -6,12 +6,12 @@
 
 #include "runtime/clock.h"
 
-namespace shardmanager::router {
+namespace shardmanager::wire {
 namespace {
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
-  // A server that restarts is back at once; CallMachine's own back-off limits the rest.
+  // A server that restarts is back at once; the back-off of the callers limits the rest.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
@@ -36,7 +36,7 @@ bool ServerChannel::WaitConnected(TimePoint deadline) {
   }
 }
 
-std::shared_ptr<void> ServerChannel::Stub(router_internal::StubFactory make) {
+std::shared_ptr<void> ServerChannel::Stub(StubFactory make) {
   std::lock_guard lock(mutex_);
   for (const auto& [maker, stub] : stubs_) {
     if (maker == make) return stub;
@@ -78,4 +78,4 @@ size_t ChannelPool::size() const {
   return entries_.size();
 }
 
-}  // namespace shardmanager::router
+}  // namespace shardmanager::wire

@@ -1,0 +1,60 @@
+#include "server/forwarding.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <string_view>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "model/request_metadata.h"
+
+namespace shardmanager::server {
+namespace {
+
+namespace meta = request_metadata;
+
+std::string ToString(grpc::string_ref text) { return {text.data(), text.size()}; }
+
+// gRPC's own, which it makes anew, and the server that was meant, which is another now.
+bool Passes(std::string_view key) {
+  return key != "user-agent" && key != "content-type" && key != "te" && key != meta::kServer &&
+         key.substr(0, 5) != "grpc-" && key.substr(0, 1) != ":";
+}
+
+}  // namespace
+
+void Forwarding::Connect(const std::string& endpoint) {
+  channels_.Get(endpoint)->WaitConnected(TimePoint{});  // begins, and does not wait
+}
+
+std::shared_ptr<wire::ServerChannel> Forwarding::Reach(const Successor& to, TimePoint until) {
+  std::shared_ptr<wire::ServerChannel> channel = channels_.Get(to.endpoint);
+  return channel->WaitConnected(until) ? channel : nullptr;
+}
+
+std::unique_ptr<grpc::ClientContext> Forwarding::Onward(const grpc::ServerContext& from,
+                                                        const Successor& to) const {
+  auto onward = grpc::ClientContext::FromServerContext(from);
+  for (const auto& [key, value] : from.client_metadata()) {
+    if (Passes({key.data(), key.size()})) onward->AddMetadata(ToString(key), ToString(value));
+  }
+  onward->AddMetadata(meta::kServer, to.server);
+  onward->AddMetadata(meta::kForwardedBy, self_);
+  onward->AddMetadata(meta::kForwardedTo, absl::StrCat(to.epoch.value()));
+  return onward;
+}
+
+void Forwarding::PassInitialMetadata(const grpc::ClientContext& onward, grpc::ServerContext& from) {
+  for (const auto& [key, value] : onward.GetServerInitialMetadata()) {
+    if (Passes({key.data(), key.size()})) from.AddInitialMetadata(ToString(key), ToString(value));
+  }
+}
+
+void Forwarding::PassTrailingMetadata(const grpc::ClientContext& onward,
+                                      grpc::ServerContext& from) {
+  for (const auto& [key, value] : onward.GetServerTrailingMetadata()) {
+    if (Passes({key.data(), key.size()})) from.AddTrailingMetadata(ToString(key), ToString(value));
+  }
+}
+
+}  // namespace shardmanager::server

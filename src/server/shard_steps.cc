@@ -1,0 +1,181 @@
+// ShardBook: what begins when something is wanted, and what comes of it.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/shard_book.h"
+
+namespace shardmanager::server {
+namespace {
+
+// A load that failed while nobody waited for it (the control plane may be down) is
+// tried again after this, doubled each time.
+constexpr Duration kFirstRetry = Seconds(1);
+constexpr uint32_t kMostDoublings = 5;
+
+}  // namespace
+
+// REQUIRES: nothing of the shard is at work.
+void ShardBook::Begin(Entry& entry, const Wish& wished) {
+  const Wish wish = wished;  // may be the entry's own
+  entry.grant = wish.grant;
+  entry.old_owner = wish.old_owner;
+  entry.next.reset();
+  if (wish.old_owner.empty()) return Load(entry);
+  Enter(entry, State::kPreparing);
+  out_.actions.emplace_back(RunPrepareAdd{entry.grant});
+}
+
+void ShardBook::Load(Entry& entry) {
+  Enter(entry, State::kLoading);
+  if (entry.old_owner.empty()) out_.actions.emplace_back(ShowLoading{entry.grant.shard});
+  out_.actions.emplace_back(RunAdd{entry.grant});
+}
+
+void ShardBook::On(Prepared& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kPreparing || entry.grant.epoch != event.epoch) return;
+  if (!event.status.ok()) return ComeFailed(entry, event.status);
+  if (entry.drop_first) return RunDropOf(entry);
+  if (entry.next && entry.next->grant.epoch == entry.grant.epoch) {  // asked to serve meanwhile
+    entry.next.reset();
+    entry.old_owner.clear();
+    return Load(entry);
+  }
+  if (entry.next) return RunDropOf(entry);
+  Enter(entry, State::kPrepared);
+  out_.actions.emplace_back(AwaitForwarded{entry.grant, entry.old_owner});
+  AnswerWaiters(entry, Waits::kToPrepare, ResultState::kDone, "");
+}
+
+void ShardBook::On(Forwarded& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state == State::kPrepared) Load(entry);
+}
+
+// May be repeated: the wait begins anew.
+void ShardBook::Drain(Entry& entry) {
+  EndDrain(entry);
+  Enter(entry, State::kDraining);
+  entry.drain_until = now_ + options_.drain_timeout;
+  deadlines_.insert({entry.drain_until, entry.grant.shard});
+  if (entry.successor) {
+    out_.actions.emplace_back(HoldShard{entry.grant.shard});
+  } else {
+    out_.actions.emplace_back(CloseShard{entry.grant.shard});
+  }
+}
+
+// Or: it has no deadline any more.
+void ShardBook::EndDrain(Entry& entry) {
+  deadlines_.erase({entry.drain_until, entry.grant.shard});
+  entry.drain_until = kNever;
+}
+
+void ShardBook::On(Loaded& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
+  if (!event.status.ok()) return ComeFailed(entry, event.status);
+  if (entry.drop_first) return RunDropOf(entry);
+  if (entry.next)
+    return entry.next->old_owner.empty() ? Begin(entry, *entry.next) : RunDropOf(entry);
+  entry.failures = 0;
+  Enter(entry, State::kServing);
+  if (entry.old_owner.empty()) {
+    out_.actions.emplace_back(OpenShard{entry.grant});
+  } else {
+    out_.actions.emplace_back(OpenForwarded{entry.grant, entry.old_owner});
+  }
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kDone, "");
+}
+
+// The application holds nothing now.
+void ShardBook::ComeFailed(Entry& entry, const absl::Status& status) {
+  const ShardId shard = entry.grant.shard;
+  const bool loaded = entry.state == State::kLoading;
+  Enter(entry, State::kAbsent);
+  entry.drop_first = false;
+  out_.actions.emplace_back(CloseShard{shard});
+  AnswerWaiters(entry, Waits::kToGo, ResultState::kDone, "");
+  if (entry.successor) return Forward(entry);
+  if (entry.next) return Begin(entry, *entry.next);
+  if (entry.dropped) return;
+  if (loaded && entry.waiters.empty()) {
+    const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
+    retries_.insert({now_ + kFirstRetry * (1 << doublings), shard});
+  }
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed, status.ToString());
+}
+
+void ShardBook::RunDropOf(Entry& entry) {
+  entry.drop_first = false;
+  Enter(entry, State::kDropping);
+  const bool awaits = !entry.old_owner.empty() && !entry.successor;
+  if (awaits) out_.actions.emplace_back(CloseShard{entry.grant.shard});
+  out_.actions.emplace_back(RunDrop{entry.grant.shard});
+}
+
+void ShardBook::On(Progress& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kLoading || entry.grant.epoch != event.epoch) return;
+  for (const Waiter& waiter : entry.waiters) {
+    if (!IsOf(waiter.kind, Waits::kToCome)) continue;
+    results_[waiter.reply].push_back(
+        {event.shard, event.epoch, ResultState::kLoading, event.fraction});
+  }
+}
+
+// However it ended: what comes now is decided by what is wanted now.
+void ShardBook::On(DropPrepared& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kLeaving) return;
+  if (!event.status.ok()) {
+    out_.actions.emplace_back(Warn{absl::StrCat("PrepareDropShard of ", event.shard.value(),
+                                                " failed: ", event.status.ToString())});
+  }
+  Drain(entry);
+}
+
+void ShardBook::On(Drained& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kDraining) return;
+  EndDrain(entry);
+  // A newer grant of a shard that was not dropped in between needs no DropShard.
+  const bool goes_on = entry.next && !entry.drop_first && entry.next->old_owner.empty();
+  if (goes_on) return Begin(entry, *entry.next);
+  RunDropOf(entry);
+}
+
+void ShardBook::On(Dropped& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kDropping) return;
+  if (!event.status.ok()) {
+    out_.actions.emplace_back(
+        Warn{absl::StrCat("DropShard of ", event.shard.value(),
+                          " failed; it counts as dropped: ", event.status.ToString())});
+  }
+  Enter(entry, State::kAbsent);
+  AnswerWaiters(entry, Waits::kToGo, ResultState::kDone, "");
+  if (entry.next) return Begin(entry, *entry.next);
+  if (entry.successor) Forward(entry);
+}
+
+// It may not serve until the application is ready to drop it, after all.
+void ShardBook::CloseLeaving(Entry& entry) {
+  entry.successor.reset();
+  out_.actions.emplace_back(CloseShard{entry.grant.shard});
+}
+
+void ShardBook::Forward(Entry& entry) {
+  Enter(entry, State::kForwarding);
+  out_.actions.emplace_back(ForwardShard{entry.grant.shard, *entry.successor});
+}
+
+void ShardBook::EndForwarding(Entry& entry) {
+  lingers_.erase({entry.forward_until, entry.grant.shard});
+  entry.forward_until = kNever;
+  entry.successor.reset();
+  Enter(entry, State::kAbsent);
+  out_.actions.emplace_back(CloseShard{entry.grant.shard});
+}
+
+}  // namespace shardmanager::server

@@ -200,7 +200,7 @@ void ShardBook::Join(Entry& entry, const Wish& wish, ReplyId reply, bool news) {
   if (entry.state == State::kAbsent) return Begin(entry, wish);
   if (entry.grant.epoch == wish.grant.epoch && GoOn(entry, wish)) return;
   if (news || !entry.next || add) entry.next = wish;
-  if (news && entry.state == State::kLeaving) CloseLeaving(entry);
+  if (news && entry.state == State::kLeaving) EndHandover(entry);
   // A repeat of what a drain holds up is patient anew.
   const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
   const bool idle = entry.state == State::kServing || entry.state == State::kPrepared;
@@ -251,6 +251,7 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
   if (entry.state == State::kDraining && held != entry.successor.has_value()) {
     return Drain(entry);  // what comes is not held any more, or is now
   }
+  if (entry.state == State::kDropping && held && !entry.successor) EndHandover(entry);
   Release(entry);
 }
 
@@ -288,7 +289,7 @@ void ShardBook::On(Assigned& event) {
   for (auto& [shard, entry] : entries_) {
     if (entry.life == incarnation_) continue;
     if (entry.state == State::kForwarding) EndForwarding(entry);
-    if (entry.state == State::kLeaving) CloseLeaving(entry);
+    if (entry.state == State::kLeaving || entry.successor) EndHandover(entry);
     // Also what failed to load: it must not be tried again.
     const bool wanted = entry.highest != ShardEpoch() && !entry.dropped;
     if (wanted) Go(shard, entry.highest, std::nullopt, 0);

@@ -133,7 +133,7 @@ struct RunPrepareDrop {
 struct OpenShard {
   Grant grant;
 };
-// Refuse them as "loading" until OpenShard.
+// Refuse them as "loading" until OpenShard (what AwaitForwarded holds is held on).
 struct ShowLoading {
   ShardId shard;
 };
@@ -273,7 +273,7 @@ class ShardBook {
   void EndDrain(Entry& entry);
   void RunDropOf(Entry& entry);
   void ComeFailed(Entry& entry, const absl::Status& status);
-  void CloseLeaving(Entry& entry);
+  void EndHandover(Entry& entry);
   void Forward(Entry& entry);
   void EndForwarding(Entry& entry);
   void Enter(Entry& entry, State state);

@@ -107,10 +107,10 @@ void ShardBook::ComeFailed(Entry& entry, const absl::Status& status) {
 }
 
 void ShardBook::RunDropOf(Entry& entry) {
+  const bool closed = entry.state == State::kDraining;  // or held; else it shows as loading
   entry.drop_first = false;
   Enter(entry, State::kDropping);
-  const bool awaits = !entry.old_owner.empty() && !entry.successor;
-  if (awaits) out_.actions.emplace_back(CloseShard{entry.grant.shard});
+  if (!closed && !entry.successor) out_.actions.emplace_back(CloseShard{entry.grant.shard});
   out_.actions.emplace_back(RunDrop{entry.grant.shard});
 }
 
@@ -159,8 +159,9 @@ void ShardBook::On(Dropped& event) {
   if (entry.successor) Forward(entry);
 }
 
-// It may not serve until the application is ready to drop it, after all.
-void ShardBook::CloseLeaving(Entry& entry) {
+// Of the old owner: from here on nothing is served, held or forwarded. Whatever goes on ends
+// with the drop all the same.
+void ShardBook::EndHandover(Entry& entry) {
   entry.successor.reset();
   out_.actions.emplace_back(CloseShard{entry.grant.shard});
 }

@@ -1,12 +1,5 @@
 // Every rule about shards and commands, one event at a time.
-#include "server/shard_book.h"
-
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "gmock/gmock.h"
+#include "tests/server/shard_book_fixture.h"
 
 namespace shardmanager::server {
 namespace {
@@ -14,116 +7,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr Incarnation kLife{3};
-constexpr LeaderEpoch kLeader{7};
-
-Grant GrantOf(const std::string& shard, uint64_t epoch, Role role = Role::kPrimary) {
-  return {ShardId(shard), role, ShardEpoch(epoch)};
-}
-
-class ShardBookTest : public ::testing::Test {
- protected:
-  ShardBookTest() { Feed(Registered{kLife}); }
-
-  void Feed(ShardBook::Event event) { Keep(book_.OnEvent(now_, std::move(event))); }
-  void AdvanceBy(Duration duration) {
-    now_ += duration;
-    Keep(book_.OnAdvance(now_));
-  }
-
-  ReplyId Send(Command command) {
-    command.reply = ++last_reply_;
-    Feed(std::move(command));
-    return last_reply_;
-  }
-  ReplyId Send(CommandKind kind, std::vector<Grant> grants) {
-    return Send({kind, 0, "kv", "kv-1", kLife, kLeader, std::move(grants)});
-  }
-  ReplyId Add(const std::string& shard, uint64_t epoch) {
-    return Send(CommandKind::kAdd, {GrantOf(shard, epoch)});
-  }
-  ReplyId Drop(const std::string& shard, uint64_t epoch) {
-    return Send(CommandKind::kDrop, {GrantOf(shard, epoch)});
-  }
-  void Load(const std::string& shard, uint64_t epoch, absl::Status status = absl::OkStatus()) {
-    Feed(Loaded{ShardId(shard), ShardEpoch(epoch), std::move(status)});
-  }
-  // Added, loaded, admitting.
-  void Serve(const std::string& shard, uint64_t epoch) {
-    Add(shard, epoch);
-    Load(shard, epoch);
-  }
-
-  // What the last event asked for, as words; replies aside.
-  const std::vector<std::string>& asked() const { return asked_; }
-  // Results of one reply since it was sent, as words; "end" closes it.
-  const std::vector<std::string>& results(ReplyId reply) { return results_[reply]; }
-  std::string refusal(ReplyId reply) { return refusals_[reply]; }
-
-  std::vector<std::string> Held() const {
-    std::vector<std::string> held;
-    for (const ShardBook::Held& h : book_.held()) {
-      held.push_back(h.grant.shard.value() + "@" + std::to_string(h.grant.epoch.value()) +
-                     (h.serving ? " serving" : " loading"));
-    }
-    return held;
-  }
-
-  ShardBook book_{ShardBookOptions{"kv", "kv-1", Seconds(10)}};
-
- private:
-  static std::string Word(const char* what, const Grant& grant) {
-    return std::string(what) + " " + grant.shard.value() + "@" +
-           std::to_string(grant.epoch.value());
-  }
-  static std::string Word(const char* what, const ShardId& shard) {
-    return std::string(what) + " " + shard.value();
-  }
-
-  void Keep(Output<ShardBook::Action> output) {
-    asked_.clear();
-    for (const ShardBook::Action& action : output.actions) {
-      std::visit([this](const auto& a) { Note(a); }, action);
-    }
-  }
-  void Note(const RunAdd& a) { asked_.push_back(Word("add", a.grant)); }
-  void Note(const RunDrop& a) { asked_.push_back(Word("drop", a.shard)); }
-  void Note(const OpenShard& a) { asked_.push_back(Word("open", a.grant)); }
-  void Note(const ShowLoading& a) { asked_.push_back(Word("loading", a.shard)); }
-  void Note(const CloseShard& a) { asked_.push_back(Word("close", a.shard)); }
-  void Note(const RunPrepareAdd& a) { asked_.push_back(Word("prepare-add", a.grant)); }
-  void Note(const RunPrepareDrop& a) { asked_.push_back(Word("prepare-drop", a.shard)); }
-  void Note(const HoldShard& a) { asked_.push_back(Word("hold", a.shard)); }
-  void Note(const AwaitForwarded& a) {
-    asked_.push_back(Word("await", a.grant) + " from " + a.old_owner);
-  }
-  void Note(const OpenForwarded& a) {
-    asked_.push_back(Word("open", a.grant) + " to " + a.old_owner);
-  }
-  void Note(const ForwardShard& a) {
-    asked_.push_back(Word("forward", a.shard) + " to " + a.to.server + "@" +
-                     std::to_string(a.to.epoch.value()));
-  }
-  void Note(const Warn&) { asked_.push_back("warn"); }
-  void Note(const Emptied&) { asked_.push_back("emptied"); }
-  void Note(const Refuse& a) { refusals_[a.reply] = a.status.ToString(); }
-  void Note(const Reply& a) {
-    for (const ShardResult& r : a.results) results_[a.reply].push_back(Text(r));
-    if (a.last) results_[a.reply].push_back("end");
-  }
-  static std::string Text(const ShardResult& r) {
-    constexpr const char* kStates[] = {"loading", "done", "failed", "stale"};
-    return r.shard.value() + "@" + std::to_string(r.epoch.value()) + " " +
-           kStates[static_cast<size_t>(r.state)];
-  }
-
-  TimePoint now_{Seconds(1'000)};
-  ReplyId last_reply_ = 0;
-  std::vector<std::string> asked_;
-  std::map<ReplyId, std::vector<std::string>> results_;
-  std::map<ReplyId, std::string> refusals_;
-};
 
 // ---- add
 
@@ -232,7 +115,7 @@ TEST_F(ShardBookTest, DropWhileLoadingNeverAdmitsAndDropsAfterTheLoad) {
   const ReplyId drop = Drop("s", 5);
   EXPECT_THAT(results(add), ElementsAre("s@5 loading", "s@5 failed", "end"));
   Load("s", 5);
-  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
   Feed(Dropped{ShardId("s"), absl::OkStatus()});
   EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
 }
@@ -445,7 +328,7 @@ TEST_F(ShardBookTest, StopDropsEveryShardAndThenSaysSo) {
   Feed(Dropped{ShardId("a"), absl::OkStatus()});
   EXPECT_THAT(asked(), IsEmpty());
   Load("b", 6);
-  EXPECT_THAT(asked(), ElementsAre("drop b"));
+  EXPECT_THAT(asked(), ElementsAre("close b", "drop b"));
   Feed(Dropped{ShardId("b"), absl::OkStatus()});
   EXPECT_THAT(asked(), ElementsAre("emptied"));
 }

@@ -47,11 +47,14 @@ AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const For
   if (stopping_.load(std::memory_order_relaxed)) return {.refusal = meta::kStopping};
   AdmissionSlot* slot = Find(shard);
   if (slot == nullptr) return {.refusal = meta::kNotOwner};
-  if (slot->Enter(AdmissionSlot::kOpen)) return AdmitEntered(*slot, AdmissionSlot::kOpen);
+  if (slot->Enter(AdmissionSlot::kOpen)) {
+    return AdmitEntered(*slot, AdmissionSlot::kOpen, forwarder);
+  }
   return AdmitInHandover(*slot, forwarder);
 }
 
-AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint64_t open) {
+AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint64_t open,
+                                                      const Forwarder* forwarder) {
   namespace meta = request_metadata;
   const Role role = slot.role_.load(std::memory_order_relaxed);
   // Looked at after the request is counted: what is admitted is admitted under a
@@ -64,7 +67,7 @@ AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint6
   // the two looks came after the gates were closed that a former life left open.
   if ((slot.word_.load() & open) == 0) {
     slot.Release();
-    return {.refusal = meta::kNotOwner};
+    return AdmitInHandover(slot, forwarder);  // a hold closes it, too
   }
   return {&slot, ShardEpoch(slot.epoch_.load(std::memory_order_relaxed)), role, nullptr};
 }
@@ -99,11 +102,11 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   }
   // Opened since it was found closed.
   if (mode == Mode::kPlain && slot.Enter(AdmissionSlot::kOpen)) {
-    return AdmitEntered(slot, AdmissionSlot::kOpen);
+    return AdmitEntered(slot, AdmissionSlot::kOpen, forwarder);
   }
   const bool enters = mode == Mode::kOpenForwarded && from_old_owner;
   if (enters && slot.Enter(AdmissionSlot::kOpenForwarded)) {
-    return AdmitEntered(slot, AdmissionSlot::kOpenForwarded);
+    return AdmitEntered(slot, AdmissionSlot::kOpenForwarded, forwarder);
   }
   const bool loading = slot.loading_.load(std::memory_order_relaxed);
   return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
@@ -145,6 +148,8 @@ void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch) {
 void AdmissionTable::ShowLoading(const ShardId& shard) {
   AdmissionSlot& slot = FindOrMake(shard);
   slot.loading_ = true;
+  // What the old owner of a handover forwards is held until the shard has loaded.
+  if (slot.mode_ == AdmissionSlot::Mode::kAwaitForwarded) return;
   SetMode(slot, AdmissionSlot::Mode::kPlain);
 }
 

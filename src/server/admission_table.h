@@ -134,7 +134,7 @@ class AdmissionTable {
   };
 
   // What is counted at the slot, through `open`, is admitted or given back.
-  Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open);
+  Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open, const Forwarder* forwarder);
   Admitted AdmitInHandover(AdmissionSlot& slot, const Forwarder* forwarder);
   bool LeaseHolds(Role role) const;
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);

@@ -5,6 +5,8 @@
 namespace kvstore {
 namespace {
 
+using Stub = kv::KeyValue::Stub;
+
 // gRPC's codes and Abseil's are the same numbers.
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
@@ -17,8 +19,8 @@ KvService::KvService(shardmanager::Server& server, Store& store, std::string nam
 
 grpc::Status KvService::Put(grpc::ServerContext* context, const kv::PutRequest* request,
                             kv::PutResponse* response) {
-  const shardmanager::Admission admission = server_.Admit(*context);
-  if (!admission.ok()) return admission.status();  // the router finds the right server
+  const shardmanager::Admission admission = server_.Admit(*context, &Stub::Put, request, response);
+  if (!admission.ok()) return admission.status();  // the right server answers
   Sign(admission, response->mutable_served_by());
   auto shard = store_.Find(admission.shard());
   return ToGrpc(shard->Put(admission.epoch(), request->key(), request->value()));
@@ -26,7 +28,7 @@ grpc::Status KvService::Put(grpc::ServerContext* context, const kv::PutRequest* 
 
 grpc::Status KvService::Get(grpc::ServerContext* context, const kv::GetRequest* request,
                             kv::GetResponse* response) {
-  const shardmanager::Admission admission = server_.Admit(*context);
+  const shardmanager::Admission admission = server_.Admit(*context, &Stub::Get, request, response);
   if (!admission.ok()) return admission.status();
   Sign(admission, response->mutable_served_by());
   auto value = store_.Find(admission.shard())->Get(request->key());
@@ -38,7 +40,7 @@ grpc::Status KvService::Get(grpc::ServerContext* context, const kv::GetRequest* 
 
 grpc::Status KvService::Delete(grpc::ServerContext* context, const kv::DeleteRequest* request,
                                kv::DeleteResponse* response) {
-  const shardmanager::Admission admission = server_.Admit(*context);
+  const shardmanager::Admission admission = server_.Admit(*context, &Stub::Delete, request, response);
   if (!admission.ok()) return admission.status();
   Sign(admission, response->mutable_served_by());
   auto found = store_.Find(admission.shard())->Delete(admission.epoch(), request->key());

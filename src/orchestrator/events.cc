@@ -305,6 +305,7 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   trouble.retry_at = now_ + Backoff(replica.failures);
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
+  MarkDirty(event.shard);  // a handover may be called off
 }
 
 // One timer for all of a server's commands that did not get through.

@@ -1,0 +1,193 @@
+// The graceful move of a primary: each step, and each way off it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using Counts = std::map<std::string, size_t>;
+
+// One shard "s-0" at kv-0, which is to be emptied; kv-1 is there to take it.
+class HandoverTest : public testing::Test {
+ protected:
+  HandoverTest() : world(TestSpec(1)) {}
+
+  void SetUp() override {
+    world.Start();
+    world.Join("kv-0");
+    world.Gather();
+    world.Join("kv-1");
+    world.Advance(Seconds(1));
+    ASSERT_THAT(world.Holders("s-0"), ElementsAre("kv-0"));
+    world.commands.clear();
+    world.hold_writes = true;
+    v1::Drain drain;
+    drain.mutable_scope()->set_server("kv-0");
+    world.drains = {drain};
+    world.Apply(TestSpec(1));
+    world.Advance(Milliseconds(10));
+  }
+
+  // The write that is out becomes durable; gives what was asked of servers then.
+  std::vector<std::string> Write() {
+    world.commands.clear();
+    EXPECT_THAT(world.writes, SizeIs(1));
+    if (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+    return world.commands;
+  }
+  void LetGo() {
+    world.hold_writes = false;
+    while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+    world.Advance(Seconds(60));
+  }
+  // Where clients are sent.
+  std::vector<std::string> Published() {
+    const Partition& partition = world.partition();
+    std::vector<std::string> names;
+    for (ReplicaIndex id : partition.PublishedReplicas(partition.shard_at(0))) {
+      names.push_back(partition.tables().name(partition.tables().replica(id).server));
+    }
+    return names;
+  }
+  // As stored, "kv-0 granted".
+  std::vector<std::string> Stored() {
+    std::vector<std::string> phases;
+    for (const auto& [name, server] : world.servers) {
+      for (const StoredReplica& replica : server.record) {
+        phases.push_back(name + " " + std::string(ToString(replica.phase)));
+      }
+    }
+    return phases;
+  }
+
+  World world;
+};
+
+TEST_F(HandoverTest, GoesStepByStepEachDurableFirst) {
+  EXPECT_THAT(world.commands, IsEmpty());
+  EXPECT_THAT(Write(), ElementsAre("prepare-add s-0 kv-1"));
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted", "kv-1 preparing"));
+  EXPECT_THAT(Write(), ElementsAre("prepare-drop s-0 kv-0"));
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 forwarding", "kv-1 preparing"));
+  EXPECT_THAT(Write(), ElementsAre("add s-0 kv-1", "drop s-0 kv-0"));
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 dropping", "kv-1 granted"));
+  EXPECT_THAT(Write(), IsEmpty());
+  EXPECT_THAT(Stored(), ElementsAre("kv-1 granted"));
+}
+
+TEST_F(HandoverTest, TheOldOwnerIsToldToForgetOnlyOnceTheNewOneServes) {
+  world.hold_adds = true;
+  Write();
+  Write();
+  EXPECT_THAT(Write(), ElementsAre("add s-0 kv-1"));
+  world.commands.clear();
+  world.FinishAdds();
+  EXPECT_THAT(world.commands, ElementsAre("drop s-0 kv-0"));
+}
+
+TEST_F(HandoverTest, ClientsAreSentToTheOldOwnerUntilTheNewOneServes) {
+  world.hold_adds = true;
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_THAT(Published(), ElementsAre("kv-0"));
+    Write();
+  }
+  EXPECT_THAT(Published(), ElementsAre("kv-0"));
+  world.FinishAdds();
+  EXPECT_THAT(Published(), ElementsAre("kv-1"));
+}
+
+TEST_F(HandoverTest, ASuccessorGoesOnFromWhateverIsStored) {
+  for (int steps = 0; steps < 3; ++steps) {
+    SCOPED_TRACE(absl::StrCat(steps, " steps are durable"));
+    if (steps > 0) Write();
+    world.writes.clear();
+    world.Restart();
+    EXPECT_THAT(Published(), ElementsAre("kv-0"));
+  }
+  LetGo();
+  EXPECT_EQ(world.Counts(), (Counts{{"kv-0", 0}, {"kv-1", 1}}));
+  EXPECT_THAT(Published(), ElementsAre("kv-1"));
+}
+
+TEST_F(HandoverTest, TheNewOwnerHasItAtOnceWhenTheOldOneIsLostBeforeItWasTold) {
+  Write();
+  world.writes.clear();  // lost with the leader that sent it
+  world.Die("kv-0");
+  world.Restart();
+  while (!world.writes.empty()) Write();
+  EXPECT_THAT(Published(), ElementsAre("kv-1")) << "no failover delay";
+  EXPECT_THAT(Stored(), ElementsAre("kv-1 granted"));
+}
+
+TEST_F(HandoverTest, TheNewOwnerHasItAtOnceWhenTheOldOneIsLostWhileItLetsGo) {
+  Write();
+  world.servers.at("kv-0").answers = false;
+  Write();
+  world.Die("kv-0");
+  while (!world.writes.empty()) Write();
+  EXPECT_THAT(Published(), ElementsAre("kv-1")) << "no failover delay";
+  EXPECT_THAT(Stored(), ElementsAre("kv-1 granted"));
+}
+
+TEST_F(HandoverTest, NothingHasHappenedWhenTheNewOwnerIsLostBeforeTheOldOneWasTold) {
+  const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
+  world.servers.at("kv-1").answers = false;
+  Write();
+  world.Die("kv-1");
+  LetGo();
+  EXPECT_THAT(Published(), ElementsAre("kv-0"));
+  EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before) << "it was never asked";
+}
+
+TEST_F(HandoverTest, WhenTheNewOwnerIsLostLaterTheOldOneStopsAndTheShardIsPlacedAnew) {
+  const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
+  world.Join("kv-2");
+  Write();
+  world.servers.at("kv-0").answers = false;  // so that the handover stays where it is
+  Write();
+  world.Die("kv-1");
+  world.servers.at("kv-0").answers = true;
+  LetGo();
+  EXPECT_THAT(Published(), ElementsAre("kv-2"));
+  EXPECT_GT(world.servers.at("kv-2").held.at("s-0").epoch, before);
+}
+
+TEST_F(HandoverTest, IsCalledOffWhenTheNewOwnerCannotPrepare) {
+  world.servers.at("kv-1").refuses.insert("s-0");
+  const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
+  world.hold_plans = true;
+  LetGo();
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted"));
+  EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before);
+  EXPECT_EQ(world.NoteCount(NoteKind::kCommandFailed), 3u);
+  EXPECT_THAT(Published(), ElementsAre("kv-0"));
+}
+
+TEST_F(HandoverTest, OfAnAppThatIsDeletedEndsEmpty) {
+  Write();
+  Write();
+  world.Apply(TestSpec(1), /*deleting=*/true);
+  LetGo();
+  EXPECT_TRUE(world.emptied);
+  EXPECT_EQ(world.Counts(), (Counts{{"kv-0", 0}, {"kv-1", 0}}));
+}
+
+TEST_F(HandoverTest, GoesOnWithTheNextLifeOfEitherServer) {
+  Write();
+  world.Die("kv-1");
+  world.Join("kv-1");
+  world.Die("kv-0");
+  world.Join("kv-0");
+  LetGo();
+  EXPECT_EQ(world.Counts(), (Counts{{"kv-0", 0}, {"kv-1", 1}}));
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -315,6 +315,8 @@ Admission Server::Admit(
                           for (Request message; reader->Read(&message);) {
                             if (!to->Write(message)) break;
                           }
+                          // A stream that was broken off must not look like a whole one.
+                          if (context.IsCancelled()) call.TryCancel();
                           to->WritesDone();
                           grpc::Status status = to->Finish();
                           pass_initial();

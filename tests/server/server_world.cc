@@ -200,6 +200,26 @@ absl::StatusOr<v1::ShardResult> Commander::Drop(const std::string& shard, uint64
   return Last(*stub_->DropShard(&context, Fill<v1::DropShardRequest>(shard, epoch)));
 }
 
+absl::StatusOr<v1::ShardResult> Commander::PrepareAdd(const std::string& shard, uint64_t epoch,
+                                                      const std::string& old_owner) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  auto request = Fill<v1::PrepareAddShardRequest>(shard, epoch);
+  request.set_current_owner(old_owner);
+  return Last(*stub_->PrepareAddShard(&context, request));
+}
+
+absl::StatusOr<v1::ShardResult> Commander::PrepareDrop(const std::string& shard, uint64_t epoch,
+                                                       const NewOwner& next) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  auto request = Fill<v1::PrepareDropShardRequest>(shard, epoch);
+  request.mutable_shards(0)->set_next_epoch(next.epoch);
+  request.set_new_owner(next.server);
+  request.set_new_owner_endpoint(next.endpoint);
+  return Last(*stub_->PrepareDropShard(&context, request));
+}
+
 absl::StatusOr<v1::CollectLoadResponse> Commander::Collect() {
   grpc::ClientContext context;
   SetDeadline(context);

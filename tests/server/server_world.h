@@ -73,6 +73,13 @@ class RecordingHandler final : public ShardHandler {
   std::vector<std::string> calls_;
 };
 
+// To whom a shard is handed over, and under which grant.
+struct NewOwner {
+  std::string server;
+  std::string endpoint;
+  uint64_t epoch = 0;
+};
+
 // The control plane's commands to one life of a server.
 class Commander {
  public:
@@ -81,6 +88,11 @@ class Commander {
   // The final result of one shard, or the refusal.
   absl::StatusOr<v1::ShardResult> Add(const std::string& shard, uint64_t epoch);
   absl::StatusOr<v1::ShardResult> Drop(const std::string& shard, uint64_t epoch);
+  // The two ends of a handover.
+  absl::StatusOr<v1::ShardResult> PrepareAdd(const std::string& shard, uint64_t epoch,
+                                             const std::string& old_owner);
+  absl::StatusOr<v1::ShardResult> PrepareDrop(const std::string& shard, uint64_t epoch,
+                                              const NewOwner& next);
   absl::StatusOr<v1::CollectLoadResponse> Collect();
 
   uint64_t leader_epoch = 1;

@@ -1,0 +1,99 @@
+// A server of shards whose service counts, and keeps what it has counted in a log that all
+// servers of a test share, as they would share storage.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "shardmanager/server.h"
+#include "tests/server/counter.grpc.pb.h"
+#include "tests/server/server_world.h"
+
+namespace shardmanager {
+
+// Lets pass, until it is closed: then whoever comes waits. Thread-safe.
+class Turnstile {
+ public:
+  void Close();
+  void Open();
+  // Called by whoever comes.
+  void Pass();
+  // Until somebody came since it was made or closed.
+  void AwaitArrival();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  bool arrived_ = false;
+};
+
+// What was processed, in this order. Thread-safe.
+class CountLog {
+ public:
+  struct Entry {
+    uint64_t epoch = 0;
+    uint64_t number = 0;
+  };
+  void Add(const Entry& entry);
+  std::vector<Entry> entries() const;
+  // Until `count` more than there are now were processed under this epoch.
+  void AwaitMoreOf(uint64_t epoch, size_t count);
+
+ private:
+  size_t CountOf(uint64_t epoch) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Entry> entries_;
+};
+
+class CounterServer final : public ShardHandler, public counter::Counter::Service {
+ public:
+  // Started: has its lease.
+  CounterServer(const ServerOptions& options, CountLog& log);
+  ~CounterServer() override;
+
+  Server& server() { return server_; }
+  Commander& commander() { return *commander_; }
+  counter::Counter::Stub& stub() { return *stub_; }
+  const std::string& name() const { return name_; }
+  NewOwner As(uint64_t epoch) const { return {name_, server_.endpoint(), epoch}; }
+
+  // Passed by AddShard, by DropShard, and by Sum with each message that it has read.
+  Turnstile adding;
+  Turnstile dropping;
+  Turnstile reading;
+  // What Count and Sum do, once admitted, instead of logging the number. Set before it is
+  // asked.
+  std::function<grpc::Status(grpc::ServerContext& context)> process;
+
+ private:
+  using Context = grpc::ServerContext;
+  using Request = counter::CountRequest;
+  using Response = counter::CountResponse;
+
+  absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) override;
+  absl::Status DropShard(const ShardId& shard) override;
+  grpc::Status Count(Context* context, const Request* request, Response* response) override;
+  grpc::Status CountUp(Context* context, const Request* request,
+                       grpc::ServerWriter<Response>* writer) override;
+  grpc::Status Sum(Context* context, grpc::ServerReader<Request>* reader,
+                   Response* response) override;
+  grpc::Status CountHere(Context* context, const Request* request, Response* response) override;
+  grpc::Status Process(Context& context, const Admission& admission, uint64_t number,
+                       Response* response);
+
+  const std::string name_;
+  CountLog& log_;
+  Server server_;
+  std::unique_ptr<Commander> commander_;
+  std::unique_ptr<counter::Counter::Stub> stub_;
+};
+
+}  // namespace shardmanager

@@ -1,0 +1,414 @@
+// Calls while a shard goes from kv-1 to kv-2, over loopback: both real servers, the control
+// plane's part spoken by hand.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "model/request_metadata.h"
+#include "tests/server/counter_server.h"
+
+namespace shardmanager {
+namespace {
+
+namespace meta = request_metadata;
+using std::chrono::milliseconds;
+using std::chrono::system_clock;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kOldEpoch = 5;
+constexpr uint64_t kNewEpoch = 6;
+// Long enough to see that something waits, if it does.
+constexpr milliseconds kMoment{50};
+
+using Metadata = std::multimap<std::string, std::string>;
+
+Metadata ToMetadata(const std::multimap<grpc::string_ref, grpc::string_ref>& from) {
+  Metadata metadata;
+  for (const auto& [key, value] : from) {
+    metadata.emplace(std::string(key.data(), key.size()), std::string(value.data(), value.size()));
+  }
+  return metadata;
+}
+
+// A call to the shard at this server, as a router makes it.
+struct Call {
+  explicit Call(const CounterServer& to, uint64_t number = 1) {
+    context.AddMetadata(meta::kApp, "kv");
+    context.AddMetadata(meta::kServer, to.name());
+    context.AddMetadata(meta::kShard, "s");
+    context.set_deadline(system_clock::now() + std::chrono::seconds(20));
+    request.set_number(number);
+  }
+  // "": it was not refused.
+  std::string refusal() const {
+    const Metadata trailing = ToMetadata(context.GetServerTrailingMetadata());
+    const auto found = trailing.find(meta::kRefused);
+    return found == trailing.end() ? "" : found->second;
+  }
+
+  grpc::ClientContext context;
+  counter::CountRequest request;
+  counter::CountResponse response;
+};
+
+grpc::Status Count(CounterServer& at, Call& call) {
+  return at.stub().Count(&call.context, call.request, &call.response);
+}
+
+std::future<grpc::Status> CountMeanwhile(CounterServer& at, Call& call) {
+  return std::async(std::launch::async, [&] { return Count(at, call); });
+}
+
+// All that a client gets, but the response.
+struct Answer {
+  Answer(const grpc::Status& status, const grpc::ClientContext& context)
+      : code(status.error_code()),
+        message(status.error_message()),
+        details(status.error_details()),
+        initial(ToMetadata(context.GetServerInitialMetadata())),
+        trailing(ToMetadata(context.GetServerTrailingMetadata())) {}
+  friend bool operator==(const Answer&, const Answer&) = default;
+
+  grpc::StatusCode code;
+  std::string message;
+  std::string details;
+  Metadata initial;
+  Metadata trailing;
+};
+
+class ForwardingTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    world_ = std::make_unique<ServerWorld>();
+    world_->ApplyApp();
+  }
+  static void TearDownTestSuite() { world_.reset(); }
+
+  // Of a server that no other test has started.
+  static ServerOptions Options(const std::string& name) {
+    static int tests = 0;
+    return world_->Options(absl::StrCat(name, ".", ++tests));
+  }
+
+  static bool Done(const absl::StatusOr<v1::ShardResult>& result) {
+    return result.ok() && result->state() == v1::DONE;
+  }
+  // The steps of a handover, in this order.
+  void ServeAtOld() { ASSERT_TRUE(Done(old_.commander().Add("s", kOldEpoch))); }
+  void PrepareNew() { ASSERT_TRUE(Done(new_.commander().PrepareAdd("s", kNewEpoch, old_.name()))); }
+  bool LetOldGo() { return Done(old_.commander().PrepareDrop("s", kOldEpoch, new_.As(kNewEpoch))); }
+  void ServeAtNew() { ASSERT_TRUE(Done(new_.commander().Add("s", kNewEpoch))); }
+  void DropAtOld() { ASSERT_TRUE(Done(old_.commander().Drop("s", kOldEpoch))); }
+
+  // Up to where the old owner forwards.
+  void HandOver() {
+    ServeAtOld();
+    PrepareNew();
+    ASSERT_TRUE(LetOldGo());
+  }
+
+  static std::unique_ptr<ServerWorld> world_;
+  CountLog log_;
+  CounterServer old_{Options("kv-1"), log_};
+  CounterServer new_{Options("kv-2"), log_};
+};
+
+std::unique_ptr<ServerWorld> ForwardingTest::world_;
+
+// ---- the promise
+
+// One after the other, until it is told to stop; what it did not get.
+struct Client {
+  std::vector<uint64_t> counted;
+  std::vector<std::string> errors;
+};
+Client CountOn(CounterServer& at, uint64_t from, const std::atomic<bool>& stop) {
+  Client client;
+  uint64_t epoch = 0;
+  for (uint64_t number = from; !stop; ++number) {
+    Call call(at, number);
+    const grpc::Status status = Count(at, call);
+    if (!status.ok()) client.errors.push_back(status.error_message());
+    if (call.response.epoch() < epoch) client.errors.push_back("the epoch went back");
+    epoch = call.response.epoch();
+    client.counted.push_back(call.response.number());
+  }
+  return client;
+}
+
+TEST_F(ForwardingTest, EveryCallIsAnsweredAndProcessedOnceAndInOrder) {
+  constexpr uint64_t kClients = 3;
+  constexpr uint64_t kApart = 1'000'000;
+  constexpr size_t kSome = 20;
+  ServeAtOld();
+  std::atomic<bool> stop{false};
+  std::vector<std::future<Client>> clients;
+  for (uint64_t i = 0; i < kClients; ++i) {
+    clients.push_back(
+        std::async(std::launch::async, [&, i] { return CountOn(old_, i * kApart, stop); }));
+  }
+  log_.AwaitMoreOf(kOldEpoch, kSome);
+  PrepareNew();
+  log_.AwaitMoreOf(kOldEpoch, kSome);
+  EXPECT_TRUE(LetOldGo());
+  log_.AwaitMoreOf(kNewEpoch, kSome);
+  ServeAtNew();
+  log_.AwaitMoreOf(kNewEpoch, kSome);
+  DropAtOld();
+  log_.AwaitMoreOf(kNewEpoch, kSome);
+  stop = true;
+
+  std::map<uint64_t, std::vector<uint64_t>> processed;  // by client
+  uint64_t epoch = 0;
+  std::vector<Client> ended;
+  for (auto& client : clients) ended.push_back(client.get());
+  for (const CountLog::Entry& entry : log_.entries()) {
+    EXPECT_GE(entry.epoch, epoch);  // nothing at the old owner after the new one has begun
+    epoch = entry.epoch;
+    processed[entry.number / kApart].push_back(entry.number);
+  }
+  for (uint64_t i = 0; i < kClients; ++i) {
+    EXPECT_THAT(ended[i].errors, IsEmpty());
+    EXPECT_EQ(processed[i], ended[i].counted);
+  }
+}
+
+TEST_F(ForwardingTest, CallWaitsWhileTheOldOwnerDrops) {
+  ServeAtOld();
+  PrepareNew();
+  old_.dropping.Close();
+  auto let_go = std::async(std::launch::async, [&] { return LetOldGo(); });
+  old_.dropping.AwaitArrival();
+  Call call(old_);
+  auto status = CountMeanwhile(old_, call);
+  EXPECT_EQ(status.wait_for(kMoment), std::future_status::timeout);
+  EXPECT_THAT(log_.entries(), IsEmpty());
+  old_.dropping.Open();
+  EXPECT_TRUE(status.get().ok());
+  EXPECT_EQ(call.response.epoch(), kNewEpoch);
+  EXPECT_EQ(call.response.server(), new_.name());
+  EXPECT_TRUE(let_go.get());
+}
+
+TEST_F(ForwardingTest, FirstForwardedCallMakesTheNewOwnerLoadAndWaitsForIt) {
+  HandOver();
+  new_.adding.Close();
+  Call call(old_);
+  auto status = CountMeanwhile(old_, call);
+  new_.adding.AwaitArrival();
+  EXPECT_EQ(status.wait_for(milliseconds(0)), std::future_status::timeout);
+  new_.adding.Open();
+  EXPECT_TRUE(status.get().ok());
+  EXPECT_EQ(call.response.epoch(), kNewEpoch);
+  // Others it refuses until it is told to serve them.
+  Call direct(new_);
+  EXPECT_EQ(Count(new_, direct).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(direct.refusal(), meta::kNotOwner);
+}
+
+TEST_F(ForwardingTest, ForwardedCallWaitsWhileTheNewOwnerLoadsForEverybody) {
+  HandOver();
+  new_.adding.Close();
+  auto added =
+      std::async(std::launch::async, [&] { return Done(new_.commander().Add("s", kNewEpoch)); });
+  new_.adding.AwaitArrival();
+  Call direct(new_);
+  EXPECT_FALSE(Count(new_, direct).ok());
+  EXPECT_EQ(direct.refusal(), meta::kLoading);
+  Call call(old_);
+  auto status = CountMeanwhile(old_, call);
+  EXPECT_EQ(status.wait_for(kMoment), std::future_status::timeout);
+  new_.adding.Open();
+  EXPECT_TRUE(status.get().ok());
+  EXPECT_EQ(call.response.epoch(), kNewEpoch);
+  EXPECT_TRUE(added.get());
+}
+
+// ---- what passes through
+
+// What the application sees of a call, and a client of the answer, is the same whether it is
+// sent to the old owner or the new one.
+TEST_F(ForwardingTest, MetadataDeadlineAndErrorPassThroughUnchanged) {
+  const std::string bytes("\0\1\xff", 3);
+  struct Seen {
+    Metadata metadata;
+    system_clock::time_point deadline;
+  } seen;
+  new_.process = [&](grpc::ServerContext& context) {
+    seen = {ToMetadata(context.client_metadata()), context.deadline()};
+    for (const char* ours : {meta::kServer, meta::kForwardedBy, meta::kForwardedTo}) {
+      seen.metadata.erase(ours);
+    }
+    context.AddInitialMetadata("x-first", "1");
+    context.AddInitialMetadata("x-first-bin", bytes);
+    context.AddTrailingMetadata("x-last", "2");
+    context.AddTrailingMetadata("x-last", "3");
+    context.AddTrailingMetadata("x-last-bin", bytes);
+    return grpc::Status(grpc::StatusCode::ABORTED, "not now", bytes);
+  };
+  const auto ask = [&](CounterServer& at) {
+    Call call(at);
+    const auto deadline = system_clock::now() + std::chrono::seconds(7);
+    call.context.set_deadline(deadline);
+    call.context.AddMetadata("x-plain", "a");
+    call.context.AddMetadata("x-plain", "b");
+    call.context.AddMetadata("x-data-bin", bytes);
+    const grpc::Status status = Count(at, call);
+    EXPECT_LT(std::chrono::abs(seen.deadline - deadline), std::chrono::seconds(1));
+    return Answer(status, call.context);
+  };
+
+  HandOver();
+  const Answer forwarded = ask(old_);
+  const Metadata asked = seen.metadata;
+  ServeAtNew();
+  const Answer direct = ask(new_);
+  EXPECT_EQ(asked, seen.metadata);
+  EXPECT_EQ(forwarded, direct);
+  EXPECT_EQ(forwarded.code, grpc::StatusCode::ABORTED);
+  EXPECT_EQ(forwarded.details, bytes);
+  EXPECT_EQ(forwarded.trailing.count("x-last"), 2u);
+  EXPECT_EQ(asked.count("x-plain"), 2u);
+}
+
+TEST_F(ForwardingTest, CancellationPassesThrough) {
+  HandOver();
+  Turnstile processing;
+  std::promise<bool> cancelled;
+  new_.process = [&](grpc::ServerContext& context) {
+    processing.Pass();
+    cancelled.set_value(Eventually([&] { return context.IsCancelled(); }));
+    return grpc::Status::OK;
+  };
+  Call call(old_);
+  auto status = CountMeanwhile(old_, call);
+  processing.AwaitArrival();
+  call.context.TryCancel();
+  EXPECT_EQ(status.get().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(cancelled.get_future().get());
+}
+
+TEST_F(ForwardingTest, ServersStreamPassesThrough) {
+  HandOver();
+  Call call(old_, 100);
+  auto reader = old_.stub().CountUp(&call.context, call.request);
+  uint64_t read = 0;
+  while (reader->Read(&call.response)) EXPECT_EQ(call.response.number(), ++read);
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(read, 100u);
+  EXPECT_EQ(call.response.epoch(), kNewEpoch);
+}
+
+TEST_F(ForwardingTest, ErrorAfterAServersStreamPassesThrough) {
+  HandOver();
+  new_.process = [](grpc::ServerContext& context) {
+    context.AddTrailingMetadata("x-last", "1");
+    return grpc::Status(grpc::StatusCode::DATA_LOSS, "torn");
+  };
+  Call call(old_, 3);
+  auto reader = old_.stub().CountUp(&call.context, call.request);
+  int read = 0;
+  while (reader->Read(&call.response)) ++read;
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DATA_LOSS);
+  EXPECT_EQ(read, 3);
+  EXPECT_EQ(ToMetadata(call.context.GetServerTrailingMetadata()).count("x-last"), 1u);
+}
+
+TEST_F(ForwardingTest, ClientsStreamPassesThrough) {
+  HandOver();
+  Call call(old_);
+  auto writer = old_.stub().Sum(&call.context, &call.response);
+  for (uint64_t number = 1; number <= 100; ++number) {
+    call.request.set_number(number);
+    EXPECT_TRUE(writer->Write(call.request));
+  }
+  writer->WritesDone();
+  EXPECT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(call.response.number(), 5'050u);
+  EXPECT_EQ(call.response.epoch(), kNewEpoch);
+}
+
+// Half an upload must not look like a whole one to the new owner.
+TEST_F(ForwardingTest, ClientsStreamThatIsBrokenOffIsNotTakenForAWholeOne) {
+  HandOver();
+  std::promise<bool> cancelled;
+  new_.process = [&](grpc::ServerContext& context) {
+    cancelled.set_value(context.IsCancelled());
+    return grpc::Status::OK;
+  };
+  Call call(old_);
+  auto writer = old_.stub().Sum(&call.context, &call.response);
+  EXPECT_TRUE(writer->Write(call.request));
+  new_.reading.AwaitArrival();
+  call.context.TryCancel();
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(cancelled.get_future().get());
+}
+
+// ---- what is refused
+
+TEST_F(ForwardingTest, ForwardedCallIsNotForwardedAgain) {
+  HandOver();
+  Call call(old_);
+  call.context.AddMetadata(meta::kForwardedBy, "kv-9");
+  call.context.AddMetadata(meta::kForwardedTo, absl::StrCat(kOldEpoch));
+  EXPECT_EQ(Count(old_, call).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(call.refusal(), meta::kNotOwner);
+  EXPECT_THAT(log_.entries(), IsEmpty());
+}
+
+TEST_F(ForwardingTest, CallThatWaitsTooLongIsRefusedAsMoving) {
+  ServerOptions options = Options("kv-3");
+  options.hold_timeout = milliseconds(50);
+  CounterServer impatient(options, log_);
+  ASSERT_TRUE(Done(impatient.commander().Add("s", kOldEpoch)));
+  impatient.dropping.Close();
+  auto let_go = std::async(std::launch::async, [&] {
+    return Done(impatient.commander().PrepareDrop("s", kOldEpoch, new_.As(kNewEpoch)));
+  });
+  impatient.dropping.AwaitArrival();
+  Call call(impatient);
+  EXPECT_EQ(Count(impatient, call).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(call.refusal(), meta::kMoving);
+  EXPECT_THAT(log_.entries(), IsEmpty());
+  impatient.dropping.Open();
+  EXPECT_TRUE(let_go.get());
+}
+
+TEST_F(ForwardingTest, NewOwnerThatCannotBeReachedIsRefusedAsMoving) {
+  ServeAtOld();
+  ASSERT_TRUE(
+      Done(old_.commander().PrepareDrop("s", kOldEpoch, {"kv-9", "127.0.0.1:1", kNewEpoch})));
+  Call call(old_);
+  EXPECT_EQ(Count(old_, call).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(call.refusal(), meta::kMoving);
+}
+
+TEST_F(ForwardingTest, RefusalOfTheNewOwnerPassesThrough) {
+  ServeAtOld();
+  ASSERT_TRUE(LetOldGo());  // though nobody has prepared
+  Call call(old_);
+  EXPECT_EQ(Count(old_, call).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(call.refusal(), meta::kNotOwner);
+}
+
+TEST_F(ForwardingTest, MethodThatDoesNotSayHowItIsCalledRefusesWhatWouldBeSentOn) {
+  HandOver();
+  Call call(old_);
+  const grpc::Status status = old_.stub().CountHere(&call.context, call.request, &call.response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(call.refusal(), meta::kMoving);
+  ServeAtNew();
+  Call direct(new_);
+  EXPECT_TRUE(new_.stub().CountHere(&direct.context, direct.request, &direct.response).ok());
+}
+
+}  // namespace
+}  // namespace shardmanager

@@ -11,10 +11,12 @@
  *
  * Checked: invariant A (assert), and progress: where nothing more can happen, one server
  * serves (the process Rest), and there is no endless run (pan -l). Switches: HANDOVER (the
- * five steps of the design instead of the basic move); and for mutants: NO_LEASE_MARGIN,
- * NO_LEASE, NO_FENCE, NO_REGISTRATION_CHECK, ACT_BEFORE_PERSIST, NO_EPOCH_CHECK,
- * DROP_BEFORE_ACK, READ_BEFORE_REGISTERING, TWO_SESSIONS, FORWARD_WITHOUT_DRAIN,
- * REOPENS_AFTER_HANDOVER. Tied to the code in docs/invariants.md.
+ * graceful handover instead of the basic move, with one request that is forwarded and may
+ * arrive at any time later); and for mutants: NO_LEASE_MARGIN, NO_LEASE, NO_FENCE,
+ * NO_REGISTRATION_CHECK, ACT_BEFORE_PERSIST, NO_EPOCH_CHECK, DROP_BEFORE_ACK,
+ * READ_BEFORE_REGISTERING, TWO_SESSIONS; of the handover: FORWARD_WITHOUT_DRAIN,
+ * REOPENS_AFTER_HANDOVER, SERVES_WHILE_PREPARING, FORWARDS_TO_ANYBODY,
+ * LEAVES_OPEN_ACROSS_LIVES, OLD_READ_REVIVES. Tied to the code in docs/invariants.md.
  */
 #ifndef FAULTS
 #define FAULTS 2      /* crashes, lapses, lost and repeated commands, depositions */
@@ -41,6 +43,7 @@
 #define SERVES 1
 #define PREPARED 2
 #define FORWARDS 3
+#define LEAVES 4      /* told to let go, and open until the application is ready for it */
 
 /* Commands. */
 #define SILENT 0
@@ -48,8 +51,8 @@
 #define DROP 2
 #define PREPARE_ADD 3
 #define PREPARE_DROP 4
-#define DONE 5        /* the answer on its way back */
-#define REFUSED 6
+#define DONE(kind) (kind + 4)     /* the answer on its way back */
+#define REFUSED(kind) (kind + 8)
 
 typedef Pair { byte at[2] }  /* one value for each server */
 
@@ -64,13 +67,17 @@ byte grant[2];               /* the shard epoch in the assignment */
 /* ---- servers ---- */
 bool up[2];
 byte life[2];                /* incarnation; 0: not registered */
-bool member[2];              /* has read its assignment since */
+byte member[2];              /* 1: its assignment was read since, 2: and has arrived */
+byte read_phase[2];          /* what was read */
+byte read_grant[2];
+bool came[2];                /* the newest grant came in this life, before what was read */
 bool lease[2];
 bool lapsed[2];              /* since it was renewed last */
 byte does[2];
 byte seen[2];                /* highest shard epoch */
 bool dropped[2];             /* and it is known to be over */
 byte seen_leader[2];         /* highest leader epoch */
+byte successor[2];           /* forwards to this grant of the other server */
 
 /* ---- control-plane processes ---- */
 bool leads[2];               /* as it believes */
@@ -80,22 +87,29 @@ Pair v_phase[2];             /* its view of the assignments */
 Pair v_grant[2];
 Pair v_registration[2];      /* and of the servers */
 Pair v_lost[2];
-byte acked[2];               /* commands of this stage that were answered */
+Pair v_done[2];              /* what its phase demands was answered: done */
 bool refused[2];             /* look again before the next command */
 /* The write that is out. */
 bool w_out[2];
 Pair w_phase[2];
 Pair w_grant[2];
-byte w_check[2];             /* server whose registration is checked, or NOBODY */
-byte w_version[2];
+Pair w_check[2];             /* servers whose registrations are checked */
+Pair w_version[2];
 /* The command that is out, or its answer. */
 byte c_kind[2];
 byte c_to[2];
 byte c_grant[2];
 byte c_life[2];
 byte c_epoch[2];
+byte c_next[2];
 /* One command that the network kept: late, or twice. */
-byte z_kind, z_to, z_grant, z_life, z_epoch;
+byte z_kind, z_to, z_grant, z_life, z_epoch, z_next;
+#ifdef HANDOVER
+/* One request that was forwarded and is under way: to whom, to which grant of it. */
+byte r_to = NOBODY;
+byte r_grant;
+bool r_spent;
+#endif
 
 byte faults = FAULTS;
 byte elections = ELECTIONS;
@@ -107,15 +121,19 @@ byte moves = MOVES;
 #else
 #define LEASED(s) lease[s]
 #endif
-#define PROCESSES(s) (up[s] && LEASED(s) && \
-  (does[s] == SERVES || (does[s] == PREPARED && up[OTHER(s)] && LEASED(OTHER(s)) && does[OTHER(s)] == FORWARDS)))
+#define PROCESSES(s) (up[s] && LEASED(s) && (does[s] == SERVES || does[s] == LEAVES))
 #define CHECK_A assert(!(PROCESSES(0) && PROCESSES(1)))
 
 /* ================= servers ================= */
 
+inline Unregistered(s) {
+  life[s] = 0; member[s] = 0; lease[s] = false; lapsed[s] = false; came[s] = false;
+  read_phase[s] = 0; read_grant[s] = 0
+}
+
 inline Quit(s) {  /* the process is gone, and what it knew */
-  life[s] = 0; member[s] = false; lease[s] = false; lapsed[s] = false;
-  does[s] = NOTHING; seen[s] = 0; dropped[s] = false; seen_leader[s] = 0
+  Unregistered(s); does[s] = NOTHING; seen[s] = 0; dropped[s] = false; seen_leader[s] = 0;
+  successor[s] = 0
 }
 
 #ifdef NO_EPOCH_CHECK
@@ -128,55 +146,92 @@ inline Quit(s) {  /* the process is gone, and what it knew */
 #define STALE_DROP(s, e) (e < seen[s] && !dropped[s])
 #endif
 
-/* ShardBook::Add and Drop, after CheckHeader. Loading takes no time of its own here. */
-inline Carry(s, kind, with) {
-  answer = DONE;
+/* ShardBook::Come and Go, after CheckHeader. Loading takes no time of its own here. */
+inline Carry(s, kind, with, next) {
+  answer = DONE(kind);
   if
   :: kind == ADD && !STALE_ADD(s, with) ->
-       does[s] = SERVES; seen[s] = with; dropped[s] = false
+       does[s] = SERVES; seen[s] = with; dropped[s] = false; came[s] = (member[s] != 2); successor[s] = 0
+#ifdef HANDOVER
   :: kind == PREPARE_ADD && !STALE_ADD(s, with) ->
-       does[s] = (does[s] == SERVES -> SERVES : PREPARED); seen[s] = with; dropped[s] = false
+#ifdef SERVES_WHILE_PREPARING
+       does[s] = SERVES;
+#else
+       does[s] = (does[s] == SERVES && seen[s] == with -> SERVES : PREPARED);
+#endif
+       seen[s] = with; dropped[s] = false; came[s] = (member[s] != 2); successor[s] = 0
   :: kind == PREPARE_DROP && !STALE_DROP(s, with) ->
 #ifndef FORWARD_WITHOUT_DRAIN
-       does[s] = FORWARDS;
+       if  /* what holds nothing (a new life) has nothing to forward */
+       :: does[s] == NOTHING
+       :: does[s] == FORWARDS -> successor[s] = next
+       :: else -> does[s] = LEAVES; successor[s] = next; answer = SILENT  /* comes later */
+       fi;
 #endif
 #ifndef REOPENS_AFTER_HANDOVER
        /* As after a drop: a late repeat of the grant must not open it again. */
        dropped[s] = true;
 #endif
        seen[s] = (seen[s] > with -> seen[s] : with)
+#endif
   :: kind == DROP && !STALE_DROP(s, with) ->
-       does[s] = NOTHING; seen[s] = (seen[s] > with -> seen[s] : with); dropped[s] = true
-  :: else -> answer = REFUSED
+       does[s] = NOTHING; seen[s] = (seen[s] > with -> seen[s] : with); dropped[s] = true; successor[s] = 0
+  :: else -> answer = REFUSED(kind)
   fi
 }
 
-/* What the stored record says at start-up: only GRANTED serves (ShardBook::On(Assigned)). */
-inline Assigned(s) {
+/* What the stored record said when it was read (ShardBook::On(Assigned)): GRANTED serves.
+   What came in a former life only is over, but for a handover to here, which is asked
+   for again. What came in this life is newer than the record. */
+#ifdef LEAVES_OPEN_ACROSS_LIVES
+#define STAYS(s) (does[s] == LEAVES)
+#else
+#define STAYS(s) false
+#endif
+#ifdef OLD_READ_REVIVES
+#define REVIVES(s, with) (with == seen[s])
+#else
+#define REVIVES(s, with) (with == seen[s] && !dropped[s] && !came[s])
+#endif
+inline Assigned(s, in, with) {
   if
-  :: phase[s] == GRANTED && !STALE_ADD(s, grant[s]) ->
-       does[s] = SERVES; seen[s] = grant[s]; dropped[s] = false
-  /* Prepared for a handover once: not now, but it is not over. */
-  :: phase[s] == PREPARING && grant[s] == seen[s] -> does[s] = NOTHING
-  :: else -> does[s] = NOTHING; dropped[s] = (seen[s] > 0)
-  fi
+  :: in == GRANTED && !STALE_ADD(s, with) ->
+       does[s] = SERVES; seen[s] = with; dropped[s] = false; successor[s] = 0
+  :: in == PREPARING && REVIVES(s, with) ->
+       does[s] = (came[s] -> does[s] : NOTHING); dropped[s] = false
+  :: else ->
+       if
+       :: came[s] || STAYS(s)
+       :: else -> does[s] = NOTHING; dropped[s] = (seen[s] > 0); successor[s] = 0
+       fi
+  fi;
+  came[s] = false
 }
 
-/* Refused, and sent again a little later: the same as if it came later. */
-#define TOO_EARLY(s, for_life) (up[s] && life[s] == for_life && !member[s])
+/* A server that is leaving answers when it has left. */
+#define LEAVING(s, for_life) (up[s] && life[s] == for_life && does[s] == LEAVES)
 
 inline Arrive(s, l) {
   if  /* the network may keep one to bring it again */
   :: faults > 0 && z_kind == SILENT && up[s] ->
-       z_kind = c_kind[l]; z_to = s; z_grant = c_grant[l]; z_life = c_life[l]; z_epoch = c_epoch[l]; faults--
+       z_kind = c_kind[l]; z_to = s; z_grant = c_grant[l]; z_life = c_life[l]; z_epoch = c_epoch[l];
+       z_next = c_next[l]; faults--
   :: true
   fi;
   if
-  :: !up[s] || life[s] == 0 || c_life[l] != life[s] || OLD_LEADER(s, c_epoch[l]) -> c_kind[l] = REFUSED
-  :: else -> seen_leader[s] = c_epoch[l]; Carry(s, c_kind[l], c_grant[l]); c_kind[l] = answer
+  :: !up[s] || life[s] == 0 || c_life[l] != life[s] || OLD_LEADER(s, c_epoch[l]) -> c_kind[l] = REFUSED(c_kind[l])
+  :: else ->
+       seen_leader[s] = c_epoch[l]; Carry(s, c_kind[l], c_grant[l], c_next[l]);
+       if :: answer != SILENT -> c_kind[l] = answer :: else fi
   fi;
   answer = 0; CHECK_A
 }
+
+#ifdef FORWARDS_TO_ANYBODY
+#define MEANT(s) true
+#else
+#define MEANT(s) (r_grant == seen[s])
+#endif
 
 proctype Server(byte s) {
   byte answer;
@@ -185,31 +240,50 @@ proctype Server(byte s) {
   :: atomic { up[s] && life[s] == 0 && live[s] == 0 ->
        registration[s]++; live[s] = registration[s]; life[s] = registration[s];
 #ifdef READ_BEFORE_REGISTERING
-       member[s] = true  /* on what Stale() read */
+       member[s] = 2  /* on what it read before */
 #endif
      }
 #ifdef READ_BEFORE_REGISTERING
   :: atomic { up[s] && life[s] == 0 && !lapsed[s] && does[s] == NOTHING && phase[s] == GRANTED ->
-       Assigned(s); CHECK_A }
+       Assigned(s, phase[s], grant[s]); CHECK_A }
 #else
-  :: atomic { up[s] && life[s] != 0 && !member[s] && live[s] == life[s] ->
-       member[s] = true; Assigned(s); CHECK_A }
+  /* Commands are obeyed from the registration on: what was read may be older. */
+  :: atomic { up[s] && life[s] != 0 && member[s] == 0 && live[s] == life[s] ->
+       member[s] = 1; read_phase[s] = phase[s]; read_grant[s] = grant[s] }
+  :: atomic { up[s] && life[s] != 0 && member[s] == 1 ->
+       member[s] = 2; Assigned(s, read_phase[s], read_grant[s]); read_phase[s] = 0; read_grant[s] = 0; CHECK_A }
 #endif
   /* A renewal: a sync, then its own live node is read, and is there. */
-  :: atomic { up[s] && member[s] && !lease[s] && live[s] == life[s] ->
+  :: atomic { up[s] && member[s] == 2 && !lease[s] && live[s] == life[s] ->
        lease[s] = true; lapsed[s] = false; CHECK_A }
   /* The session has ended, and the server learns it; its lease is over before (lease.pml). */
   :: atomic { up[s] && life[s] != 0 && live[s] != life[s] ->
-       life[s] = 0; member[s] = false; lease[s] = false; lapsed[s] = false }
+       Unregistered(s) }
   /* A command of either process, or one that the network kept. */
-  :: atomic { c_kind[0] >= ADD && c_kind[0] <= PREPARE_DROP && c_to[0] == s && !TOO_EARLY(s, c_life[0]) -> Arrive(s, 0) }
-  :: atomic { c_kind[1] >= ADD && c_kind[1] <= PREPARE_DROP && c_to[1] == s && !TOO_EARLY(s, c_life[1]) -> Arrive(s, 1) }
-  :: atomic { z_kind != SILENT && z_to == s && !TOO_EARLY(s, z_life) ->
+  :: atomic { c_kind[0] >= ADD && c_kind[0] <= PREPARE_DROP && c_to[0] == s && !LEAVING(s, c_life[0]) -> Arrive(s, 0) }
+  :: atomic { c_kind[1] >= ADD && c_kind[1] <= PREPARE_DROP && c_to[1] == s && !LEAVING(s, c_life[1]) -> Arrive(s, 1) }
+  :: atomic { z_kind != SILENT && z_to == s && !LEAVING(s, z_life) ->
        if
        :: !up[s] || life[s] == 0 || z_life != life[s] || OLD_LEADER(s, z_epoch)
-       :: else -> seen_leader[s] = z_epoch; Carry(s, z_kind, z_grant)
+       :: else -> seen_leader[s] = z_epoch; Carry(s, z_kind, z_grant, z_next)
        fi;
-       z_kind = SILENT; z_to = 0; z_grant = 0; z_life = 0; z_epoch = 0; answer = 0; CHECK_A }
+       z_kind = SILENT; z_to = 0; z_grant = 0; z_life = 0; z_epoch = 0; z_next = 0; answer = 0; CHECK_A }
+#ifdef HANDOVER
+  /* The application is ready, no request runs, it was dropped; or requests take too long,
+     which is why it serves on. */
+  :: atomic { up[s] && does[s] == LEAVES -> does[s] = FORWARDS }
+  :: atomic { up[s] && life[s] != 0 && does[s] == LEAVES && faults > 0 ->
+       faults--; does[s] = SERVES; dropped[s] = false; successor[s] = 0; CHECK_A }
+  /* A request is forwarded, and arrives. */
+  :: atomic { up[s] && LEASED(s) && does[s] == FORWARDS && !r_spent ->
+       r_spent = true; r_to = OTHER(s); r_grant = successor[s] }
+  :: atomic { r_to == s ->
+       if
+       :: up[s] && LEASED(s) && does[s] == PREPARED && MEANT(s) -> assert(!PROCESSES(OTHER(s)))
+       :: else
+       fi;
+       r_to = NOBODY; r_grant = 0 }
+#endif
   /* Faults. */
   :: atomic { up[s] && faults > 0 -> faults--; up[s] = false; Quit(s) }
   :: atomic { !up[s] -> up[s] = true }
@@ -231,24 +305,29 @@ proctype Server(byte s) {
 #define FENCED(l) (epoch[l] != epoch_now)
 #endif
 #ifdef NO_REGISTRATION_CHECK
-#define CAME_BACK(l) false
+#define CAME_BACK(l, s) false
 #else
-#define CAME_BACK(l) (w_check[l] != NOBODY && registration[w_check[l]] != w_version[l])
+#define CAME_BACK(l, s) (w_check[l].at[s] && registration[s] != w_version[l].at[s])
 #endif
 
 inline See(l, s) {  /* what the watches tell, now */
-  v_lost[l].at[s] = (live[s] == 0); v_registration[l].at[s] = registration[s]
+  v_lost[l].at[s] = (live[s] == 0); v_registration[l].at[s] = registration[s]; v_done[l].at[s] = 0
 }
 
 inline StepDown(l) {
-  leads[l] = false; acked[l] = 0; refused[l] = false; grants[l] = 0; epoch[l] = 0;
+  leads[l] = false; v_done[l].at[0] = 0; v_done[l].at[1] = 0; refused[l] = false; grants[l] = 0; epoch[l] = 0;
   v_phase[l].at[0] = 0; v_phase[l].at[1] = 0; v_grant[l].at[0] = 0; v_grant[l].at[1] = 0;
   v_registration[l].at[0] = 0; v_registration[l].at[1] = 0; v_lost[l].at[0] = 0; v_lost[l].at[1] = 0
 }
 
 inline NoWrite(l) {
   w_out[l] = false; w_phase[l].at[0] = 0; w_phase[l].at[1] = 0; w_grant[l].at[0] = 0; w_grant[l].at[1] = 0;
-  w_check[l] = 0; w_version[l] = 0
+  w_check[l].at[0] = 0; w_check[l].at[1] = 0; w_version[l].at[0] = 0; w_version[l].at[1] = 0
+}
+
+inline Written(l, s) {  /* what is demanded of it is another thing now */
+  if :: v_phase[l].at[s] != phase[s] || v_grant[l].at[s] != grant[s] -> v_done[l].at[s] = 0 :: else fi;
+  v_phase[l].at[s] = phase[s]; v_grant[l].at[s] = grant[s]
 }
 
 /* A multi is applied, or refused; in the same step its sender learns it, if it is there
@@ -256,14 +335,14 @@ inline NoWrite(l) {
 inline ApplyWrite(l) {
   if
   :: FENCED(l) -> if :: leads[l] -> StepDown(l) :: else fi
-  :: !FENCED(l) && CAME_BACK(l) -> if :: leads[l] -> v_lost[l].at[w_check[l]] = CONFLICTED; acked[l] = 0 :: else fi
+  :: !FENCED(l) && CAME_BACK(l, 0) -> if :: leads[l] -> v_lost[l].at[0] = CONFLICTED :: else fi
+  :: !FENCED(l) && !CAME_BACK(l, 0) && CAME_BACK(l, 1) -> if :: leads[l] -> v_lost[l].at[1] = CONFLICTED :: else fi
   :: else ->
        phase[0] = w_phase[l].at[0]; phase[1] = w_phase[l].at[1];
        grant[0] = w_grant[l].at[0]; grant[1] = w_grant[l].at[1];
        if
        :: leads[l] ->
-            v_phase[l].at[0] = phase[0]; v_phase[l].at[1] = phase[1];
-            v_grant[l].at[0] = grant[0]; v_grant[l].at[1] = grant[1]; acked[l] = 0
+            Written(l, 0); Written(l, 1)
        :: else
        fi
   fi;
@@ -293,21 +372,22 @@ proctype ZooKeeper() {
 inline Recover(l) {
   v_phase[l].at[0] = phase[0]; v_phase[l].at[1] = phase[1];
   v_grant[l].at[0] = grant[0]; v_grant[l].at[1] = grant[1];
-  See(l, 0); See(l, 1); acked[l] = 0; refused[l] = false; grants[l] = 0
+  See(l, 0); See(l, 1); refused[l] = false; grants[l] = 0
 }
 
 inline Begin(l) {  /* a write of what stands, to be changed */
-  w_out[l] = true; w_check[l] = NOBODY;
+  w_out[l] = true;
   w_phase[l].at[0] = v_phase[l].at[0]; w_phase[l].at[1] = v_phase[l].at[1];
   w_grant[l].at[0] = v_grant[l].at[0]; w_grant[l].at[1] = v_grant[l].at[1]
 }
 inline Set(l, s, p) { w_phase[l].at[s] = p; if :: p == ABSENT -> w_grant[l].at[s] = 0 :: else fi }
 inline Grant(l, s, p) { grants[l]++; w_phase[l].at[s] = p; w_grant[l].at[s] = epoch[l] * 8 + grants[l] }
-inline Check(l, s) { w_check[l] = s; w_version[l] = v_registration[l].at[s] }
+inline Check(l, s) { w_check[l].at[s] = true; w_version[l].at[s] = v_registration[l].at[s] }
 
 #define P(s) v_phase[l].at[s]
 #define LOST(s) (v_lost[l].at[s] != 0)  /* or it came back, and is to be seen yet */
 #define GONE(s) (v_lost[l].at[s] == 1)
+#define ANSWERED(s) (v_done[l].at[s] != 0)
 
 #define FREE (!w_out[l])
 #define QUIET (c_kind[l] == SILENT && !refused[l])
@@ -319,57 +399,77 @@ inline Check(l, s) { w_check[l] = s; w_version[l] = v_registration[l].at[s] }
 #define MAY_ADD(s) (FREE && P(s) == GRANTED)
 #endif
 #ifdef DROP_BEFORE_ACK
-#define STOPPED true
+#define STOPPED(s) true
 #else
-#define STOPPED (acked[l] == 1)
+#define STOPPED(s) ANSWERED(s)
 #endif
 
 inline Send(l, kind, s) {
   c_kind[l] = kind; c_to[l] = s; c_grant[l] = PLANNED(l, s);
-  c_life[l] = v_registration[l].at[s]; c_epoch[l] = epoch[l]
+  c_life[l] = v_registration[l].at[s]; c_epoch[l] = epoch[l];
+  c_next[l] = (kind == PREPARE_DROP -> v_grant[l].at[1 - s] : 0)
 }
 
 /* What the phases ask for next, for the server s and the other one, o. From the view
-   alone (level-triggered): Partition::Decide, Stage, Command. */
+   alone (level-triggered): Partition::Decide, DecideHandover, Stage, Command. */
 #define RULES(s, o) \
-  :: atomic { leads[l] && FREE && GONE(s) && !LOST(o) && (P(s) == GRANTED || P(s) == DROPPING || P(s) == FORWARDING) -> \
+  :: atomic { leads[l] && FREE && GONE(s) && !LOST(o) && (P(s) == GRANTED || P(s) == DROPPING) && (P(o) == ABSENT || P(o) == RESERVED) -> \
        Begin(l); Set(l, s, ABSENT); Grant(l, o, GRANTED); Check(l, s) } \
   :: atomic { leads[l] && FREE && !LOST(s) && P(s) == ABSENT && P(o) == ABSENT -> \
        Begin(l); Grant(l, s, GRANTED) } \
-  :: atomic { leads[l] && QUIET && !LOST(s) && MAY_ADD(s) && P(o) != PREPARING && acked[l] == 0 -> Send(l, ADD, s) } \
+  :: atomic { leads[l] && QUIET && !LOST(s) && MAY_ADD(s) && !ANSWERED(s) -> Send(l, ADD, s) } \
   BASIC_RULES(s, o) HANDOVER_RULES(s, o)
 
 #ifdef HANDOVER
 #define BASIC_RULES(s, o)
+/* s is the old owner (P), o the new one (Q). */
 #define HANDOVER_RULES(s, o) \
   /* 1: Q prepares. */ \
-  :: atomic { leads[l] && FREE && moves > 0 && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == ABSENT && acked[l] == 1 -> \
+  :: atomic { leads[l] && FREE && moves > 0 && !LOST(o) && P(s) == GRANTED && P(o) == ABSENT -> \
        moves--; Begin(l); Grant(l, o, PREPARING) } \
-  :: atomic { leads[l] && FREE && QUIET && !LOST(o) && P(s) == GRANTED && P(o) == PREPARING && acked[l] == 0 -> Send(l, PREPARE_ADD, o) } \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(o) && (P(s) == GRANTED || P(s) == FORWARDING) && P(o) == PREPARING && !ANSWERED(o) -> \
+       Send(l, PREPARE_ADD, o) } \
+  /* It cannot (a server says so, how often does not matter): called off. */ \
+  :: atomic { leads[l] && FREE && !GONE(s) && !GONE(o) && P(s) == GRANTED && P(o) == PREPARING && !ANSWERED(o) -> \
+       Begin(l); Set(l, o, DROPPING) } \
   /* 2: P stops, and forwards. */ \
-  :: atomic { leads[l] && FREE && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == PREPARING && acked[l] == 1 -> \
+  :: atomic { leads[l] && FREE && !GONE(s) && !GONE(o) && P(s) == GRANTED && P(o) == PREPARING && ANSWERED(o) -> \
        Begin(l); Set(l, s, FORWARDING) } \
-  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == FORWARDING && P(o) == PREPARING && acked[l] == 0 -> Send(l, PREPARE_DROP, s) } \
-  /* 3: Q serves, 5: P forgets. */ \
-  :: atomic { leads[l] && FREE && !LOST(s) && !LOST(o) && P(s) == FORWARDING && P(o) == PREPARING && STOPPED -> \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == FORWARDING && P(o) == PREPARING && !ANSWERED(s) -> \
+       Send(l, PREPARE_DROP, s) } \
+  /* 3: Q serves. It need not be prepared any more: then it loads. */ \
+  :: atomic { leads[l] && FREE && !GONE(s) && !GONE(o) && P(s) == FORWARDING && P(o) == PREPARING && STOPPED(s) -> \
        Begin(l); Set(l, s, DROPPING); Set(l, o, GRANTED) } \
-  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == DROPPING && P(o) == GRANTED && acked[l] == 1 -> Send(l, DROP, s) } \
-  :: atomic { leads[l] && FREE && P(s) == DROPPING && P(o) == GRANTED && (acked[l] == 2 || (GONE(s) && !LOST(o))) -> \
-       Begin(l); Set(l, s, ABSENT); if :: acked[l] < 2 -> Check(l, s) :: else fi } \
-  /* Q is lost on the way: back to P, under a newer epoch. */ \
-  :: atomic { leads[l] && FREE && GONE(o) && !LOST(s) && P(o) == PREPARING && (P(s) == GRANTED || P(s) == FORWARDING) -> \
-       Begin(l); Set(l, o, ABSENT); Grant(l, s, GRANTED); Check(l, o) }
+  /* 5: P forgets, once Q serves. Also: a drop for any other reason. */ \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == DROPPING && !ANSWERED(s) && (P(o) != GRANTED || ANSWERED(o) || LOST(o)) -> \
+       Send(l, DROP, s) } \
+  :: atomic { leads[l] && FREE && P(s) == DROPPING && (ANSWERED(s) || GONE(s)) -> \
+       Begin(l); Set(l, s, ABSENT); if :: GONE(s) -> Check(l, s) :: else fi } \
+  /* P is lost on the way: Q has it, under the epoch that it has. */ \
+  :: atomic { leads[l] && FREE && GONE(s) && !GONE(o) && (P(s) == GRANTED || P(s) == FORWARDING) && P(o) == PREPARING -> \
+       Begin(l); Set(l, s, ABSENT); Set(l, o, GRANTED); Check(l, s) } \
+  /* Q is lost before P was told to let go: nothing has happened. After: P stops, and the \
+     shard is placed anew, for Q may have processed what P forwarded. */ \
+  :: atomic { leads[l] && FREE && GONE(o) && P(s) == GRANTED && P(o) == PREPARING -> \
+       Begin(l); Set(l, o, ABSENT); Check(l, o) } \
+  :: atomic { leads[l] && FREE && GONE(o) && P(s) == FORWARDING && P(o) == PREPARING -> \
+       Begin(l); Set(l, o, ABSENT); Check(l, o); \
+       if :: GONE(s) -> Set(l, s, ABSENT); Check(l, s) :: else -> Set(l, s, DROPPING) fi }
 #else
 #define HANDOVER_RULES(s, o)
 #define BASIC_RULES(s, o) \
-  :: atomic { leads[l] && FREE && moves > 0 && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == ABSENT && acked[l] == 1 -> \
+  :: atomic { leads[l] && FREE && moves > 0 && !LOST(s) && !LOST(o) && P(s) == GRANTED && P(o) == ABSENT && ANSWERED(s) -> \
        moves--; Begin(l); Set(l, s, DROPPING); Set(l, o, RESERVED) } \
-  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == DROPPING && acked[l] == 0 -> Send(l, DROP, s) } \
-  :: atomic { leads[l] && FREE && P(s) == DROPPING && !LOST(s) && STOPPED && P(o) == RESERVED && !LOST(o) -> \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == DROPPING && !ANSWERED(s) -> Send(l, DROP, s) } \
+  :: atomic { leads[l] && FREE && P(s) == DROPPING && !LOST(s) && STOPPED(s) && P(o) == RESERVED && !LOST(o) -> \
        Begin(l); Set(l, s, ABSENT); Grant(l, o, GRANTED) } \
-  :: atomic { leads[l] && FREE && P(s) == DROPPING && !LOST(s) && acked[l] == 1 && (P(o) == ABSENT || LOST(o)) -> \
+  :: atomic { leads[l] && FREE && P(s) == DROPPING && !LOST(s) && ANSWERED(s) && (P(o) == ABSENT || LOST(o)) -> \
        Begin(l); Set(l, s, ABSENT); Set(l, o, ABSENT) }
 #endif
+
+/* Does the answer belong to what is demanded of a replica in this phase? */
+#define DEMANDED(p, k, OF) ((p == GRANTED && k == OF(ADD)) || (p == DROPPING && k == OF(DROP)) || \
+  (p == PREPARING && k == OF(PREPARE_ADD)) || (p == FORWARDING && k == OF(PREPARE_DROP)))
 
 #ifdef TWO_SESSIONS
 #define SEES(l) true
@@ -383,32 +483,37 @@ proctype Leader(byte l) {
        elections--; holder = l; epoch_now++; epoch[l] = epoch_now; leads[l] = true; Recover(l);
        if  /* a command of its former epoch is on its way still, or lost */
        :: c_kind[l] != SILENT && z_kind == SILENT && c_kind[l] <= PREPARE_DROP ->
-            z_kind = c_kind[l]; z_to = c_to[l]; z_grant = c_grant[l]; z_life = c_life[l]; z_epoch = c_epoch[l]
+            z_kind = c_kind[l]; z_to = c_to[l]; z_grant = c_grant[l]; z_life = c_life[l]; z_epoch = c_epoch[l];
+            z_next = c_next[l]
        :: true
        fi;
-       c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0 }
+       c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0; c_next[l] = 0 }
   /* A watch fires: only where there is news, and only while its session stands, which is
      the one that holds the election: ZooKeeper shows no later state to an ended one. */
   :: atomic { leads[l] && SEES(l) && (v_lost[l].at[0] != (live[0] == 0) || v_registration[l].at[0] != registration[0]) ->
-       See(l, 0); acked[l] = 0; refused[l] = false }
+       See(l, 0); refused[l] = false }
   :: atomic { leads[l] && SEES(l) && (v_lost[l].at[1] != (live[1] == 0) || v_registration[l].at[1] != registration[1]) ->
-       See(l, 1); acked[l] = 0; refused[l] = false }
+       See(l, 1); refused[l] = false }
   /* Answers. One that is not of this stage any more is ignored. */
-  :: atomic { c_kind[l] >= DONE ->
+  :: atomic { c_kind[l] > PREPARE_DROP ->
        if
        :: leads[l] && c_epoch[l] == epoch[l] && c_life[l] == v_registration[l].at[c_to[l]] &&
           c_grant[l] == v_grant[l].at[c_to[l]] && !v_lost[l].at[c_to[l]] ->
-            if :: c_kind[l] == DONE -> acked[l]++ :: else -> refused[l] = true fi
+            if
+            :: DEMANDED(v_phase[l].at[c_to[l]], c_kind[l], DONE) -> v_done[l].at[c_to[l]] = 1
+            :: DEMANDED(v_phase[l].at[c_to[l]], c_kind[l], REFUSED) -> refused[l] = true
+            :: else
+            fi
        :: else
        fi;
-       c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0 }
+       c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0; c_next[l] = 0 }
   RULES(0, 1)
   RULES(1, 0)
   /* It hears that it leads no more. */
   :: atomic { leads[l] && (epoch[l] != epoch_now || holder != l) -> StepDown(l) }
   /* Faults: a command is lost; the session of the election ends; the process crashes. */
   :: atomic { c_kind[l] != SILENT && c_kind[l] <= PREPARE_DROP && faults > 0 ->
-       faults--; c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0 }
+       faults--; c_kind[l] = SILENT; c_to[l] = 0; c_grant[l] = 0; c_life[l] = 0; c_epoch[l] = 0; c_next[l] = 0 }
   :: atomic { holder == l && faults > 0 && elections > 0 -> faults--; holder = NOBODY }
   :: atomic { leads[l] && holder == l && faults > 0 && elections > 0 -> faults--; holder = NOBODY; StepDown(l) }
   od

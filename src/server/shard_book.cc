@@ -203,8 +203,8 @@ void ShardBook::Join(Entry& entry, const Wish& wish, ReplyId reply, bool news) {
   if (news && entry.state == State::kLeaving) EndHandover(entry);
   // A repeat of what a drain holds up is patient anew.
   const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
-  const bool idle = entry.state == State::kServing || entry.state == State::kPrepared;
-  if (idle || waits || (news && held)) Drain(entry);
+  if (entry.state == State::kPrepared) return RunDropOf(entry);
+  if (entry.state == State::kServing || waits || (news && held)) Drain(entry);
 }
 
 // The same grant, on its way already: true.
@@ -276,8 +276,10 @@ void ShardBook::Release(Entry& entry) {
   if (entry.state == State::kServing && entry.successor) {
     Enter(entry, State::kLeaving);
     out_.actions.emplace_back(RunPrepareDrop{entry.grant.shard});
-  } else if (entry.state == State::kServing || entry.state == State::kPrepared || waits) {
+  } else if (entry.state == State::kServing || waits) {
     Drain(entry);
+  } else if (entry.state == State::kPrepared) {
+    RunDropOf(entry);  // nothing is in flight
   }
 }
 

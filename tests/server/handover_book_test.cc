@@ -192,15 +192,35 @@ TEST_F(HandoverBookTest, FailedLoadForForwardedRequestsServesNobodyAndIsTriedAga
   EXPECT_THAT(asked(), ElementsAre("open s@5 to kv-2"));
 }
 
-TEST_F(HandoverBookTest, DropOfWhatIsOnlyPreparedRunsDropShard) {
+// At once, as nothing is in flight: a drain that was called off would open what never loaded.
+TEST_F(HandoverBookTest, DropOfWhatIsOnlyPreparedRunsDropShardAtOnce) {
   AwaitForwardedRequests();
   const ReplyId drop = Drop("s", 5);
-  EXPECT_THAT(asked(), ElementsAre("close s"));
-  Drain("s");
-  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
+  AdvanceBy(Seconds(60));
+  EXPECT_THAT(asked(), IsEmpty());
   EndDrop("s");
   EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
   EXPECT_THAT(results(Add("s", 5)), ElementsAre("s@5 stale", "end"));
+}
+
+TEST_F(HandoverBookTest, DrainOfForwardedRequestsThatTakesTooLongIsCalledOff) {
+  ServeForwardedRequests();
+  const ReplyId drop = Drop("s", 5);
+  AdvanceBy(Seconds(10));
+  EXPECT_THAT(asked(), ElementsAre("open s@5 to kv-2"));  // and to nobody else
+  EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 failed", "end"));
+}
+
+// PrepareAddShard is followed by AddShard with the same grant, or by DropShard.
+TEST_F(HandoverBookTest, NewerAddOfAPreparedShardDropsItFirst) {
+  AwaitForwardedRequests();
+  const ReplyId add = Add("s", 7);
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
+  EndDrop("s");
+  EXPECT_THAT(asked(), ElementsAre("loading s", "add s@7"));
+  Load("s", 7);
+  EXPECT_THAT(results(add), ElementsAre("s@7 loading", "s@7 done", "end"));
 }
 
 TEST_F(HandoverBookTest, DropWhileLoadingForForwardedRequestsLetsThemGo) {
@@ -252,9 +272,7 @@ TEST_F(HandoverBookTest, DropWhileServingForwardedRequestsDrainsThem) {
 TEST_F(HandoverBookTest, NewerHandoverToTheSameServerBeginsAnew) {
   AwaitForwardedRequests();
   const ReplyId newer = PrepareAdd("s", 7, "kv-3");
-  EXPECT_THAT(asked(), ElementsAre("close s"));
-  Drain("s");
-  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
   EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("prepare-add s@7"));
   Prepare("s", 7);
@@ -265,10 +283,8 @@ TEST_F(HandoverBookTest, NewerHandoverToTheSameServerBeginsAnew) {
 TEST_F(HandoverBookTest, PreparedShardMayBeAskedForAgainInTheNextLife) {
   AwaitForwardedRequests();
   Rejoin({{}, {GrantOf("s", 5)}});
-  EXPECT_THAT(asked(), ElementsAre("close s"));
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
   const ReplyId repeat = PrepareAdd("s", 5);
-  Drain("s");
-  EXPECT_THAT(asked(), ElementsAre("drop s"));
   EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("prepare-add s@5"));
   Prepare("s", 5);
@@ -279,8 +295,7 @@ TEST_F(HandoverBookTest, PreparedShardMayBeAskedForAgainInTheNextLife) {
 TEST_F(HandoverBookTest, PreparedShardOfAFormerLifeThatIsNotAssignedIsDroppedForGood) {
   AwaitForwardedRequests();
   Rejoin({});
-  EXPECT_THAT(asked(), ElementsAre("close s"));
-  Drain("s");
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
   EndDrop("s");
   EXPECT_THAT(results(PrepareAdd("s", 5)), ElementsAre("s@5 stale", "end"));
 }
@@ -288,9 +303,7 @@ TEST_F(HandoverBookTest, PreparedShardOfAFormerLifeThatIsNotAssignedIsDroppedFor
 TEST_F(HandoverBookTest, StopDropsWhatIsPrepared) {
   AwaitForwardedRequests();
   Feed(Stop{});
-  EXPECT_THAT(asked(), ElementsAre("close s"));
-  Drain("s");
-  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
   EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("emptied"));
 }
@@ -445,6 +458,27 @@ TEST_F(HandoverBookTest, NewerGrantEndsTheForwarding) {
   ForwardRequests();
   Add("s", 7);
   EXPECT_THAT(asked(), ElementsAre("close s", "loading s", "add s@7"));
+}
+
+TEST_F(HandoverBookTest, HandoverBackEndsTheForwardingAndPrepares) {
+  ForwardRequests();
+  PrepareAdd("s", 7);
+  EXPECT_THAT(asked(), ElementsAre("close s", "prepare-add s@7"));
+  Prepare("s", 7);
+  EXPECT_THAT(asked(), ElementsAre("await s@7 from kv-2"));
+  AdvanceBy(Seconds(60));  // nothing of the former handover is left
+  EXPECT_THAT(asked(), IsEmpty());
+}
+
+TEST_F(HandoverBookTest, PrepareDropOfAShardThatLoadsForwardsOnceItIsDropped) {
+  const ReplyId add = Add("s", 5);
+  const ReplyId drop = PrepareDrop("s", 5, 6);
+  EXPECT_THAT(results(add), ElementsAre("s@5 loading", "s@5 failed", "end"));
+  Load("s", 5);
+  EXPECT_THAT(asked(), ElementsAre("drop s"));
+  EndDrop("s");
+  EXPECT_THAT(asked(), ElementsAre("forward s to kv-2@6"));
+  EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
 }
 
 TEST_F(HandoverBookTest, NewerGrantWhileHeldServesAgainAfterTheDrop) {

@@ -13,6 +13,27 @@ function(sm_library name)
   endif()
 endfunction()
 
+# sm_grpc_library(NAME file.proto): messages and stubs of a proto in this folder, included
+# as "<file>.grpc.pb.h" or by its whole path.
+function(sm_grpc_library name proto)
+  get_filename_component(stem "${proto}" NAME_WE)
+  file(RELATIVE_PATH here "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(out "${CMAKE_CURRENT_BINARY_DIR}/generated/${here}")
+  file(MAKE_DIRECTORY "${out}")
+  set(files "${out}/${stem}.pb.cc" "${out}/${stem}.grpc.pb.cc" "${out}/${stem}.pb.h"
+            "${out}/${stem}.grpc.pb.h")
+  add_custom_command(
+    OUTPUT ${files}
+    COMMAND protobuf::protoc --cpp_out=${out} --grpc_out=${out}
+            --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>
+            -I ${CMAKE_CURRENT_SOURCE_DIR} ${proto}
+    DEPENDS ${proto})
+  add_library(${name} STATIC ${files})
+  target_include_directories(${name} SYSTEM PUBLIC
+    "${CMAKE_CURRENT_BINARY_DIR}/generated" "${out}")
+  target_link_libraries(${name} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
+endfunction()
+
 # sm_binary(NAME SOURCES ... DEPS ...): a program in build/<preset>/bin.
 function(sm_binary name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

@@ -40,7 +40,8 @@ grpc::Status KvService::Get(grpc::ServerContext* context, const kv::GetRequest* 
 
 grpc::Status KvService::Delete(grpc::ServerContext* context, const kv::DeleteRequest* request,
                                kv::DeleteResponse* response) {
-  const shardmanager::Admission admission = server_.Admit(*context, &Stub::Delete, request, response);
+  const shardmanager::Admission admission =
+      server_.Admit(*context, &Stub::Delete, request, response);
   if (!admission.ok()) return admission.status();
   Sign(admission, response->mutable_served_by());
   auto found = store_.Find(admission.shard())->Delete(admission.epoch(), request->key());

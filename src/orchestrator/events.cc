@@ -62,6 +62,7 @@ void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
   drains_ = event.drains;
   for (StoredServer& stored : event.servers) RecoverServer(stored);
+  NoteRights();
   recovered_ = true;
   publish_whole_ = true;
   SetTimer(kMapPatience, TimerKind::kMapDeadline);
@@ -77,9 +78,6 @@ void Partition::RecoverServer(StoredServer& stored) {
     Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
     replica.phase = r.phase;
     replica.settled = true;
-    if (r.role == Role::kPrimary && r.phase != Phase::kReserved) {
-      tables_.shard(shard).right_seen = true;
-    }
     MarkDirty(shard);
   }
   tables_.server(id).record_unread = stored.unread;

@@ -255,6 +255,7 @@ class Partition {
   ReplicaIndex OtherOf(const Replica& replica) const;
 
   // unread.cc
+  void NoteRights();
   bool TakesNothing(const Server& server) const;
   void AdoptReported(const ServerReport& report);
 

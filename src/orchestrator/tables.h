@@ -56,7 +56,7 @@ struct Shard {
   bool publish = false;      // in the queue for the next map
   bool missing = false;      // lacks replicas that nobody has a place for yet
   bool unplaceable = false;  // the last plan found no place
-  bool right_seen = false;   // somebody had the right to serve it as primary at recovery
+  bool right_seen = false;   // somebody was granted it as primary at recovery
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };

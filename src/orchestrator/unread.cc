@@ -15,6 +15,24 @@
 
 namespace shardmanager::orchestrator {
 
+// Where it is known who had the right to serve a shard when the records were read: one party
+// alone of a move does not tell, as the other one may have it by now.
+void Partition::NoteRights() {
+  if (unread_.empty()) return;
+  for (uint32_t i = 0; i < tables_.shard_count(); ++i) {
+    uint32_t seen = 0;  // a bit for each phase
+    tables_.ForEach(ShardIndex(i), [&](ReplicaIndex, const Replica& replica) {
+      if (replica.role == Role::kPrimary) seen |= 1U << static_cast<uint32_t>(replica.phase);
+    });
+    const auto has = [seen](Phase phase) {
+      return (seen >> static_cast<uint32_t>(phase) & 1) != 0;
+    };
+    tables_.shard(ShardIndex(i)).right_seen = has(Phase::kGranted) ||
+                                              (has(Phase::kDropping) && has(Phase::kReserved)) ||
+                                              (has(Phase::kForwarding) && has(Phase::kPreparing));
+  }
+}
+
 bool Partition::HeldBack(ShardIndex shard) const {
   if (unread_.empty()) return false;
   if (WantedRole() == Role::kPrimary && !tables_.shard(shard).right_seen) return true;

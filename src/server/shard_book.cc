@@ -233,7 +233,8 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
                    absl::StrCat("it is held under the newer epoch ", entry.highest.value())});
     return;
   }
-  entry.highest = std::max(entry.highest, epoch);
+  if (epoch < entry.highest) return Repeat(entry, {shard, epoch, ResultState::kDone}, reply);
+  entry.highest = epoch;
   // Also when it only lets go to forward: a late repeat of the grant must not open it again.
   entry.dropped = !successor || !Planted(Defect::kReopensAfterHandover);
   entry.next.reset();
@@ -253,6 +254,14 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
   }
   if (entry.state == State::kDropping && held && !entry.successor) EndHandover(entry);
   Release(entry);
+}
+
+// A late repeat, about an older grant than the one that goes or has gone: changes nothing.
+void ShardBook::Repeat(Entry& entry, ShardResult done, ReplyId reply) {
+  if (entry.state == State::kAbsent || entry.state == State::kForwarding) {
+    return Answer(reply, std::move(done));
+  }
+  if (reply != 0) entry.waiters.push_back({reply, CommandKind::kDrop, done.epoch});
 }
 
 // Nothing is served here. May begin or end the forwarding.
@@ -287,6 +296,12 @@ void ShardBook::Release(Entry& entry) {
 // same epoch: stays as it is.
 void ShardBook::On(Assigned& event) {
   if (stopping_) return;
+  // What this life was told of a handover is newer than what was read.
+  std::erase_if(event.preparing, [this](const Grant& grant) {
+    const auto found = entries_.find(grant.shard);
+    return found == entries_.end() || found->second.highest != grant.epoch ||
+           found->second.dropped || found->second.life == incarnation_;
+  });
   for (const Grant& grant : event.grants) Come({grant, ""}, 0);
   for (auto& [shard, entry] : entries_) {
     if (entry.life == incarnation_) continue;
@@ -298,11 +313,9 @@ void ShardBook::On(Assigned& event) {
   }
   // A handover to here is not over, but its next step is the control plane's to ask for.
   for (const Grant& grant : event.preparing) {
-    const auto found = entries_.find(grant.shard);
-    if (found != entries_.end() && found->second.highest == grant.epoch) {
-      found->second.dropped = false;
-      found->second.life = incarnation_;
-    }
+    Entry& entry = entries_[grant.shard];
+    entry.dropped = false;
+    entry.life = incarnation_;
   }
 }
 

@@ -265,6 +265,7 @@ class ShardBook {
   bool GoOn(Entry& entry, const Wish& wish);
   void Go(const ShardId& shard, ShardEpoch epoch, std::optional<Successor> successor,
           ReplyId reply);
+  void Repeat(Entry& entry, ShardResult done, ReplyId reply);
   bool HasGone(Entry& entry, const std::optional<Successor>& successor);
   void Release(Entry& entry);
   void Begin(Entry& entry, const Wish& wish);

@@ -68,6 +68,20 @@ TEST_F(UnreadTest, NobodyElseGetsItsShardsWhenItIsLost) {
   EXPECT_EQ(world_.NoteCount(NoteKind::kFailoverStarted), 0u);
 }
 
+// The other party of a handover may be the one whose record cannot be read.
+TEST_F(UnreadTest, APartyOfAHandoverIsGrantedNothingWhileTheOtherMayServe) {
+  for (Phase phase : {Phase::kPreparing, Phase::kForwarding, Phase::kDropping}) {
+    SCOPED_TRACE(ToString(phase));
+    const std::string& shard = shards_.at(0);
+    auto& record = world_.servers.at("kv-1").record;
+    record.push_back({shard, Role::kPrimary, ShardEpoch(uint64_t{9} << 32), phase});
+    RestartWithDamage();
+    world_.Advance(Seconds(60));
+    EXPECT_THAT(world_.Holders(shard), ElementsAre("kv-0"));
+    std::erase_if(record, [&](const StoredReplica& r) { return r.shard == shard; });
+  }
+}
+
 TEST_F(UnreadTest, ADeadServersShardsWaitThroughARecovery) {
   world_.servers.at("kv-0").live = false;  // while nobody led
   world_.servers.at("kv-0").held.clear();

@@ -543,5 +543,27 @@ TEST_F(HandoverBookTest, F5_SlowDrainOfAFormerLifesShardDoesNotOpenItAgain) {
   EXPECT_THAT(asked(), ElementsAre("drop s"));
 }
 
+TEST_F(HandoverBookTest, F11_AnOldReadOfTheAssignmentDoesNotReviveWhatWasHandedOver) {
+  PrepareAdd("s", 5);
+  Prepare("s", 5);
+  Serve("s", 5);
+  PrepareDrop("s", 5, 6);
+  PreparedToDrop("s");
+  Drain("s");
+  EndDrop("s");
+  Feed(Assigned{{}, {GrantOf("s", 5)}});  // read while it was preparing
+  EXPECT_THAT(results(Add("s", 5)), ElementsAre("s@5 stale", "end"));
+}
+
+TEST_F(HandoverBookTest, F11_LateRepeatOfAnOlderPrepareDropDoesNotRedirect) {
+  Serve("s", 7);
+  PrepareDrop("s", 7, 8);
+  PreparedToDrop("s");
+  Drain("s");
+  EndDrop("s");
+  PrepareDrop("s", 5, 6);
+  EXPECT_THAT(asked(), ElementsAre());
+}
+
 }  // namespace
 }  // namespace shardmanager::server

@@ -97,6 +97,7 @@ void SimClient::Send(const std::shared_ptr<Call>& call, const router::MappedServ
 
 void SimClient::OnAttemptEnd(const std::shared_ptr<Call>& call, uint64_t attempt, AttemptEnd end) {
   if (call != call_ || attempt != call->attempt || call->waits_for_map) return;
+  counts_.refused += end == AttemptEnd::kRefused;
   Step(call, call->machine.OnAttemptEnd(process_->LocalNow(), end));
 }
 

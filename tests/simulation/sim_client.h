@@ -31,6 +31,7 @@ class SimClient {
     uint64_t calls = 0;
     uint64_t answered = 0;
     uint64_t failed = 0;
+    uint64_t refused = 0;  // attempts
   };
 
   SimClient(Context context, std::shared_ptr<Process> process, uint64_t first_call,

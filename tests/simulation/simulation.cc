@@ -135,6 +135,7 @@ class Run {
     full_service_ = checkers_.StoredSpec();
     Trace("a server joins; from here on only planned things happen");
     cluster_.AddServer();
+    const uint64_t refused = Refused();
     AwaitRest("a server joined");
     if (!checkers_.violation().empty()) return;
     const std::string drained = cluster_.servers()[1];
@@ -148,6 +149,13 @@ class Run {
     cluster_.Start(leaves);
     AwaitRest("a control-plane process was restarted");
     CheckAcknowledged();
+    // A primary is handed over; a secondary may be gone before all clients know.
+    const bool primary =
+        full_service_ && full_service_->replication().strategy() == v1::PRIMARY_ONLY;
+    if (primary && Refused() > refused) {
+      checkers_.Violate(absl::StrCat("B: only planned things happened, and ", Refused() - refused,
+                                     " requests were refused"));
+    }
   }
 
   void Trace(const std::string& what) {
@@ -156,6 +164,12 @@ class Run {
     options_.trace(absl::StrFormat(
         "%9.3f s  %s",
         std::chrono::duration<double>(cluster_.schedule.now().time_since_epoch()).count(), what));
+  }
+
+  uint64_t Refused() const {
+    uint64_t refused = 0;
+    for (const auto& client : cluster_.clients()) refused += client->counts().refused;
+    return refused;
   }
 
   SimulationResult Finish() {

@@ -1,0 +1,110 @@
+#include "upgrade_load.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/random.h"
+#include "counter.grpc.pb.h"
+#include "runtime/clock.h"
+
+namespace shardmanager {
+namespace {
+
+// The paper's clients did not repeat a request; ours do, within this time.
+constexpr std::chrono::milliseconds kTimeout{5'000};
+
+uint64_t Retried(const RouterStats& stats) { return stats.attempts - stats.calls; }
+
+}  // namespace
+
+UpgradeLoad::UpgradeLoad(Options options)
+    : options_(std::move(options)), router_(RouterOptions{.discovery = {options_.discovery}}) {
+  for (int i = 0; i < options_.clients; ++i) {
+    Client& client = *clients_.emplace_back(std::make_unique<Client>());
+    client.thread = std::thread([this, &client, i] { Run(client, i); });
+  }
+  sampler_ = std::thread([this] { Sample(); });
+}
+
+UpgradeLoad::~UpgradeLoad() {
+  stop_ = true;
+  for (const auto& client : clients_) client->thread.join();
+  sampler_.join();
+}
+
+void UpgradeLoad::Run(Client& client, int number) {
+  struct Last {
+    uint64_t value = 0;
+    uint64_t epoch = 0;
+  };
+  std::vector<Last> last(static_cast<size_t>(options_.shards / options_.clients));
+  Random random(static_cast<uint64_t>(number) + 1);
+  while (!stop_) {
+    const uint64_t pick = random.Below(last.size());
+    counter::AddRequest request;
+    request.set_key(absl::StrFormat(
+        "%06d", pick * static_cast<uint64_t>(options_.clients) + static_cast<uint64_t>(number)));
+    counter::AddResponse response;
+    const TimePoint begin = MonotonicNow();
+    const grpc::Status status =
+        router_.GetClient<counter::Counter>("counter", request.key())
+            .Call(&counter::Counter::Stub::Add, request, &response, {.timeout = kTimeout});
+    const Duration took = MonotonicNow() - begin;
+    ++calls_;
+    failed_ += !status.ok();
+
+    std::lock_guard lock(client.mutex);
+    ++client.totals.calls;
+    client.totals.latency_us.push_back(static_cast<uint32_t>(took.count()));
+    if (!status.ok()) {
+      ++client.totals.failed;
+      if (client.totals.failed < 4) {
+        absl::FPrintF(stderr, "failed: %s\n", status.error_message());
+      }
+      last[pick].value = 0;  // nobody knows what it is now
+      continue;
+    }
+    if (last[pick].value != 0) client.totals.wrong += response.value() != last[pick].value + 1;
+    client.totals.backward += response.epoch() < last[pick].epoch;
+    last[pick] = {response.value(), response.epoch()};
+  }
+}
+
+// "second calls failed retried", of that second.
+void UpgradeLoad::Sample() {
+  std::ofstream file(options_.samples);
+  uint64_t calls = 0;
+  uint64_t failed = 0;
+  uint64_t retried = 0;
+  for (int second = 1; !stop_; ++second) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    const uint64_t calls_now = calls_;
+    const uint64_t failed_now = failed_;
+    const uint64_t retried_now = Retried(router_.stats());
+    file << second << " " << calls_now - calls << " " << failed_now - failed << " "
+         << retried_now - retried << std::endl;
+    calls = calls_now;
+    failed = failed_now;
+    retried = retried_now;
+  }
+}
+
+UpgradeLoad::Totals UpgradeLoad::Take() {
+  Totals all;
+  for (const auto& client : clients_) {
+    std::lock_guard lock(client->mutex);
+    Totals part = std::exchange(client->totals, {});
+    all.calls += part.calls;
+    all.failed += part.failed;
+    all.wrong += part.wrong;
+    all.backward += part.backward;
+    all.latency_us.insert(all.latency_us.end(), part.latency_us.begin(), part.latency_us.end());
+  }
+  const uint64_t retried = Retried(router_.stats());
+  all.retried = retried - std::exchange(retried_taken_, retried);
+  return all;
+}
+
+}  // namespace shardmanager

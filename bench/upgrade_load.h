@@ -1,0 +1,67 @@
+// Closed-loop clients of the counter example, who check every answer.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/time.h"
+#include "shardmanager/router.h"
+
+namespace shardmanager {
+
+// Each client counts keys of its own, one call after another, so it knows what the next
+// answer must be: one more than the last. Less: a request was lost. More: one was processed
+// twice.
+class UpgradeLoad {
+ public:
+  struct Options {
+    std::string discovery;
+    int clients = 4;
+    int shards = 10'000;  // one key in each
+    std::string samples;  // file: one line a second
+  };
+  struct Totals {
+    uint64_t calls = 0;
+    uint64_t failed = 0;    // calls that ended with an error
+    uint64_t retried = 0;   // attempts that had to be repeated
+    uint64_t wrong = 0;     // answers that are not the next number
+    uint64_t backward = 0;  // answers with an epoch below the one before
+    std::vector<uint32_t> latency_us;
+  };
+
+  explicit UpgradeLoad(Options options);
+  ~UpgradeLoad();
+  UpgradeLoad(const UpgradeLoad&) = delete;
+  UpgradeLoad& operator=(const UpgradeLoad&) = delete;
+
+  // What has come since the last call.
+  Totals Take();
+
+ private:
+  struct Client {
+    std::mutex mutex;
+    Totals totals;
+    std::thread thread;
+  };
+
+  void Run(Client& client, int number);
+  void Sample();
+
+  const Options options_;
+  Router router_;
+  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> failed_{0};
+  uint64_t retried_taken_ = 0;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::thread sampler_;
+};
+
+}  // namespace shardmanager

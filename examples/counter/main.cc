@@ -1,0 +1,79 @@
+// counter: the smallest service that shards. Counts are kept in memory; when a shard goes to
+// another server they go with it, through a file that all servers can read. (Not with a
+// server that dies or was cut off: kvstore shows storage that is safe, fenced by the epoch.)
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "counter.grpc.pb.h"
+#include "shardmanager/server.h"
+
+using Counts = std::map<std::string, uint64_t>;
+
+class Counter final : public counter::Counter::Service, public shardmanager::ShardHandler {
+ public:
+  Counter(shardmanager::Server& server, std::string folder)
+      : server_(server), folder_(std::move(folder)) {}
+
+  absl::Status AddShard(const shardmanager::ShardGrant& grant,
+                        const shardmanager::LoadProgress&) override {
+    Counts counts;
+    std::ifstream file(folder_ + "/" + grant.shard.value());
+    for (std::string key; file >> key;) file >> counts[key];
+    std::lock_guard lock(mutex_);
+    shards_[grant.shard.value()] = std::move(counts);
+    return absl::OkStatus();
+  }
+
+  absl::Status DropShard(const shardmanager::ShardId& shard) override {
+    std::unique_lock lock(mutex_);
+    const Counts counts = std::move(shards_[shard.value()]);
+    shards_.erase(shard.value());
+    lock.unlock();
+    std::ofstream file(folder_ + "/" + shard.value());
+    for (const auto& [key, count] : counts) file << key << " " << count << "\n";
+    return file.flush() ? absl::OkStatus() : absl::DataLossError("the counts are not written");
+  }
+
+  grpc::Status Add(grpc::ServerContext* context, const counter::AddRequest* request,
+                   counter::AddResponse* response) override {
+    const auto admission = server_.Admit(*context, &Stub::Add, request, response);
+    if (!admission.ok()) return admission.status();
+    std::lock_guard lock(mutex_);
+    response->set_value(++shards_[admission.shard().value()][request->key()]);
+    response->set_epoch(admission.epoch().value());
+    return grpc::Status::OK;
+  }
+
+ private:
+  using Stub = counter::Counter::Stub;
+  shardmanager::Server& server_;
+  const std::string folder_;
+  std::mutex mutex_;
+  std::map<std::string, Counts> shards_;
+};
+
+int main(int argc, char** argv) {
+  shardmanager::ServerOptions options;
+  std::string data;
+  CLI::App cli{"A sharded counter."};
+  cli.add_option("--app", options.app)->default_val("counter");
+  cli.add_option("--name", options.name)->required();
+  cli.add_option("--cell", options.cell)->capture_default_str();
+  cli.add_option("--zookeeper", options.zookeeper)->capture_default_str();
+  cli.add_option("--listen", options.listen)->capture_default_str();
+  cli.add_option("--region", options.fault_domain.region);
+  cli.add_option("--datacenter", options.fault_domain.datacenter);
+  cli.add_option("--rack", options.fault_domain.rack);
+  cli.add_option("--data", data, "The shared folder")->required();
+  CLI11_PARSE(cli, argc, argv);
+
+  shardmanager::Server server(options);
+  Counter counter(server, data);
+  const absl::Status status = server.Run(counter, {&counter});  // until SIGTERM
+  if (!status.ok()) std::cerr << "counter: " << status << "\n";
+  return status.ok() ? 0 : 1;
+}

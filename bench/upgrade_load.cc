@@ -60,9 +60,7 @@ void UpgradeLoad::Run(Client& client, int number) {
     client.totals.latency_us.push_back(static_cast<uint32_t>(took.count()));
     if (!status.ok()) {
       ++client.totals.failed;
-      if (client.totals.failed < 4) {
-        absl::FPrintF(stderr, "failed: %s\n", status.error_message());
-      }
+      if (client.totals.failed < 4) absl::FPrintF(stderr, "failed: %s\n", status.error_message());
       last[pick].value = 0;  // nobody knows what it is now
       continue;
     }

@@ -44,8 +44,14 @@ AdmissionTable::~AdmissionTable() = default;
 
 AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const Forwarder* forwarder) {
   namespace meta = request_metadata;
-  if (stopping_.load(std::memory_order_relaxed)) return {.refusal = meta::kStopping};
   AdmissionSlot* slot = Find(shard);
+  if (stopping_.load(std::memory_order_relaxed)) {
+    // What went elsewhere is sent on as long as this process is there.
+    Admitted admitted{.refusal = meta::kStopping};
+    std::lock_guard lock(mutex_);
+    if (slot != nullptr && forwarder == nullptr) admitted.forward_to = SuccessorOf(*slot);
+    return admitted;
+  }
   if (slot == nullptr) return {.refusal = meta::kNotOwner};
   if (slot->Enter(AdmissionSlot::kOpen)) {
     return AdmitEntered(*slot, AdmissionSlot::kOpen, forwarder);
@@ -89,8 +95,8 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   const Admitted held{.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
   // What was forwarded once is not forwarded again.
   if (mode == Mode::kForward && forwarder == nullptr) {
-    if (!LeaseHolds(slot.role_)) return {.refusal = meta::kLeaseLapsed};
-    return {.refusal = meta::kMoving, .forward_to = std::make_unique<Successor>(slot.successor_)};
+    auto to = SuccessorOf(slot);
+    return {.refusal = to ? meta::kMoving : meta::kLeaseLapsed, .forward_to = std::move(to)};
   }
   if (mode == Mode::kHold && forwarder == nullptr) {
     return {.refusal = held.refusal, .held_at = held.held_at, .held_since = held.held_since};
@@ -110,6 +116,12 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   }
   const bool loading = slot.loading_.load(std::memory_order_relaxed);
   return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
+}
+
+// To whom it is sent on, under the lease; null: it is not. REQUIRES: the mutex is held.
+std::unique_ptr<Successor> AdmissionTable::SuccessorOf(const AdmissionSlot& slot) const {
+  const bool forwards = slot.mode_ == AdmissionSlot::Mode::kForward && LeaseHolds(slot.role_);
+  return forwards ? std::make_unique<Successor>(slot.successor_) : nullptr;
 }
 
 bool AdmissionTable::AwaitTurn(const Admitted& held, TimePoint until) {

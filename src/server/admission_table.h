@@ -136,6 +136,7 @@ class AdmissionTable {
   // What is counted at the slot, through `open`, is admitted or given back.
   Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open, const Forwarder* forwarder);
   Admitted AdmitInHandover(AdmissionSlot& slot, const Forwarder* forwarder);
+  std::unique_ptr<Successor> SuccessorOf(const AdmissionSlot& slot) const;
   bool LeaseHolds(Role role) const;
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   void CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode);

@@ -36,6 +36,13 @@ void Engine::Start(const std::string& endpoint) {
   });
 }
 
+void Engine::Obey(Command command) {
+  if (command.kind == CommandKind::kDrop || command.kind == CommandKind::kPrepareDrop) {
+    let_go_at_ = executor_.Now().time_since_epoch().count();
+  }
+  book_.Post(std::move(command));
+}
+
 // A report may be late: the shard may serve again by now. Only the executor's thread
 // opens.
 void Engine::OnDrained(const ShardId& shard) {

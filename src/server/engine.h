@@ -3,6 +3,7 @@
 // on threads behind gRPC; the simulator runs many of them under virtual time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -49,7 +50,9 @@ class Engine {
   // ---- from any thread ----
   // Joins the cell, as long as it takes. `endpoint`: where this server is reached.
   void Start(const std::string& endpoint);
-  void Obey(Command command) { book_.Post(std::move(command)); }
+  void Obey(Command command);
+  // When it was last told to let a shard go.
+  TimePoint let_go_at() const { return TimePoint(Duration(let_go_at_.load())); }
   void Report(const Grant& grant, double fraction);
   void Loaded(const Grant& grant, absl::Status status);
   void Dropped(const ShardId& shard, absl::Status status);
@@ -107,6 +110,7 @@ class Engine {
   AdmissionTable gates_;
   std::string endpoint_;
   Incarnation incarnation_;
+  std::atomic<int64_t> let_go_at_{0};
   std::optional<CellLink> link_;
   CoreDriver<ShardBook> book_;
   CoreDriver<Membership> membership_;

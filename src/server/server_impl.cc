@@ -19,6 +19,10 @@ namespace {
 // gone; later ones are cancelled.
 constexpr std::chrono::seconds kGrpcPatience{1};
 
+// Within so long after a shard went elsewhere its clients know; until then what they send
+// is sent on.
+constexpr Duration kClientsLag = Milliseconds(200);
+
 bool IsName(const std::string& text) {
   return !text.empty() && text.size() <= 127 && std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
@@ -156,13 +160,14 @@ void ServerImpl::Wait() {
   changed_.wait(lock, [this] { return stop_requested_; });
 }
 
-// Refuse new work; let the shards go; close the doors; say good-bye.
+// Refuse new work; let the shards go; see clients off; close the doors; say good-bye.
 void ServerImpl::Shutdown() {
   std::call_once(shutdown_once_, [this] {
     RequestStop();
     if (linked_) {
       engine_.Stop();
       AwaitEmptied(options_.drain_timeout);
+      AwaitClients();
       // Before the good-bye, which lets others serve our shards at once: cancels and
       // waits for every method of the application that still runs.
       if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
@@ -184,6 +189,14 @@ void ServerImpl::Leave() {
     changed_.wait(lock, [this] { return gone_; });
   }
   executor_.RunThere([this] { engine_.Close(); });
+}
+
+// Those whose last shards went elsewhere just now: a request that gRPC meets while it shuts
+// down is cancelled, and its client cannot know whether it was processed.
+void ServerImpl::AwaitClients() {
+  std::unique_lock lock(mutex_);
+  const TimePoint until = engine_.let_go_at() + kClientsLag;
+  changed_.wait_for(lock, until - MonotonicNow(), [] { return false; });
 }
 
 bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {

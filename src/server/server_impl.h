@@ -58,6 +58,7 @@ class ServerImpl {
   void Note(bool& flag);
   // Waits. True: no shard is held any more.
   bool AwaitEmptied(std::chrono::milliseconds patience);
+  void AwaitClients();
   void Leave();
 
   const ServerOptions options_;

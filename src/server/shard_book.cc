@@ -92,9 +92,9 @@ void ShardBook::CheckRetries() {
 }
 
 void ShardBook::Enter(Entry& entry, State state) {
-  if (entry.state == State::kAbsent) ++busy_;
+  busy_ -= IsBusy(entry.state);
   entry.state = state;
-  if (entry.state == State::kAbsent) --busy_;
+  busy_ += IsBusy(entry.state);
 }
 
 // ---- commands ----
@@ -322,8 +322,7 @@ void ShardBook::On(Assigned& event) {
 void ShardBook::On(Stop&) {
   stopping_ = true;
   for (auto& [shard, entry] : entries_) {
-    if (entry.state == State::kForwarding) EndForwarding(entry);
-    if (entry.state != State::kAbsent) Go(shard, entry.highest, std::nullopt, 0);
+    if (IsBusy(entry.state)) Go(shard, entry.highest, std::nullopt, 0);
   }
 }
 

@@ -218,6 +218,8 @@ class ShardBook {
     kDropping,
     kForwarding,
   };
+  // Holds the shard, or is about to. (What it only forwards, it forwards to the end.)
+  static bool IsBusy(State state) { return state != State::kAbsent && state != State::kForwarding; }
   // What is wanted here: all of it, or (of a handover) what the old owner forwards.
   struct Wish {
     Grant grant;
@@ -295,7 +297,7 @@ class ShardBook {
   std::set<std::pair<TimePoint, ShardId>> deadlines_;  // of drains, by drain_until
   std::set<std::pair<TimePoint, ShardId>> retries_;    // loads to try again
   std::set<std::pair<TimePoint, ShardId>> lingers_;    // of forwarding, by forward_until
-  size_t busy_ = 0;                                    // entries that are not absent
+  size_t busy_ = 0;                                    // entries that are busy
   Incarnation incarnation_;
   LeaderEpoch leader_epoch_;
   bool stopping_ = false;

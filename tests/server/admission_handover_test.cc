@@ -170,6 +170,16 @@ TEST_F(AdmissionHandoverTest, StoppingServerHoldsNothing) {
 
 // ---- forwarded by this one
 
+TEST_F(AdmissionHandoverTest, StoppingServerSendsOnAndAdmitsNothing) {
+  HoldOpenShard();
+  table_.Forward(kShard, kNext);
+  table_.Open(ShardId("other"), Role::kPrimary, ShardEpoch(5));
+  table_.StopAdmitting();
+  EXPECT_EQ(Ask(), "to kv-2");
+  EXPECT_EQ(Ask(&kOldOwner), meta::kStopping);
+  EXPECT_THAT(table_.Admit("other").refusal, StrEq(meta::kStopping));
+}
+
 TEST_F(AdmissionHandoverTest, ForwardedOnceIsNotForwardedAgain) {
   HoldOpenShard();
   table_.Forward(kShard, kNext);

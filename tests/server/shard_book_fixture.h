@@ -160,4 +160,33 @@ class ShardBookTest : public ::testing::Test {
   std::map<ReplyId, std::string> refusals_;
 };
 
+inline const ShardId kShard("s");
+
+// One shard in a handover, at either end.
+class HandoverBookTest : public ShardBookTest {
+ protected:
+  // As the new owner.
+  void AwaitForwardedRequests() {
+    PrepareAdd("s", 5);
+    Prepare("s", 5);
+  }
+  void ServeForwardedRequests() {
+    AwaitForwardedRequests();
+    Feed(Forwarded{kShard});
+    Load("s", 5);
+  }
+  // As the old owner.
+  ReplyId HoldRequests() {
+    Serve("s", 5);
+    const ReplyId reply = PrepareDrop("s", 5, 6);
+    PreparedToDrop("s");
+    return reply;
+  }
+  void ForwardRequests() {
+    HoldRequests();
+    Drain("s");
+    EndDrop("s");
+  }
+};
+
 }  // namespace shardmanager::server

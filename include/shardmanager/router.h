@@ -19,6 +19,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
 namespace grpc {
@@ -74,9 +75,7 @@ namespace router_internal {
 class RouterImpl;
 class AppRouter;  // one app, as long as the Router lives
 
-// Makes a stub of one service. The pointer identifies the service.
-using StubFactory =
-    std::shared_ptr<void> (*)(const std::shared_ptr<grpc::ChannelInterface>& channel);
+using sdk_internal::StubFactory;
 
 struct CallTarget {
   AppRouter& app;

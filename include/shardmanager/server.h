@@ -44,6 +44,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
 namespace grpc {
@@ -188,15 +189,6 @@ class Admission {
 // What the templates below stand on; not for use outside.
 namespace server_internal {
 
-// Makes a stub of one service. The pointer identifies the service.
-using StubFactory =
-    std::shared_ptr<void> (*)(const std::shared_ptr<grpc::ChannelInterface>& channel);
-
-template <typename Stub>
-std::shared_ptr<void> MakeStub(const std::shared_ptr<grpc::ChannelInterface>& channel) {
-  return std::make_shared<Stub>(channel);
-}
-
 // A call to the new owner. `pass_initial` gives on the initial metadata that have come.
 using Onward = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext& call,
                                               absl::FunctionRef<void()> pass_initial)>;
@@ -226,9 +218,10 @@ class Server {
   // unless this is called.
   void Wait();
 
-  // Stops admitting, lets requests in flight finish, calls DropShard for each shard,
-  // stops listening, says good-bye to the coordination store (so nobody waits for a
-  // time-out). If an Admission is still held after all that, there is no good-bye and
+  // Stops admitting, lets requests in flight finish, calls DropShard for each shard, goes
+  // on forwarding for 0.2 s if a shard went to another server just now, stops listening,
+  // and says good-bye to the coordination store (so nobody waits for a time-out). If an
+  // Admission is still held after all that, there is no good-bye and
   // the session ends only when the lease has lapsed.
   void Shutdown();
 
@@ -267,7 +260,7 @@ class Server {
   std::string endpoint() const;
 
  private:
-  Admission AdmitOrForward(grpc::ServerContext& context, server_internal::StubFactory make_stub,
+  Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                            server_internal::Onward onward);
 
   std::unique_ptr<class ServerImpl> impl_;
@@ -278,7 +271,7 @@ Admission Server::Admit(grpc::ServerContext& context,
                         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                      Response*),
                         const Request* request, Response* response) {
-  return AdmitOrForward(context, &server_internal::MakeStub<Stub>,
+  return AdmitOrForward(context, &sdk_internal::MakeStub<Stub>,
                         [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
                           grpc::Status status =
                               (static_cast<Stub*>(stub)->*method)(&call, *request, response);
@@ -292,7 +285,7 @@ Admission Server::Admit(grpc::ServerContext& context,
                         std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(
                             grpc::ClientContext*, const Request&),
                         const Request* request, grpc::ServerWriter<Response>* writer) {
-  return AdmitOrForward(context, &server_internal::MakeStub<Stub>,
+  return AdmitOrForward(context, &sdk_internal::MakeStub<Stub>,
                         [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
                           auto from = (static_cast<Stub*>(stub)->*method)(&call, *request);
                           from->WaitForInitialMetadata();
@@ -309,7 +302,7 @@ Admission Server::Admit(
     grpc::ServerContext& context,
     std::unique_ptr<grpc::ClientWriter<Request>> (Stub::*method)(grpc::ClientContext*, Response*),
     grpc::ServerReader<Request>* reader, Response* response) {
-  return AdmitOrForward(context, &server_internal::MakeStub<Stub>,
+  return AdmitOrForward(context, &sdk_internal::MakeStub<Stub>,
                         [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
                           auto to = (static_cast<Stub*>(stub)->*method)(&call, response);
                           for (Request message; reader->Read(&message);) {

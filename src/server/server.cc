@@ -120,8 +120,7 @@ void Server::Wait() {
 void Server::Shutdown() { impl_->Shutdown(); }
 
 Admission Server::Admit(grpc::ServerContext& context) { return impl_->Admit(context); }
-Admission Server::AdmitOrForward(grpc::ServerContext& context,
-                                 server_internal::StubFactory make_stub,
+Admission Server::AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                                  server_internal::Onward onward) {
   return impl_->AdmitOrForward(context, make_stub, onward);
 }

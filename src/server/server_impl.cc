@@ -123,7 +123,8 @@ absl::Status ServerImpl::Start(ShardHandler& handler, const std::vector<grpc::Se
 server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   server::ShardServerService::Callbacks callbacks;
   callbacks.command = [this](server::Command command) {
-    for (const server::Successor& to : command.successors) forwarding_.Connect(to.endpoint);
+    // All of one command go to one server.
+    if (!command.successors.empty()) forwarding_.Connect(command.successors.front().endpoint);
     engine_.Obey(std::move(command));
   };
   callbacks.collect = [this](server::Command header, auto done) {
@@ -252,7 +253,7 @@ Admission ServerImpl::Answer(grpc::ServerContext& context,
 Admission ServerImpl::Admit(grpc::ServerContext& context) { return Answer(context, Ask(context)); }
 
 Admission ServerImpl::AdmitOrForward(grpc::ServerContext& context,
-                                     server_internal::StubFactory make_stub,
+                                     sdk_internal::StubFactory make_stub,
                                      server_internal::Onward onward) {
   const server::AdmissionTable::Admitted admitted = Ask(context);
   if (admitted.forward_to != nullptr) {
@@ -266,7 +267,7 @@ Admission ServerImpl::AdmitOrForward(grpc::ServerContext& context,
 // Nothing: the new owner cannot be reached; nothing was sent.
 std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
                                                 const server::Successor& to,
-                                                server_internal::StubFactory make_stub,
+                                                sdk_internal::StubFactory make_stub,
                                                 server_internal::Onward onward) {
   const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
   const auto channel = forwarding_.Reach(to, until);

@@ -34,7 +34,7 @@ class ServerImpl {
   void Wait();
   void Shutdown();
   Admission Admit(grpc::ServerContext& context);
-  Admission AdmitOrForward(grpc::ServerContext& context, server_internal::StubFactory make_stub,
+  Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                            server_internal::Onward onward);
   Admission Admit(const ShardId& shard);
   const std::string& endpoint() const { return endpoint_; }
@@ -49,7 +49,7 @@ class ServerImpl {
   server::AdmissionTable::Admitted Ask(const grpc::ServerContext& context);
   Admission Answer(grpc::ServerContext& context, const server::AdmissionTable::Admitted& admitted);
   std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
-                                      server_internal::StubFactory make_stub,
+                                      sdk_internal::StubFactory make_stub,
                                       server_internal::Onward onward);
   server::Engine::Ports EnginePorts();
   void RunAdd(const server::Grant& grant);

@@ -10,17 +10,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/time.h"
+#include "shardmanager/stub_inl.h"
 
 namespace grpc {
 class Channel;
-class ChannelInterface;
-}  // namespace grpc
+}
 
 namespace shardmanager::wire {
 
-// Makes a stub of one service. The pointer identifies the service.
-using StubFactory =
-    std::shared_ptr<void> (*)(const std::shared_ptr<grpc::ChannelInterface>& channel);
+using sdk_internal::StubFactory;
 
 // One server's connection. Thread-safe. Lives as long as a call uses it, also when
 // the pool has dropped it.

@@ -15,6 +15,7 @@ struct Layer {
 };
 inline constexpr std::array kLayers = {
     Layer{"include/shardmanager/types.h", 0},
+    Layer{"include/shardmanager/stub_inl.h", 0},
     Layer{"src/base", 10},
     Layer{"src/model", 20},
     Layer{"src/allocator", 30},
@@ -53,7 +54,8 @@ inline constexpr std::array kPublicHeaders = {
 
 // ---- What users write, or copy: public headers only. (The other examples start whole
 // ---- clusters, for which they look inside.)
-inline constexpr std::array<std::string_view, 2> kUserCode = {"include", "examples/kvstore"};
+inline constexpr std::array<std::string_view, 3> kUserCode = {"include", "examples/counter",
+                                                              "examples/kvstore"};
 
 // ---- Folders whose every file is held to the rules for cores.
 inline constexpr std::array<std::string_view, 3> kPureFolders = {"src/base", "src/model",

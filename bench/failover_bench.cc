@@ -85,16 +85,6 @@ v1::AppSpec Spec(const Flags& flags) {
   return spec;
 }
 
-// Every shard is served, and each of the servers has its share of them.
-bool Balanced(const MapView& view, const Flags& flags) {
-  if (!view.all_served()) return false;
-  const auto counts = view.counts();
-  const size_t share = static_cast<size_t>(flags.shards / flags.servers);
-  return counts.size() == static_cast<size_t>(flags.servers) &&
-         std::all_of(counts.begin(), counts.end(),
-                     [&](const auto& c) { return c.second >= share; });
-}
-
 struct Round {
   double detection_ms;
   double repair_ms;
@@ -151,7 +141,8 @@ class Bench {
 
  private:
   absl::Status AwaitBalance() {
-    if (map_->WaitFor([this](const MapView& v) { return Balanced(v, flags_); }, kPatience)) {
+    const auto servers = static_cast<size_t>(flags_.servers);
+    if (map_->WaitFor([=](const MapView& v) { return v.balanced(servers); }, kPatience)) {
       return absl::OkStatus();
     }
     return absl::DeadlineExceededError(map_->view().Describe());

@@ -76,8 +76,9 @@ class Upgrade {
   Upgrade(const Flags& flags, const Way& way) : flags_(flags), way_(way) {}
 
   absl::Status SetUp() {
-    auto cluster =
-        Cluster::Make({.folder = absl::StrCat(flags_.folder, "/", way_.name), .app = "counter"});
+    std::filesystem::remove_all(folder());  // of the run before; nothing else
+    std::filesystem::create_directories(folder());
+    auto cluster = Cluster::Make({.folder = folder(), .app = "counter"});
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     std::filesystem::create_directories(cluster_->data_folder());
@@ -92,6 +93,7 @@ class Upgrade {
     return AwaitBalance();
   }
 
+  std::string folder() const { return absl::StrCat(flags_.folder, "/upgrade-", way_.name); }
   std::string samples() const { return absl::StrCat(flags_.folder, "/", way_.name, ".txt"); }
 
   absl::StatusOr<UpgradeLoad::Totals> Run() {
@@ -158,12 +160,8 @@ class Upgrade {
   }
 
   absl::Status AwaitBalance() {
-    const auto balanced = [this](const MapView& view) {
-      const auto counts = view.counts();
-      const size_t share = static_cast<size_t>(flags_.shards / flags_.servers);
-      return view.all_served() && counts.size() == static_cast<size_t>(flags_.servers) &&
-             std::all_of(counts.begin(), counts.end(),
-                         [&](const auto& c) { return c.second >= share; });
+    const auto balanced = [servers = static_cast<size_t>(flags_.servers)](const MapView& view) {
+      return view.balanced(servers);
     };
     return map_->WaitFor(balanced, kPatience) ? absl::OkStatus()
                                               : TimedOut("balance", map_->view());
@@ -203,8 +201,6 @@ int Main(int argc, char** argv) {
   cli.add_option("--only", flags.only, "graceful, no_handover or neither");
   cli.add_option("--folder", flags.folder, "Data, logs and samples; kept")->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
-  std::filesystem::remove_all(flags.folder);
-  std::filesystem::create_directories(flags.folder);
   std::vector<std::string> figures;
   bool wrong = false;
   for (const Way& way : kWays) {

@@ -52,9 +52,6 @@ void UpgradeLoad::Run(Client& client, int number) {
         router_.GetClient<counter::Counter>("counter", request.key())
             .Call(&counter::Counter::Stub::Add, request, &response, {.timeout = kTimeout});
     const Duration took = MonotonicNow() - begin;
-    ++calls_;
-    failed_ += !status.ok();
-
     std::lock_guard lock(client.mutex);
     ++client.totals.calls;
     client.totals.latency_us.push_back(static_cast<uint32_t>(took.count()));
@@ -73,19 +70,13 @@ void UpgradeLoad::Run(Client& client, int number) {
 // "second calls failed retried", of that second.
 void UpgradeLoad::Sample() {
   std::ofstream file(options_.samples);
-  uint64_t calls = 0;
-  uint64_t failed = 0;
-  uint64_t retried = 0;
+  RouterStats last;
   for (int second = 1; !stop_; ++second) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    const uint64_t calls_now = calls_;
-    const uint64_t failed_now = failed_;
-    const uint64_t retried_now = Retried(router_.stats());
-    file << second << " " << calls_now - calls << " " << failed_now - failed << " "
-         << retried_now - retried << std::endl;
-    calls = calls_now;
-    failed = failed_now;
-    retried = retried_now;
+    const RouterStats now = router_.stats();
+    file << second << " " << now.calls - last.calls << " " << now.failed_calls - last.failed_calls
+         << " " << Retried(now) - Retried(last) << std::endl;
+    last = now;
   }
 }
 

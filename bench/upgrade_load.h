@@ -57,8 +57,6 @@ class UpgradeLoad {
   const Options options_;
   Router router_;
   std::atomic<bool> stop_{false};
-  std::atomic<uint64_t> calls_{0};
-  std::atomic<uint64_t> failed_{0};
   uint64_t retried_taken_ = 0;
   std::vector<std::unique_ptr<Client>> clients_;
   std::thread sampler_;

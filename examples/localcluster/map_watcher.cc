@@ -42,6 +42,13 @@ std::map<std::string, size_t> MapView::counts() const {
   return counts;
 }
 
+bool MapView::balanced(size_t servers) const {
+  const auto count = counts();
+  const size_t share = shards.size() / servers;
+  return all_served() && count.size() == servers &&
+         std::all_of(count.begin(), count.end(), [&](const auto& c) { return c.second >= share; });
+}
+
 std::string MapView::Describe() const {
   std::string text = absl::StrCat("map ", version.first, ".", version.second, ": ", served(),
                                   " of ", shards.size(), " shards served;");

@@ -45,6 +45,8 @@ struct MapView {
   bool all_served() const { return !shards.empty() && served() == shards.size(); }
   // Shards by server name; servers without shards are left out.
   std::map<std::string, size_t> counts() const;
+  // So many servers serve everything, and none has less than its share.
+  bool balanced(size_t servers) const;
   std::string Describe() const;  // for messages: what is not served, who serves
 };
 

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "model/replica_phase.h"
 
 namespace shardmanager {
 
@@ -17,6 +20,24 @@ enum class CommandKind : uint8_t {
 constexpr std::string_view ToString(CommandKind kind) {
   constexpr std::array<std::string_view, 4> kNames = {"add", "drop", "prepare-add", "prepare-drop"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+// What a durable phase demands of its server. Nothing: it demands nothing.
+constexpr std::optional<CommandKind> DemandOf(Phase phase) {
+  switch (phase) {
+    case Phase::kGranted:
+      return CommandKind::kAdd;
+    case Phase::kDropping:
+      return CommandKind::kDrop;
+    case Phase::kPreparing:
+      return CommandKind::kPrepareAdd;
+    case Phase::kForwarding:
+      return CommandKind::kPrepareDrop;
+    case Phase::kAbsent:
+    case Phase::kReserved:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace shardmanager

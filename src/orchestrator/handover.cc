@@ -19,27 +19,7 @@ namespace {
 // The move is called off after so many: the old owner serves on.
 constexpr uint8_t kMostPrepareFailures = 3;
 
-// Its session has ended, and no write has found that it is back.
-bool Gone(const Server& server) { return server.state != ServerState::kLive && !server.conflicted; }
-
 }  // namespace
-
-std::optional<CommandKind> DemandOf(Phase phase) {
-  switch (phase) {
-    case Phase::kGranted:
-      return CommandKind::kAdd;
-    case Phase::kDropping:
-      return CommandKind::kDrop;
-    case Phase::kPreparing:
-      return CommandKind::kPrepareAdd;
-    case Phase::kForwarding:
-      return CommandKind::kPrepareDrop;
-    case Phase::kAbsent:
-    case Phase::kReserved:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
 
 bool Partition::MovesByHandover() const {
   return WantedRole() == Role::kPrimary && spec_.moves().primary_move() != v1::DROP_THEN_ADD;
@@ -61,7 +41,7 @@ void Partition::DecideHandover(ShardIndex id) {
   const Handover handover = HandoverOf(id);
   const auto change = [this](ReplicaIndex r, Phase to) { change_.phases.push_back({r, to}); };
   const auto gone = [this](ReplicaIndex r) {
-    return Gone(tables_.server(tables_.replica(r).server));
+    return IsGone(tables_.server(tables_.replica(r).server));
   };
   const bool forwards =
       handover.from.valid() && tables_.replica(handover.from).phase == Phase::kForwarding;

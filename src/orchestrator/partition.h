@@ -223,7 +223,8 @@ class Partition {
   Census Count(ShardIndex shard) const;
   void Command(ShardIndex shard);
   bool IsEnding(ReplicaIndex id) const;
-  bool IsGivenUp(const Server& server) const;
+  static bool IsGone(const Server& server);
+  static bool IsGivenUp(const Server& server);
   bool CanBeTarget(ShardIndex shard, ServerIndex server) const;
   bool FailoverBudgetLeft() const;
   Role WantedRole() const;

@@ -98,9 +98,6 @@ struct WriteDone {
   ServerIndex conflict;
 };
 
-// What a durable phase demands of its server. Nothing: it demands nothing.
-std::optional<CommandKind> DemandOf(Phase phase);
-
 enum class CommandOutcome : uint8_t { kDone, kLoading, kFailed, kStale, kUnreachable };
 struct CommandResult {
   CommandKind kind = CommandKind::kAdd;

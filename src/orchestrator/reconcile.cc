@@ -82,10 +82,9 @@ void Partition::Decide(ShardIndex id) {
 void Partition::DecideEnds(ShardIndex id) {
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     const Server& server = tables_.server(replica.server);
-    const bool gone = server.state != ServerState::kLive && !server.conflicted;
     switch (replica.phase) {
       case Phase::kDropping:
-        if (replica.contact == Contact::kDone || gone) {
+        if (replica.contact == Contact::kDone || IsGone(server)) {
           change_.phases.push_back({r, Phase::kAbsent});
         }
         break;
@@ -216,9 +215,12 @@ bool Partition::IsEnding(ReplicaIndex id) const {
   });
 }
 
-bool Partition::IsGivenUp(const Server& server) const {
-  return server.state != ServerState::kLive && server.failing_over && !server.conflicted;
+// Its session has ended, and no write has found that it is back.
+bool Partition::IsGone(const Server& server) {
+  return server.state != ServerState::kLive && !server.conflicted;
 }
+
+bool Partition::IsGivenUp(const Server& server) { return IsGone(server) && server.failing_over; }
 
 bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
   const Server& server = tables_.server(id);

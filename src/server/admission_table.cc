@@ -92,19 +92,17 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   const Mode mode = slot.mode_;
   const bool from_old_owner = forwarder != nullptr && forwarder->server == slot.old_owner_ &&
                               forwarder->epoch.value() == slot.epoch_.load();
-  const Admitted held{.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
+  Admitted held{.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
   // What was forwarded once is not forwarded again.
   if (mode == Mode::kForward && forwarder == nullptr) {
     auto to = SuccessorOf(slot);
     return {.refusal = to ? meta::kMoving : meta::kLeaseLapsed, .forward_to = std::move(to)};
   }
-  if (mode == Mode::kHold && forwarder == nullptr) {
-    return {.refusal = held.refusal, .held_at = held.held_at, .held_since = held.held_since};
-  }
+  if (mode == Mode::kHold && forwarder == nullptr) return held;
   lock.unlock();
   if (mode == Mode::kAwaitForwarded && from_old_owner) {
     on_forwarded_(slot.shard_);
-    return {.refusal = held.refusal, .held_at = held.held_at, .held_since = held.held_since};
+    return held;
   }
   // Opened since it was found closed.
   if (mode == Mode::kPlain && slot.Enter(AdmissionSlot::kOpen)) {

@@ -63,11 +63,7 @@ bool ShardBook::CallOff(Entry& entry) {
   entry.dropped = false;
   entry.drop_first = false;
   entry.successor.reset();
-  if (entry.old_owner.empty()) {
-    out_.actions.emplace_back(OpenShard{entry.grant});
-  } else {
-    out_.actions.emplace_back(OpenForwarded{entry.grant, entry.old_owner});
-  }
+  Open(entry);
   AnswerWaiters(entry, Waits::kToGo, ResultState::kFailed,
                 "requests in flight did not finish in time; the shard stays");
   return true;
@@ -180,7 +176,7 @@ bool ShardBook::HasCome(Entry& entry, const Wish& wish) {
   if (!wish.old_owner.empty()) return prepared || entry.state == State::kServing;
   if (entry.state == State::kServing && !entry.old_owner.empty()) {
     entry.old_owner.clear();
-    out_.actions.emplace_back(OpenShard{entry.grant});
+    Open(entry);
   }
   return entry.state == State::kServing;
 }

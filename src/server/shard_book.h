@@ -272,6 +272,7 @@ class ShardBook {
   void Release(Entry& entry);
   void Begin(Entry& entry, const Wish& wish);
   void Load(Entry& entry);
+  void Open(const Entry& entry);
   void Drain(Entry& entry);
   void EndDrain(Entry& entry);
   void RunDropOf(Entry& entry);

@@ -80,12 +80,17 @@ void ShardBook::On(Loaded& event) {
     return entry.next->old_owner.empty() ? Begin(entry, *entry.next) : RunDropOf(entry);
   entry.failures = 0;
   Enter(entry, State::kServing);
+  Open(entry);
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kDone, "");
+}
+
+// To everybody, or to what the old owner forwards.
+void ShardBook::Open(const Entry& entry) {
   if (entry.old_owner.empty()) {
     out_.actions.emplace_back(OpenShard{entry.grant});
   } else {
     out_.actions.emplace_back(OpenForwarded{entry.grant, entry.old_owner});
   }
-  AnswerWaiters(entry, Waits::kToCome, ResultState::kDone, "");
 }
 
 // The application holds nothing now.

@@ -382,6 +382,16 @@ TEST_F(ForwardingTest, CallThatWaitsTooLongIsRefusedAsMoving) {
   EXPECT_TRUE(let_go.get());
 }
 
+// gRPC cancels what it meets while it shuts down: until clients know, the doors stay open.
+TEST_F(ForwardingTest, ServerThatLetAShardGoJustNowDoesNotCloseItsDoorsYet) {
+  HandOver();
+  ServeAtNew();
+  const auto before = std::chrono::steady_clock::now();
+  DropAtOld();
+  old_.server().Shutdown();
+  EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(200));
+}
+
 TEST_F(ForwardingTest, NewOwnerThatCannotBeReachedIsRefusedAsMoving) {
   ServeAtOld();
   ASSERT_TRUE(

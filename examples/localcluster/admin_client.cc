@@ -95,6 +95,20 @@ absl::StatusOr<v1::GetShardsResponse> AdminClient::GetShards(const std::string& 
   return Call(channel_, &v1::Admin::Stub::GetShards, request, deadline_);
 }
 
+absl::Status AdminClient::Drain(const std::string& app, const v1::DrainScope& scope) {
+  v1::DrainRequest request;
+  request.set_app(app);
+  *request.mutable_drain()->mutable_scope() = scope;
+  return Call(channel_, &v1::Admin::Stub::Drain, request, deadline_).status();
+}
+
+absl::Status AdminClient::Undrain(const std::string& app, const v1::DrainScope& scope) {
+  v1::UndrainRequest request;
+  request.set_app(app);
+  *request.mutable_scope() = scope;
+  return Call(channel_, &v1::Admin::Stub::Undrain, request, deadline_).status();
+}
+
 absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(const std::string& app,
                                                                    const std::string& shard,
                                                                    const std::string& server) {

@@ -38,6 +38,9 @@ class AdminClient {
   absl::StatusOr<v1::GetAppsResponse> GetApps();
   absl::StatusOr<v1::GetServersResponse> GetServers(const std::string& app);
   absl::StatusOr<v1::GetShardsResponse> GetShards(const std::string& app);
+  // Of the app only. They answer when the order is durable; the map shows when it is done.
+  absl::Status Drain(const std::string& app, const v1::DrainScope& scope);
+  absl::Status Undrain(const std::string& app, const v1::DrainScope& scope);
   absl::StatusOr<v1::ExplainShardResponse> ExplainShard(const std::string& app,
                                                         const std::string& shard,
                                                         const std::string& server = "");

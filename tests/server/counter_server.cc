@@ -123,6 +123,32 @@ grpc::Status CounterServer::Sum(Context* context, grpc::ServerReader<Request>* r
   return Process(*context, admission, sum, response);
 }
 
+grpc::Status CounterServer::CountEach(Context* context, grpc::ServerReader<Request>* reader,
+                                      Response* response) {
+  auto admission = server_.Admit(*context, &Counter::Stub::CountEach, reader, response);
+  if (!admission.ok()) return admission.status();
+  uint64_t count = 0;
+  for (Request request; reader->Read(&request); reading.Pass()) {
+    log_.Add({admission.epoch().value(), request.number()});
+    ++count;
+  }
+  response->set_number(count);
+  return grpc::Status::OK;
+}
+
+grpc::Status CounterServer::List(Context* context, const Request* request,
+                                 grpc::ServerWriter<Response>* writer) {
+  auto admission = server_.Admit(*context, &Counter::Stub::List, request, writer);
+  if (!admission.ok()) return admission.status();
+  for (const CountLog::Entry& entry : log_.entries()) {
+    Response response;
+    response.set_number(entry.number);
+    response.set_epoch(entry.epoch);
+    if (!writer->Write(response)) break;
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status CounterServer::CountHere(Context* context, const Request* request,
                                       Response* response) {
   auto admission = server_.Admit(*context);

@@ -65,7 +65,8 @@ class CounterServer final : public ShardHandler, public counter::Counter::Servic
   const std::string& name() const { return name_; }
   NewOwner As(uint64_t epoch) const { return {name_, server_.endpoint(), epoch}; }
 
-  // Passed by AddShard, by DropShard, and by Sum with each message that it has read.
+  // Passed by AddShard, by DropShard, and by Sum and CountEach with each message that they
+  // have read.
   Turnstile adding;
   Turnstile dropping;
   Turnstile reading;
@@ -85,6 +86,10 @@ class CounterServer final : public ShardHandler, public counter::Counter::Servic
                        grpc::ServerWriter<Response>* writer) override;
   grpc::Status Sum(Context* context, grpc::ServerReader<Request>* reader,
                    Response* response) override;
+  grpc::Status CountEach(Context* context, grpc::ServerReader<Request>* reader,
+                         Response* response) override;
+  grpc::Status List(Context* context, const Request* request,
+                    grpc::ServerWriter<Response>* writer) override;
   grpc::Status CountHere(Context* context, const Request* request, Response* response) override;
   grpc::Status Process(Context& context, const Admission& admission, uint64_t number,
                        Response* response);

@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,67 @@ TEST_F(ForwardingTest, EveryCallIsAnsweredAndProcessedOnceAndInOrder) {
     EXPECT_THAT(ended[i].errors, IsEmpty());
     EXPECT_EQ(processed[i], ended[i].counted);
   }
+}
+
+// Writes without waiting for any answer: a stream.
+struct Pipeline {
+  explicit Pipeline(CounterServer& to)
+      : call(to), writer(to.stub().CountEach(&call.context, &call.response)) {}
+  void Write(uint64_t from, uint64_t to) {
+    for (; from <= to; ++from) {
+      call.request.set_number(from);
+      EXPECT_TRUE(writer->Write(call.request));
+    }
+  }
+  // How many of them were processed.
+  uint64_t End() {
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return call.response.number();
+  }
+
+  Call call;
+  std::unique_ptr<grpc::ClientWriter<counter::CountRequest>> writer;
+};
+
+std::vector<uint64_t> ReadBack(CounterServer& at) {
+  std::vector<uint64_t> numbers;
+  Call call(at);
+  auto reader = at.stub().List(&call.context, call.request);
+  while (reader->Read(&call.response)) numbers.push_back(call.response.number());
+  EXPECT_TRUE(reader->Finish().ok());
+  return numbers;
+}
+
+// One client's writes, in streams that overlap: the first is under way when the old owner is to
+// let go, the second is written before, while and after it is sent on.
+TEST_F(ForwardingTest, PipelinedWritesAreReadBackInOrder) {
+  ServeAtOld();
+  PrepareNew();
+  Pipeline first(old_);
+  first.Write(1, 50);
+  old_.reading.AwaitArrival();
+  auto let_go = std::async(std::launch::async, [&] { return LetOldGo(); });
+  EXPECT_TRUE(Eventually([&] { return !old_.server().Admit(ShardId("s")).ok(); }));
+  Pipeline second(old_);
+  second.Write(101, 150);  // is held
+  first.Write(51, 100);
+  EXPECT_EQ(first.End(), 100u);
+  EXPECT_TRUE(let_go.get());
+  second.Write(151, 200);
+  ServeAtNew();
+  second.Write(201, 250);
+  DropAtOld();
+  second.Write(251, 300);
+  EXPECT_EQ(second.End(), 200u);
+  Pipeline third(new_);
+  third.Write(301, 310);
+  EXPECT_EQ(third.End(), 10u);
+
+  std::vector<uint64_t> written(310);
+  std::iota(written.begin(), written.end(), 1);
+  EXPECT_EQ(ReadBack(new_), written);
 }
 
 TEST_F(ForwardingTest, CallWaitsWhileTheOldOwnerDrops) {

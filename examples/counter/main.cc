@@ -2,6 +2,7 @@
 // another server they go with it, through a file that all servers can read. (Not with a
 // server that dies or was cut off: kvstore shows storage that is safe, fenced by the epoch.)
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -33,7 +34,9 @@ class Counter final : public counter::Counter::Service, public shardmanager::Sha
     const Counts counts = std::move(shards_[shard.value()]);
     shards_.erase(shard.value());
     lock.unlock();
-    std::ofstream file(folder_ + "/" + shard.value());
+    const std::string path = folder_ + "/" + shard.value();
+    std::remove(path.c_str());  // requests wait: to write over a file may wait for the disk
+    std::ofstream file(path);
     for (const auto& [key, count] : counts) file << key << " " << count << "\n";
     return file.flush() ? absl::OkStatus() : absl::DataLossError("the counts are not written");
   }

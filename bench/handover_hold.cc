@@ -38,7 +38,8 @@ double Ms(Duration time) { return std::chrono::duration<double, std::milli>(time
 
 // REQUIRES: not empty.
 Duration Quantile(std::vector<Duration> values, double part) {
-  const auto at = values.begin() + static_cast<ptrdiff_t>(part * (values.size() - 1));
+  const auto at =
+      values.begin() + static_cast<ptrdiff_t>(part * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }

@@ -58,6 +58,8 @@ struct ShardGrant {
   ShardId shard;
   Role role = Role::kPrimary;
   ShardEpoch epoch;
+  // Only in PrepareAddShard: who serves it now. Without an endpoint: it is not known.
+  Peer old_owner = {};
 };
 
 // Call it with a fraction from 0 to 1 while a long AddShard works; it is shown to
@@ -97,6 +99,11 @@ class ShardHandler {
   // is logged. Default: OK, at once. Example: write most of what is in memory.
   virtual absl::Status PrepareDropShard(const ShardId& shard);
 
+  // The process stops: methods that still work should end soon, with an error. Called once,
+  // by Server::Shutdown, before the shards are dropped; other methods may run meanwhile.
+  // Default: nothing.
+  virtual void Stopping() {}
+
   // The rest have defaults and serve strategies that are not supported yet.
   virtual absl::Status ChangeRole(const ShardGrant& grant);
   virtual absl::Status UpdateMembership(const ShardId& shard,
@@ -131,7 +138,7 @@ struct ServerOptions {
   // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
   // {{"cpu", 16}}. Default: what the app's spec says.
   std::map<std::string, double> metric_capacity;
-  // Threads for the methods of ShardHandler.
+  // Threads for the methods of ShardHandler; as many again for PrepareAddShard.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
   // reports an error and the shard stays. When the process stops: past it the gRPC

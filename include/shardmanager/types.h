@@ -80,6 +80,13 @@ constexpr std::string_view ToString(Role role) {
   return role == Role::kPrimary ? "primary" : "secondary";
 }
 
+// A server of the app, this one or another.
+struct Peer {
+  ServerName server;
+  std::string endpoint;  // "host:port" of its gRPC services
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
 // Where a server stands, widest first. Example: {"eu-west", "dub1", "r07"}.
 struct FaultDomain {
   std::string region;

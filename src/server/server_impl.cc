@@ -51,6 +51,7 @@ ServerImpl::ServerImpl(ServerOptions options, std::unique_ptr<CoordinationStoreF
       service_(ServiceCallbacks()),
       forwarding_(options_.name),
       pool_(options_.command_threads),
+      prepares_(options_.command_threads),
       engine_(options_, executor_, *stores_, EnginePorts(), MonotonicNow) {}
 
 ServerImpl::~ServerImpl() {
@@ -166,6 +167,7 @@ void ServerImpl::Shutdown() {
   std::call_once(shutdown_once_, [this] {
     RequestStop();
     if (linked_) {
+      handler_->Stopping();
       engine_.Stop();
       AwaitEmptied(options_.drain_timeout);
       AwaitClients();
@@ -175,6 +177,7 @@ void ServerImpl::Shutdown() {
       Leave();
     }
     pool_.Stop();
+    prepares_.Stop();
     looks_.Stop();
   });
 }
@@ -296,9 +299,10 @@ server::Engine::Ports ServerImpl::EnginePorts() {
               },
           .prepare_add =
               [this](const server::Grant& grant) {
-                pool_.Run([this, grant] {
-                  engine_.Prepared(
-                      grant, handler_->PrepareAddShard({grant.shard, grant.role, grant.epoch}));
+                prepares_.Run([this, grant] {
+                  ShardGrant to_prepare{grant.shard, grant.role, grant.epoch};
+                  to_prepare.old_owner = grant.old_owner;
+                  engine_.Prepared(grant, handler_->PrepareAddShard(to_prepare));
                 });
               },
           .prepare_drop =

@@ -78,6 +78,8 @@ class ServerImpl {
 
   server::Forwarding forwarding_;
   server::HandlerPool pool_;
+  // Apart from the rest: it may copy for minutes, while shards of others wait to be served.
+  server::HandlerPool prepares_;
   // Apart from the commands: a look must not wait for shards that load.
   server::HandlerPool looks_{1};
   bool linked_ = false;

@@ -47,6 +47,7 @@ struct Grant {
   ShardId shard;
   Role role = Role::kPrimary;
   ShardEpoch epoch;
+  Peer old_owner = {};  // as ShardGrant has it
 };
 
 // Names one call whose results are awaited; 0: nobody waits.

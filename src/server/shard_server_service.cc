@@ -165,8 +165,11 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
   Writer* PrepareAddShard(grpc::CallbackServerContext*,
                           const v1::PrepareAddShardRequest* request) override {
     if (request->current_owner().empty()) return Missing("current_owner: a server's name");
-    return Start(CommandKind::kPrepareAdd, *request,
-                 [&](Command& command) { command.old_owner = request->current_owner(); });
+    return Start(CommandKind::kPrepareAdd, *request, [&](Command& command) {
+      command.old_owner = request->current_owner();
+      const Peer old_owner{ServerName(request->current_owner()), request->current_owner_endpoint()};
+      for (Grant& grant : command.grants) grant.old_owner = old_owner;
+    });
   }
   Writer* PrepareDropShard(grpc::CallbackServerContext*,
                            const v1::PrepareDropShardRequest* request) override {

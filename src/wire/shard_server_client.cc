@@ -232,6 +232,7 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
       case CommandKind::kPrepareAdd: {
         auto* request = Make<v1::PrepareAddShardRequest>(to, command);
         request->set_current_owner(command.other.server.value());
+        request->set_current_owner_endpoint(command.other.endpoint);
         return stub_->async()->PrepareAddShard(&context_, request, this);
       }
       case CommandKind::kPrepareDrop: {

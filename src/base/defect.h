@@ -29,6 +29,11 @@ enum class Defect : uint8_t {
   kReopensAfterHandover,    // a late repeat of a grant opens what was handed over
   kServesWhilePreparing,    // a new owner admits everybody before the old one has let go
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
+  // Of state transfer (tests/transfer).
+  kServesReleasedCopy,  // what was given away is served again without asking who has it
+  kReleasesWhileOpen,   // the custody goes on while the old owner still serves
+  kOwnsBeforeTheEnd,    // the new owner does not wait for the last changes, nor compare
+  kForgetsItGaveUp,     // a server says that it never will own its copy, and does
 };
 
 struct DefectName {
@@ -53,6 +58,14 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kReopensAfterHandover, "reopens-after-handover"},
     DefectName{Defect::kServesWhilePreparing, "serves-while-preparing"},
     DefectName{Defect::kSurplusFirst, "surplus-first"},
+};
+
+// Those that only state transfer has; the simulation of transfers must catch them.
+inline constexpr std::array kTransferDefects = {
+    DefectName{Defect::kServesReleasedCopy, "serves-released-copy"},
+    DefectName{Defect::kReleasesWhileOpen, "releases-while-open"},
+    DefectName{Defect::kOwnsBeforeTheEnd, "owns-before-the-end"},
+    DefectName{Defect::kForgetsItGaveUp, "forgets-it-gave-up"},
 };
 
 #ifdef SM_DEFECTS

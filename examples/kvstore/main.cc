@@ -2,8 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "local_store.h"
 #include "service.h"
 #include "shardmanager/server.h"
 #include "store.h"
@@ -11,7 +14,8 @@
 int main(int argc, char** argv) {
   shardmanager::ServerOptions options;
   options.app = "kv";
-  std::string data;
+  std::string data, storage = "shared";
+  shardmanager::TransferOptions transfer;
 
   CLI::App cli{"A sharded key-value server: holds the shards that the Shard Manager gives it."};
   cli.add_option("--app", options.app, "The application that this server belongs to")
@@ -25,9 +29,20 @@ int main(int argc, char** argv) {
   cli.add_option("--region", options.fault_domain.region, "Where this server stands");
   cli.add_option("--datacenter", options.fault_domain.datacenter);
   cli.add_option("--rack", options.fault_domain.rack);
-  cli.add_option("--data", data, "The shared folder with the shards' files")->required();
+  cli.add_option("--data", data, "The folder with the shards' files")->required();
+  cli.add_option(
+         "--storage", storage,
+         "shared: all servers use the files in --data; local: each has its own, in DATA/NAME")
+      ->check(CLI::IsMember({"shared", "local"}))
+      ->capture_default_str();
+  cli.add_flag("--make-new-shards", transfer.make_new_shards,
+               "local: shards of which this disk has no trace are new (see README.md)");
+  cli.add_option("--transfer-rate", transfer.bytes_per_second,
+                 "local: most bytes a second that a shard is received with; 0: no limit")
+      ->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
 
+  if (storage == "local") data += "/" + options.name;
   std::error_code error;
   std::filesystem::create_directories(data, error);
   if (error) {
@@ -35,10 +50,21 @@ int main(int argc, char** argv) {
     return 1;
   }
 
-  kvstore::Store store(data, options.name);
+  std::unique_ptr<kvstore::Store> store;  // outlives the server, which calls it
   shardmanager::Server server(options);
-  kvstore::KvService service(server, store, options.name);
-  const absl::Status status = server.Run(store, {&service});  // until SIGTERM
+  transfer.server = options.name;
+  transfer.endpoint = [&] { return server.endpoint(); };
+  std::vector<grpc::Service*> services;
+  if (storage == "local") {
+    auto local = std::make_unique<kvstore::LocalStore>(data, transfer);
+    services.push_back(local->transfer_service());
+    store = std::move(local);
+  } else {
+    store = std::make_unique<kvstore::SharedStore>(data, options.name);
+  }
+  kvstore::KvService service(server, *store, options.name);
+  services.push_back(&service);
+  const absl::Status status = server.Run(*store, services);  // until SIGTERM
   if (status.ok()) return 0;
   std::cerr << "kvstore: " << status << "\n";
   return 1;

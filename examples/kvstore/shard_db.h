@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kv_shard.h"
 #include "shardmanager/types.h"
 #include "sqlite.h"
 
@@ -22,7 +23,7 @@ using shardmanager::ShardEpoch;
 // Thread-safe. Every write checks and stores the fencing token in the transaction
 // that changes the data; one whose token is lower than the stored one is refused
 // with ABORTED: somebody else has been given the shard since.
-class ShardDb {
+class ShardDb final : public KvShard {
  public:
   // Opens the file, makes it if need be. `server` goes into the audit table.
   static absl::StatusOr<std::unique_ptr<ShardDb>> Open(const std::string& path,
@@ -31,19 +32,13 @@ class ShardDb {
   // Raises the stored token: from here on no former owner can write, even one that
   // has slept through the loss of its right and does not know yet.
   absl::Status Fence(ShardEpoch epoch);
-  absl::Status Put(ShardEpoch epoch, std::string_view key, std::string_view value);
-  // Was it there?
-  absl::StatusOr<bool> Delete(ShardEpoch epoch, std::string_view key);
+  absl::Status Put(ShardEpoch epoch, std::string_view key, std::string_view value) override;
+  absl::StatusOr<bool> Delete(ShardEpoch epoch, std::string_view key) override;
   // No token: the file is shared, so what is read is what was last committed by
   // anyone. A service that answers from its own memory needs a check here, too.
-  absl::StatusOr<std::optional<std::string>> Get(std::string_view key);
+  absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
 
-  // What it costs to serve the shard: for the Shard Manager, which balances it.
-  struct Load {
-    double requests_per_s = 0;  // since the last call; the first one: 0
-    double bytes = 0;           // that its file takes
-  };
-  Load TakeLoad(std::chrono::steady_clock::time_point now);
+  Load TakeLoad(std::chrono::steady_clock::time_point now) override;
 
  private:
   explicit ShardDb(Database db, std::string server)

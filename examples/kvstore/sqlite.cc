@@ -53,9 +53,10 @@ Statement& Statement::Bind(int index, std::string_view bytes) {
 
 bool Statement::Step() { return sqlite3_step(handle_.get()) == SQLITE_ROW; }
 
-std::string Statement::Bytes(int column) const {
-  const void* data = sqlite3_column_blob(handle_.get(), column);
-  return std::string(static_cast<const char*>(data), sqlite3_column_bytes(handle_.get(), column));
+std::string_view Statement::View(int column) const {
+  const void* data = sqlite3_column_blob(handle_.get(), column);  // before the size, says SQLite
+  const auto size = static_cast<size_t>(sqlite3_column_bytes(handle_.get(), column));
+  return {static_cast<const char*>(data), size};
 }
 
 absl::Status Statement::Reset() {

@@ -37,7 +37,9 @@ class Statement {
   // True: there is a row. False: no more rows, or an error.
   bool Step();
   int64_t Integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
-  std::string Bytes(int column) const;
+  std::string Bytes(int column) const { return std::string(View(column)); }
+  // Until the next step.
+  std::string_view View(int column) const;
   // Ends this round. OK or what went wrong in it.
   absl::Status Reset();
   // Step() once, then Reset().

@@ -1,0 +1,36 @@
+// What the service needs of the storage, wherever it keeps the rows.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "shardmanager/types.h"
+
+namespace kvstore {
+
+// One shard's data. Thread-safe. A write whose fencing token is lower than the stored one is
+// refused with ABORTED: somebody else has been given the shard since.
+class KvShard {
+ public:
+  virtual ~KvShard() = default;
+
+  virtual absl::Status Put(shardmanager::ShardEpoch epoch, std::string_view key,
+                           std::string_view value) = 0;
+  // Was it there?
+  virtual absl::StatusOr<bool> Delete(shardmanager::ShardEpoch epoch, std::string_view key) = 0;
+  virtual absl::StatusOr<std::optional<std::string>> Get(std::string_view key) = 0;
+
+  // What it costs to serve the shard: for the Shard Manager, which balances it.
+  struct Load {
+    double requests_per_s = 0;  // since the last call; the first one: 0
+    double bytes = 0;           // that its file takes
+  };
+  virtual Load TakeLoad(std::chrono::steady_clock::time_point now) = 0;
+};
+
+}  // namespace kvstore

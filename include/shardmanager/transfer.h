@@ -182,10 +182,11 @@ class Transfer {
   // To be called by the methods of ShardHandler with these names, see above.
 
   // Copies from grant.old_owner, verifies, and goes on following it. May take as long as
-  // bytes / rate. Errors: FAILED_PRECONDITION (no old owner is given, or one copy would
-  // overwrite another that may be needed), DATA_LOSS (verification failed; the next attempt begins
-  // with nothing), UNAVAILABLE (no answer from the old owner), ABORTED (a newer epoch was seen),
-  // CANCELLED (Stop), and those of the storage.
+  // bytes / rate; it does not end while clients write faster than the copy follows. Errors:
+  // FAILED_PRECONDITION (no old owner is given, or one copy would overwrite another that may be
+  // needed), DATA_LOSS (verification failed; the next attempt begins with nothing), UNAVAILABLE (no
+  // answer from the old owner), ABORTED (a newer epoch was seen), CANCELLED (Stop), and those of
+  // the storage.
   absl::Status PrepareAddShard(const ShardGrant& grant);
   // OK: this server has the custody, and its disk everything. Waits for the rest to come, if
   // need be. Errors: as above; FAILED_PRECONDITION also if there is no trace of the shard here.

@@ -70,9 +70,13 @@ void Receiver::Ask() {
     case State::kTailing:
     case State::kFinishing: {
       const bool hurry = state_ == State::kFinishing || full_batch_ || !counted_;
-      storing_ ? actions.emplace_back(StoreChanges{next_})
-               : actions.emplace_back(
-                     ReadChanges{custody_.place.sequence, hurry ? Duration() : options_.gather});
+      if (storing_) {
+        actions.emplace_back(StoreChanges{next_});
+        break;
+      }
+      asked_ = now_;
+      gathered_ = hurry ? Duration() : options_.gather;
+      actions.emplace_back(ReadChanges{custody_.place.sequence, gathered_});
       break;
     }
     case State::kCounting:
@@ -241,7 +245,8 @@ void Receiver::AtEnd() {
     state_ = State::kClaiming;
     return;
   }
-  if (!ready_ && came_.changes <= options_.short_tail) {
+  const bool quick = now_ - asked_ <= gathered_ + options_.short_round;
+  if (!ready_ && (quick || came_.changes <= options_.short_tail)) {
     ready_ = true;
     out_.actions.emplace_back(Ready{});
   }

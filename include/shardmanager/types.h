@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace shardmanager {
 
@@ -86,6 +87,10 @@ struct Peer {
   std::string endpoint;  // "host:port" of its gRPC services
   friend bool operator==(const Peer&, const Peer&) = default;
 };
+
+// The servers that hold a shard in step with its primary, that one included; ascending by
+// name. Only they can become its primary.
+using Members = std::vector<Peer>;
 
 // Where a server stands, widest first. Example: {"eu-west", "dub1", "r07"}.
 struct FaultDomain {

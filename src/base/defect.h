@@ -28,6 +28,9 @@ enum class Defect : uint8_t {
   kRetryEverything,         // the router repeats calls that are not idempotent
   kReopensAfterHandover,    // a late repeat of a grant opens what was handed over
   kServesWhilePreparing,    // a new owner admits everybody before the old one has let go
+  kAnyMembers,              // a late list of members counts
+  kElectsAnyone,            // a secondary that is not in step becomes the primary
+  kPromotesEarly,           // a new primary is granted before the old one has turned
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
@@ -57,6 +60,9 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kRetryEverything, "retry-everything"},
     DefectName{Defect::kReopensAfterHandover, "reopens-after-handover"},
     DefectName{Defect::kServesWhilePreparing, "serves-while-preparing"},
+    DefectName{Defect::kAnyMembers, "any-members"},
+    DefectName{Defect::kElectsAnyone, "elects-anyone"},
+    DefectName{Defect::kPromotesEarly, "promotes-early"},
     DefectName{Defect::kSurplusFirst, "surplus-first"},
 };
 

@@ -15,10 +15,13 @@ enum class CommandKind : uint8_t {
   kDrop,         // let it go, and forget it
   kPrepareAdd,   // get ready; serve what the old owner forwards
   kPrepareDrop,  // let it go, and forward what comes to the new owner
+  kChangeRole,   // hold it in the other role
+  kSetMembers,   // to the primary: who is in step with it
 };
 
 constexpr std::string_view ToString(CommandKind kind) {
-  constexpr std::array<std::string_view, 4> kNames = {"add", "drop", "prepare-add", "prepare-drop"};
+  constexpr std::array<std::string_view, 6> kNames = {"add",          "drop",        "prepare-add",
+                                                      "prepare-drop", "change-role", "set-members"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -33,6 +36,8 @@ constexpr std::optional<CommandKind> DemandOf(Phase phase) {
       return CommandKind::kPrepareAdd;
     case Phase::kForwarding:
       return CommandKind::kPrepareDrop;
+    case Phase::kDemoting:
+      return CommandKind::kChangeRole;
     case Phase::kAbsent:
     case Phase::kReserved:
       return std::nullopt;

@@ -15,11 +15,12 @@ enum class Phase : uint8_t {
   kDropping,    // must not serve; the drop is being confirmed
   kPreparing,   // new owner of a handover: processes only what the old one forwards
   kForwarding,  // old owner of a handover: lets go, then forwards to the new one
+  kDemoting,    // the primary, which is to go on as a secondary
 };
 
 constexpr std::string_view ToString(Phase phase) {
-  constexpr std::array<std::string_view, 6> kNames = {"absent",   "reserved",  "granted",
-                                                      "dropping", "preparing", "forwarding"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "absent", "reserved", "granted", "dropping", "preparing", "forwarding", "demoting"};
   return kNames[static_cast<size_t>(phase)];
 }
 
@@ -29,16 +30,20 @@ enum class Proof : uint8_t {
   // No other replica of the shard processes as primary once this write is durable: it
   // has no right to, or it has confirmed that it stopped. (Always true of a secondary.)
   kNoOtherPrimary,
-  // The server has confirmed the drop, or is lost and the write checks that it has
-  // not registered again.
+  // The server has confirmed the drop (or that it is no primary any more), or is lost and
+  // the write checks that it has not registered again.
   kStopped,
 };
+
+// What a transition does to the replica's role.
+enum class Turn : uint8_t { kNone, kPromote, kDemote };
 
 struct PhaseTransition {
   Phase from;
   Phase to;
   Proof proof;
   std::string_view when;
+  Turn turn = Turn::kNone;
 };
 
 inline constexpr std::array kPhaseTransitions = {
@@ -63,14 +68,27 @@ inline constexpr std::array kPhaseTransitions = {
                     "the handover is called off"},
     PhaseTransition{Phase::kPreparing, Phase::kAbsent, Proof::kStopped, "the server is lost"},
     PhaseTransition{Phase::kForwarding, Phase::kAbsent, Proof::kStopped, "the server is lost"},
+    // Changes of role.
+    PhaseTransition{Phase::kGranted, Phase::kGranted, Proof::kNoOtherPrimary,
+                    "there is no primary any more", Turn::kPromote},
+    PhaseTransition{Phase::kGranted, Phase::kDemoting, Proof::kNone,
+                    "another server is to be the primary"},
+    PhaseTransition{Phase::kDemoting, Phase::kGranted, Proof::kStopped,
+                    "it is a secondary, or the server is lost", Turn::kDemote},
+    PhaseTransition{Phase::kDemoting, Phase::kGranted, Proof::kNoOtherPrimary,
+                    "the change is called off"},
+    PhaseTransition{Phase::kGranted, Phase::kGranted, Proof::kStopped,
+                    "the server of the primary is lost", Turn::kDemote},
+    PhaseTransition{Phase::kDemoting, Phase::kDropping, Proof::kNone, "the shard is to go"},
+    PhaseTransition{Phase::kDemoting, Phase::kAbsent, Proof::kStopped, "the server is lost"},
 };
-static_assert(kPhaseTransitions.size() == 14,
+static_assert(kPhaseTransitions.size() == 21,
               "say in docs/invariants.md what a new row must prove");
 
 // Null: the transition does not exist.
-constexpr const PhaseTransition* FindTransition(Phase from, Phase to) {
+constexpr const PhaseTransition* FindTransition(Phase from, Phase to, Turn turn = Turn::kNone) {
   for (const PhaseTransition& t : kPhaseTransitions) {
-    if (t.from == from && t.to == to) return &t;
+    if (t.from == from && t.to == to && t.turn == turn) return &t;
   }
   return nullptr;
 }

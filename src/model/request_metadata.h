@@ -10,6 +10,11 @@ inline constexpr char kApp[] = "sm-app";
 inline constexpr char kServer[] = "sm-server";
 inline constexpr char kShard[] = "sm-shard";
 
+// Request: "primary" when the router means the shard's primary. A server that holds the
+// shard as a secondary refuses it, or sends it on.
+inline constexpr char kRole[] = "sm-role";
+inline constexpr char kPrimary[] = "primary";
+
 // Request: the server that forwards it as the old owner of a handover, and the epoch of the
 // grant that it forwards to. Such a request is not forwarded again.
 inline constexpr char kForwardedBy[] = "sm-forwarded-by";

@@ -37,14 +37,14 @@ void CheckBounds(const std::string& path, uint32_t value, Bounds bounds, SpecPro
 
 void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
   const std::string allowed =
-      absl::StrCat(EnumLabel(v1::PRIMARY_ONLY), ", ", EnumLabel(v1::SECONDARY_ONLY));
+      absl::StrCat(EnumLabel(v1::PRIMARY_ONLY), ", ", EnumLabel(v1::SECONDARY_ONLY), ", ",
+                   EnumLabel(v1::PRIMARY_SECONDARY));
   const std::string path = "replication.strategy";
   switch (replication.strategy()) {
     case v1::PRIMARY_ONLY:
     case v1::SECONDARY_ONLY:
-      return;
     case v1::PRIMARY_SECONDARY:
-      return problems->NotSupported(path, EnumLabel(replication.strategy()), allowed);
+      return;
     case v1::REPLICATION_STRATEGY_UNSPECIFIED:
       return problems->Add(path, "nothing", allowed);
     default:
@@ -60,6 +60,9 @@ void CheckReplicas(const v1::AppSpec& spec, SpecProblems* problems) {
     CheckBounds(path, replicas, {1, kMostReplicas, true}, problems);
   } else if (replicas > 1 && spec.replication().strategy() == v1::PRIMARY_ONLY) {
     problems->Add(path, absl::StrCat(replicas), "1 with strategy primary-only");
+  } else if (replicas < 2 && spec.replication().strategy() == v1::PRIMARY_SECONDARY) {
+    problems->Add(path, absl::StrCat(replicas),
+                  absl::StrCat("2 to ", kMostReplicas, " with strategy primary-secondary"));
   } else if (spec.placement().spread() == v1::REGION && regions > 0 && replicas > regions) {
     problems->Add(path, absl::StrCat(replicas),
                   absl::StrCat("at most ", regions, " with placement.spread region: there ",
@@ -72,7 +75,10 @@ void CheckReplication(const v1::AppSpec& spec, SpecProblems* problems) {
   problems->CheckKnown("replication", spec.replication());
   CheckStrategy(spec.replication(), problems);
   CheckReplicas(spec, problems);
-  if (spec.replication().quorum()) problems->NotSupported("replication.quorum", "true", "false");
+  const bool secondaries = spec.replication().strategy() == v1::PRIMARY_SECONDARY;
+  if (spec.replication().quorum() && !secondaries) {
+    problems->Add("replication.quorum", "true", "false, but with strategy primary-secondary");
+  }
 }
 
 void CheckRegionList(const v1::PlacementPolicy& placement, SpecProblems* problems) {

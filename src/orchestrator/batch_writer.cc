@@ -26,6 +26,8 @@ v1::Phase ToProto(Phase phase) {
       return v1::FORWARDING;
     case Phase::kDropping:
       return v1::DROPPING;
+    case Phase::kDemoting:
+      return v1::DEMOTING;
     case Phase::kAbsent:
       break;
   }
@@ -42,6 +44,7 @@ std::string Encode(const ServerWrite& write, const Tables& tables) {
     out->set_role(r.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
     out->set_epoch(r.epoch.value());
     out->set_phase(ToProto(r.phase));
+    out->set_member_life(r.member_life);
   }
   return Seal(record);
 }

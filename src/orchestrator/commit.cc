@@ -1,6 +1,7 @@
 // Batches: what is written together, and what becomes true when it is durable.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "orchestrator/partition.h"
 
@@ -77,12 +78,7 @@ size_t Partition::CostOf(const Change& change) const {
 void Partition::Stage(ShardIndex id) {
   Shard& shard = tables_.shard(id);
   for (const PhaseChange& c : change_.phases) CheckRight(id, c);
-  for (const PhaseChange& c : change_.phases) {
-    Replica& replica = tables_.replica(c.replica);
-    replica.in_write = true;
-    replica.writing = c.to;
-    Touch(replica.server);
-  }
+  for (const PhaseChange& c : change_.phases) StageChange(c);
   for (const NewReplica& fresh : change_.news) StageNew(id, fresh);
   shard.in_batch = true;
   shard.missing = false;
@@ -92,12 +88,17 @@ void Partition::Stage(ShardIndex id) {
 
 void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
   const Replica& replica = tables_.replica(change.replica);
-  const PhaseTransition* rule = FindTransition(replica.phase, change.to);
+  if (change.member_life && change.to == replica.phase && change.turn == Turn::kNone) return;
+  const PhaseTransition* rule = FindTransition(replica.phase, change.to, change.turn);
   SM_CHECK(rule != nullptr, "no such transition of a replica");
-  if (rule->proof == Proof::kNoOtherPrimary) CheckPrimaryRight(shard, change.replica);
+  if (rule->proof == Proof::kNoOtherPrimary) {
+    const Role role = change.turn == Turn::kPromote ? Role::kPrimary : replica.role;
+    CheckPrimaryRight(shard, change.replica, role);
+  }
   if (rule->proof == Proof::kStopped) {
     // A server that is not live is checked again by the write itself.
-    const bool confirmed = replica.phase == Phase::kDropping && replica.contact == Contact::kDone;
+    const bool stops = replica.phase == Phase::kDropping || replica.phase == Phase::kDemoting;
+    const bool confirmed = stops && replica.contact == Contact::kDone;
     SM_CHECK(confirmed || tables_.server(replica.server).state != ServerState::kLive,
              "a replica is removed before it has stopped");
   }
@@ -105,26 +106,54 @@ void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
 
 // As far as the records and its own answers say. (What prepares processes what is forwarded.)
 bool Partition::MayProcess(const Replica& replica) {
-  if (replica.phase == Phase::kForwarding) return replica.contact != Contact::kDone;
+  if (replica.phase == Phase::kForwarding || replica.phase == Phase::kDemoting) {
+    return replica.contact != Contact::kDone;
+  }
   return replica.phase != Phase::kAbsent && replica.phase != Phase::kReserved;
 }
 
 // REQUIRES: `granted` (invalid: a new replica) is about to be granted.
-void Partition::CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted) const {
-  if (WantedRole() != Role::kPrimary) return;
+void Partition::CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted, Role role) const {
+  if (role != Role::kPrimary) return;
   tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& other) {
     if (id == granted || other.role != Role::kPrimary) return;
-    const bool ends = std::any_of(
-        change_.phases.begin(), change_.phases.end(),
-        [&](const PhaseChange& c) { return c.replica == id && c.to == Phase::kAbsent; });
+    const bool ends =
+        std::any_of(change_.phases.begin(), change_.phases.end(), [&](const PhaseChange& c) {
+          return c.replica == id && (c.to == Phase::kAbsent || c.turn == Turn::kDemote);
+        });
     SM_CHECK(!MayProcess(other) || ends, "two replicas would have the right to serve as primary");
   });
 }
 
+void Partition::StageChange(const PhaseChange& change) {
+  Replica& replica = tables_.replica(change.replica);
+  replica.in_write = true;
+  replica.writing = change.to;
+  Touch(replica.server);
+  const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
+  const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
+                          change.turn == Turn::kNone;
+  const bool granted_anew = change.turn == Turn::kPromote || change.to == Phase::kDemoting ||
+                            called_off ||
+                            (change.turn == Turn::kDemote && replica.phase == Phase::kGranted);
+  if (!granted_anew && change.turn == Turn::kNone && !change.member_life && !leaves) return;
+  Turning next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
+  if (leaves) next.member_life = 0;
+  if (change.to == Phase::kDemoting) turns_.insert(replica.shard);
+  if (change.turn != Turn::kNone) {
+    next.role = change.turn == Turn::kPromote ? Role::kPrimary : Role::kSecondary;
+  }
+  if (granted_anew) next.epoch = NextEpoch();
+  turning_[change.replica] = next;
+}
+
 void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
-  if (fresh.phase == Phase::kGranted) CheckPrimaryRight(shard, ReplicaIndex());
-  const ReplicaIndex id = tables_.AddReplica(shard, fresh.server, WantedRole(), NextEpoch());
+  if (fresh.phase == Phase::kGranted) CheckPrimaryRight(shard, ReplicaIndex(), fresh.role);
+  const ReplicaIndex id = tables_.AddReplica(shard, fresh.server, fresh.role, NextEpoch());
   Replica& replica = tables_.replica(id);
+  if (HasBothRoles() && fresh.role == Role::kPrimary) {
+    replica.member_life = LifeOf(tables_.server(fresh.server));
+  }
   replica.in_write = true;
   replica.writing = fresh.phase;
   replica.cause = fresh.cause;
@@ -162,9 +191,16 @@ void Partition::SendBatch() {
     for (ReplicaIndex r : server.replicas) {
       const Replica& replica = tables_.replica(r);
       const Phase phase = replica.in_write ? replica.writing : replica.phase;
+      ReplicaRecord record{replica.shard, replica.role, phase, replica.epoch, replica.member_life};
+      if (const auto t = turning_.find(r); t != turning_.end() && replica.in_write) {
+        needs_check |= replica.role == Role::kPrimary && t->second.role == Role::kSecondary;
+        record.role = t->second.role;
+        record.epoch = t->second.epoch;
+        record.member_life = t->second.member_life;
+      }
       needs_check |= replica.in_write && phase == Phase::kAbsent;
       if (phase == Phase::kAbsent) continue;
-      write.replicas.push_back({replica.shard, replica.role, phase, replica.epoch});
+      write.replicas.push_back(record);
     }
     // Taking something from a server that is not live holds only as long as it has
     // not come back meanwhile.
@@ -213,10 +249,14 @@ void Partition::ApplyBatch() {
     tables_.ForEach(id, [&](ReplicaIndex r, Replica& replica) {
       if (!std::exchange(replica.in_write, false)) return;
       const bool served = Serves(replica);
-      replica.phase = replica.writing;
-      replica.contact = Contact::kIdle;
-      replica.failures = 0;
-      if (served) --tables_.server(replica.server).serving;
+      const Phase before = std::exchange(replica.phase, replica.writing);
+      if (!ApplyTurn(r, before)) {
+        replica.contact = Contact::kIdle;
+        replica.failures = 0;
+      }
+      uint32_t& serving = tables_.server(replica.server).serving;
+      serving -= served;
+      serving += Serves(replica);
       if (replica.phase == Phase::kAbsent) ended.push_back(r);
     });
     for (ReplicaIndex r : ended) {
@@ -232,12 +272,37 @@ void Partition::ApplyBatch() {
       NoteDrained(server);
     }
     ended.clear();
+    if (HasBothRoles()) EndTurn(id);
     MarkPublish(id);
     MarkDirty(id);
   }
 }
 
+// What changed besides the phase. True: what the server has said of it holds on.
+bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
+  const auto found = turning_.find(id);
+  if (found == turning_.end()) return false;
+  const Turning next = found->second;
+  turning_.erase(found);
+  Replica& replica = tables_.replica(id);
+  const bool granted_anew = replica.epoch != next.epoch;
+  const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
+  if (demoted || replica.phase == Phase::kDemoting) ForgetMembers(replica.shard);
+  tables_.SetRole(id, next.role);
+  replica.epoch = next.epoch;
+  replica.member_life = next.member_life;
+  if (demoted && before == Phase::kDemoting) stand_in_[replica.shard] = replica.server;
+  if (granted_anew) replica.turned = true;
+  if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
+    AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
+            absl::StrCat("epoch ", next.epoch.value(),
+                         IsCurrent(replica) ? "" : "; it may lack what was acknowledged last"));
+  }
+  return !granted_anew && replica.phase == Phase::kGranted;
+}
+
 void Partition::RevertBatch() {
+  turning_.clear();
   std::vector<ReplicaIndex> fresh;
   for (ShardIndex id : batch_shards_) {
     tables_.shard(id).in_batch = false;
@@ -251,6 +316,7 @@ void Partition::RevertBatch() {
       RemoveReplica(r);
     }
     fresh.clear();
+    if (HasBothRoles()) EndTurn(id);
     MarkDirty(id);
   }
 }

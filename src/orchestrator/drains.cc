@@ -1,5 +1,6 @@
 // Servers that are to be emptied, and get nothing new.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,15 +17,32 @@ void Partition::AdoptDrains(const std::vector<v1::Drain>& drains) {
 
 const v1::Drain* Partition::DrainOf(ServerIndex id) const {
   const auto covers = [&](const v1::Drain& drain) {
-    if (drain.primaries_only() && WantedRole() != Role::kPrimary) return false;
-    return Covers(drain.scope(), tables_.name(id), tables_.server(id).fault_domain);
+    return Empties(drain) &&
+           Covers(drain.scope(), tables_.name(id), tables_.server(id).fault_domain);
   };
   const auto found = std::find_if(drains_.begin(), drains_.end(), covers);
   return found == drains_.end() ? nullptr : &*found;
 }
 
+// Takes all its replicas, and not only their roles.
+bool Partition::Empties(const v1::Drain& drain) const {
+  return !drain.primaries_only() || !HasSecondaries();
+}
+
+// A server that is to be no primary, and keeps its replicas otherwise.
+void Partition::UpdateShedding(ServerIndex id) {
+  Server& server = tables_.server(id);
+  const bool sheds = std::any_of(drains_.begin(), drains_.end(), [&](const v1::Drain& drain) {
+    return Covers(drain.scope(), tables_.name(id), server.fault_domain);
+  });
+  if (std::exchange(server.sheds_primaries, sheds) == sheds || !HasBothRoles()) return;
+  server.drain_since = now_;
+  MarkServerDirty(id);
+}
+
 // The drains changed, or where the server stands.
 void Partition::UpdateDrain(ServerIndex id) {
+  UpdateShedding(id);
   Server& server = tables_.server(id);
   const v1::Drain* drain = DrainOf(id);
   if (server.draining == (drain != nullptr)) return;
@@ -51,6 +69,12 @@ void Partition::NoteDrained(ServerIndex id) {
 // Of a live server: "" unless it is drained.
 std::string Partition::DrainState(ServerIndex id, TimePoint now) const {
   const Server& server = tables_.server(id);
+  if (!server.draining && server.sheds_primaries && HasBothRoles()) {
+    if (server.primaries == 0) return "no primaries left; its secondaries stay";
+    return absl::StrCat(server.primaries,
+                        " of its shards have their primary here, until a secondary elsewhere is in "
+                        "step; its secondaries stay");
+  }
   if (!server.draining) return "";
   const v1::Drain* drain = DrainOf(id);
   std::string text = "empty";

@@ -25,11 +25,11 @@ constexpr Duration kBackoffBase = Milliseconds(100);
 constexpr Duration kMaxServerBackoff = Seconds(5);
 constexpr int kBackoffMaxShift = 8;  // 25.6 s
 
-Duration Backoff(uint32_t failures) {
+}  // namespace
+
+Duration Partition::Backoff(uint32_t failures) {
   return kBackoffBase * (1 << std::min<int>(static_cast<int>(failures) - 1, kBackoffMaxShift));
 }
-
-}  // namespace
 
 Duration Partition::LookInterval() const {
   return Milliseconds(spec_.moves().collect_interval_ms());
@@ -77,6 +77,7 @@ void Partition::RecoverServer(StoredServer& stored) {
     if (tables_.FindReplica(shard, id).valid()) continue;  // one server, one replica
     Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
     replica.phase = r.phase;
+    replica.member_life = r.member_life;
     replica.settled = true;
     MarkDirty(shard);
   }
@@ -106,6 +107,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     tables_.shard(shard).map_index = Shard::kNotInMap;
     MarkDirty(shard);
   }
+  const bool other_roles = spec.replication().strategy() != spec_.replication().strategy();
   const bool other_interval =
       spec.moves().collect_interval_ms() != spec_.moves().collect_interval_ms();
   spec_ = spec;
@@ -131,6 +133,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     MarkDirty(id);
   }
   unplaceable_.clear();
+  for (uint32_t i = 0; other_roles && i < tables_.server_count(); ++i) UpdateDrain(ServerIndex(i));
   publish_whole_ = true;
   balance_soon_ = true;
 }
@@ -237,6 +240,8 @@ void Partition::ForgetContacts(ServerIndex id) {
     Replica& replica = tables_.replica(r);
     replica.contact = Contact::kIdle;
     replica.failures = 0;
+    replica.turned = false;
+    if (replica.role == Role::kPrimary) ForgetMembers(replica.shard);
     MarkPublish(replica.shard);
     MarkDirty(replica.shard);
   }
@@ -248,10 +253,11 @@ void Partition::On(CommandResult& event) {
   Server& server = tables_.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
   if (event.outcome != CommandOutcome::kUnreachable) GotThrough(event.server);
+  if (event.kind == CommandKind::kSetMembers) return OnMembers(event);
   const ReplicaIndex id = tables_.FindReplica(event.shard, event.server);
   if (!id.valid()) return;
   Replica& replica = tables_.replica(id);
-  const bool current = DemandOf(replica.phase) == event.kind && replica.epoch == event.epoch;
+  const bool current = Demand(replica) == event.kind && replica.epoch == event.epoch;
   if (!current || replica.contact != Contact::kAsked) return;
 
   switch (event.outcome) {
@@ -261,7 +267,8 @@ void Partition::On(CommandResult& event) {
     case CommandOutcome::kDone:
       replica.contact = Contact::kDone;
       replica.failures = 0;
-      if (event.kind == CommandKind::kAdd) {
+      if (replica.phase == Phase::kGranted) {
+        if (replica.role == Role::kPrimary && HasBothRoles()) MembersTold(event.shard, replica);
         replica.told_since = server.reports_out > 0;
         AddDone(id);
       }
@@ -285,6 +292,8 @@ void Partition::AddDone(ReplicaIndex id) {
   if (!errors_.empty()) errors_.erase(Key(replica.shard, replica.server));
   if (!progress_.empty()) progress_.erase(Key(replica.shard, replica.server));
   MarkPublish(replica.shard);
+  if (replica.role == Role::kPrimary && !stand_in_.empty()) stand_in_.erase(replica.shard);
+  if (HasBothRoles()) MarkDirty(replica.shard);
   Settle(id);
 }
 
@@ -371,7 +380,7 @@ void Partition::DropStrays(const ServerReport& report) {
   for (const HeldReplica& h : report.held) {
     const ShardIndex shard = tables_.InternShard(h.shard);
     if (tables_.FindReplica(shard, report.server).valid()) continue;
-    outbox_.push_back({report.server, CommandKind::kDrop, {shard, WantedRole(), h.epoch}});
+    outbox_.push_back({report.server, CommandKind::kDrop, {shard, Role::kPrimary, h.epoch}});
   }
 }
 
@@ -407,6 +416,12 @@ void Partition::Fire(const Timer& timer) {
         if (replica.contact == Contact::kRetry) replica.contact = Contact::kIdle;
       });
       MarkDirty(ShardIndex(timer.id));
+      return;
+    case TimerKind::kMembersRetry:
+      if (auto found = members_.find(ShardIndex(timer.id)); found != members_.end()) {
+        if (found->second.contact == Contact::kRetry) found->second.contact = Contact::kIdle;
+        MarkDirty(ShardIndex(timer.id));
+      }
       return;
     case TimerKind::kLook: {
       if (timer.order < looks_since_) return;

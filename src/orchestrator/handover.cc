@@ -22,7 +22,7 @@ constexpr uint8_t kMostPrepareFailures = 3;
 }  // namespace
 
 bool Partition::MovesByHandover() const {
-  return WantedRole() == Role::kPrimary && spec_.moves().primary_move() != v1::DROP_THEN_ADD;
+  return !HasSecondaries() && spec_.moves().primary_move() != v1::DROP_THEN_ADD;
 }
 
 Partition::Handover Partition::HandoverOf(ShardIndex id) const {

@@ -49,12 +49,13 @@ v1::MapDelta MapBuilder::Delta(const Partition& partition, const std::vector<Sha
 void MapBuilder::Fill(const Partition& partition, ShardIndex shard, v1::MapShard* entry,
                       google::protobuf::RepeatedPtrField<v1::MapServer>* servers) {
   const Tables& tables = partition.tables();
-  for (ReplicaIndex id : partition.PublishedReplicas(shard)) {
+  for (const auto& [id, role] : partition.PublishedReplicas(shard)) {
     const Replica& replica = tables.replica(id);
     const Server& server = tables.server(replica.server);
     v1::MapReplica* out = entry->add_replicas();
     out->set_server(replica.server.index());
-    out->set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_role(role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_behind_primary(role == Role::kSecondary && partition.HasBothRoles());
 
     auto [known, fresh] = known_.try_emplace(replica.server, server.endpoint);
     if (!fresh && known->second == server.endpoint) continue;

@@ -145,12 +145,12 @@ bool Partition::Serves(const Replica& replica) const {
          tables_.server(replica.server).state == ServerState::kLive;
 }
 
-std::vector<ReplicaIndex> Partition::PublishedReplicas(ShardIndex shard) const {
+std::vector<Partition::Published> Partition::PublishedReplicas(ShardIndex shard) const {
   std::vector<ReplicaIndex> serving;
   std::vector<ReplicaIndex> forwarding;
   std::vector<ReplicaIndex> perhaps;
   tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
-    if (Serves(replica)) serving.push_back(id);
+    if (HasBothRoles() ? InStep(replica) : Serves(replica)) serving.push_back(id);
     // The old owner of a handover takes what comes, until the new one is in the map.
     if (StillForwards(replica) && tables_.server(replica.server).state == ServerState::kLive) {
       forwarding.push_back(id);
@@ -163,11 +163,30 @@ std::vector<ReplicaIndex> Partition::PublishedReplicas(ShardIndex shard) const {
       perhaps.push_back(id);
     }
   });
-  auto& chosen = !serving.empty() ? serving : !forwarding.empty() ? forwarding : perhaps;
-  std::sort(chosen.begin(), chosen.end(), [&](ReplicaIndex a, ReplicaIndex b) {
-    return tables_.replica(a).server < tables_.replica(b).server;
+  std::vector<Published> chosen;
+  for (ReplicaIndex id : !serving.empty() ? serving : !forwarding.empty() ? forwarding : perhaps) {
+    chosen.push_back({id, tables_.replica(id).role});
+  }
+  if (HasBothRoles()) AddStandIn(shard, chosen);
+  std::sort(chosen.begin(), chosen.end(), [&](const Published& a, const Published& b) {
+    return tables_.replica(a.replica).server < tables_.replica(b.replica).server;
   });
   return chosen;
+}
+
+// Until the new primary serves, clients are sent to the old one, which sends them on.
+void Partition::AddStandIn(ShardIndex shard, std::vector<Published>& chosen) const {
+  const auto is_primary = [](const Published& p) { return p.role == Role::kPrimary; };
+  if (std::any_of(chosen.begin(), chosen.end(), is_primary)) return;
+  const auto found = stand_in_.find(shard);
+  tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
+    const bool was = found != stand_in_.end() && found->second == replica.server &&
+                     replica.phase == Phase::kGranted;
+    if (!was && replica.phase != Phase::kDemoting) return;
+    if (tables_.server(replica.server).state != ServerState::kLive) return;
+    std::erase_if(chosen, [&](const Published& p) { return p.replica == id; });
+    chosen.push_back({id, Role::kPrimary});
+  });
 }
 
 const std::string& Partition::ErrorOf(ShardIndex shard, ServerIndex server) const {

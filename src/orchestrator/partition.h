@@ -3,7 +3,7 @@
 // whom to command, when to plan, and what to publish.
 //
 // How it works, in one pass (Finish, after every event):
-//   1. look at each shard that something happened to     (reconcile.cc)
+//   1. look at each shard that something happened to     (reconcile.cc, handover.cc, roles.cc)
 //   2. put what must be written into one batch           (commit.cc)
 //   3. ask for a plan when replicas have no place        (planning.cc)
 //   4. send commands, publish the map
@@ -21,7 +21,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +72,16 @@ class Partition {
   uint32_t moves_in_flight() const { return moves_in_flight_; }
   uint32_t epochs_given() const { return epochs_given_; }
   bool Serves(const Replica& replica) const;
-  // The replicas that clients should use now.
-  std::vector<ReplicaIndex> PublishedReplicas(ShardIndex shard) const;
+  // The replicas that clients should use now, and what as.
+  struct Published {
+    ReplicaIndex replica;
+    Role role;
+  };
+  std::vector<Published> PublishedReplicas(ShardIndex shard) const;
+  // Shards have a primary and secondaries.
+  bool HasBothRoles() const;
+  // Serves, and has all that the primary has acknowledged.
+  bool InStep(const Replica& replica) const;
   // Why the replica's last command failed; empty when it did not.
   const std::string& ErrorOf(ShardIndex shard, ServerIndex server) const;
   // Why no place was found for a missing replica; empty when one was.
@@ -121,7 +131,8 @@ class Partition {
     kGather,
     kPublish,
     kWriteRetry,
-    kMapDeadline,  // publish even if some server has not reported
+    kMembersRetry,  // of a shard
+    kMapDeadline,   // publish even if some server has not reported
   };
   struct Timer {
     TimePoint when;
@@ -136,13 +147,22 @@ class Partition {
   // ---- what should be written for one shard ----
   struct PhaseChange {
     ReplicaIndex replica;
-    Phase to;
+    Phase to;  // may be the phase that it is in, if only `member_life` changes
+    Turn turn = Turn::kNone;
+    std::optional<uint32_t> member_life = std::nullopt;
   };
   struct NewReplica {
     ServerIndex server;
     Phase phase;
     Cause cause;
     ServerIndex origin;  // as Replica::origin
+    Role role;
+  };
+  // What a replica that changes its role, or comes into step, is when that is durable.
+  struct Turning {
+    Role role;
+    ShardEpoch epoch;
+    uint32_t member_life;
   };
   struct Change {
     absl::InlinedVector<PhaseChange, 4> phases;
@@ -179,6 +199,22 @@ class Partition {
     Grant grant;
     ServerIndex other;  // as in SendCommands
   };
+  // What the primary was told of its members, and goes by.
+  struct Membership {
+    struct Member {
+      ServerIndex server;
+      Incarnation life;
+      friend auto operator<=>(const Member&, const Member&) = default;
+    };
+    using List = std::vector<Member>;  // ascending
+    ShardEpoch epoch;                  // of the primary's grant
+    bool known = false;                // it said yes to `told` in this life, to this leader
+    List told;
+    List asked;  // by what is out
+    Contact contact = Contact::kIdle;
+    uint8_t failures = 0;
+    std::string error;
+  };
 
   // events.cc
   void On(Recovered& event);
@@ -206,6 +242,7 @@ class Partition {
   bool WaitsForFleet(const Shard& shard, TimePoint now) const {
     return !shard.first.valid() && now < gather_until_;
   }
+  static Duration Backoff(uint32_t failures);
   Duration LookInterval() const;
   void SetFirstLook(ServerIndex server);
   void RestartLooks();
@@ -222,12 +259,43 @@ class Partition {
   void DecideSurplus(ShardIndex shard, const Census& census);
   Census Count(ShardIndex shard) const;
   void Command(ShardIndex shard);
+  std::optional<CommandKind> Demand(const Replica& replica) const;
   bool IsEnding(ReplicaIndex id) const;
   static bool IsGone(const Server& server);
   static bool IsGivenUp(const Server& server);
   bool CanBeTarget(ShardIndex shard, ServerIndex server) const;
   bool FailoverBudgetLeft() const;
-  Role WantedRole() const;
+  bool HasPrimaries() const;
+  bool HasSecondaries() const;
+  Role RoleOfNew(ShardIndex shard, const Census& census) const;
+
+  // roles.cc
+  void DecideRoles(ShardIndex shard);
+  void DecideDemotion(ShardIndex shard, ReplicaIndex demoting);
+  void DecidePrimary(ShardIndex shard, ReplicaIndex primary);
+  void TurnPrimary(ShardIndex shard, ReplicaIndex primary);
+  ReplicaIndex BestSecondary(ShardIndex shard, bool in_step) const;
+  bool IsMemberAwaited(ShardIndex shard) const;
+  bool HasMajority(ShardIndex shard) const;
+  bool IsCurrent(const Replica& replica) const;
+  bool WantsOtherPrimary(ShardIndex shard, const Replica& primary) const;
+  void EndTurn(ShardIndex shard);
+  static uint32_t LifeOf(const Server& server) {
+    return static_cast<uint32_t>(server.incarnation.value());
+  }
+  void BalancePrimaries();
+
+  // members.cc
+  void DecideMembers(ShardIndex shard, ReplicaIndex primary);
+  static bool Has(const Membership::List& list, const Membership::Member& member);
+  Membership::List MembersOf(ShardIndex shard, const Membership::List& told, bool with_next) const;
+  std::vector<ServerIndex> MembersToTell(ShardIndex shard);
+  void TellMembers(ShardIndex shard, const Replica& primary);
+  void MembersTold(ShardIndex shard, const Replica& primary);
+  void OnMembers(const CommandResult& event);
+  bool StillMember(const Replica& replica) const;
+  ReplicaIndex PrimaryOf(ShardIndex shard) const;
+  void ForgetMembers(ShardIndex shard);
 
   // commit.cc
   void FormBatch();
@@ -235,7 +303,9 @@ class Partition {
   void Stage(ShardIndex shard);
   void CheckRight(ShardIndex shard, const PhaseChange& change) const;
   static bool MayProcess(const Replica& replica);
-  void CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted) const;
+  void CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted, Role role) const;
+  void StageChange(const PhaseChange& change);
+  bool ApplyTurn(ReplicaIndex id, Phase before);
   void StageNew(ShardIndex shard, const NewReplica& fresh);
   void Touch(ServerIndex server);
   void SendBatch();
@@ -280,9 +350,12 @@ class Partition {
   void UpdateDrain(ServerIndex server);
   void NoteDrained(ServerIndex server);
   const v1::Drain* DrainOf(ServerIndex server) const;
+  bool Empties(const v1::Drain& drain) const;
+  void UpdateShedding(ServerIndex server);
 
   // waits.cc
   void AddReplicaWaits(const Replica& replica, TimePoint now, std::vector<std::string>& out) const;
+  void AddRoleWaits(ShardIndex shard, std::vector<std::string>& out) const;
   void AddPlaceWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
   void AddMoveWaits(ShardIndex shard, std::vector<std::string>& out) const;
 
@@ -313,6 +386,7 @@ class Partition {
                         const std::string& rack = {});
   ShardEpoch NextEpoch();
   bool MapReady() const;
+  void AddStandIn(ShardIndex shard, std::vector<Published>& chosen) const;
   static uint64_t Key(ShardIndex shard, ServerIndex server) {
     return uint64_t{shard.index()} << 32 | server.index();
   }
@@ -351,6 +425,12 @@ class Partition {
 
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents_;
   absl::flat_hash_map<ShardIndex, ServerIndex> move_from_;  // secondary moves under way
+  absl::flat_hash_map<ReplicaIndex, Turning> turning_;      // in the batch that is out
+  absl::flat_hash_map<ShardIndex, Membership> members_;
+  absl::flat_hash_map<ShardIndex, ServerIndex> stand_in_;  // was the primary, and sends on
+  absl::flat_hash_map<ShardIndex, ServerIndex> turn_to_;   // is to be the primary, for balance
+  absl::flat_hash_set<ShardIndex> turns_;                  // primaries that are being changed
+  std::set<ShardIndex> turn_waiters_;                      // for room among those
   std::vector<ShardIndex> missing_;
   absl::flat_hash_map<ShardIndex, allocator::SkipReason> unplaceable_;
   std::deque<ShardIndex> budget_waiters_;

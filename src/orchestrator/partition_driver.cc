@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kLoadRefused:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:
+    case NoteKind::kPrimaryElected:
     case NoteKind::kShardServing:
       return spdlog::level::debug;
     default:
@@ -243,19 +245,36 @@ ServerAddress PartitionDriver::AddressOf(ServerIndex server, Incarnation incarna
           tables.server(server).endpoint};
 }
 
+Members PartitionDriver::Named(const std::vector<ServerIndex>& servers) const {
+  const Tables& tables = core_->core().tables();
+  Members members;
+  for (ServerIndex id : servers) {
+    members.push_back({ServerName(tables.name(id)), tables.server(id).endpoint});
+  }
+  std::sort(members.begin(), members.end(),
+            [](const Peer& a, const Peer& b) { return a.server < b.server; });
+  return members;
+}
+
 void PartitionDriver::Do(SendCommands& action) {
   const Tables& tables = core_->core().tables();
   ServerCommand command{.kind = action.kind};
   command.grants.reserve(action.grants.size());
   for (const Grant& g : action.grants) {
     command.grants.push_back({ShardId(tables.name(g.shard)), g.role, g.epoch, g.next_epoch});
+    if (g.members.empty()) continue;
+    command.grants.back().members = Named(g.members);
+    command.grants.back().members_version = g.members_version;
   }
   if (action.other.valid()) {
     command.other = {ServerName(tables.name(action.other)), tables.server(action.other).endpoint};
   }
   spdlog::debug("app {}: {} {} shards at {}", app_.value(), ToString(action.kind),
                 command.grants.size(), tables.name(action.server));
-  if (Planted(Defect::kDropNotAwaited) && action.kind == CommandKind::kDrop) {
+  const bool believes =
+      (Planted(Defect::kDropNotAwaited) && action.kind == CommandKind::kDrop) ||
+      (Planted(Defect::kPromotesEarly) && action.kind == CommandKind::kChangeRole);
+  if (believes) {
     for (const Grant& g : action.grants) {
       core_->Post(CommandResult{action.kind, CommandOutcome::kDone, action.server,
                                 action.incarnation, g.shard, g.epoch});

@@ -46,6 +46,7 @@ struct StoredReplica {
   Role role;
   ShardEpoch epoch;
   Phase phase;
+  uint32_t member_life = 0;  // as Replica::member_life
 };
 
 struct StoredServer {
@@ -139,6 +140,7 @@ struct ReplicaRecord {
   Role role;
   Phase phase;
   ShardEpoch epoch;
+  uint32_t member_life = 0;
 };
 struct ServerWrite {
   ServerIndex server;
@@ -161,6 +163,9 @@ struct Grant {
   Role role;
   ShardEpoch epoch;
   ShardEpoch next_epoch = {};  // kPrepareDrop: the new owner's
+  // Of primaries with secondaries: who is in step, the primary included. Empty: not told.
+  std::vector<ServerIndex> members = {};
+  uint64_t members_version = 0;  // grows with each list
 };
 // Answer with one final CommandResult for each grant.
 struct SendCommands {
@@ -168,7 +173,9 @@ struct SendCommands {
   ServerIndex server;
   Incarnation incarnation;
   std::vector<Grant> grants;
-  ServerIndex other = {};  // of a handover: who hands over (kPrepareAdd), or takes it
+  // Of a handover: who hands over (kPrepareAdd), or takes it. Of a primary that becomes a
+  // secondary (kChangeRole): who is to be the primary.
+  ServerIndex other = {};
 };
 
 // Ask what it holds; answer with ServerReport.
@@ -200,6 +207,7 @@ enum class NoteKind : uint8_t {
   kShardUnplaceable,
   kCommandFailed,
   kMoveStarted,
+  kPrimaryElected,
   kWriteRefused,
   kSpecApplied,
   kLoadRefused,

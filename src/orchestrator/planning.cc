@@ -175,7 +175,9 @@ void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
 void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& loads,
                               allocator::Snapshot& snapshot) const {
   const Shard& shard = tables_.shard(id);
-  allocator::ShardInfo info{.shard = id, .wanted_replicas = shard.wanted, .new_role = WantedRole()};
+  allocator::ShardInfo info{.shard = id,
+                            .wanted_replicas = shard.wanted,
+                            .new_role = HasSecondaries() ? Role::kSecondary : Role::kPrimary};
   if (shard.region != 0) info.preferred_region = shard.region;
   const uint32_t per_server = spec_.moves().max_concurrent_per_server();
   bool at_rest = !shard.in_batch;
@@ -228,7 +230,10 @@ void Partition::On(PlanReady& event) {
   plan_out_ = false;
   if (!plan_is_emergency_) {
     course_over_ = false;
-    if (event.plan.moves.empty() && moves_in_flight_ == 0) EndCourse();
+    if (event.plan.moves.empty() && moves_in_flight_ == 0) {
+      EndCourse();
+      BalancePrimaries();
+    }
     ever_balanced_ = true;
     last_balance_ = now_;
     last_balance_moves_ = event.plan.moves.size();

@@ -28,19 +28,16 @@ struct NamedGrant {
   Role role;
   ShardEpoch epoch;
   ShardEpoch next_epoch = {};  // kPrepareDrop: the new owner's
-};
-
-// The other server of a handover: who hands over (kPrepareAdd), or takes (kPrepareDrop).
-struct OtherServer {
-  ServerName server;
-  std::string endpoint;
+  std::optional<Members> members = std::nullopt;
+  uint64_t members_version = 0;
 };
 
 // One command, for shards of one server.
 struct ServerCommand {
   CommandKind kind = CommandKind::kAdd;
   std::vector<NamedGrant> grants;
-  OtherServer other = {};
+  // Who hands over (kPrepareAdd), takes (kPrepareDrop), or is to be the primary (kChangeRole).
+  Peer other = {};
 };
 
 struct NamedResult {

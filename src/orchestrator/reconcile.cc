@@ -38,9 +38,21 @@ void Partition::Command(ShardIndex id) {
     if (replica.in_write || replica.contact != Contact::kIdle) return;
     if (server.state != ServerState::kLive || !server.reported) return;
     if (server.record_unread || server.life_unread) return;
-    const auto kind = DemandOf(replica.phase);
-    if (!kind || (*kind == CommandKind::kDrop && StillForwards(replica))) return;
+    const auto kind = Demand(replica);
+    if (!kind) return;
+    if (*kind == CommandKind::kDrop && (StillForwards(replica) || StillMember(replica))) return;
     Outbox command{replica.server, *kind, {replica.shard, replica.role, replica.epoch}, {}};
+    if (replica.phase == Phase::kDemoting) {
+      command.grant.role = Role::kSecondary;
+      if (ReplicaIndex next = BestSecondary(id, /*in_step=*/true); next.valid()) {
+        command.other = tables_.replica(next).server;
+      }
+    } else if (replica.phase == Phase::kGranted && replica.role == Role::kPrimary &&
+               HasBothRoles()) {
+      if (!IsCurrent(replica)) return;  // it came back in another life: roles.cc decides
+      command.grant.members = MembersToTell(id);
+      command.grant.members_version = NextEpoch().value();
+    }
     if (*kind == CommandKind::kPrepareAdd || *kind == CommandKind::kPrepareDrop) {
       const ReplicaIndex other = OtherOf(replica);
       if (!other.valid()) return;
@@ -50,6 +62,14 @@ void Partition::Command(ShardIndex id) {
     outbox_.push_back(command);
     replica.contact = Contact::kAsked;
   });
+  if (!HasBothRoles()) return;
+  if (ReplicaIndex p = PrimaryOf(id); p.valid()) TellMembers(id, tables_.replica(p));
+}
+
+// What the replica's durable state asks of its server.
+std::optional<CommandKind> Partition::Demand(const Replica& replica) const {
+  const auto kind = DemandOf(replica.phase);
+  return kind == CommandKind::kAdd && replica.turned ? CommandKind::kChangeRole : kind;
 }
 
 // Fills change_ with what should be written for the shard now. Changes nothing else.
@@ -61,6 +81,8 @@ void Partition::Decide(ShardIndex id) {
   if (shard.wanted == 0) return DecideRetirement(id);
   if (change_.empty()) DecideHandover(id);
   if (!change_.phases.empty() && HandoverOf(id).to.valid()) return;  // one step at a time
+  if (HasBothRoles() && change_.empty()) DecideRoles(id);
+  if (HasBothRoles() && !change_.empty()) return;
 
   Census census = Count(id);
   DecidePlacement(id, census);
@@ -73,7 +95,9 @@ void Partition::Decide(ShardIndex id) {
     }
   }
   if (census.healthy >= shard.wanted) {
-    for (ReplicaIndex lost : census.lost) change_.phases.push_back({lost, Phase::kAbsent});
+    for (ReplicaIndex lost : census.lost) {
+      if (!IsEnding(lost)) change_.phases.push_back({lost, Phase::kAbsent});
+    }
   }
   DecideSurplus(id, census);
 }
@@ -94,9 +118,12 @@ void Partition::DecideEnds(ShardIndex id) {
       case Phase::kGranted:
       case Phase::kPreparing:
       case Phase::kForwarding:
-        // A change of strategy: the role cannot be changed in place yet.
-        if (replica.role != WantedRole()) change_.phases.push_back({r, Phase::kDropping});
+      case Phase::kDemoting: {
+        // A change of strategy: there is no such role any more.
+        const bool wanted = replica.role == Role::kPrimary ? HasPrimaries() : HasSecondaries();
+        if (!wanted) change_.phases.push_back({r, Phase::kDropping});
         break;
+      }
       case Phase::kAbsent:
         break;
     }
@@ -131,6 +158,10 @@ Partition::Census Partition::Count(ShardIndex id) const {
     } else if (replica.phase == Phase::kDropping) {
       census.moving = true;
       census.primary_right |= replica.role == Role::kPrimary;
+    } else if (replica.phase == Phase::kDemoting) {
+      census.moving = true;
+      census.primary_right = true;
+      census.healthy += !given_up;
     } else if (hands_over) {  // the old owner counts, as long as it is there
       census.moving = true;
       census.healthy += replica.phase == Phase::kForwarding;
@@ -138,7 +169,7 @@ Partition::Census Partition::Count(ShardIndex id) const {
       census.lost.push_back(r);
     } else if (replica.phase == Phase::kGranted) {
       ++census.healthy;
-      census.serving += Serves(replica);
+      census.serving += HasBothRoles() ? InStep(replica) : Serves(replica);
       census.primary_right |= replica.role == Role::kPrimary;
     }
   });
@@ -158,15 +189,35 @@ void Partition::DecidePlacement(ShardIndex id, Census& census) {
       continue;
     }
     if (census.healthy >= shard.wanted) continue;
-    NewReplica fresh{intent.to, Phase::kGranted, Cause::kPlacement, ServerIndex()};
+    NewReplica fresh{intent.to, Phase::kGranted, Cause::kPlacement, ServerIndex(),
+                     RoleOfNew(id, census)};
     if (repaired < census.lost.size()) {
       fresh.cause = Cause::kFailover;
       fresh.origin = tables_.replica(census.lost[repaired++]).server;
     }
-    if (WantedRole() == Role::kPrimary && census.primary_right) fresh.phase = Phase::kReserved;
+    const bool primary = fresh.role == Role::kPrimary;
+    if (primary && census.primary_right) fresh.phase = Phase::kReserved;
+    if (primary && HasBothRoles()) {
+      census.primary_right = true;
+      // The one that is lost must not come back as a second one.
+      for (ReplicaIndex lost : census.lost) {
+        if (tables_.replica(lost).role != Role::kPrimary) continue;
+        change_.phases.push_back({lost, Phase::kAbsent});
+      }
+    }
     change_.news.push_back(fresh);
     ++census.healthy;
   }
+}
+
+// Where shards have both, one that nobody could become the primary of begins with it.
+Role Partition::RoleOfNew(ShardIndex id, const Census& census) const {
+  if (!HasBothRoles()) return HasPrimaries() ? Role::kPrimary : Role::kSecondary;
+  bool others = census.primary_right;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    others |= replica.phase == Phase::kGranted && !IsGivenUp(tables_.server(replica.server));
+  });
+  return others ? Role::kSecondary : Role::kPrimary;
 }
 
 // A primary is handed over, or (in a basic move) the old one stops first. A secondary: the
@@ -178,7 +229,8 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
                        census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
   if (TakesNothing(tables_.server(intent.from))) return;  // it could not be told to stop
-  const bool primary = tables_.replica(from).role == Role::kPrimary;
+  // Where there are both roles, a new secondary comes first, whoever goes.
+  const bool primary = tables_.replica(from).role == Role::kPrimary && !HasBothRoles();
   Phase first = Phase::kGranted;
   if (primary && MovesByHandover()) {
     first = Phase::kPreparing;
@@ -188,7 +240,8 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
     change_.phases.push_back({from, Phase::kDropping});
     census.moving = true;
   }
-  change_.news.push_back({intent.to, first, Cause::kBalance, intent.from});
+  const Role role = HasSecondaries() ? Role::kSecondary : Role::kPrimary;
+  change_.news.push_back({intent.to, first, Cause::kBalance, intent.from, role});
 }
 
 // More replicas than wanted, all of them serving: one goes. The source of a move if
@@ -206,7 +259,11 @@ void Partition::DecideSurplus(ShardIndex id, const Census& census) {
     };
     if (!victim.valid() || rank(replica) < rank(tables_.replica(victim))) victim = r;
   });
-  if (victim.valid()) change_.phases.push_back({victim, Phase::kDropping});
+  if (!victim.valid()) return;
+  if (HasBothRoles() && tables_.replica(victim).role == Role::kPrimary) {
+    return TurnPrimary(id, victim);  // then it is the surplus secondary
+  }
+  change_.phases.push_back({victim, Phase::kDropping});
 }
 
 bool Partition::IsEnding(ReplicaIndex id) const {
@@ -233,8 +290,14 @@ bool Partition::FailoverBudgetLeft() const {
   return cap == 0 || failovers_in_flight_ < cap;
 }
 
-Role Partition::WantedRole() const {
-  return spec_.replication().strategy() == v1::PRIMARY_ONLY ? Role::kPrimary : Role::kSecondary;
+bool Partition::HasPrimaries() const {
+  return spec_.replication().strategy() != v1::SECONDARY_ONLY;
+}
+bool Partition::HasSecondaries() const {
+  return spec_.replication().strategy() != v1::PRIMARY_ONLY;
+}
+bool Partition::HasBothRoles() const {
+  return spec_.replication().strategy() == v1::PRIMARY_SECONDARY;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -24,6 +24,8 @@ Phase FromProto(v1::Phase phase) {
       return Phase::kPreparing;
     case v1::FORWARDING:
       return Phase::kForwarding;
+    case v1::DEMOTING:
+      return Phase::kDemoting;
     default:
       return Phase::kAbsent;
   }
@@ -106,7 +108,7 @@ class Run : public std::enable_shared_from_this<Run> {
       for (const v1::AssignedReplica& r : record.replicas()) {
         server.assignment.push_back({r.shard(),
                                      r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
-                                     ShardEpoch(r.epoch()), FromProto(r.phase())});
+                                     ShardEpoch(r.epoch()), FromProto(r.phase()), r.member_life()});
       }
     }
     for (auto& [name, server] : servers_) state_.event.servers.push_back(std::move(server));

@@ -83,6 +83,9 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
   } else if (server.state == ServerState::kLive && replica.phase == Phase::kPreparing) {
     status.set_state("preparing");
     if (status.reason().empty()) status.set_reason("to take over from the old primary");
+  } else if (server.state == ServerState::kLive && replica.phase == Phase::kDemoting) {
+    status.set_state("demoting");
+    if (status.reason().empty()) status.set_reason("another server is to be the primary");
   } else if (server.state == ServerState::kLive && replica.phase == Phase::kForwarding) {
     status.set_state("forwarding");
     if (status.reason().empty()) status.set_reason("its requests go on to the new primary");
@@ -137,6 +140,8 @@ const char* KindName(NoteKind kind) {
       return "CommandFailed";
     case NoteKind::kMoveStarted:
       return "MoveStarted";
+    case NoteKind::kPrimaryElected:
+      return "PrimaryElected";
     case NoteKind::kWriteRefused:
       return "WriteRefused";
     case NoteKind::kSpecApplied:

@@ -34,7 +34,16 @@ ReplicaIndex Tables::AddReplica(ShardIndex shard, ServerIndex server, Role role,
   replica.position = static_cast<uint32_t>(of_server.size());
   first = id;
   of_server.push_back(id);
+  servers_[server.index()].primaries += role == Role::kPrimary;
   return id;
+}
+
+void Tables::SetRole(ReplicaIndex id, Role role) {
+  Replica& replica = replicas_[id.index()];
+  uint32_t& primaries = servers_[replica.server.index()].primaries;
+  primaries -= replica.role == Role::kPrimary;
+  replica.role = role;
+  primaries += replica.role == Role::kPrimary;
 }
 
 void Tables::RemoveReplica(ReplicaIndex id) {
@@ -43,6 +52,7 @@ void Tables::RemoveReplica(ReplicaIndex id) {
   while (*link != id) link = &replicas_[link->index()].next;
   *link = replica.next;
 
+  servers_[replica.server.index()].primaries -= replica.role == Role::kPrimary;
   std::vector<ReplicaIndex>& of_server = servers_[replica.server.index()].replicas;
   of_server[replica.position] = of_server.back();
   replicas_[of_server.back().index()].position = replica.position;

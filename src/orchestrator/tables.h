@@ -42,7 +42,10 @@ struct Replica {
   Cause cause = Cause::kPlacement;
   bool settled = false;     // has served once since it was made
   bool told_since = false;  // that it serves, since the report to come was asked for
+  bool turned = false;      // in this life it held the shard in the other role
   uint8_t failures = 0;     // in a row
+  // The server's life in which it came to be in step with the shard's primary; 0: it is not.
+  uint32_t member_life = 0;
 };
 
 struct Shard {
@@ -89,6 +92,8 @@ struct Server {
   bool retry_timer = false;       // kServerRetry is set
   bool look_timer = false;        // kLook is set
   bool draining = false;          // to be emptied, and given nothing
+  bool sheds_primaries = false;   // is to be no primary where another can be
+  uint32_t primaries = 0;         // replicas with that role
   uint32_t drain_replicas = 0;    // that it had when that began
   TimePoint drain_since{};
   uint64_t batch = 0;  // last batch that touched it
@@ -122,6 +127,7 @@ class Tables {
 
   ReplicaIndex AddReplica(ShardIndex shard, ServerIndex server, Role role, ShardEpoch epoch);
   void RemoveReplica(ReplicaIndex id);
+  void SetRole(ReplicaIndex id, Role role);
   // Invalid when there is none.
   ReplicaIndex FindReplica(ShardIndex shard, ServerIndex server) const;
 

@@ -35,7 +35,7 @@ void Partition::NoteRights() {
 
 bool Partition::HeldBack(ShardIndex shard) const {
   if (unread_.empty()) return false;
-  if (WantedRole() == Role::kPrimary && !tables_.shard(shard).right_seen) return true;
+  if (HasPrimaries() && !tables_.shard(shard).right_seen) return true;
   bool adopted = false;
   tables_.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
     adopted |= tables_.server(replica.server).record_unread;

@@ -35,6 +35,7 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
     return waits;
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
+  if (HasBothRoles()) AddRoleWaits(id, waits);
   AddPlaceWaits(id, now, waits);
   AddMoveWaits(id, waits);
   return waits;
@@ -46,6 +47,7 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
   const std::string& name = tables_.name(replica.server);
   const auto kind = DemandOf(replica.phase);
   const bool add = kind == CommandKind::kAdd || kind == CommandKind::kPrepareAdd;
+  const bool turn = kind == CommandKind::kChangeRole;
   if (server.state != ServerState::kLive && !server.failing_over) {
     out.push_back(absl::StrCat(name, " is lost; its replica is given to another server ",
                                In(server.failover_at, now), " (failover.delay_ms)"));
@@ -62,13 +64,39 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
         replica.failures == 0
             ? "could not be reached"
             : absl::StrCat("failed ", Counted(replica.failures, "time"), " in a row");
-    out.push_back(absl::StrCat(name, ": ", add ? "to add" : "to drop", " the shard ", tries, " (",
-                               trouble->second.error, "); tried again ",
-                               In(trouble->second.retry_at, now)));
+    const char* what = turn ? "to change the role of" : add ? "to add" : "to drop";
+    out.push_back(absl::StrCat(name, ": ", what, " the shard ", tries, " (", trouble->second.error,
+                               "); tried again ", In(trouble->second.retry_at, now)));
   } else if (replica.contact == Contact::kAsked) {
     const int percent = ProgressOf(replica.shard, replica.server);
-    out.push_back(absl::StrCat(name, add ? " loads it" : " was told to drop it",
-                               percent < 0 ? "" : absl::StrCat(", ", percent, "% done")));
+    const char* what = turn  ? " was told to be a secondary"
+                       : add ? " loads it"
+                             : " was told to drop it";
+    out.push_back(
+        absl::StrCat(name, what, percent < 0 ? "" : absl::StrCat(", ", percent, "% done")));
+  }
+}
+
+// Of apps that have primaries and secondaries.
+void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const {
+  if (!PrimaryOf(id).valid() && !BestSecondary(id, /*in_step=*/true).valid()) {
+    const bool majority = !spec_.replication().quorum() || HasMajority(id);
+    out.push_back(majority ? "no secondary is in step, to become the primary"
+                           : "less than a majority of its members serve (replication.quorum): "
+                             "none of them can become the primary");
+  }
+  if (turn_waiters_.contains(id)) {
+    out.push_back(absl::StrCat("another primary is wanted; moves.max_concurrent: all ",
+                               turns_.size(), " changes of primaries are taken"));
+  }
+  const auto found = members_.find(id);
+  if (found == members_.end()) return;
+  const Membership& membership = found->second;
+  if (membership.contact == Contact::kAsked) {
+    out.push_back("its primary was told of a change of its members, and has not said yes yet");
+  } else if (membership.contact == Contact::kRetry) {
+    out.push_back(absl::StrCat("its primary did not take a change of its members (",
+                               membership.error, "); tried again soon"));
   }
 }
 

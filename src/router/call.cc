@@ -101,6 +101,7 @@ class CallRun {
   AppRouter::MapPointer map_;
   ShardIndex shard_;
   const MappedServer* server_ = nullptr;
+  bool for_primary_ = false;
   // The last attempt.
   grpc::Status status_;
   std::string failed_server_;
@@ -122,13 +123,16 @@ CallRun::Found CallRun::Look() {
   shard_ = Find(*map_);
   if (!shard_.valid()) return Found::kNoShard;
   const router::ReplicaPreference preference{router_.options().region, failed_server_,
-                                             router_.NextRandom()};
+                                             options_.any_replica, router_.NextRandom()};
   const router::MappedReplica* replica = router::ChooseReplica(*map_, shard_, preference);
   if (replica == nullptr) {
-    nobody_ = absl::StrCat("no server serves it in map ", map_->version().ToString());
+    nobody_ = absl::StrCat(map_->replicas(shard_).empty() ? "no server serves it in map "
+                                                          : "it has no primary in map ",
+                           map_->version().ToString());
     return Found::kNobody;
   }
   server_ = &map_->server(replica->server());
+  for_primary_ = replica->role() == Role::kPrimary && !options_.any_replica;
   return Found::kServer;
 }
 
@@ -166,6 +170,7 @@ void CallRun::Address(grpc::ClientContext& context, TimePoint deadline) const {
   context.AddMetadata(request_metadata::kApp, app_.name());
   context.AddMetadata(request_metadata::kServer, server_->name);
   context.AddMetadata(request_metadata::kShard, map_->layout().id(shard_));
+  if (for_primary_) context.AddMetadata(request_metadata::kRole, request_metadata::kPrimary);
 }
 
 AttemptEnd CallRun::Judge(const grpc::ClientContext& context, bool superseded) {

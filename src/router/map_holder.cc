@@ -115,7 +115,8 @@ absl::Status MapHolder::TakeReplicas(const v1::MapShard& shard, const Servers& s
       return absl::InvalidArgumentError(absl::StrCat("shard ", shard.index(), " is on server ",
                                                      replica.server(), ", which is not listed"));
     }
-    replicas.push_back({ServerIndex(replica.server()), ToRole(replica.role())});
+    replicas.push_back(
+        {ServerIndex(replica.server()), ToRole(replica.role()), replica.behind_primary()});
   }
   return absl::OkStatus();
 }

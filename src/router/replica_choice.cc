@@ -24,9 +24,13 @@ const MappedReplica* AnyOf(std::span<const MappedReplica> replicas, uint64_t ran
 const MappedReplica* ChooseReplica(const ShardMap& map, ShardIndex shard,
                                    const ReplicaPreference& preference) {
   const std::span<const MappedReplica> replicas = map.replicas(shard);
+  bool behind = false;
   for (const MappedReplica& replica : replicas) {
+    if (preference.any_replica) break;
     if (replica.role() == Role::kPrimary) return &replica;
+    behind |= replica.behind_primary();
   }
+  if (behind) return nullptr;  // its primary is awaited
   if (replicas.size() <= 1) return replicas.empty() ? nullptr : &replicas.front();
   const auto good = [&](const MappedReplica& replica) {
     return map.server(replica.server()).name != preference.avoid;

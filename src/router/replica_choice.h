@@ -13,12 +13,14 @@ struct ReplicaPreference {
   std::string_view region;
   // The server that just failed us: only when there is no other. Empty: none did.
   std::string_view avoid;
+  // A secondary will do, also where there is a primary.
+  bool any_replica = false;
   // Any number: spreads requests evenly.
   uint64_t random = 0;
 };
 
-// The primary, if there is one. Else one of the secondaries: any of those in the
-// region, else any. Null: nobody serves the shard. No allocation.
+// The primary, if there is one. Where shards have none, or with `any_replica`: any of the
+// replicas in the region, else any. Null: nobody serves the shard. No allocation.
 const MappedReplica* ChooseReplica(const ShardMap& map, ShardIndex shard,
                                    const ReplicaPreference& preference);
 

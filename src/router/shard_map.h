@@ -27,15 +27,20 @@ struct MappedServer {
 // In 4 bytes: a map has very many.
 class MappedReplica {
  public:
-  MappedReplica(ServerIndex server, Role role)
-      : server_(server.index()), secondary_(role == Role::kSecondary) {}
+  MappedReplica(ServerIndex server, Role role, bool behind_primary = false)
+      : server_(server.index()),
+        secondary_(role == Role::kSecondary),
+        behind_primary_(behind_primary) {}
 
   ServerIndex server() const { return ServerIndex(server_); }
+  // A secondary that answers only what any replica may answer.
+  bool behind_primary() const { return behind_primary_ != 0; }
   Role role() const { return secondary_ ? Role::kSecondary : Role::kPrimary; }
 
  private:
-  uint32_t server_ : 31;
+  uint32_t server_ : 30;
   uint32_t secondary_ : 1;
+  uint32_t behind_primary_ : 1;
 };
 
 // Immutable. Versions of one layout share it, and share all replicas but those of the

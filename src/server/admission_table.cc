@@ -42,7 +42,8 @@ AdmissionTable::~AdmissionTable() = default;
 
 // ---- requests ----
 
-AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const Forwarder* forwarder) {
+AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const Forwarder* forwarder,
+                                               bool for_primary) {
   namespace meta = request_metadata;
   AdmissionSlot* slot = Find(shard);
   if (stopping_.load(std::memory_order_relaxed)) {
@@ -53,14 +54,18 @@ AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const For
     return admitted;
   }
   if (slot == nullptr) return {.refusal = meta::kNotOwner};
-  if (slot->Enter(AdmissionSlot::kOpen)) {
-    return AdmitEntered(*slot, AdmissionSlot::kOpen, forwarder);
+  return AdmitAt(*slot, {forwarder, for_primary});
+}
+
+AdmissionTable::Admitted AdmissionTable::AdmitAt(AdmissionSlot& slot, const Request& request) {
+  if (slot.Enter(AdmissionSlot::kOpen)) {
+    return AdmitEntered(slot, AdmissionSlot::kOpen, request);
   }
-  return AdmitInHandover(*slot, forwarder);
+  return AdmitInHandover(slot, request);
 }
 
 AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint64_t open,
-                                                      const Forwarder* forwarder) {
+                                                      const Request& request) {
   namespace meta = request_metadata;
   const Role role = slot.role_.load(std::memory_order_relaxed);
   // Looked at after the request is counted: what is admitted is admitted under a
@@ -73,7 +78,11 @@ AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint6
   // the two looks came after the gates were closed that a former life left open.
   if ((slot.word_.load() & open) == 0) {
     slot.Release();
-    return AdmitInHandover(slot, forwarder);  // a hold closes it, too
+    return AdmitInHandover(slot, request);  // a hold closes it, too
+  }
+  if (request.for_primary && role != Role::kPrimary) {
+    slot.Release();
+    return AdmitToPrimary(slot, request);
   }
   return {&slot, ShardEpoch(slot.epoch_.load(std::memory_order_relaxed)), role, nullptr};
 }
@@ -84,10 +93,29 @@ bool AdmissionTable::LeaseHolds(Role role) const {
   return now_().time_since_epoch().count() < lease_until_.load();
 }
 
+// What is meant for the primary, at a secondary. One that was the primary sends it on; one
+// to whom it is sent on is about to become the primary.
+AdmissionTable::Admitted AdmissionTable::AdmitToPrimary(AdmissionSlot& slot,
+                                                        const Request& request) {
+  namespace meta = request_metadata;
+  std::unique_lock lock(mutex_);
+  const bool became_primary = slot.role_.load() == Role::kPrimary;
+  if (became_primary || slot.mode_ != AdmissionSlot::Mode::kPlain) {  // since it was looked at
+    lock.unlock();
+    return AdmitAt(slot, request);
+  }
+  if (request.forwarder != nullptr) {
+    return {.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
+  }
+  if (slot.successor_.server.empty()) return {.refusal = meta::kNotOwner};
+  return {.refusal = meta::kMoving, .forward_to = std::make_unique<Successor>(slot.successor_)};
+}
+
 AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
-                                                         const Forwarder* forwarder) {
+                                                         const Request& request) {
   namespace meta = request_metadata;
   using Mode = AdmissionSlot::Mode;
+  const Forwarder* forwarder = request.forwarder;
   std::unique_lock lock(mutex_);
   const Mode mode = slot.mode_;
   const bool from_old_owner = forwarder != nullptr && forwarder->server == slot.old_owner_ &&
@@ -98,7 +126,7 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
     auto to = SuccessorOf(slot);
     return {.refusal = to ? meta::kMoving : meta::kLeaseLapsed, .forward_to = std::move(to)};
   }
-  if (mode == Mode::kHold && forwarder == nullptr) return held;
+  if (mode == Mode::kPause || (mode == Mode::kHold && forwarder == nullptr)) return held;
   lock.unlock();
   if (mode == Mode::kAwaitForwarded && from_old_owner) {
     on_forwarded_(slot.shard_);
@@ -106,11 +134,11 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   }
   // Opened since it was found closed.
   if (mode == Mode::kPlain && slot.Enter(AdmissionSlot::kOpen)) {
-    return AdmitEntered(slot, AdmissionSlot::kOpen, forwarder);
+    return AdmitEntered(slot, AdmissionSlot::kOpen, request);
   }
   const bool enters = mode == Mode::kOpenForwarded && from_old_owner;
   if (enters && slot.Enter(AdmissionSlot::kOpenForwarded)) {
-    return AdmitEntered(slot, AdmissionSlot::kOpenForwarded, forwarder);
+    return AdmitEntered(slot, AdmissionSlot::kOpenForwarded, request);
   }
   const bool loading = slot.loading_.load(std::memory_order_relaxed);
   return {.refusal = loading ? meta::kLoading : meta::kNotOwner};
@@ -146,11 +174,16 @@ void AdmissionTable::SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
   for (std::condition_variable* turn : slot.held_) turn->notify_one();
 }
 
-void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch) {
+void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch,
+                          const Successor* primary) {
   AdmissionSlot& slot = FindOrMake(shard);
   slot.loading_ = false;
-  slot.role_ = role;
-  slot.epoch_ = epoch.value();
+  {
+    std::lock_guard lock(mutex_);
+    slot.role_ = role;
+    slot.epoch_ = epoch.value();
+    slot.successor_ = primary == nullptr ? Successor{} : *primary;
+  }
   slot.word_.fetch_or(AdmissionSlot::kOpen);
   SetMode(slot, AdmissionSlot::Mode::kPlain);
 }
@@ -181,6 +214,10 @@ void AdmissionTable::Close(const ShardId& shard) {
 
 void AdmissionTable::Hold(const ShardId& shard) {
   CloseTo(FindOrMake(shard), AdmissionSlot::Mode::kHold);
+}
+
+void AdmissionTable::Pause(const ShardId& shard) {
+  CloseTo(FindOrMake(shard), AdmissionSlot::Mode::kPause);
 }
 
 void AdmissionTable::CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode) {

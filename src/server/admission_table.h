@@ -12,7 +12,8 @@
 // slot closed is not counted at all: a report for every refusal would be a flood.)
 //
 // A shard in a handover is closed, too: what finds it so asks, under a lock, whether it is
-// to be held, forwarded, or (forwarded by the old owner) admitted.
+// to be held, forwarded, or (forwarded by the old owner) admitted. The same goes for what is
+// meant for the primary and finds a secondary.
 #pragma once
 
 #include <atomic>
@@ -44,7 +45,7 @@ class AdmissionSlot {
   friend class AdmissionTable;
   static constexpr uint64_t kOpen = uint64_t{1} << 63;           // to all
   static constexpr uint64_t kOpenForwarded = uint64_t{1} << 62;  // to what is forwarded
-  enum class Mode : uint8_t { kPlain, kHold, kAwaitForwarded, kOpenForwarded, kForward };
+  enum class Mode : uint8_t { kPlain, kPause, kHold, kAwaitForwarded, kOpenForwarded, kForward };
 
   // Begins one request, if the slot is open.
   bool Enter(uint64_t open);
@@ -62,7 +63,7 @@ class AdmissionSlot {
   // The rest under the table's mutex.
   Mode mode_ = Mode::kPlain;
   std::string old_owner_;  // of kAwaitForwarded and kOpenForwarded
-  Successor successor_;    // of kForward
+  Successor successor_;    // of kForward, and of an open secondary that was the primary
   uint64_t changes_ = 0;   // of the mode
   std::deque<std::condition_variable*> held_;
 };
@@ -92,8 +93,10 @@ class AdmissionTable {
   ~AdmissionTable();
 
   // Wait-free, but in a handover. The caller releases the slot when the request is done.
-  // `forwarder`: not null when another server forwards the request.
-  Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr);
+  // `forwarder`: not null when another server forwards the request. `for_primary`: a
+  // secondary is not to process it.
+  Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr,
+                 bool for_primary = false);
   // Blocks a request that was held until something changed, first come, first served.
   // False: not by `until`, or too many wait.
   bool AwaitTurn(const Admitted& held, TimePoint until);
@@ -104,8 +107,11 @@ class AdmissionTable {
   AdmissionSlot* Pin(std::string_view shard);
 
   // The rest from one thread only.
-  // REQUIRES: the slot is new, or closed and drained.
-  void Open(const ShardId& shard, Role role, ShardEpoch epoch);
+  // REQUIRES: the slot is new, or closed and drained. `primary`: of a secondary, where to
+  // send what is meant for the primary; null: such requests are refused.
+  void Open(const ShardId& shard, Role role, ShardEpoch epoch, const Successor* primary = nullptr);
+  // Closes it, and holds everything that comes.
+  void Pause(const ShardId& shard);
   void ShowLoading(const ShardId& shard);
   // The steps of a handover; see the actions of shard_book.h.
   void Hold(const ShardId& shard);
@@ -133,9 +139,15 @@ class AdmissionTable {
     std::vector<std::atomic<AdmissionSlot*>> cells;
   };
 
+  struct Request {
+    const Forwarder* forwarder;
+    bool for_primary;
+  };
   // What is counted at the slot, through `open`, is admitted or given back.
-  Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open, const Forwarder* forwarder);
-  Admitted AdmitInHandover(AdmissionSlot& slot, const Forwarder* forwarder);
+  Admitted AdmitAt(AdmissionSlot& slot, const Request& request);
+  Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open, const Request& request);
+  Admitted AdmitInHandover(AdmissionSlot& slot, const Request& request);
+  Admitted AdmitToPrimary(AdmissionSlot& slot, const Request& request);
   std::unique_ptr<Successor> SuccessorOf(const AdmissionSlot& slot) const;
   bool LeaseHolds(Role role) const;
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);

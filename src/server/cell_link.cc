@@ -30,11 +30,12 @@ std::string HostAndPid() {
 Assigned ToAssigned(const v1::AssignmentRecord& record) {
   Assigned assigned;
   for (const v1::AssignedReplica& r : record.replicas()) {
-    if (r.phase() != v1::GRANTED && r.phase() != v1::PREPARING) continue;
-    auto& grants = r.phase() == v1::GRANTED ? assigned.grants : assigned.preparing;
-    grants.push_back({ShardId(r.shard()),
-                      r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
-                      ShardEpoch(r.epoch())});
+    const bool demoting = r.phase() == v1::DEMOTING;
+    if (r.phase() != v1::GRANTED && r.phase() != v1::PREPARING && !demoting) continue;
+    auto& grants = r.phase() == v1::PREPARING ? assigned.preparing : assigned.grants;
+    const bool primary = r.role() == v1::PRIMARY && !demoting;
+    grants.push_back(
+        {ShardId(r.shard()), primary ? Role::kPrimary : Role::kSecondary, ShardEpoch(r.epoch())});
   }
   return assigned;
 }

@@ -59,6 +59,17 @@ void Engine::Loaded(const Grant& grant, absl::Status status) {
   book_.Post(server::Loaded{grant.shard, grant.epoch, std::move(status)});
 }
 
+void Engine::Turned(const Grant& grant, absl::Status status) {
+  book_.Post(server::Turned{grant.shard, grant.epoch, std::move(status)});
+}
+
+void Engine::MembersSet(const Grant& grant, absl::Status status) {
+  executor_.Post([this, grant, status = std::move(status)] {
+    if (const auto pin = pinned_.extract(grant.shard)) pin.mapped()->Release();
+    book_.Handle(server::MembersSet{grant.shard, grant.epoch, status});
+  });
+}
+
 void Engine::Prepared(const Grant& grant, absl::Status status) {
   book_.Post(server::Prepared{grant.shard, grant.epoch, std::move(status)});
 }
@@ -98,6 +109,19 @@ void Engine::Do(CloseShard& action) {
   if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
 }
 
+// The shard stays open to the end of it: the calls for one shard never overlap.
+void Engine::Do(RunSetMembers& action) {
+  AdmissionSlot* slot = gates_.Pin(action.grant.shard.value());
+  if (slot == nullptr) return MembersSet(action.grant, absl::UnavailableError("it is closing"));
+  pinned_[action.grant.shard] = slot;
+  ports_.set_members(action.grant);
+}
+
+void Engine::Do(PauseShard& action) {
+  gates_.Pause(action.shard);
+  if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
+}
+
 void Engine::Do(HoldShard& action) {
   gates_.Hold(action.shard);
   if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
@@ -124,7 +148,8 @@ void Engine::Do(ForwardShard& action) {
 }
 
 void Engine::Do(OpenShard& action) {
-  gates_.Open(action.grant.shard, action.grant.role, action.grant.epoch);
+  const Successor* primary = action.primary ? &*action.primary : nullptr;
+  gates_.Open(action.grant.shard, action.grant.role, action.grant.epoch, primary);
   spdlog::debug("serving {} as {}, epoch {}", action.grant.shard.value(),
                 ToString(action.grant.role), action.grant.epoch.value());
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -22,10 +23,12 @@ class Engine {
  public:
   // What the engine asks of its owner, on the executor's thread. None may block.
   struct Ports {
-    // Run the application's method elsewhere; Loaded(), Dropped(), Prepared() and
-    // DropPrepared() answer.
+    // Run the application's method elsewhere; Loaded(), Dropped(), Turned(), MembersSet(),
+    // Prepared() and DropPrepared() answer.
     std::function<void(const Grant&)> add;
     std::function<void(const ShardId&)> drop;
+    std::function<void(const Grant&)> change_role;
+    std::function<void(const Grant&)> set_members;
     std::function<void(const Grant&)> prepare_add;
     std::function<void(const ShardId&)> prepare_drop;
     // To the command that waits.
@@ -56,6 +59,8 @@ class Engine {
   void Report(const Grant& grant, double fraction);
   void Loaded(const Grant& grant, absl::Status status);
   void Dropped(const ShardId& shard, absl::Status status);
+  void Turned(const Grant& grant, absl::Status status);
+  void MembersSet(const Grant& grant, absl::Status status);
   void Prepared(const Grant& grant, absl::Status status);
   void DropPrepared(const ShardId& shard, absl::Status status);
   // Admits nothing more and lets every shard go.
@@ -77,8 +82,11 @@ class Engine {
 
   void Do(RunAdd& action) { ports_.add(action.grant); }
   void Do(RunDrop& action) { ports_.drop(action.shard); }
+  void Do(RunChangeRole& action) { ports_.change_role(action.grant); }
+  void Do(RunSetMembers& action);
   void Do(RunPrepareAdd& action) { ports_.prepare_add(action.grant); }
   void Do(RunPrepareDrop& action) { ports_.prepare_drop(action.shard); }
+  void Do(PauseShard& action);
   void Do(HoldShard& action);
   void Do(AwaitForwarded& action);
   void Do(OpenForwarded& action);
@@ -112,6 +120,7 @@ class Engine {
   Incarnation incarnation_;
   std::atomic<int64_t> let_go_at_{0};
   std::optional<CellLink> link_;
+  std::map<ShardId, AdmissionSlot*> pinned_;  // while the application sets members
   CoreDriver<ShardBook> book_;
   CoreDriver<Membership> membership_;
 };

@@ -8,7 +8,8 @@
 
 namespace shardmanager::server {
 
-// The new owner, to whom the old one forwards.
+// The new owner, to whom the old one forwards. Also the new primary, to whom the old one,
+// which is a secondary now, forwards what is meant for the primary.
 struct Successor {
   std::string server;
   std::string endpoint;

@@ -15,13 +15,11 @@
 namespace shardmanager {
 namespace {
 
-absl::Status NotYet(const char* what) {
-  return absl::UnimplementedError(std::string(what) + " is not implemented by this application");
-}
-
 const char* Explain(const char* refusal) {
   namespace meta = request_metadata;
-  if (std::strcmp(refusal, meta::kNotOwner) == 0) return "this server does not hold the shard";
+  if (std::strcmp(refusal, meta::kNotOwner) == 0) {
+    return "this server does not hold the shard, or is not its primary";
+  }
   if (std::strcmp(refusal, meta::kLoading) == 0) return "the shard is still loading here";
   if (std::strcmp(refusal, meta::kMoving) == 0) {
     return "the shard is on its way to another server, and the request waited too long";
@@ -40,11 +38,13 @@ const char* Explain(const char* refusal) {
 
 // ---- ShardHandler's defaults ----
 
-absl::Status ShardHandler::ChangeRole(const ShardGrant&) { return NotYet("ChangeRole"); }
+absl::Status ShardHandler::ChangeRole(const ShardGrant& grant) {
+  return AddShard(grant, [](double) {});
+}
 absl::Status ShardHandler::PrepareAddShard(const ShardGrant&) { return absl::OkStatus(); }
 absl::Status ShardHandler::PrepareDropShard(const ShardId&) { return absl::OkStatus(); }
-absl::Status ShardHandler::UpdateMembership(const ShardId&, const std::vector<ServerName>&) {
-  return NotYet("UpdateMembership");
+absl::Status ShardHandler::UpdateMembership(const ShardId&, const Members&) {
+  return absl::OkStatus();
 }
 std::map<std::string, double> ShardHandler::CollectLoad(const ShardId&) { return {}; }
 

@@ -37,6 +37,10 @@ Duration Left(const grpc::ServerContext& context) {
   return std::chrono::duration_cast<Duration>(deadline - system_clock::now());
 }
 
+ShardGrant ToHandler(const server::Grant& grant) {
+  return {grant.shard, grant.role, grant.epoch, grant.old_owner, grant.members};
+}
+
 std::unique_ptr<CoordinationStoreFactory> OrZookeeper(
     std::unique_ptr<CoordinationStoreFactory> stores, const std::string& zookeeper) {
   if (stores != nullptr) return stores;
@@ -233,11 +237,12 @@ server::AdmissionTable::Admitted ServerImpl::Ask(const grpc::ServerContext& cont
     forwarder.epoch = ShardEpoch(epoch);
   }
   const server::Forwarder* by = forwarder.server.empty() ? nullptr : &forwarder;
-  auto admitted = engine_.gates().Admit(shard, by);
+  const bool for_primary = find(meta::kRole) == meta::kPrimary;
+  auto admitted = engine_.gates().Admit(shard, by, for_primary);
   if (admitted.held_at == nullptr) return admitted;
   const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
   while (admitted.held_at != nullptr && engine_.gates().AwaitTurn(admitted, until)) {
-    admitted = engine_.gates().Admit(shard, by);
+    admitted = engine_.gates().Admit(shard, by, for_primary);
   }
   return admitted;
 }
@@ -297,12 +302,23 @@ server::Engine::Ports ServerImpl::EnginePorts() {
               [this](const ShardId& shard) {
                 pool_.Run([this, shard] { engine_.Dropped(shard, handler_->DropShard(shard)); });
               },
+          .change_role =
+              [this](const server::Grant& grant) {
+                pool_.Run([this, grant] {
+                  engine_.Turned(grant, handler_->ChangeRole(ToHandler(grant)));
+                });
+              },
+          .set_members =
+              [this](const server::Grant& grant) {
+                pool_.Run([this, grant] {
+                  engine_.MembersSet(grant, handler_->UpdateMembership(
+                                                grant.shard, grant.members.value_or(Members{})));
+                });
+              },
           .prepare_add =
               [this](const server::Grant& grant) {
                 prepares_.Run([this, grant] {
-                  ShardGrant to_prepare{grant.shard, grant.role, grant.epoch};
-                  to_prepare.old_owner = grant.old_owner;
-                  engine_.Prepared(grant, handler_->PrepareAddShard(to_prepare));
+                  engine_.Prepared(grant, handler_->PrepareAddShard(ToHandler(grant)));
                 });
               },
           .prepare_drop =
@@ -323,7 +339,7 @@ void ServerImpl::RunAdd(const server::Grant& grant) {
     const LoadProgress progress = [this, grant](double fraction) {
       engine_.Report(grant, fraction);
     };
-    absl::Status status = handler_->AddShard({grant.shard, grant.role, grant.epoch}, progress);
+    absl::Status status = handler_->AddShard(ToHandler(grant), progress);
     if (!status.ok()) {
       spdlog::warn("AddShard {} failed: {}", grant.shard.value(), status.ToString());
     }

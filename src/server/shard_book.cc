@@ -54,12 +54,14 @@ void ShardBook::CheckDrains() {
 bool ShardBook::CallOff(Entry& entry) {
   AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed,
                 "requests of the former grant did not finish in time");
-  if (stopping_ || entry.next || entry.life != incarnation_) {
+  const bool turns = entry.paused && entry.opened == incarnation_;
+  if (stopping_ || (entry.next && !turns) || entry.life != incarnation_) {
     AnswerWaiters(entry, Waits::kToGo, ResultState::kFailed,
                   "requests in flight did not finish in time; none is admitted any more");
     return false;
   }
   Enter(entry, State::kServing);
+  entry.next.reset();
   entry.dropped = false;
   entry.drop_first = false;
   entry.successor.reset();
@@ -137,7 +139,14 @@ void ShardBook::Obey(const Command& command, size_t index) {
   const Grant& grant = command.grants[index];
   switch (command.kind) {
     case CommandKind::kAdd:
-      return Come({grant, ""}, command.reply);
+      return Come({grant}, command.reply);
+    case CommandKind::kChangeRole: {
+      Wish wish{grant};
+      if (!command.successors.empty()) wish.primary = command.successors[index];
+      return Come(wish, command.reply);
+    }
+    case CommandKind::kSetMembers:
+      return SetMembers(grant, command.reply);
     case CommandKind::kPrepareAdd:
       return Come({grant, command.old_owner}, command.reply);
     case CommandKind::kDrop:
@@ -197,6 +206,7 @@ void ShardBook::Join(Entry& entry, const Wish& wish, ReplyId reply, bool news) {
   if (entry.grant.epoch == wish.grant.epoch && GoOn(entry, wish)) return;
   if (news || !entry.next || add) entry.next = wish;
   if (news && entry.state == State::kLeaving) EndHandover(entry);
+  if (entry.state == State::kDraining && entry.paused && !Turns(entry)) return Drain(entry);
   // A repeat of what a drain holds up is patient anew.
   const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
   if (entry.state == State::kPrepared) return RunDropOf(entry);
@@ -215,6 +225,8 @@ bool ShardBook::GoOn(Entry& entry, const Wish& wish) {
       return true;
     case State::kLoading:
       entry.old_owner = wish.old_owner;
+      return true;
+    case State::kTurning:
       return true;
     default:
       return false;
@@ -245,7 +257,7 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
   entry.successor = std::move(successor);
   entry.drop_first = entry.state != State::kDropping;
   if (reply != 0) results_[reply].push_back({shard, epoch, ResultState::kLoading});
-  if (entry.state == State::kDraining && held != entry.successor.has_value()) {
+  if (entry.state == State::kDraining && (entry.paused || held != entry.successor.has_value())) {
     return Drain(entry);  // what comes is not held any more, or is now
   }
   if (entry.state == State::kDropping && held && !entry.successor) EndHandover(entry);
@@ -298,7 +310,7 @@ void ShardBook::On(Assigned& event) {
     return found == entries_.end() || found->second.highest != grant.epoch ||
            found->second.dropped || found->second.life == incarnation_;
   });
-  for (const Grant& grant : event.grants) Come({grant, ""}, 0);
+  for (const Grant& grant : event.grants) Come({grant}, 0);
   for (auto& [shard, entry] : entries_) {
     if (entry.life == incarnation_) continue;
     if (entry.state == State::kForwarding) EndForwarding(entry);
@@ -335,8 +347,11 @@ bool ShardBook::IsOf(CommandKind kind, Waits waits) {
   switch (waits) {
     case Waits::kToPrepare:
       return kind == CommandKind::kPrepareAdd;
+    case Waits::kForMembers:
+      return kind == CommandKind::kSetMembers;
     case Waits::kToCome:
-      return kind == CommandKind::kPrepareAdd || kind == CommandKind::kAdd;
+      return kind == CommandKind::kPrepareAdd || kind == CommandKind::kAdd ||
+             kind == CommandKind::kChangeRole;
     case Waits::kToGo:
       return kind == CommandKind::kPrepareDrop || kind == CommandKind::kDrop;
   }
@@ -366,7 +381,7 @@ bool ShardBook::in_use() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const auto& e) {
     const State state = e.second.state;
     return state == State::kServing || state == State::kLeaving || state == State::kDraining ||
-           state == State::kDropping;
+           state == State::kTurning || state == State::kDropping;
   });
 }
 

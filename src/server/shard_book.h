@@ -24,6 +24,11 @@
 //
 // In the two moments in which nobody may serve (draining and dropping here, loading there),
 // requests are held.
+//
+// A newer grant in the other role, of a shard that is held, changes its role in place:
+//
+//   serving --> draining --> turning --> serving      while it is not open, requests are held
+//                      handler.ChangeRole
 #pragma once
 
 #include <cstdint>
@@ -47,7 +52,9 @@ struct Grant {
   ShardId shard;
   Role role = Role::kPrimary;
   ShardEpoch epoch;
-  Peer old_owner = {};  // as ShardGrant has it
+  Peer old_owner = {};                            // as ShardGrant has it
+  std::optional<Members> members = std::nullopt;  // as ShardGrant has them
+  uint64_t members_version = 0;                   // of two lists, the later one's is greater
 };
 
 // Names one call whose results are awaited; 0: nobody waits.
@@ -71,8 +78,9 @@ struct Command {
   Incarnation incarnation;
   LeaderEpoch leader_epoch;
   std::vector<Grant> grants;
-  std::string old_owner = {};              // of kPrepareAdd
-  std::vector<Successor> successors = {};  // of kPrepareDrop: one for each grant
+  std::string old_owner = {};  // of kPrepareAdd
+  // Of kPrepareDrop, and of kChangeRole to secondary: one for each grant.
+  std::vector<Successor> successors = {};
 };
 // This process is that life now; commands for it are obeyed from here on.
 struct Registered {
@@ -93,6 +101,17 @@ struct Forwarded {
   ShardId shard;
 };
 struct Loaded {
+  ShardId shard;
+  ShardEpoch epoch;
+  absl::Status status;
+};
+// ChangeRole has ended.
+struct Turned {
+  ShardId shard;
+  ShardEpoch epoch;
+  absl::Status status;
+};
+struct MembersSet {
   ShardId shard;
   ShardEpoch epoch;
   absl::Status status;
@@ -124,6 +143,13 @@ struct RunAdd {
 struct RunDrop {
   ShardId shard;
 };
+struct RunChangeRole {
+  Grant grant;
+};
+// While the shard is open; a drain waits for its end.
+struct RunSetMembers {
+  Grant grant;
+};
 struct RunPrepareAdd {
   Grant grant;
 };
@@ -133,6 +159,7 @@ struct RunPrepareDrop {
 // Admit requests of the shard under this grant.
 struct OpenShard {
   Grant grant;
+  std::optional<Successor> primary = std::nullopt;  // of a secondary that was the primary
 };
 // Refuse them as "loading" until OpenShard (what AwaitForwarded holds is held on).
 struct ShowLoading {
@@ -142,7 +169,11 @@ struct ShowLoading {
 struct CloseShard {
   ShardId shard;
 };
-// The same, but what comes is held.
+// The same, but what comes is held, until it is opened in its other role.
+struct PauseShard {
+  ShardId shard;
+};
+// The same, but what comes is held, unless it was forwarded.
 struct HoldShard {
   ShardId shard;
 };
@@ -187,11 +218,12 @@ struct ShardBookOptions {
 
 class ShardBook {
  public:
-  using Event = std::variant<Command, Registered, Assigned, Prepared, Forwarded, Loaded, Progress,
-                             Drained, DropPrepared, Dropped, Stop>;
-  using Action = std::variant<RunAdd, RunDrop, RunPrepareAdd, RunPrepareDrop, OpenShard,
-                              ShowLoading, CloseShard, HoldShard, AwaitForwarded, OpenForwarded,
-                              ForwardShard, Reply, Refuse, Warn, Emptied>;
+  using Event = std::variant<Command, Registered, Assigned, Prepared, Forwarded, Loaded, Turned,
+                             MembersSet, Progress, Drained, DropPrepared, Dropped, Stop>;
+  using Action =
+      std::variant<RunAdd, RunDrop, RunChangeRole, RunSetMembers, RunPrepareAdd, RunPrepareDrop,
+                   OpenShard, ShowLoading, CloseShard, PauseShard, HoldShard, AwaitForwarded,
+                   OpenForwarded, ForwardShard, Reply, Refuse, Warn, Emptied>;
 
   explicit ShardBook(ShardBookOptions options) : options_(std::move(options)) {}
 
@@ -216,6 +248,7 @@ class ShardBook {
     kServing,
     kLeaving,
     kDraining,
+    kTurning,
     kDropping,
     kForwarding,
   };
@@ -224,9 +257,10 @@ class ShardBook {
   // What is wanted here: all of it, or (of a handover) what the old owner forwards.
   struct Wish {
     Grant grant;
-    std::string old_owner;  // "": everything
+    std::string old_owner = {};                       // "": everything
+    std::optional<Successor> primary = std::nullopt;  // as in OpenShard
   };
-  enum class Waits : uint8_t { kToCome, kToPrepare, kToGo };
+  enum class Waits : uint8_t { kToCome, kToPrepare, kToGo, kForMembers };
   struct Waiter {
     ReplyId reply;
     CommandKind kind;
@@ -238,11 +272,15 @@ class ShardBook {
     uint32_t failures = 0;               // loads in a row that failed and nobody waited for
     Grant grant;                         // that is loading, serving or going
     std::string old_owner;               // not "": only what it forwards is served
+    std::optional<Successor> primary;    // of the grant, as in OpenShard
+    Wish former;                         // while turning: what it was
+    bool paused = false;                 // while draining: everything is held
     ShardEpoch highest;                  // ever seen
     bool dropped = false;                // the wish for `highest` is: not here
     std::optional<Wish> next;            // to begin when what goes on now has ended
     std::optional<Successor> successor;  // to forward to, once it is dropped
     Incarnation life;                    // in which the newest grant came
+    Incarnation opened;                  // the life in which it was opened last
     TimePoint drain_until{};             // kNever: the drain was called off, and goes on
     TimePoint forward_until = kNever;
     std::vector<Waiter> waiters;
@@ -254,6 +292,8 @@ class ShardBook {
   void On(Prepared& event);
   void On(Forwarded& event);
   void On(Loaded& event);
+  void On(Turned& event);
+  void On(MembersSet& event);
   void On(Progress& event);
   void On(Drained& event);
   void On(DropPrepared& event);
@@ -272,8 +312,12 @@ class ShardBook {
   bool HasGone(Entry& entry, const std::optional<Successor>& successor);
   void Release(Entry& entry);
   void Begin(Entry& entry, const Wish& wish);
+  void Continue(Entry& entry, const Wish& wish);
+  void SetMembers(const Grant& grant, ReplyId reply);
   void Load(Entry& entry);
-  void Open(const Entry& entry);
+  void Open(Entry& entry);
+  static bool Turns(const Entry& entry);
+  void RetryLater(Entry& entry);
   void Drain(Entry& entry);
   void EndDrain(Entry& entry);
   void RunDropOf(Entry& entry);

@@ -19,6 +19,7 @@ namespace {
 
 // As documented on the requests.
 constexpr int kMaxShardsPerCommand = 10'000;
+constexpr int kMostMembers = 64;
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
@@ -60,10 +61,19 @@ absl::Status CheckGrants(const google::protobuf::RepeatedPtrField<v1::ShardGrant
     if (grant.epoch() == 0) {
       return absl::InvalidArgumentError(at + "epoch: found 0; allowed: 1 or more");
     }
-    const bool comes = kind == CommandKind::kAdd || kind == CommandKind::kPrepareAdd;
+    const bool comes = kind == CommandKind::kAdd || kind == CommandKind::kPrepareAdd ||
+                       kind == CommandKind::kChangeRole;
     if (comes && !role) {
       return absl::InvalidArgumentError(absl::StrCat(
           at, "role: found ", static_cast<int>(grant.role()), "; allowed: PRIMARY, SECONDARY"));
+    }
+    if (grant.members().members_size() > kMostMembers) {
+      return absl::InvalidArgumentError(absl::StrCat(at, "members: found ",
+                                                     grant.members().members_size(),
+                                                     "; allowed: at most ", kMostMembers));
+    }
+    if (kind == CommandKind::kSetMembers && !grant.has_members()) {
+      return absl::InvalidArgumentError(at + "members: found nothing; required");
     }
     if (kind == CommandKind::kPrepareDrop && grant.next_epoch() <= grant.epoch()) {
       return absl::InvalidArgumentError(absl::StrCat(at, "next_epoch: found ", grant.next_epoch(),
@@ -71,6 +81,15 @@ absl::Status CheckGrants(const google::protobuf::RepeatedPtrField<v1::ShardGrant
     }
   }
   return absl::OkStatus();
+}
+
+std::optional<Members> MembersOf(const v1::ShardGrant& grant) {
+  if (!grant.has_members()) return std::nullopt;
+  Members members;
+  for (const v1::ShardMember& m : grant.members().members()) {
+    members.push_back({ServerName(m.server()), m.endpoint()});
+  }
+  return members;
 }
 
 Command FromHeader(const v1::CommandHeader& header) {
@@ -159,8 +178,18 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
   Writer* DropShard(grpc::CallbackServerContext*, const v1::DropShardRequest* request) override {
     return Start(CommandKind::kDrop, *request);
   }
-  Writer* ChangeRole(grpc::CallbackServerContext*, const v1::ChangeRoleRequest*) override {
-    return NotYet();
+  Writer* ChangeRole(grpc::CallbackServerContext*, const v1::ChangeRoleRequest* request) override {
+    const bool named = !request->new_primary().empty();
+    if (named != !request->new_primary_endpoint().empty()) {
+      return Missing("new_primary and new_primary_endpoint: both or neither");
+    }
+    return Start(CommandKind::kChangeRole, *request, [&](Command& command) {
+      if (!named) return;
+      for (const v1::ShardGrant& grant : request->shards()) {
+        command.successors.push_back(
+            {request->new_primary(), request->new_primary_endpoint(), ShardEpoch(grant.epoch())});
+      }
+    });
   }
   Writer* PrepareAddShard(grpc::CallbackServerContext*,
                           const v1::PrepareAddShardRequest* request) override {
@@ -183,8 +212,8 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     });
   }
   Writer* UpdateMembership(grpc::CallbackServerContext*,
-                           const v1::UpdateMembershipRequest*) override {
-    return NotYet();
+                           const v1::UpdateMembershipRequest* request) override {
+    return Start(CommandKind::kSetMembers, *request);
   }
 
   grpc::ServerUnaryReactor* CollectLoad(grpc::CallbackServerContext* context,
@@ -236,7 +265,11 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     command.reply = id;
     for (const v1::ShardGrant& grant : request.shards()) {
       const Role role = grant.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary;
-      command.grants.push_back({ShardId(grant.shard()), role, ShardEpoch(grant.epoch())});
+      command.grants.push_back({.shard = ShardId(grant.shard()),
+                                .role = role,
+                                .epoch = ShardEpoch(grant.epoch()),
+                                .members = MembersOf(grant),
+                                .members_version = grant.members().version()});
     }
     complete(command);
     callbacks_.command(std::move(command));
@@ -247,12 +280,6 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     auto stream = NewStream().second;
     stream->End(
         {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("found nothing; required: ", what)});
-    return stream.get();
-  }
-
-  Writer* NotYet() {
-    auto stream = NewStream().second;
-    stream->End({grpc::StatusCode::UNIMPLEMENTED, "not supported yet"});
     return stream.get();
   }
 

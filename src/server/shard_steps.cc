@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 #include "server/shard_book.h"
 
 namespace shardmanager::server {
@@ -19,10 +20,89 @@ void ShardBook::Begin(Entry& entry, const Wish& wished) {
   const Wish wish = wished;  // may be the entry's own
   entry.grant = wish.grant;
   entry.old_owner = wish.old_owner;
+  entry.primary = wish.primary;
   entry.next.reset();
   if (wish.old_owner.empty()) return Load(entry);
   Enter(entry, State::kPreparing);
   out_.actions.emplace_back(RunPrepareAdd{entry.grant});
+}
+
+// REQUIRES: the application holds the shard under entry.grant, and nothing is in flight. A
+// grant of the other role turns it; one of the same role is added again.
+void ShardBook::Continue(Entry& entry, const Wish& wished) {
+  if (wished.grant.role == entry.grant.role) return Begin(entry, wished);
+  const Wish wish = wished;  // may be the entry's own
+  entry.former = Wish{entry.grant, "", entry.primary};
+  entry.grant = wish.grant;
+  entry.primary = wish.primary;
+  entry.next.reset();
+  Enter(entry, State::kTurning);
+  out_.actions.emplace_back(RunChangeRole{entry.grant});
+}
+
+// What waits is to be the same shard in its other role.
+bool ShardBook::Turns(const Entry& entry) {
+  return entry.next && !entry.drop_first && entry.next->old_owner.empty() &&
+         entry.old_owner.empty() && entry.next->grant.role != entry.grant.role;
+}
+
+// After an error the shard goes on in its old role, unless that was overtaken: another life,
+// a newer grant, or a drop.
+void ShardBook::On(Turned& event) {
+  Entry& entry = entries_[event.shard];
+  if (entry.state != State::kTurning || entry.grant.epoch != event.epoch) return;
+  const bool failed = !event.status.ok();
+  const bool goes = entry.drop_first || (entry.next && !entry.next->old_owner.empty());
+  if (failed && !goes && !entry.next && entry.opened != incarnation_) {
+    RetryLater(entry);
+    AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed, event.status.ToString());
+    return RunDropOf(entry);
+  }
+  if (failed) {
+    entry.grant = entry.former.grant;
+    entry.primary = entry.former.primary;
+    AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed, event.status.ToString());
+  }
+  if (goes) return RunDropOf(entry);
+  if (entry.next) return Continue(entry, *entry.next);
+  Enter(entry, State::kServing);
+  Open(entry);
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kDone, "");
+}
+
+// Unless somebody waits, who then decides.
+void ShardBook::RetryLater(Entry& entry) {
+  if (!entry.waiters.empty()) return;
+  const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
+  retries_.insert({now_ + kFirstRetry * (1 << doublings), entry.grant.shard});
+}
+
+// One at a time, and only under the grant that it is meant for.
+void ShardBook::SetMembers(const Grant& grant, ReplyId reply) {
+  Entry& entry = entries_[grant.shard];
+  const bool serves = entry.state == State::kServing && entry.grant.epoch == grant.epoch &&
+                      entry.grant.role == Role::kPrimary && entry.old_owner.empty();
+  const bool busy = std::any_of(entry.waiters.begin(), entry.waiters.end(),
+                                [](const Waiter& w) { return IsOf(w.kind, Waits::kForMembers); });
+  if (!serves || busy) {
+    const char* why = busy ? "an earlier change of its members is under way"
+                           : "it does not serve as primary under this grant";
+    return Answer(reply, {grant.shard, grant.epoch, ResultState::kFailed, 0, why});
+  }
+  if (grant.members_version < entry.grant.members_version && !Planted(Defect::kAnyMembers)) {
+    return Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
+                          "a later list of its members has been seen"});
+  }
+  entry.grant.members = grant.members;
+  entry.grant.members_version = grant.members_version;
+  entry.waiters.push_back({reply, CommandKind::kSetMembers, grant.epoch});
+  out_.actions.emplace_back(RunSetMembers{entry.grant});
+}
+
+void ShardBook::On(MembersSet& event) {
+  Entry& entry = entries_[event.shard];
+  const auto state = event.status.ok() ? ResultState::kDone : ResultState::kFailed;
+  AnswerWaiters(entry, Waits::kForMembers, state, event.status.ok() ? "" : event.status.ToString());
 }
 
 void ShardBook::Load(Entry& entry) {
@@ -37,6 +117,7 @@ void ShardBook::On(Prepared& event) {
   if (!event.status.ok()) return ComeFailed(entry, event.status);
   if (entry.drop_first) return RunDropOf(entry);
   if (entry.next && entry.next->grant.epoch == entry.grant.epoch) {  // asked to serve meanwhile
+    entry.grant = entry.next->grant;                                 // with its members
     entry.next.reset();
     entry.old_owner.clear();
     return Load(entry);
@@ -58,7 +139,10 @@ void ShardBook::Drain(Entry& entry) {
   Enter(entry, State::kDraining);
   entry.drain_until = now_ + options_.drain_timeout;
   deadlines_.insert({entry.drain_until, entry.grant.shard});
-  if (entry.successor) {
+  entry.paused = Turns(entry);
+  if (entry.paused) {
+    out_.actions.emplace_back(PauseShard{entry.grant.shard});
+  } else if (entry.successor) {
     out_.actions.emplace_back(HoldShard{entry.grant.shard});
   } else {
     out_.actions.emplace_back(CloseShard{entry.grant.shard});
@@ -77,7 +161,7 @@ void ShardBook::On(Loaded& event) {
   if (!event.status.ok()) return ComeFailed(entry, event.status);
   if (entry.drop_first) return RunDropOf(entry);
   if (entry.next)
-    return entry.next->old_owner.empty() ? Begin(entry, *entry.next) : RunDropOf(entry);
+    return entry.next->old_owner.empty() ? Continue(entry, *entry.next) : RunDropOf(entry);
   entry.failures = 0;
   Enter(entry, State::kServing);
   Open(entry);
@@ -85,9 +169,10 @@ void ShardBook::On(Loaded& event) {
 }
 
 // To everybody, or to what the old owner forwards.
-void ShardBook::Open(const Entry& entry) {
+void ShardBook::Open(Entry& entry) {
+  entry.opened = incarnation_;
   if (entry.old_owner.empty()) {
-    out_.actions.emplace_back(OpenShard{entry.grant});
+    out_.actions.emplace_back(OpenShard{entry.grant, entry.primary});
   } else {
     out_.actions.emplace_back(OpenForwarded{entry.grant, entry.old_owner});
   }
@@ -104,10 +189,7 @@ void ShardBook::ComeFailed(Entry& entry, const absl::Status& status) {
   if (entry.successor) return Forward(entry);
   if (entry.next) return Begin(entry, *entry.next);
   if (entry.dropped) return;
-  if (loaded && entry.waiters.empty()) {
-    const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
-    retries_.insert({now_ + kFirstRetry * (1 << doublings), shard});
-  }
+  if (loaded) RetryLater(entry);
   AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed, status.ToString());
 }
 
@@ -146,7 +228,7 @@ void ShardBook::On(Drained& event) {
   EndDrain(entry);
   // A newer grant of a shard that was not dropped in between needs no DropShard.
   const bool goes_on = entry.next && !entry.drop_first && entry.next->old_owner.empty();
-  if (goes_on) return Begin(entry, *entry.next);
+  if (goes_on) return Continue(entry, *entry.next);
   RunDropOf(entry);
 }
 

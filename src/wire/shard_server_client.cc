@@ -47,6 +47,13 @@ void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
     out->set_role(grant.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
     out->set_epoch(grant.epoch.value());
     out->set_next_epoch(grant.next_epoch.value());
+    if (!grant.members) continue;
+    out->mutable_members()->set_version(grant.members_version);
+    for (const Peer& peer : *grant.members) {
+      v1::ShardMember* member = out->mutable_members()->add_members();
+      member->set_server(peer.server.value());
+      member->set_endpoint(peer.endpoint);
+    }
   }
 }
 
@@ -241,6 +248,15 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
         request->set_new_owner_endpoint(command.other.endpoint);
         return stub_->async()->PrepareDropShard(&context_, request, this);
       }
+      case CommandKind::kChangeRole: {
+        auto* request = Make<v1::ChangeRoleRequest>(to, command);
+        request->set_new_primary(command.other.server.value());
+        request->set_new_primary_endpoint(command.other.endpoint);
+        return stub_->async()->ChangeRole(&context_, request, this);
+      }
+      case CommandKind::kSetMembers:
+        return stub_->async()->UpdateMembership(
+            &context_, Make<v1::UpdateMembershipRequest>(to, command), this);
     }
   }
 

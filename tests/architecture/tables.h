@@ -176,6 +176,7 @@ struct AllowedWord {
 inline constexpr std::array kAllowedWords = {
     AllowedWord{"include/shardmanager/types.h", "peer", "Peer: a server and where it is"},
     AllowedWord{"include/shardmanager/server.h", "peer", "Peer: a server and where it is"},
+    AllowedWord{"examples/kvstore/replicated_shard", "peer", "Peer: a server and where it is"},
     AllowedWord{"src/", "peer", "grpc::ServerContext::peer()"},
     AllowedWord{"src/wire/", "slice", "grpc::Slice"},
     AllowedWord{"examples/localcluster/", "slice", "a slice of time"},

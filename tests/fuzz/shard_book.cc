@@ -17,12 +17,14 @@ namespace {
 struct AtWork {  // of one shard, outside the core
   std::optional<Grant> preparing;
   std::optional<Grant> adding;
-  std::optional<Grant> loaded;  // the last load that went well
+  std::optional<Grant> loaded;  // the last load, or change of role, that went well
+  std::optional<Grant> turning;
+  std::optional<Grant> setting;  // members, while it is open; a drain waits for it
   bool dropping = false;
   bool leaving = false;
   bool open = false;
   bool awaits = false;  // a request may come that the old owner forwards
-  bool busy() const { return preparing || adding || dropping || leaving; }
+  bool busy() const { return preparing || adding || turning || setting || dropping || leaving; }
   bool closing = false;  // requests are in flight still
   ShardEpoch highest_open;
 };
@@ -85,14 +87,17 @@ class Trial {
   std::vector<Grant> NextGrants() {
     std::vector<Grant> grants(input_.Below(4));
     for (Grant& grant : grants) {
-      grant = {NextShard(), input_.Flag() ? Role::kPrimary : Role::kSecondary,
-               ShardEpoch(1 + input_.Below(12))};
+      grant = {.shard = NextShard(),
+               .role = input_.Flag() ? Role::kPrimary : Role::kSecondary,
+               .epoch = ShardEpoch(1 + input_.Below(12)),
+               .members = Members(),
+               .members_version = input_.Below(4)};
     }
     return grants;
   }
 
   void Send() {
-    Command command{.kind = static_cast<CommandKind>(input_.Below(4)),
+    Command command{.kind = static_cast<CommandKind>(input_.Below(6)),
                     .reply = ++last_reply_,
                     .app = input_.Below(16) == 0 ? "other" : "kv",
                     .server = input_.Below(16) == 0 ? "kv-2" : "kv-1",
@@ -116,6 +121,13 @@ class Trial {
       Feed(Prepared{shard, grant.epoch, status});
     } else if (std::exchange(work.leaving, false)) {
       Feed(DropPrepared{shard, status});
+    } else if (work.turning) {
+      const Grant grant = *std::exchange(work.turning, std::nullopt);
+      if (well) work.loaded = grant;
+      Feed(Turned{shard, grant.epoch, status});
+    } else if (work.setting) {
+      const Grant grant = *std::exchange(work.setting, std::nullopt);
+      Feed(MembersSet{shard, grant.epoch, status});
     } else if (work.adding) {
       const Grant grant = *std::exchange(work.adding, std::nullopt);
       work.loaded = well ? std::optional<Grant>(grant) : std::nullopt;
@@ -129,7 +141,7 @@ class Trial {
   }
   void Drain(const ShardId& shard) {
     AtWork& work = work_[shard];
-    if (!work.closing) return;
+    if (!work.closing || work.setting) return;
     work.closing = input_.Below(8) == 0;  // may be reported again
     Feed(Drained{shard});
   }
@@ -161,6 +173,19 @@ class Trial {
     SM_CHECK(!work.open, "what is loaded anew is closed");
     work.adding = action.grant;
   }
+  void Do(RunChangeRole& action) {
+    AtWork& work = work_[action.grant.shard];
+    SM_CHECK(!work.busy(), "one call of the application at a time");
+    SM_CHECK(!work.open && work.loaded, "what turns is there, and closed");
+    SM_CHECK(work.loaded->role != action.grant.role, "and had the other role");
+    work.turning = action.grant;
+  }
+  void Do(RunSetMembers& action) {
+    AtWork& work = work_[action.grant.shard];
+    SM_CHECK(!work.busy(), "one call of the application at a time");
+    SM_CHECK(work.open && work.loaded->role == Role::kPrimary, "a primary that serves has members");
+    work.setting = action.grant;
+  }
   void Do(RunDrop& action) {
     AtWork& work = work_[action.shard];
     SM_CHECK(!work.busy(), "one call of the application at a time");
@@ -188,6 +213,7 @@ class Trial {
     work.awaits = true;
   }
   void Do(CloseShard& action) { Close(action.shard); }
+  void Do(PauseShard& action) { Close(action.shard); }
   void Do(HoldShard& action) { Close(action.shard); }
   void Close(const ShardId& shard) {
     work_[shard].open = false;

@@ -48,20 +48,22 @@ TEST(SpecValidationTest, RefusesWrongAppNames) {
 TEST(SpecValidationTest, RequiresAStrategy) {
   EXPECT_THAT(ProblemsOf(SpecFromText("name: 'kv' key_space { split_points: 'm' }")),
               ElementsAre("replication.strategy: found nothing; allowed: primary-only, "
-                          "secondary-only"));
+                          "secondary-only, primary-secondary"));
 }
 
-TEST(SpecValidationTest, RefusesPrimarySecondaryAsNotSupportedYet) {
-  EXPECT_THAT(Problems("replication { strategy: PRIMARY_SECONDARY }"),
-              ElementsAre("replication.strategy: found primary-secondary (not supported yet); "
-                          "allowed: primary-only, secondary-only"));
+TEST(SpecValidationTest, RequiresASecondaryBesideEachPrimary) {
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_SECONDARY replicas: 2 }"), IsEmpty());
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_SECONDARY replicas: 1 }"),
+              ElementsAre("replication.replicas: found 1; allowed: 2 to 15 with strategy "
+                          "primary-secondary"));
 }
 
 TEST(SpecValidationTest, RefusesStrategiesOfANewerVersion) {
   v1::AppSpec spec = SpecWith("");
   spec.mutable_replication()->set_strategy(static_cast<v1::ReplicationStrategy>(9));
   EXPECT_THAT(ProblemsOf(spec),
-              ElementsAre("replication.strategy: found 9; allowed: primary-only, secondary-only"));
+              ElementsAre("replication.strategy: found 9; allowed: primary-only, secondary-only, "
+                          "primary-secondary"));
 }
 
 TEST(SpecValidationTest, RefusesMoreThanOneReplicaWithoutSecondaries) {
@@ -87,9 +89,12 @@ TEST(SpecValidationTest, RefusesMoreReplicasThanRegionsToSpreadOver) {
               IsEmpty());
 }
 
-TEST(SpecValidationTest, RefusesQuorumAsNotSupportedYet) {
+TEST(SpecValidationTest, AllowsQuorumWhereThereAreBothRolesOnly) {
   EXPECT_THAT(Problems("replication { quorum: true }"),
-              ElementsAre("replication.quorum: found true (not supported yet); allowed: false"));
+              ElementsAre("replication.quorum: found true; allowed: false, but with strategy "
+                          "primary-secondary"));
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_SECONDARY replicas: 3 quorum: true }"),
+              IsEmpty());
 }
 
 TEST(SpecValidationTest, RefusesRegionsThatAreNotNamesOrNamedTwice) {

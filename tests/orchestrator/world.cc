@@ -72,6 +72,7 @@ void World::Join(const std::string& name, const std::string& region, uint32_t ca
   for (const StoredReplica& r : server.record) {
     if (server.record_damaged) break;  // it holds nothing until it can read it
     if (r.phase == Phase::kGranted) server.held[r.shard] = {r.epoch, r.role};
+    if (r.phase == Phase::kDemoting) server.held[r.shard] = {r.epoch, Role::kSecondary};
   }
   Send(ServerUp{LifeOf(name)});
 }
@@ -147,7 +148,7 @@ void World::StoreWrite(const Persist& action) {
     auto& record = servers[partition_->tables().name(write.server)].record;
     record.clear();
     for (const ReplicaRecord& r : write.replicas) {
-      record.push_back({Name(r.shard), r.role, r.epoch, r.phase});
+      record.push_back({Name(r.shard), r.role, r.epoch, r.phase, r.member_life});
     }
   }
 }
@@ -172,7 +173,10 @@ void World::Do(SendCommands& action) {
   AppServer& server = servers.at(name);
   for (const Grant& grant : action.grants) {
     const std::string shard = Name(grant.shard);
-    const bool comes = action.kind == CommandKind::kAdd || action.kind == CommandKind::kPrepareAdd;
+    const bool comes = action.kind == CommandKind::kAdd ||
+                       action.kind == CommandKind::kPrepareAdd ||
+                       action.kind == CommandKind::kChangeRole;
+    const bool sets = action.kind == CommandKind::kSetMembers;
     commands.push_back(std::string(ToString(action.kind)) + " " + shard + " " + name);
     CommandResult result{.kind = action.kind,
                          .server = action.server,
@@ -182,13 +186,11 @@ void World::Do(SendCommands& action) {
     if (!server.answers || !server.live) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
-    } else if (comes && server.refuses.count(shard) > 0) {
+    } else if ((comes && server.refuses.count(shard) > 0) || (sets && server.refuses_members)) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
-    } else if (action.kind == CommandKind::kAdd) {
-      server.held[shard] = {grant.epoch, grant.role};
-    } else if (!comes) {
-      server.held.erase(shard);
+    } else {
+      Obey(action, grant, server);
     }
     if (action.kind == CommandKind::kAdd && hold_adds) {
       adds.push_back(std::move(result));
@@ -196,6 +198,44 @@ void World::Do(SendCommands& action) {
       queue_.push_back(std::move(result));
     }
   }
+}
+
+void World::Obey(const SendCommands& action, const Grant& grant, AppServer& server) {
+  const std::string shard = Name(grant.shard);
+  if (!grant.members.empty()) {
+    CheckElected(shard, partition_->tables().name(action.server));
+    Members& told = members[shard];
+    told.clear();
+    for (ServerIndex id : grant.members) {
+      const std::string& name = partition_->tables().name(id);
+      told.insert({name, servers.at(name).incarnation.value()});
+    }
+  }
+  switch (action.kind) {
+    case CommandKind::kAdd:
+    case CommandKind::kChangeRole:
+      server.held[shard] = {grant.epoch, grant.role};
+      return;
+    case CommandKind::kDrop:
+    case CommandKind::kPrepareDrop:
+      server.held.erase(shard);
+      return;
+    case CommandKind::kPrepareAdd:
+    case CommandKind::kSetMembers:
+      return;
+  }
+}
+
+// REQUIRES: before the members that it is told are noted.
+void World::CheckElected(const std::string& shard, const std::string& server) const {
+  const auto last = members.find(shard);
+  if (last == members.end()) return;
+  const bool warned = std::any_of(notes.begin(), notes.end(), [&](const Note& n) {
+    return n.kind == NoteKind::kPrimaryElected && n.detail.find("may lack") != std::string::npos;
+  });
+  if (warned || spec_.replication().quorum()) return;
+  EXPECT_TRUE(last->second.contains({server, servers.at(server).incarnation.value()}))
+      << server << " became the primary of " << shard << " and was not in step";
 }
 
 void World::FinishAdds() {
@@ -243,6 +283,25 @@ std::vector<std::string> World::Holders(const std::string& shard) const {
     if (server.live && server.held.count(shard) > 0) holders.push_back(name);
   }
   return holders;
+}
+
+std::vector<std::string> World::Roles(const std::string& shard) const {
+  std::vector<std::string> roles;
+  for (const auto& [name, server] : servers) {
+    const auto held = server.held.find(shard);
+    if (!server.live || held == server.held.end()) continue;
+    roles.push_back(name + (held->second.role == Role::kPrimary ? "*" : ""));
+  }
+  return roles;
+}
+
+std::vector<std::string> World::Published(const std::string& shard) const {
+  std::vector<std::string> names;
+  const Tables& tables = partition_->tables();
+  for (const auto& [id, role] : partition_->PublishedReplicas(tables.FindShard(shard))) {
+    names.push_back(tables.name(tables.replica(id).server) + (role == Role::kPrimary ? "*" : ""));
+  }
+  return names;
 }
 
 size_t World::Served() const {

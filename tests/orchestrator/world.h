@@ -32,7 +32,8 @@ class World {
     bool record_damaged = false;        // and nobody can read it
     bool life_damaged = false;          // its live record, likewise
     bool answers = true;                // false: commands vanish
-    std::set<std::string> refuses;      // shards whose add fails
+    std::set<std::string> refuses;      // shards whose add, or change of role, fails
+    bool refuses_members = false;       // changes of members fail
     std::vector<MetricAmount> metric_capacity;
   };
 
@@ -76,13 +77,21 @@ class World {
   // Shards with exactly the wanted number of serving replicas, in the published map.
   size_t Served() const;
   std::map<std::string, size_t> Counts() const;
+  // "kv-1*" is the primary, by what the processes hold.
+  std::vector<std::string> Roles(const std::string& shard) const;
+  // Where clients are sent, likewise.
+  std::vector<std::string> Published(const std::string& shard) const;
+  // Who is in step with the shard's primary, by what the last one was told: names, lives.
+  using Members = std::set<std::pair<std::string, uint64_t>>;
+  std::map<std::string, Members> members;
   Partition& partition() { return *partition_; }
   std::string Name(ShardIndex shard) const { return partition_->tables().name(shard); }
   TimePoint now{};
 
   // Invariant A, watched from outside after every step: fails the test when two
-  // live processes serve one shard as primary, or a process serves what its stored
-  // record does not grant. In a large world: by hand, as it takes its time.
+  // live processes serve one shard as primary. And whoever becomes the primary must have
+  // been in step with the last one, unless it was said that it may not be. In a large world: by
+  // hand, as it takes its time.
   void CheckInvariants() const;
   bool check_every_step = true;
   // What the server's process measures for a shard that it serves.
@@ -99,6 +108,8 @@ class World {
   void Do(Note& action) { notes.push_back(action); }
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }
+  void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
+  void CheckElected(const std::string& shard, const std::string& server) const;
   void StoreWrite(const Persist& action);
   ServerLife LifeOf(const std::string& name) const;
 

@@ -37,8 +37,8 @@ class AdmissionHandoverTest : public ::testing::Test {
   void OpenForwarded() { table_.OpenForwarded(kShard, Role::kPrimary, ShardEpoch(5), "kv-1"); }
 
   // In one word; what is admitted ends at once.
-  std::string Ask(const Forwarder* forwarder = nullptr) {
-    const auto admitted = table_.Admit("s", forwarder);
+  std::string Ask(const Forwarder* forwarder = nullptr, bool for_primary = false) {
+    const auto admitted = table_.Admit("s", forwarder, for_primary);
     if (admitted.held_at != nullptr) return "held";
     if (admitted.forward_to != nullptr) return "to " + admitted.forward_to->server;
     if (admitted.slot == nullptr) return admitted.refusal;
@@ -340,6 +340,44 @@ TEST(AdmissionHandoverRaceTest, NoRequestRunsPastTheReportOfADrainAndNoneIsLost)
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0u);
+}
+
+// ---- changes of role
+
+TEST_F(AdmissionHandoverTest, PausedShardHoldsEverythingAndDrains) {
+  table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
+  table_.Pause(kShard);
+  EXPECT_EQ(Ask(), "held");
+  EXPECT_EQ(Ask(&kOldOwner, /*for_primary=*/true), "held");
+  EXPECT_EQ(drained_, 1);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(6));
+  EXPECT_EQ(Ask(&kOldOwner, /*for_primary=*/true), "admitted");
+}
+
+TEST_F(AdmissionHandoverTest, SecondaryRefusesWhatIsMeantForThePrimary) {
+  table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
+  EXPECT_EQ(Ask(nullptr, /*for_primary=*/true), meta::kNotOwner);
+  EXPECT_EQ(Ask(), "admitted");
+  EXPECT_TRUE(table_.Idle(kShard) || drained_ == 0);
+}
+
+TEST_F(AdmissionHandoverTest, FormerPrimarySendsOnOnlyWhatIsMeantForThePrimary) {
+  table_.Open(kShard, Role::kSecondary, ShardEpoch(6), &kNext);
+  EXPECT_EQ(Ask(nullptr, /*for_primary=*/true), "to kv-2");
+  EXPECT_EQ(Ask(), "admitted");
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(7));
+  EXPECT_EQ(Ask(nullptr, /*for_primary=*/true), "admitted");
+}
+
+TEST_F(AdmissionHandoverTest, WhatIsForwardedToTheNextPrimaryWaitsUntilItIsThat) {
+  table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
+  const auto held = table_.Admit("s", &kOldOwner, /*for_primary=*/true);
+  ASSERT_NE(held.held_at, nullptr);
+  auto turn = AwaitTurn(held, Seconds(60));
+  table_.Pause(kShard);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(6));
+  EXPECT_TRUE(turn.get());
+  EXPECT_EQ(Ask(&kOldOwner, /*for_primary=*/true), "admitted");
 }
 
 }  // namespace

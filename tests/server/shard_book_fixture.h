@@ -91,6 +91,8 @@ class ShardBookTest : public ::testing::Test {
 
   // What the last event asked for, as words; replies aside.
   const std::vector<std::string>& asked() const { return asked_; }
+  // The same of all events since this was called last.
+  std::vector<std::string> Did() { return std::exchange(did_, {}); }
   // Results of one reply since it was sent, as words; "end" closes it.
   const std::vector<std::string>& results(ReplyId reply) { return results_[reply]; }
   std::string refusal(ReplyId reply) { return refusals_[reply]; }
@@ -120,10 +122,19 @@ class ShardBookTest : public ::testing::Test {
     for (const ShardBook::Action& action : output.actions) {
       std::visit([this](const auto& a) { Note(a); }, action);
     }
+    did_.insert(did_.end(), asked_.begin(), asked_.end());
   }
   void Note(const RunAdd& a) { asked_.push_back(Word("add", a.grant)); }
   void Note(const RunDrop& a) { asked_.push_back(Word("drop", a.shard)); }
-  void Note(const OpenShard& a) { asked_.push_back(Word("open", a.grant)); }
+  void Note(const OpenShard& a) {
+    asked_.push_back(Word("open", a.grant) +
+                     (a.primary ? ", primary at " + a.primary->server : ""));
+  }
+  void Note(const RunChangeRole& a) {
+    asked_.push_back(Word("turn", a.grant) + " " + std::string(ToString(a.grant.role)));
+  }
+  void Note(const RunSetMembers& a) { asked_.push_back(Word("set-members", a.grant)); }
+  void Note(const PauseShard& a) { asked_.push_back(Word("pause", a.shard)); }
   void Note(const ShowLoading& a) { asked_.push_back(Word("loading", a.shard)); }
   void Note(const CloseShard& a) { asked_.push_back(Word("close", a.shard)); }
   void Note(const RunPrepareAdd& a) { asked_.push_back(Word("prepare-add", a.grant)); }
@@ -156,6 +167,7 @@ class ShardBookTest : public ::testing::Test {
   Incarnation life_ = kLife;
   ReplyId last_reply_ = 0;
   std::vector<std::string> asked_;
+  std::vector<std::string> did_;
   std::map<ReplyId, std::vector<std::string>> results_;
   std::map<ReplyId, std::string> refusals_;
 };

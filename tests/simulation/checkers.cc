@@ -1,6 +1,7 @@
 #include "tests/simulation/checkers.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -51,6 +52,7 @@ void Checkers::Admitted(const SimServer& server, const std::string& shard, Role 
   Newest& newest = newest_[shard];
   if (epoch > newest.epoch) {
     CheckOverlap(server, shard, epoch);
+    if (cluster_->replicates) CheckWrites(server, shard);
     newest = {epoch, server.endpoint(), cluster_->schedule.now()};
     Mix(epoch.value() ^ static_cast<uint64_t>(newest.at.time_since_epoch().count()));
   } else if (epoch < newest.epoch) {
@@ -63,6 +65,7 @@ void Checkers::Admitted(const SimServer& server, const std::string& shard, Role 
                              newest.endpoint.substr(0, newest.endpoint.find(':'));
     if (same_server) {
       newest.endpoint = server.endpoint();
+      if (cluster_->replicates) CheckWrites(server, shard);
     } else {
       Violate(absl::StrCat("A: ", server.endpoint(), " and ", newest.endpoint, " both admit ",
                            shard, " with epoch ", epoch.value()));
@@ -85,6 +88,50 @@ void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, S
                          " while ", other->endpoint(), ", still a member, works on requests of ",
                          "an older right"));
   }
+}
+
+// Is the server written down as in step, in the life in which it came to be that?
+bool Checkers::IsInStep(const SimServer& server, const std::string& shard) const {
+  const SimServer::Copy* copy = server.copy(shard);
+  if (copy == nullptr || copy->in_step != server.incarnation() || !IsMember(server)) return false;
+  const auto node = cluster_->store.tree().Get(
+      kPaths.assignment(kAppName, ServerName(server.name()), cluster_->buckets()));
+  v1::AssignmentRecord record;
+  if (!node.ok() || !Open(node->data, &record).ok()) return false;
+  const auto& replicas = record.replicas();
+  return std::any_of(replicas.begin(), replicas.end(), [&](const v1::AssignedReplica& replica) {
+    return replica.shard() == shard && replica.phase() == v1::GRANTED &&
+           replica.member_life() == server.incarnation().value();
+  });
+}
+
+// "kv-2:1 has it all", if that is so of a member that is not this one.
+std::string Checkers::InStep(const SimServer& server, const std::string& shard) const {
+  const std::set<uint64_t>& written = written_.at(shard);
+  for (const std::string& name : cluster_->servers()) {
+    const SimServer* other = cluster_->server(name);
+    if (other == nullptr || other == &server || !IsInStep(*other, shard)) continue;
+    const auto& has = other->copy(shard)->writes;
+    if (std::includes(has.begin(), has.end(), written.begin(), written.end())) {
+      return absl::StrCat(other->endpoint(), " has it all");
+    }
+  }
+  return "";
+}
+
+void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
+  std::set<uint64_t>& written = written_[shard];
+  const std::set<uint64_t>& has = server.copy(shard)->writes;
+  if (std::includes(has.begin(), has.end(), written.begin(), written.end())) return;
+  const std::string better = InStep(server, shard);
+  if (!better.empty()) {
+    Violate(absl::StrCat("an acknowledged write is lost: ", server.endpoint(),
+                         " serves as the primary of ", shard, " and lacks some; ", better));
+  }
+  std::set<uint64_t> left;
+  std::set_intersection(has.begin(), has.end(), written.begin(), written.end(),
+                        std::inserter(left, left.begin()));
+  written = std::move(left);
 }
 
 void Checkers::Called(uint64_t call, bool idempotent) {
@@ -132,9 +179,11 @@ size_t Checkers::LeastReplicas(const v1::AppSpec& spec) const {
 void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
   // The move of a lone primary without a handover has a gap.
   if (spec.replication().strategy() == v1::PRIMARY_ONLY) return;
+  // One that changes its role holds its requests for a moment.
+  const size_t turning = spec.replication().strategy() == v1::PRIMARY_SECONDARY ? 1 : 0;
   const size_t least = LeastReplicas(spec);
   for (const auto& [shard, servers] : serving) {
-    if (servers.size() >= least) continue;
+    if (servers.size() + turning >= least) continue;
     Violate(absl::StrCat("B: only planned things happen, and ", shard, " is served by ",
                          servers.size(), " servers of ", WantedReplicas(spec)));
   }
@@ -193,12 +242,28 @@ std::string Checkers::NotConverged() {
       return absl::StrCat(shard, " is served by [", absl::StrJoin(servers, " "), "], wanted are ",
                           WantedReplicas(*spec));
     }
+    if (spec->replication().strategy() == v1::PRIMARY_SECONDARY) {
+      if (std::string why = OtherPrimaries(shard); !why.empty()) return why;
+    }
     for (const auto& client : cluster_->clients()) {
       std::string why = ClientDisagrees(*client, shard, servers);
       if (!why.empty()) return why;
     }
   }
   return "";
+}
+
+// Why it is not so that the shard has one primary.
+std::string Checkers::OtherPrimaries(const std::string& shard) {
+  std::vector<std::string> primaries;
+  for (const std::string& name : cluster_->servers()) {
+    SimServer* server = cluster_->server(name);
+    if (server == nullptr) continue;
+    const auto right = server->MayServe(shard);
+    if (right && right->role == Role::kPrimary) primaries.push_back(name);
+  }
+  if (primaries.size() == 1) return "";
+  return absl::StrCat("the primaries of ", shard, " are [", absl::StrJoin(primaries, " "), "]");
 }
 
 std::string Checkers::ClientDisagrees(const SimClient& client, const std::string& shard,

@@ -32,6 +32,13 @@ class Checkers final : public ServerWitness {
   void Admitted(const SimServer& server, const std::string& shard, Role role,
                 ShardEpoch epoch) override;
 
+  // ---- acknowledged writes ----
+  // Whoever begins to serve as primary has them all, unless nobody is left that has: a member that
+  // lives, and has not lost its session since it came into step.
+  void Acknowledged(const std::string& shard, uint64_t request) override {
+    written_[shard].insert(request);
+  }
+
   // A call that is not idempotent is processed once at most.
   void Called(uint64_t call, bool idempotent);
   void Processed(uint64_t request) override;
@@ -82,13 +89,18 @@ class Checkers final : public ServerWitness {
   // Of each server that would admit a request for a shard now: shard, server.
   void ForEachServing(const std::function<void(const std::string&, const std::string&)>& found);
   bool IsMember(const SimServer& server) const;
+  bool IsInStep(const SimServer& server, const std::string& shard) const;
+  void CheckWrites(const SimServer& server, const std::string& shard);
+  std::string InStep(const SimServer& server, const std::string& shard) const;
+  std::string OtherPrimaries(const std::string& shard);
   void CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch);
   std::string ClientDisagrees(const SimClient& client, const std::string& shard,
                               const std::set<std::string>& serving) const;
 
   Cluster* cluster_ = nullptr;
   std::string violation_;
-  absl::flat_hash_map<std::string, Newest> newest_;  // by shard
+  absl::flat_hash_map<std::string, Newest> newest_;    // by shard
+  std::map<std::string, std::set<uint64_t>> written_;  // by shard
   std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
   uint32_t acknowledged_ = 0;
   std::map<std::string, bool> drains_;  // by server: what was acknowledged last

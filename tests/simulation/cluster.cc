@@ -74,7 +74,7 @@ void Cluster::Start(const std::string& host) {
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(
-        SimServer::Context{network, store, witness_, habits,
+        SimServer::Context{network, store, witness_, habits, replicates,
                            [this](const std::string& endpoint) { return Listening(endpoint); },
                            [this](const std::string& name) {
                              Machine& left = machines_[name];

@@ -37,6 +37,7 @@ class Cluster {
   Network network{schedule, random};
   StorePump store{schedule, network, random};
   AppHabits habits;
+  bool replicates = false;  // shards have a primary and secondaries
 
   // ---- machines; names are hosts ----
   const std::vector<std::string>& servers() const { return server_names_; }

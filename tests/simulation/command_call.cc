@@ -124,8 +124,14 @@ void StartCommand(const CallWires& wires, const ServerAddress& to,
   command.kind = asked.kind;
   command.old_owner = asked.other.server.value();
   for (const NamedGrant& g : asked.grants) {
-    command.grants.push_back({g.shard, g.role, g.epoch});
-    command.successors.push_back({asked.other.server.value(), asked.other.endpoint, g.next_epoch});
+    command.grants.push_back({.shard = g.shard,
+                              .role = g.role,
+                              .epoch = g.epoch,
+                              .members = g.members,
+                              .members_version = g.members_version});
+    if (asked.other.server.empty()) continue;
+    const ShardEpoch next = asked.kind == CommandKind::kChangeRole ? g.epoch : g.next_epoch;
+    command.successors.push_back({asked.other.server.value(), asked.other.endpoint, next});
   }
   const auto call = std::make_shared<Call>(wires, asked.grants, std::move(on_results));
   call->Start(to, std::move(command), timeout);

@@ -50,6 +50,8 @@ void Operator::ChangeSomething() {
     case 3:
       if (spec_.replication().strategy() == v1::SECONDARY_ONLY) {
         spec_.mutable_replication()->set_replicas(1 + static_cast<uint32_t>(random.Below(3)));
+      } else if (spec_.replication().strategy() == v1::PRIMARY_SECONDARY) {
+        spec_.mutable_replication()->set_replicas(2 + static_cast<uint32_t>(random.Below(2)));
       }
       break;
     case 4:

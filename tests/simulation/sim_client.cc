@@ -64,6 +64,7 @@ void SimClient::Try(const std::shared_ptr<Call>& call) {
   const router::MappedReplica* replica = router::ChooseReplica(
       map, shard, {.avoid = call->failed_server, .random = context_.random.Next()});
   if (replica == nullptr) return Step(call, call->machine.OnNobody(process_->LocalNow()));
+  call->for_primary = replica->role() == Role::kPrimary;
   Send(call, map.server(replica->server()));
 }
 
@@ -79,7 +80,7 @@ void SimClient::Send(const std::shared_ptr<Call>& call, const router::MappedServ
                        [this, call, attempt] { OnAttemptEnd(call, attempt, AttemptEnd::kUnsent); });
     return;
   }
-  const Request request{call->id, call->shard};
+  const Request request{.id = call->id, .shard = call->shard, .for_primary = call->for_primary};
   context_.network.Send(
       process_->host(), found->process(),
       [this, call, attempt, request, endpoint = server.endpoint, from = found->process()->host()] {

@@ -50,6 +50,7 @@ class SimClient {
     uint64_t attempt = 0;
     std::string failed_server;
     bool waits_for_map = false;
+    bool for_primary = false;
   };
 
   void Begin();

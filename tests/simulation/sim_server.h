@@ -33,6 +33,7 @@ struct Request {
   // Of one that the old owner of a handover sends on.
   std::string forwarded_by = {};
   ShardEpoch forwarded_to = {};
+  bool for_primary = false;
 };
 enum class RequestEnd { kAnswered, kRefused };
 
@@ -43,6 +44,8 @@ class ServerWitness {
   virtual void Admitted(const class SimServer& server, const std::string& shard, Role role,
                         ShardEpoch epoch) = 0;
   virtual void Processed(uint64_t request) = 0;
+  // Of apps with primaries and secondaries: a write is known to all members.
+  virtual void Acknowledged(const std::string& shard, uint64_t request) = 0;
 };
 
 // One life. Destroyed: killed, if it has not left.
@@ -53,6 +56,7 @@ class SimServer {
     StorePump& store;
     ServerWitness& witness;
     const AppHabits& habits;
+    const bool& replicates;  // shards have a primary and secondaries
     // Who is at that endpoint; null: nobody.
     std::function<SimServer*(const std::string& endpoint)> server;
     // It has left by itself; to be destroyed there.
@@ -85,6 +89,15 @@ class SimServer {
   // What is left of a former life only the application's storage can fence off.
   bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
 
+  // ---- the application's data: writes, in memory, copied to the members ----
+  struct Copy {
+    std::set<uint64_t> writes;
+    std::optional<Members> members;  // of a primary
+    ShardEpoch epoch;                // of the newest primary that it has heard of
+    Incarnation in_step;             // the life in which it was last brought into step
+  };
+  const Copy* copy(const std::string& shard) const;
+
   // ---- messages that have arrived ----
   using Results = std::function<void(const server::Reply&)>;
   using Refusal = std::function<void(const absl::Status&)>;
@@ -101,6 +114,11 @@ class SimServer {
   void Forward(Request request, const Done& done, const server::Successor& to);
   server::Engine::Ports Ports();
   void RunAdd(const server::Grant& grant);
+  void RunChangeRole(const server::Grant& grant);
+  void RunSetMembers(const server::Grant& grant);
+  absl::Status Take(const server::Grant& grant);
+  bool Replicate(const std::string& shard, ShardEpoch epoch, uint64_t request);
+  Copy* CopyAt(const Peer& peer, const std::string& shard, ShardEpoch epoch) const;
   Duration UpTo(Duration most);
   // Within `most`, unless it is gone by then.
   void Later(Duration most, std::function<void()> work);
@@ -122,6 +140,7 @@ class SimServer {
     Incarnation life;
   };
   std::multimap<std::string, Processing> works_;  // requests in flight
+  std::map<std::string, Copy> copies_;            // by shard
   bool gone_ = false;
   bool leaving_ = false;
   std::unique_ptr<SimExecutor> executor_;

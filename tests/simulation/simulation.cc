@@ -69,9 +69,13 @@ class Run {
     for (int i = 0; i < shards; ++i) {
       spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
     }
-    const bool secondary = Draw(3) == 0;
-    spec.mutable_replication()->set_strategy(secondary ? v1::SECONDARY_ONLY : v1::PRIMARY_ONLY);
-    spec.mutable_replication()->set_replicas(secondary ? 2 : 1);
+    const int strategy = Draw(4);
+    auto& replication = *spec.mutable_replication();
+    replication.set_strategy(v1::PRIMARY_ONLY);
+    if (strategy == 0) replication.set_strategy(v1::SECONDARY_ONLY);
+    if (strategy == 1) replication.set_strategy(v1::PRIMARY_SECONDARY);
+    replication.set_replicas(strategy > 1 ? 1 : 2 + static_cast<uint32_t>(strategy * Draw(2)));
+    cluster_.replicates = strategy == 1;
     spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(3) * 1'000));
     return spec;
   }
@@ -103,6 +107,7 @@ class Run {
     uint64_t writes = checkers_.AssignmentWrites();
     std::string why = "nothing was looked at";
     while (RunFor(kLook)) {
+      cluster_.StartAll();  // those that were still stopping when the faults ended
       why = checkers_.NotConverged();
       const uint64_t now_written = checkers_.AssignmentWrites();
       if (!why.empty() || now_written != std::exchange(writes, now_written)) {
@@ -151,7 +156,7 @@ class Run {
     CheckAcknowledged();
     // A primary is handed over; a secondary may be gone before all clients know.
     const bool primary =
-        full_service_ && full_service_->replication().strategy() == v1::PRIMARY_ONLY;
+        full_service_ && full_service_->replication().strategy() != v1::SECONDARY_ONLY;
     if (primary && Refused() > refused) {
       checkers_.Violate(absl::StrCat("B: only planned things happened, and ", Refused() - refused,
                                      " requests were refused"));

@@ -1,0 +1,294 @@
+// Apps with primaries and secondaries: who is the primary, and who is in step with it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+v1::AppSpec Both(int shards, uint32_t replicas, bool quorum = false) {
+  v1::AppSpec spec = TestSpec(shards, v1::PRIMARY_SECONDARY, replicas);
+  spec.mutable_replication()->set_quorum(quorum);
+  return spec;
+}
+
+v1::Drain DrainOf(const std::string& server, bool primaries_only = false) {
+  v1::Drain drain;
+  drain.mutable_scope()->set_server(server);
+  drain.set_primaries_only(primaries_only);
+  return drain;
+}
+
+// One shard on three of four servers, in step.
+class RolesTest : public testing::Test {
+ protected:
+  explicit RolesTest(v1::AppSpec with = Both(1, 3)) : spec(std::move(with)), world(spec) {
+    world.Start();
+    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+    world.Advance(Seconds(2));
+    EXPECT_EQ(Primary(), "kv-0");
+    world.Join("kv-3");
+    world.Advance(Seconds(30));
+    world.commands.clear();
+    world.notes.clear();
+  }
+  std::string Primary() {
+    std::string primary;
+    for (const std::string& name : world.Roles("s-0")) {
+      if (name.ends_with("*")) primary = name.substr(0, name.size() - 1);
+    }
+    return primary;
+  }
+  void Drain(const std::string& server, bool primaries_only = false) {
+    world.drains = {DrainOf(server, primaries_only)};
+    world.Apply(spec);
+  }
+  // As stored, "kv-0 granted primary 1", the last number the life in which it is in step.
+  std::vector<std::string> Stored() {
+    std::vector<std::string> out;
+    for (const auto& [name, server] : world.servers) {
+      for (const StoredReplica& r : server.record) {
+        out.push_back(absl::StrCat(name, " ", std::string(ToString(r.phase)), " ",
+                                   std::string(ToString(r.role)), " ", r.member_life));
+      }
+    }
+    return out;
+  }
+  std::vector<std::string> Write() {
+    world.commands.clear();
+    EXPECT_THAT(world.writes, SizeIs(1));
+    if (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+    return world.commands;
+  }
+
+  const v1::AppSpec spec;
+  World world;
+};
+
+TEST_F(RolesTest, TheFirstReplicaIsThePrimaryAndTheOthersComeIntoStepOneByOne) {
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted primary 1", "kv-1 granted secondary 1",
+                                    "kv-2 granted secondary 1"));
+}
+
+TEST_F(RolesTest, ALostPrimaryIsReplacedByASecondaryAtOnceAndNoDataMoves) {
+  world.Die("kv-0");
+  EXPECT_EQ(Primary(), "kv-1");
+  EXPECT_THAT(world.commands, Contains("change-role s-0 kv-1"));
+  world.Advance(Seconds(10));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-1*", "kv-2", "kv-3"));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*", "kv-2", "kv-3"));
+}
+
+TEST_F(RolesTest, ThePromotionIsDurableBeforeAnybodyIsTold) {
+  world.hold_writes = true;
+  world.Die("kv-0");
+  EXPECT_THAT(world.commands, IsEmpty());
+  EXPECT_THAT(Write(), Contains("change-role s-0 kv-1"));
+  EXPECT_THAT(Stored(), Contains("kv-0 granted secondary 0"));
+  EXPECT_THAT(Stored(), Contains("kv-1 granted primary 1"));
+}
+
+TEST_F(RolesTest, APrimaryThatIsBackBeforeThePromotionIsWrittenKeepsItsRole) {
+  world.hold_writes = true;
+  world.Die("kv-0");
+  world.Join("kv-0");
+  Write();  // refused: it has registered again
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+  world.Advance(Seconds(10));
+  // Another life of it may lack what it acknowledged: one that never left takes over.
+  EXPECT_EQ(Primary(), "kv-1");
+  EXPECT_THAT(world.Roles("s-0"), SizeIs(3));
+}
+
+TEST_F(RolesTest, OneThatIsNotInStepIsNotElected) {
+  // kv-1 and kv-2 come back in another life, and the primary does not take them in.
+  world.servers["kv-0"].refuses_members = true;
+  for (const char* name : {"kv-1", "kv-2"}) {
+    world.Die(name);
+    world.Join(name);
+  }
+  world.Advance(Milliseconds(50));
+  v1::AppSpec patient = spec;
+  patient.mutable_failover()->set_delay_ms(10'000);
+  world.Apply(patient);
+  world.Die("kv-0");
+  world.Advance(Seconds(5));
+  EXPECT_EQ(Primary(), "");
+  EXPECT_THAT(world.partition().WaitsOf(ShardIndex(0), world.now),
+              Contains(HasSubstr("no secondary is in step")));
+  // When the lost one is given up, somebody has to: and it is said what that may cost.
+  world.Advance(Seconds(6));
+  EXPECT_NE(Primary(), "");
+  EXPECT_THAT(world.notes, Contains(testing::Field(&Note::detail, HasSubstr("may lack"))));
+}
+
+TEST_F(RolesTest, ADrainTakesTheRoleAwayBeforeTheReplica) {
+  world.hold_writes = true;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(1));
+  EXPECT_THAT(Write(), ElementsAre("change-role s-0 kv-0"));
+  EXPECT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+  world.hold_adds = true;
+  EXPECT_THAT(Write(), Contains("change-role s-0 kv-1"));
+  EXPECT_THAT(Stored(), Contains("kv-0 granted secondary 1"));
+  EXPECT_THAT(Stored(), Contains("kv-1 granted primary 1"));
+  EXPECT_EQ(Primary(), "kv-1");
+  world.hold_writes = false;
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0", "kv-1*", "kv-2"));
+  EXPECT_THAT(
+      world.partition().DrainState(world.partition().tables().FindServer("kv-0"), world.now),
+      HasSubstr("no primaries left"));
+}
+
+TEST_F(RolesTest, ADrainedServerLosesItsReplicasToo) {
+  Drain("kv-0");
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-1*", "kv-2", "kv-3"));
+  EXPECT_THAT(Stored(), ElementsAre("kv-1 granted primary 1", "kv-2 granted secondary 1",
+                                    "kv-3 granted secondary 1"));
+}
+
+TEST_F(RolesTest, ADemotionThatFailsIsCalledOffUnderANewGrant) {
+  world.servers["kv-0"].refuses = {"s-0"};
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(400));
+  EXPECT_THAT(world.commands, Contains("change-role s-0 kv-0"));
+  world.servers["kv-0"].refuses.clear();
+  world.Advance(Seconds(60));
+  EXPECT_EQ(Primary(), "kv-1");
+}
+
+TEST_F(RolesTest, APrimaryThatIsLostWhileItIsDemotedIsReplacedAtOnce) {
+  world.hold_writes = true;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(1));
+  world.servers["kv-0"].answers = false;
+  Write();
+  world.Die("kv-0");
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+  EXPECT_EQ(Primary(), "kv-1");
+}
+
+TEST_F(RolesTest, ASuccessorOfTheLeaderGoesOnWithADemotion) {
+  world.hold_writes = true;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(1));
+  world.servers["kv-0"].answers = false;
+  Write();
+  world.servers["kv-0"].answers = true;
+  world.hold_writes = false;
+  world.Restart();
+  world.Advance(Seconds(30));
+  EXPECT_EQ(Primary(), "kv-1");
+  EXPECT_THAT(world.Roles("s-0"), SizeIs(3));
+}
+
+TEST_F(RolesTest, ASecondaryIsDroppedOnlyWhenThePrimaryCountsOnItNoMore) {
+  world.servers["kv-0"].refuses_members = true;
+  Drain("kv-2");
+  world.Advance(Seconds(3));
+  EXPECT_THAT(world.commands, Not(Contains("drop s-0 kv-2")));
+  world.servers["kv-0"].refuses_members = false;
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.commands, Contains("drop s-0 kv-2"));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-3"));
+}
+
+TEST_F(RolesTest, AStrategyThatHasNoPrimariesOrNoSecondariesIsReachedAndLeft) {
+  world.Apply(TestSpec(1, v1::SECONDARY_ONLY, 3));
+  world.Advance(Seconds(30));
+  EXPECT_EQ(Primary(), "");
+  EXPECT_THAT(world.Published("s-0"), SizeIs(3));
+  world.Apply(spec);
+  world.Advance(Seconds(30));
+  EXPECT_NE(Primary(), "");
+  EXPECT_THAT(world.Published("s-0"), SizeIs(3));
+  world.Apply(TestSpec(1));
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre(Primary() + "*"));
+  world.Apply(spec);
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Published("s-0"), SizeIs(3));
+}
+
+TEST_F(RolesTest, APromotionThatFailsGoesToAnother) {
+  world.servers["kv-1"].refuses = {"s-0"};
+  world.Die("kv-0");
+  world.Advance(Seconds(30));
+  EXPECT_NE(Primary(), "kv-1");
+  EXPECT_NE(Primary(), "");
+}
+
+TEST(RolesBalanceTest, PrimariesAreSpreadEvenlyWithoutAMoveOfReplicas) {
+  World world(Both(30, 2));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(60));
+  world.Die("kv-0");
+  world.Join("kv-0");
+  world.Advance(Seconds(120));
+  std::map<std::string, int> primaries;
+  for (int i = 0; i < 30; ++i) {
+    for (const std::string& name : world.Roles(absl::StrCat("s-", i))) {
+      primaries[name.substr(0, 4)] += name.ends_with("*");
+    }
+  }
+  for (const auto& [name, count] : primaries) EXPECT_NEAR(count, 10, 1) << name;
+  EXPECT_EQ(world.Served(), 30u);
+}
+
+class QuorumTest : public RolesTest {
+ protected:
+  QuorumTest() : RolesTest(Both(1, 3, /*quorum=*/true)) {}
+};
+
+TEST_F(QuorumTest, AMemberThatIsAwayStaysAMember) {
+  v1::AppSpec patient = spec;
+  patient.mutable_failover()->set_delay_ms(60'000);
+  world.Apply(patient);
+  world.Die("kv-2");
+  world.Advance(Seconds(10));
+  EXPECT_THAT(Stored(), Contains("kv-2 granted secondary 1"));
+  world.Join("kv-2");
+  world.Advance(Seconds(10));
+  EXPECT_THAT(world.members["s-0"], SizeIs(3));
+}
+
+TEST_F(QuorumTest, WithoutAMajorityNobodyBecomesThePrimary) {
+  v1::AppSpec patient = spec;
+  patient.mutable_failover()->set_delay_ms(60'000);
+  world.Apply(patient);
+  world.Die("kv-0");
+  EXPECT_EQ(Primary(), "kv-1");
+  world.Die("kv-1");
+  world.Advance(Seconds(30));
+  EXPECT_EQ(Primary(), "");
+  EXPECT_THAT(world.partition().WaitsOf(ShardIndex(0), world.now),
+              Contains(HasSubstr("less than a majority")));
+}
+
+TEST_F(QuorumTest, ALostMemberIsReplacedWhenAMajorityAgrees) {
+  world.Die("kv-2");
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-3"));
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted primary 1", "kv-1 granted secondary 1",
+                                    "kv-3 granted secondary 1"));
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -15,6 +15,18 @@ namespace {
 // Most need a dozen; that a failover meets its server coming back is rare.
 constexpr uint64_t kMostSeeds = 1'000;
 
+// Where the search for some found something last: looked at first, as it is a long way there.
+// A change of the code may move it, and then the search begins at 1.
+struct Known {
+  Defect defect;
+  uint64_t seed;
+};
+constexpr Known kKnown[] = {
+    {Defect::kLeaseFromSendTime, 38},     {Defect::kNoLeaderFence, 404},
+    {Defect::kDropNotAwaited, 110},       {Defect::kReopensAfterHandover, 68},
+    {Defect::kServesWhilePreparing, 590}, {Defect::kAnyMembers, 407},
+};
+
 class DefectsTest : public testing::TestWithParam<DefectName> {
  protected:
   void SetUp() override {
@@ -24,14 +36,21 @@ class DefectsTest : public testing::TestWithParam<DefectName> {
   void TearDown() override { planted_defect = Defect::kNone; }
 };
 
+// True: the seed catches the defect that is planted.
+bool Catches(uint64_t seed, const std::string& name) {
+  const std::string violation = Simulate({.seed = seed}).violation;
+  if (violation.empty()) return false;
+  std::printf("%s: seed %d: %s\n", name.c_str(), static_cast<int>(seed), violation.c_str());
+  return true;
+}
+
 TEST_P(DefectsTest, IsCaught) {
+  const std::string name(GetParam().name);
+  for (const Known& known : kKnown) {
+    if (known.defect == GetParam().defect && Catches(known.seed, name)) return;
+  }
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
-    const std::string violation = Simulate({.seed = seed}).violation;
-    if (violation.empty()) continue;
-    RecordProperty("caught", violation);
-    std::printf("%s: seed %d: %s\n", std::string(GetParam().name).c_str(), static_cast<int>(seed),
-                violation.c_str());
-    return;
+    if (Catches(seed, name)) return;
   }
   FAIL() << "not caught within " << kMostSeeds << " seeds";
 }

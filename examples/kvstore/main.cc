@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "local_store.h"
+#include "replicated_store.h"
 #include "service.h"
 #include "shardmanager/server.h"
 #include "store.h"
@@ -32,8 +33,9 @@ int main(int argc, char** argv) {
   cli.add_option("--data", data, "The folder with the shards' files")->required();
   cli.add_option(
          "--storage", storage,
-         "shared: all servers use the files in --data; local: each has its own, in DATA/NAME")
-      ->check(CLI::IsMember({"shared", "local"}))
+         "shared: all servers use the files in --data; local: each has its own, in DATA/NAME; "
+         "replicated: likewise, and the primary copies each write to the secondaries")
+      ->check(CLI::IsMember({"shared", "local", "replicated"}))
       ->capture_default_str();
   cli.add_flag("--make-new-shards", transfer.make_new_shards,
                "local: shards of which this disk has no trace are new (see README.md)");
@@ -42,7 +44,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
 
-  if (storage == "local") data += "/" + options.name;
+  if (storage != "shared") data += "/" + options.name;
   std::error_code error;
   std::filesystem::create_directories(data, error);
   if (error) {
@@ -59,6 +61,10 @@ int main(int argc, char** argv) {
     auto local = std::make_unique<kvstore::LocalStore>(data, transfer);
     services.push_back(local->transfer_service());
     store = std::move(local);
+  } else if (storage == "replicated") {
+    auto replicated = std::make_unique<kvstore::ReplicatedStore>(data, options.name);
+    services.push_back(replicated->replica_service());
+    store = std::move(replicated);
   } else {
     store = std::make_unique<kvstore::SharedStore>(data, options.name);
   }

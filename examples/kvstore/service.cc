@@ -7,6 +7,11 @@ namespace {
 
 using Stub = kv::KeyValue::Stub;
 
+// Only the primary writes. (Routers send writes there; whoever asks a secondary by hand...)
+grpc::Status NotPrimary() {
+  return {grpc::StatusCode::FAILED_PRECONDITION, "a secondary takes no writes"};
+}
+
 // gRPC's codes and Abseil's are the same numbers.
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
@@ -21,6 +26,7 @@ grpc::Status KvService::Put(grpc::ServerContext* context, const kv::PutRequest* 
                             kv::PutResponse* response) {
   const shardmanager::Admission admission = server_.Admit(*context, &Stub::Put, request, response);
   if (!admission.ok()) return admission.status();  // the right server answers
+  if (admission.role() != shardmanager::Role::kPrimary) return NotPrimary();
   Sign(admission, response->mutable_served_by());
   auto shard = store_.Find(admission.shard());
   return ToGrpc(shard->Put(admission.epoch(), request->key(), request->value()));
@@ -43,6 +49,7 @@ grpc::Status KvService::Delete(grpc::ServerContext* context, const kv::DeleteReq
   const shardmanager::Admission admission =
       server_.Admit(*context, &Stub::Delete, request, response);
   if (!admission.ok()) return admission.status();
+  if (admission.role() != shardmanager::Role::kPrimary) return NotPrimary();
   Sign(admission, response->mutable_served_by());
   auto found = store_.Find(admission.shard())->Delete(admission.epoch(), request->key());
   if (!found.ok()) return ToGrpc(found.status());

@@ -54,6 +54,9 @@ absl::Status ShardDb::Prepare() {
       {&put_, "INSERT OR REPLACE INTO kv VALUES (?, ?)"},
       {&delete_, "DELETE FROM kv WHERE key = ?"},
       {&get_, "SELECT value FROM kv WHERE key = ?"},
+      {&clear_, "DELETE FROM kv"},
+      {&rows_, "SELECT key, value FROM kv ORDER BY key LIMIT ?1"},
+      {&rows_after_, "SELECT key, value FROM kv WHERE key > ?2 ORDER BY key LIMIT ?1"},
       {&pages_, "PRAGMA page_count"},
       {&page_bytes_, "PRAGMA page_size"},
   };
@@ -116,6 +119,23 @@ absl::StatusOr<std::optional<std::string>> ShardDb::Get(std::string_view key) {
   if (get_.Bind(1, key).Step()) value = get_.Bytes(0);
   if (absl::Status s = get_.Reset(); !s.ok()) return s;
   return value;
+}
+
+absl::StatusOr<std::vector<ShardDb::Row>> ShardDb::Rows(const std::optional<std::string>& after,
+                                                        int most) {
+  std::lock_guard lock(mutex_);
+  Statement& statement = after ? rows_after_ : rows_;
+  statement.Bind(1, int64_t{most});
+  if (after) statement.Bind(2, *after);
+  std::vector<Row> rows;
+  while (statement.Step()) rows.push_back({statement.Bytes(0), statement.Bytes(1)});
+  if (absl::Status s = statement.Reset(); !s.ok()) return s;
+  return rows;
+}
+
+absl::Status ShardDb::Clear(ShardEpoch epoch) {
+  std::lock_guard lock(mutex_);
+  return Write(epoch, "clear", "", &clear_);
 }
 
 ShardDb::Load ShardDb::TakeLoad(std::chrono::steady_clock::time_point now) {

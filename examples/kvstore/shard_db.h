@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,16 @@ class ShardDb final : public KvShard {
   // anyone. A service that answers from its own memory needs a check here, too.
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
 
+  // ---- for copies of the file ----
+  struct Row {
+    std::string key;
+    std::string value;
+  };
+  // The next `most` rows in key order; nothing: from the first one on.
+  absl::StatusOr<std::vector<Row>> Rows(const std::optional<std::string>& after, int most);
+  // Forgets all rows.
+  absl::Status Clear(ShardEpoch epoch);
+
   Load TakeLoad(std::chrono::steady_clock::time_point now) override;
 
  private:
@@ -55,7 +66,7 @@ class ShardDb final : public KvShard {
   const std::string server_;
   Statement begin_, commit_, rollback_;
   Statement raise_token_, audit_;
-  Statement put_, delete_, get_;
+  Statement put_, delete_, get_, clear_, rows_, rows_after_;
   Statement pages_, page_bytes_;
   uint64_t requests_ = 0;
   uint64_t requests_taken_ = 0;  // when the load was last taken

@@ -25,8 +25,8 @@ absl::Status ClusterTest::StartServers(int count) {
   return absl::OkStatus();
 }
 
-absl::Status ClusterTest::ServeShards(int shards) {
-  if (absl::Status s = cluster_->admin().Apply(KvSpec(shards)).status(); !s.ok()) return s;
+absl::Status ClusterTest::ServeShards(const v1::AppSpec& spec) {
+  if (absl::Status s = cluster_->admin().Apply(spec).status(); !s.ok()) return s;
   map_ = cluster_->WatchMap();
   events_ = cluster_->WatchEvents();
   client_ = std::make_unique<KvClient>(cluster_->discovery_endpoint());

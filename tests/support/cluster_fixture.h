@@ -32,8 +32,9 @@ class ClusterTest : public ::testing::Test {
 
   // kv-1 to kv-<count>, each in its own rack.
   absl::Status StartServers(int count);
-  // Applies KvSpec(shards) and waits until every shard is served.
-  absl::Status ServeShards(int shards);
+  // Applies KvSpec(shards), or this one, and waits until every shard is served.
+  absl::Status ServeShards(int shards) { return ServeShards(KvSpec(shards)); }
+  absl::Status ServeShards(const v1::AppSpec& spec);
   // Detection of a loss and a second for the repair.
   std::chrono::milliseconds failover_bound() const {
     return cluster_->detection_bound() + std::chrono::seconds(1);

@@ -15,6 +15,14 @@ v1::AppSpec KvSpec(int shards) {
   return spec;
 }
 
+v1::AppSpec ReplicatedKvSpec(int shards) {
+  v1::AppSpec spec = KvSpec(shards);
+  spec.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  spec.mutable_replication()->set_replicas(3);
+  spec.mutable_failover()->set_delay_ms(30'000);
+  return spec;
+}
+
 std::string KeyOf(int shard, int n) { return absl::StrFormat("%05d/%d", shard, n); }
 
 }  // namespace shardmanager::testing

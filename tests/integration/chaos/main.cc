@@ -51,6 +51,7 @@ struct Flags {
   uint64_t seed = std::random_device{}();
   bool storm = false;
   bool namespaces = false;
+  bool replicated = false;
   int ensemble = 1;
   int control_planes = 1;
   int relays = 1;
@@ -64,14 +65,19 @@ struct Flags {
 // Two servers share a machine.
 std::string MachineOf(int server) { return absl::StrCat("host-", (server + 1) / 2); }
 
+v1::AppSpec SpecOf(const Flags& flags) {
+  return flags.replicated ? ReplicatedKvSpec(flags.shards) : KvSpec(flags.shards);
+}
+
 absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
   if (absl::Status s = cluster.StartCore(); !s.ok()) return s;
   for (int i = 1; i <= flags.servers; ++i) {
     const std::string name = absl::StrCat("kv-", i);
-    absl::Status s = cluster.StartServer({.name = name, .rack = name, .machine = MachineOf(i)});
-    if (!s.ok()) return s;
+    local::ServerOptions options{.name = name, .rack = name, .machine = MachineOf(i)};
+    if (flags.replicated) options.program = {cluster.Bin("kvstore"), "--storage", "replicated"};
+    if (absl::Status s = cluster.StartServer(options); !s.ok()) return s;
   }
-  return cluster.admin().Apply(KvSpec(flags.shards)).status();
+  return cluster.admin().Apply(SpecOf(flags)).status();
 }
 
 std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& client,
@@ -105,7 +111,7 @@ absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop
                                       .calls_per_second = flags.calls_per_second,
                                       .seed = flags.seed});
   std::unique_ptr<Operator> admin;
-  if (flags.storm) admin = std::make_unique<Operator>(cluster, KvSpec(flags.shards));
+  if (flags.storm) admin = std::make_unique<Operator>(cluster, SpecOf(flags));
   const TimePoint end = MonotonicNow() + Milliseconds(static_cast<int64_t>(flags.minutes * 60'000));
   while (MonotonicNow() < end && !stop.WaitFor(std::chrono::milliseconds(0))) {
     if (absl::Status s = experiment->Round(); !s.ok()) return s;
@@ -122,6 +128,7 @@ absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop
             << load.acknowledged() << " calls answered, " << load.failed() << " not\n";
   if (unread > 0) return absl::UnavailableError(absl::StrCat(unread, " keys cannot be read"));
   for (const std::string& name : cluster.server_names()) cluster.server(name).Kill();
+  if (flags.replicated) return JudgeClients(history);
   return Judge(history, cluster.data_folder(),
                {.stops = experiment->stops(), .clients = kClients, .overlapping = flags.storm});
 }
@@ -131,6 +138,9 @@ void AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--seed", flags.seed, "Of all choices. Default: another one each time");
   cli.add_flag("--storm", flags.storm, "Several faults at a time, of the whole fleet");
   cli.add_flag("--namespaces", flags.namespaces, "Faults of the network, too (needs --storm)");
+  cli.add_flag("--replicated", flags.replicated,
+               "A primary and two secondaries of each shard, each with a file of its own "
+               "(needs --storm)");
   cli.add_option("--ensemble", flags.ensemble, "ZooKeeper servers")
       ->check(CLI::IsMember({1, 3, 5}))
       ->take_last()
@@ -166,6 +176,9 @@ void AddFlags(CLI::App& cli, Flags& flags) {
 absl::Status CheckFlags(const Flags& flags) {
   if (!flags.storm && (flags.ensemble > 1 || flags.control_planes > 1 || flags.relays > 1)) {
     return absl::InvalidArgumentError("more than one ZooKeeper, control plane or relay: --storm");
+  }
+  if (flags.replicated && !flags.storm) {
+    return absl::InvalidArgumentError("--replicated needs --storm");
   }
   if (flags.namespaces && (!flags.storm || flags.ensemble < 3)) {
     return absl::InvalidArgumentError("--namespaces needs --storm and an ensemble");

@@ -36,15 +36,21 @@ absl::Status CheckFence(const std::vector<AuditRow>& audit, const WhatHappened& 
 
 }  // namespace
 
+absl::Status JudgeClients(const std::vector<Operation>& history) {
+  for (const absl::Status& status : {ToStatus("what clients saw", CheckRegisters(history)),
+                                     ToStatus("what clients were told", CheckRefusals(history)),
+                                     ToStatus("tokens that clients saw", CheckTokens(history))}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Judge(const std::vector<Operation>& history, const std::string& data_folder,
                    const WhatHappened& what) {
   const auto audit = ReadAudit(data_folder);
   if (!audit.ok()) return audit.status();
   for (const absl::Status& status :
-       {ToStatus("what clients saw", CheckRegisters(history)),
-        ToStatus("what clients were told", CheckRefusals(history)),
-        ToStatus("tokens that clients saw", CheckTokens(history)),
-        ToStatus("puts in the databases", CheckCommits(history, *audit)),
+       {JudgeClients(history), ToStatus("puts in the databases", CheckCommits(history, *audit)),
         ToStatus("tokens in the databases", CheckAudit(*audit)), CheckFence(*audit, what)}) {
     if (!status.ok()) return status;
   }

@@ -25,4 +25,7 @@ struct WhatHappened {
 absl::Status Judge(const std::vector<Operation>& history, const std::string& data_folder,
                    const WhatHappened& what);
 
+// By what clients saw alone: where each server has its own files, no file tells who wrote.
+absl::Status JudgeClients(const std::vector<Operation>& history);
+
 }  // namespace shardmanager::testing

@@ -1,0 +1,74 @@
+// One shard that is kept on several servers: the primary copies each write to all members
+// before it counts, so that any of them can become the primary.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kv.grpc.pb.h"
+#include "kv_shard.h"
+#include "shard_db.h"
+#include "shardmanager/types.h"
+
+namespace kvstore {
+
+// What keeps the copies alike:
+//   * A write goes to the members first, then into the primary's own file: what was read
+//     from the primary, all members have.
+//   * A replica refuses a primary whose epoch is older than one that it has heard of (its
+//     file does: ShardDb), and writes that come late, by their sequence numbers.
+//   * A write that some member did not take is answered with an error. Whether it happened
+//     is then open, as with any call that fails, until the key is written again.
+class ReplicatedShard final : public KvShard {
+ public:
+  using StubFor = std::function<std::shared_ptr<kv::KvReplica::Stub>(const std::string& endpoint)>;
+
+  ReplicatedShard(std::string id, std::string server, std::unique_ptr<ShardDb> file,
+                  StubFor stub_for);
+
+  // ---- what the Shard Manager says ----
+  // `members` nothing: not known; then nothing can be written.
+  absl::Status BecomePrimary(ShardEpoch epoch, std::optional<shardmanager::Members> members);
+  void BecomeSecondary();
+  // Copies everything to those who are new. Writes wait meanwhile: shards are small here.
+  // (For large ones see shardmanager/transfer.h.)
+  absl::Status SetMembers(const shardmanager::Members& members);
+
+  // ---- for clients ----
+  absl::Status Put(ShardEpoch epoch, std::string_view key, std::string_view value) override;
+  absl::StatusOr<bool> Delete(ShardEpoch epoch, std::string_view key) override;
+  absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
+  Load TakeLoad(std::chrono::steady_clock::time_point now) override;
+
+  // ---- what the primary says ----
+  absl::Status Apply(const kv::ApplyRequest& write);
+  // REQUIRES: `begin` is the first message of a copy. Then the rows, then the end of it.
+  absl::Status BeginCopy(const kv::CopyRequest& begin);
+  absl::Status AddRows(const kv::CopyRequest& rows);
+
+ private:
+  absl::Status CopyTo(const shardmanager::Peer& member);
+  // To all members, then to the file. REQUIRES: the mutex is held.
+  absl::Status Spread(kv::ApplyRequest write);
+  absl::Status Store(const kv::ApplyRequest& write);
+
+  const std::string id_;
+  const std::string server_;
+  const std::unique_ptr<ShardDb> file_;
+  const StubFor stub_for_;
+
+  std::mutex mutex_;  // writes go one after the other
+  ShardEpoch epoch_;  // of the grant under which it is the primary
+  std::optional<shardmanager::Members> members_;
+  uint64_t sequence_ = 0;                    // of the last write, as the primary
+  std::pair<uint64_t, uint64_t> applied_{};  // epoch and sequence, as a secondary
+  uint64_t copying_ = 0;                     // epoch of the copy that is under way
+};
+
+}  // namespace kvstore

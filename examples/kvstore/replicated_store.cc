@@ -1,0 +1,126 @@
+#include "replicated_store.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace kvstore {
+
+using shardmanager::Members;
+using shardmanager::Role;
+using shardmanager::ShardGrant;
+using shardmanager::ShardId;
+
+namespace {
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+}  // namespace
+
+// What the primaries of this server's secondaries call. It needs no admission: what they may
+// not write any more, the epochs tell.
+class ReplicatedStore::Service final : public kv::KvReplica::Service {
+ public:
+  explicit Service(ReplicatedStore& store) : store_(store) {}
+
+  grpc::Status Apply(grpc::ServerContext*, const kv::ApplyRequest* request,
+                     kv::ApplyResponse*) override {
+    const auto shard = store_.Replica(request->shard());
+    return shard == nullptr ? NotHere(request->shard()) : ToGrpc(shard->Apply(*request));
+  }
+
+  grpc::Status Copy(grpc::ServerContext*, grpc::ServerReader<kv::CopyRequest>* reader,
+                    kv::CopyResponse*) override {
+    kv::CopyRequest message;
+    if (!reader->Read(&message)) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "a copy without a beginning"};
+    }
+    const auto shard = store_.Replica(message.shard());
+    if (shard == nullptr) return NotHere(message.shard());
+    absl::Status status = shard->BeginCopy(message);
+    while (status.ok() && reader->Read(&message)) status = shard->AddRows(message);
+    return ToGrpc(status);
+  }
+
+ private:
+  static grpc::Status NotHere(const std::string& shard) {
+    return {grpc::StatusCode::NOT_FOUND, absl::StrCat("shard ", shard, " is not held here")};
+  }
+
+  ReplicatedStore& store_;
+};
+
+ReplicatedStore::ReplicatedStore(std::string folder, std::string server)
+    : folder_(std::move(folder)),
+      server_(std::move(server)),
+      service_(std::make_unique<Service>(*this)) {}
+
+ReplicatedStore::~ReplicatedStore() = default;
+
+grpc::Service* ReplicatedStore::replica_service() { return service_.get(); }
+
+std::shared_ptr<ReplicatedShard> ReplicatedStore::Replica(const std::string& shard) const {
+  std::lock_guard lock(mutex_);
+  const auto found = replicas_.find(shard);
+  return found == replicas_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<kv::KvReplica::Stub> ReplicatedStore::StubFor(const std::string& endpoint) {
+  std::lock_guard lock(mutex_);
+  auto& stub = stubs_[endpoint];
+  if (stub == nullptr) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+    stub = kv::KvReplica::NewStub(
+        grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments));
+  }
+  return stub;
+}
+
+// A secondary that is new here is brought up to date by the primary: UpdateMembership there.
+absl::Status ReplicatedStore::AddShard(const ShardGrant& grant, const shardmanager::LoadProgress&) {
+  const std::string& id = grant.shard.value();
+  std::shared_ptr<ReplicatedShard> shard = Replica(id);  // still held from an earlier grant?
+  if (shard == nullptr) {
+    auto file = ShardDb::Open(folder_ + "/" + id + ".db", server_);
+    if (!file.ok()) return file.status();
+    shard = std::make_shared<ReplicatedShard>(
+        id, server_, *std::move(file),
+        [this](const std::string& endpoint) { return StubFor(endpoint); });
+  }
+  if (grant.role == Role::kSecondary) {
+    shard->BecomeSecondary();
+  } else if (absl::Status s = shard->BecomePrimary(grant.epoch, grant.members); !s.ok()) {
+    return s;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    replicas_[id] = shard;
+  }
+  Open(grant.shard, shard);
+  return absl::OkStatus();
+}
+
+absl::Status ReplicatedStore::ChangeRole(const ShardGrant& grant) {
+  return AddShard(grant, [](double) {});
+}
+
+absl::Status ReplicatedStore::UpdateMembership(const ShardId& shard, const Members& members) {
+  const auto replica = Replica(shard.value());
+  if (replica == nullptr) return absl::NotFoundError("the shard is not held here");
+  return replica->SetMembers(members);
+}
+
+absl::Status ReplicatedStore::DropShard(const ShardId& shard) {
+  Close(shard);
+  std::lock_guard lock(mutex_);
+  replicas_.erase(shard.value());
+  return absl::OkStatus();
+}
+
+}  // namespace kvstore

@@ -1,0 +1,48 @@
+// --storage=replicated: each server keeps its shards in files of its own, and the primary of
+// a shard copies each write to the secondaries. For apps with strategy primary-secondary.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "kv.grpc.pb.h"
+#include "replicated_shard.h"
+#include "store.h"
+
+namespace kvstore {
+
+class ReplicatedStore final : public Store {
+ public:
+  // Files are `<folder>/<shard>.db`: a folder of this server alone.
+  ReplicatedStore(std::string folder, std::string server);
+  ~ReplicatedStore() override;
+
+  // To be registered beside the service that clients call.
+  grpc::Service* replica_service();
+
+  absl::Status AddShard(const shardmanager::ShardGrant& grant,
+                        const shardmanager::LoadProgress& progress) override;
+  absl::Status ChangeRole(const shardmanager::ShardGrant& grant) override;
+  absl::Status UpdateMembership(const shardmanager::ShardId& shard,
+                                const shardmanager::Members& members) override;
+  absl::Status DropShard(const shardmanager::ShardId& shard) override;
+
+  // Null: it is not held here.
+  std::shared_ptr<ReplicatedShard> Replica(const std::string& shard) const;
+
+ private:
+  class Service;
+
+  std::shared_ptr<kv::KvReplica::Stub> StubFor(const std::string& endpoint);
+
+  const std::string folder_;
+  const std::string server_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<ReplicatedShard>> replicas_;
+  std::map<std::string, std::shared_ptr<kv::KvReplica::Stub>> stubs_;  // by endpoint
+  const std::unique_ptr<Service> service_;
+};
+
+}  // namespace kvstore

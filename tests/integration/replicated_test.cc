@@ -1,0 +1,110 @@
+// kvstore with a primary and secondaries: what was acknowledged survives the primary, and a
+// drain changes primaries without an error.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/support/cluster_fixture.h"
+
+namespace shardmanager::testing {
+namespace {
+
+using local::MapView;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Optional;
+
+constexpr int kShards = 6;
+constexpr int kServers = 3;
+
+class ReplicatedTest : public ClusterTest {
+ protected:
+  void SetUp() override {
+    ClusterTest::SetUp();
+    SM_ASSERT_OK(cluster_->StartCore());
+    for (int i = 1; i <= kServers; ++i) SM_ASSERT_OK(StartReplicated(absl::StrCat("kv-", i)));
+    SM_ASSERT_OK(ServeShards(ReplicatedKvSpec(kShards)));
+    ASSERT_TRUE(AwaitReplicas(kServers)) << map_->view().Describe();
+  }
+
+  absl::Status StartReplicated(const std::string& name) {
+    return cluster_->StartServer(
+        {.name = name,
+         .rack = name,
+         .program = {cluster_->Bin("kvstore"), "--storage", "replicated"}});
+  }
+  // Each shard is served by so many.
+  bool AwaitReplicas(size_t replicas) {
+    return map_->WaitFor(
+        [=](const MapView& view) {
+          return view.all_served() &&
+                 std::all_of(view.shards.begin(), view.shards.end(),
+                             [=](const MapView::Shard& s) { return s.servers.size() == replicas; });
+        },
+        kPatience);
+  }
+};
+
+TEST_F(ReplicatedTest, WhatWasAcknowledgedSurvivesEachPrimary) {
+  std::map<std::string, std::string> acknowledged;
+  int n = 0;
+  const auto write_all = [&] {
+    for (int shard = 0; shard < kShards; ++shard) {
+      const std::string value = absl::StrCat("value ", ++n);
+      // A member that was killed holds up writes until its session has ended.
+      KvAnswer put;
+      const auto end = std::chrono::steady_clock::now() + kPatience;
+      do {
+        put = client_->Put(KeyOf(shard), value);
+      } while (!put.status.ok() && std::chrono::steady_clock::now() < end);
+      SM_ASSERT_OK(put.status);
+      acknowledged[KeyOf(shard)] = value;
+    }
+  };
+  write_all();
+  for (int i = 1; i <= kServers; ++i) {
+    const std::string name = absl::StrCat("kv-", i);
+    cluster_->server(name).Kill();
+    for (const auto& [key, value] : acknowledged) {
+      const KvAnswer got = client_->Get(key);
+      SM_ASSERT_OK(got.status);
+      EXPECT_THAT(got.value, Optional(value)) << key << " after " << name << " was killed";
+    }
+    write_all();
+    SM_ASSERT_OK(cluster_->RestartServer(name));
+    ASSERT_TRUE(AwaitReplicas(kServers)) << map_->view().Describe();
+  }
+}
+
+TEST_F(ReplicatedTest, ADrainOfPrimariesCostsNoRequest) {
+  std::atomic<bool> stop{false};
+  int failed = 0;
+  std::string first_error;
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) {
+      const KvAnswer put = client_->Put(KeyOf(i % kShards), absl::StrCat("value ", i));
+      if (put.status.ok()) continue;
+      if (failed++ == 0) first_error = put.status.ToString();
+    }
+  });
+  for (int i = 1; i <= kServers; ++i) {
+    const std::string name = absl::StrCat("kv-", i);
+    EXPECT_EQ(cluster_->Shardctl({"drain", "server", name, "--primaries-only"}).exit_code, 0);
+    std::string described;
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    do {
+      described = cluster_->Shardctl({"describe", "server", name, "--app", "kv"}).output;
+    } while (described.find("no primaries left") == std::string::npos &&
+             std::chrono::steady_clock::now() < end);
+    EXPECT_THAT(described, HasSubstr("no primaries left"));
+    EXPECT_EQ(cluster_->Shardctl({"undrain", "server", name}).exit_code, 0);
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(failed, 0) << first_error;
+}
+
+}  // namespace
+}  // namespace shardmanager::testing

@@ -85,7 +85,7 @@ const ShardId& Admission::shard() const { return slot_->shard(); }
 // ---- Server ----
 
 Server::Server(ServerOptions options)
-    : impl_(std::make_unique<ServerImpl>(std::move(options), nullptr)) {}
+    : impl_(std::make_unique<ServerImpl>(options, server::EnvironmentOf(options))) {}
 Server::~Server() = default;
 
 absl::Status Server::Run(ShardHandler& handler, std::vector<grpc::Service*> services) {

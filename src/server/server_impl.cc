@@ -9,8 +9,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coordination/zookeeper/zookeeper_store.h"
 #include "model/request_metadata.h"
+#include "runtime/clock.h"
 
 namespace shardmanager {
 namespace {
@@ -18,10 +18,6 @@ namespace {
 // Longest that Shutdown waits for the application's gRPC calls after its shards are
 // gone; later ones are cancelled.
 constexpr std::chrono::seconds kGrpcPatience{1};
-
-// Within so long after a shard went elsewhere its clients know; until then what they send
-// is sent on.
-constexpr Duration kClientsLag = Milliseconds(200);
 
 bool IsName(const std::string& text) {
   return !text.empty() && text.size() <= 127 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -41,22 +37,17 @@ ShardGrant ToHandler(const server::Grant& grant) {
   return {grant.shard, grant.role, grant.epoch, grant.old_owner, grant.members};
 }
 
-std::unique_ptr<CoordinationStoreFactory> OrZookeeper(
-    std::unique_ptr<CoordinationStoreFactory> stores, const std::string& zookeeper) {
-  if (stores != nullptr) return stores;
-  return std::make_unique<ZookeeperStoreFactory>(zookeeper);
-}
-
 }  // namespace
 
-ServerImpl::ServerImpl(ServerOptions options, std::unique_ptr<CoordinationStoreFactory> stores)
+ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
     : options_(std::move(options)),
-      stores_(OrZookeeper(std::move(stores), options_.zookeeper)),
+      environment_(std::move(environment)),
       service_(ServiceCallbacks()),
       forwarding_(options_.name),
       pool_(options_.command_threads),
       prepares_(options_.command_threads),
-      engine_(options_, executor_, *stores_, EnginePorts(), MonotonicNow) {}
+      executor_(*environment_.executor),
+      engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now) {}
 
 ServerImpl::~ServerImpl() {
   Shutdown();
@@ -116,7 +107,9 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
 
 absl::Status ServerImpl::Start(ShardHandler& handler, const std::vector<grpc::Service*>& services) {
   if (absl::Status status = CheckOptions(); !status.ok()) return status;
-  handler_ = &handler;
+  if (!environment_.problem.ok()) return environment_.problem;
+  if (environment_.around) around_handler_ = environment_.around(handler);
+  handler_ = around_handler_ != nullptr ? around_handler_.get() : &handler;
   if (absl::Status status = Listen(services); !status.ok()) return status;
   linked_ = true;
   engine_.Start(endpoint_);
@@ -192,6 +185,7 @@ void ServerImpl::Leave() {
   if (!good_bye) executor_.RunThere([&] { good_bye = !engine_.book().in_use(); });
   if (!good_bye) spdlog::warn("some shards are still in use; leaving without good-bye");
   engine_.Leave(good_bye);
+  if (environment_.leaving) environment_.leaving();
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return gone_; });
@@ -203,8 +197,8 @@ void ServerImpl::Leave() {
 // down is cancelled, and its client cannot know whether it was processed.
 void ServerImpl::AwaitClients() {
   std::unique_lock lock(mutex_);
-  const TimePoint until = engine_.let_go_at() + kClientsLag;
-  changed_.wait_for(lock, until - MonotonicNow(), [] { return false; });
+  const TimePoint until = engine_.let_go_at() + environment_.clients_lag;
+  changed_.wait_for(lock, until - environment_.now(), [] { return false; });
 }
 
 bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {

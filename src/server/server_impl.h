@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "coordination/store.h"
-#include "runtime/serial_executor.h"
+#include "runtime/executor.h"
 #include "server/engine.h"
+#include "server/environment.h"
 #include "server/forwarding.h"
 #include "server/handler_pool.h"
 #include "server/shard_server_service.h"
@@ -24,8 +24,7 @@ namespace shardmanager {
 
 class ServerImpl {
  public:
-  // `stores`: null: ZooKeeper at options.zookeeper. Tests give others.
-  ServerImpl(ServerOptions options, std::unique_ptr<CoordinationStoreFactory> stores);
+  ServerImpl(ServerOptions options, server::Environment environment);
   ~ServerImpl();
 
   absl::Status Start(ShardHandler& handler, const std::vector<grpc::Service*>& services);
@@ -62,9 +61,10 @@ class ServerImpl {
   void Leave();
 
   const ServerOptions options_;
-  const std::unique_ptr<CoordinationStoreFactory> stores_;
+  server::Environment environment_;
   server::ShardServerService service_;
   ShardHandler* handler_ = nullptr;
+  std::unique_ptr<ShardHandler> around_handler_;  // of the environment; may be null
   std::unique_ptr<grpc::Server> grpc_;
   std::string endpoint_;
 
@@ -83,7 +83,7 @@ class ServerImpl {
   // Apart from the commands: a look must not wait for shards that load.
   server::HandlerPool looks_{1};
   bool linked_ = false;
-  SerialExecutor executor_{"sm-server"};
+  Executor& executor_;  // the environment's
   server::Engine engine_;
 };
 

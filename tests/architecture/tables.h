@@ -36,6 +36,8 @@ inline constexpr std::array kLayers = {
     Layer{"src/router", 90},
     Layer{"include/shardmanager/transfer.h", 95},
     Layer{"src/transfer", 95},
+    Layer{"include/shardmanager/testing.h", 100},
+    Layer{"src/testing", 100},
     Layer{"src/daemon", 100},
     Layer{"src/cli", 100},
 };
@@ -53,6 +55,7 @@ inline constexpr std::array kPublicHeaders = {
     PublicHeader{"include/shardmanager/router.h", "src/router"},
     PublicHeader{"include/shardmanager/router_inl.h", "src/router"},
     PublicHeader{"include/shardmanager/transfer.h", "src/transfer"},
+    PublicHeader{"include/shardmanager/testing.h", "src/testing"},
 };
 
 // ---- What users write, or copy: public headers only. (The other examples start whole

@@ -1,0 +1,248 @@
+#include "testing/script.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::testing_internal {
+namespace {
+
+absl::Status NotThere(const ShardId& shard, const ServerName& server) {
+  return absl::NotFoundError(
+      absl::StrCat("shard ", shard.value(), " is not assigned to ", server.value()));
+}
+
+}  // namespace
+
+absl::StatusOr<CommandTarget> Script::Live(const ServerName& server) {
+  const auto life = cell_.LifeOf(server);
+  if (life) return CommandTarget{server.value(), life->endpoint, life->incarnation};
+  return absl::NotFoundError(absl::StrCat(
+      server.value(), " has no live session: has it started, and is it in reach of the store?"));
+}
+
+absl::Status Script::InTurn(const ShardId& shard, const Order& order) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!busy_.insert(shard).second) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("another order of shard ", shard.value(), " is under way"));
+    }
+  }
+  absl::Status status = order();
+  std::lock_guard lock(mutex_);
+  busy_.erase(shard);
+  return status;
+}
+
+// ---- orders ----
+
+absl::Status Script::Assign(const ShardId& shard, const ServerName& server, Role role) {
+  return InTurn(shard, [&] { return AssignInTurn(shard, server, role); });
+}
+
+absl::Status Script::AssignInTurn(const ShardId& shard, const ServerName& server, Role role) {
+  if (const auto live = Live(server); !live.ok()) return live.status();
+  const auto there = Get(shard, server);
+  if (there && there->role == role && there->phase == v1::GRANTED) return Command(shard, server);
+  if (there) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("shard ", shard.value(), " is at ", server.value(),
+                     " already, in another role or in the middle of a move"));
+  }
+  Changes changes{{server, Replica{role, NextEpoch(), v1::GRANTED}}};
+  for (const ServerName& primary : PrimariesOf(shard)) {
+    if (role != Role::kPrimary) break;
+    if (Live(primary).ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("shard ", shard.value(), " has its primary at ", primary.value(),
+                       ", which is live: Move() it, or ExpireSession() first"));
+    }
+    Lose(shard, primary);
+    changes[primary] = std::nullopt;
+  }
+  if (absl::Status s = Write(shard, changes); !s.ok()) return s;
+  return Command(shard, server);
+}
+
+absl::Status Script::Regrant(const ShardId& shard, const ServerName& server) {
+  return InTurn(shard, [&] {
+    auto there = Get(shard, server);
+    if (!there || there->phase != v1::GRANTED) return NotThere(shard, server);
+    there->epoch = NextEpoch();
+    if (absl::Status s = Write(shard, {{server, there}}); !s.ok()) return s;
+    return Command(shard, server);
+  });
+}
+
+absl::Status Script::Drop(const ShardId& shard, const ServerName& server) {
+  return InTurn(shard, [&] { return DropInTurn(shard, server); });
+}
+
+absl::Status Script::DropInTurn(const ShardId& shard, const ServerName& server) {
+  auto there = Get(shard, server);
+  if (!there) return NotThere(shard, server);
+  there->phase = v1::DROPPING;
+  if (absl::Status s = Write(shard, {{server, there}}); !s.ok()) return s;
+  if (absl::Status s = Command(shard, server); !s.ok()) return s;
+  return Write(shard, {{server, std::nullopt}});
+}
+
+absl::Status Script::RepeatAll(const ServerName& server) {
+  std::map<ShardId, Replica> owed;
+  {
+    std::lock_guard lock(mutex_);
+    owed = std::exchange(lost_[server], {});
+    for (const auto& [shard, replica] : assigned_[server]) {
+      if (replica.phase == v1::GRANTED) owed[shard] = replica;
+    }
+  }
+  for (const auto& [shard, replica] : owed) {
+    if (absl::Status s = Command(shard, replica, server); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+// ---- the handover ----
+
+absl::Status Script::Move(const ShardId& shard, const ServerName& to) {
+  return InTurn(shard, [&] { return MoveInTurn(shard, to); });
+}
+
+absl::Status Script::MoveInTurn(const ShardId& shard, const ServerName& to) {
+  Ends ends{shard, {}, to};
+  for (const ServerName& primary : PrimariesOf(shard)) {
+    if (primary == to) continue;
+    if (!ends.from.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("shard ", shard.value(), " is on its way from ", ends.from.value(), " to ",
+                       primary.value(), ": end that Move() first"));
+    }
+    ends.from = primary;
+  }
+  if (ends.from.empty()) {
+    return absl::NotFoundError(absl::StrCat("shard ", shard.value(),
+                                            " has no primary that could be moved to ", to.value()));
+  }
+  for (const auto step : {&Script::Prepare, &Script::LetGo, &Script::Take}) {
+    if (absl::Status s = (this->*step)(ends); !s.ok()) return s;
+  }
+  if (absl::Status s = Command(shard, ends.from); !s.ok()) return s;
+  return Write(shard, {{ends.from, std::nullopt}});
+}
+
+// Each of the three does nothing if the shard is past it.
+absl::Status Script::Prepare(const Ends& ends) {
+  if (Get(ends.shard, ends.from)->phase != v1::GRANTED) return absl::OkStatus();
+  const auto live = Live(ends.to);
+  if (!live.ok()) return live.status();
+  const Replica next{Role::kPrimary, NextEpoch(), v1::PREPARING};
+  if (absl::Status s = Write(ends.shard, {{ends.to, next}}); !s.ok()) return s;
+  absl::Status prepared = commands_.PrepareAdd(*live, ToGrant(ends.shard, next), ends.from.value());
+  if (prepared.ok()) {
+    auto from = Get(ends.shard, ends.from);
+    from->phase = v1::FORWARDING;
+    return Write(ends.shard, {{ends.from, from}});
+  }
+  // Called off. It may be at work yet: it is to forget what it prepares.
+  if (absl::Status s = DropInTurn(ends.shard, ends.to); !s.ok()) return s;
+  return prepared;
+}
+
+absl::Status Script::LetGo(const Ends& ends) {
+  auto from = Get(ends.shard, ends.from);
+  if (from->phase != v1::FORWARDING) return absl::OkStatus();
+  const auto old_owner = Live(ends.from);
+  const auto new_owner = Live(ends.to);
+  for (const auto* live : {&old_owner, &new_owner}) {
+    if (!live->ok()) return live->status();
+  }
+  auto to = Get(ends.shard, ends.to);
+  v1::ShardGrant grant = ToGrant(ends.shard, *from);
+  grant.set_next_epoch(to->epoch.value());
+  if (absl::Status s = commands_.PrepareDrop(*old_owner, grant, *new_owner); !s.ok()) return s;
+  from->phase = v1::DROPPING;
+  to->phase = v1::GRANTED;
+  return Write(ends.shard, {{ends.from, from}, {ends.to, to}});
+}
+
+absl::Status Script::Take(const Ends& ends) { return Command(ends.shard, ends.to); }
+
+absl::Status Script::Command(const ShardId& shard, const ServerName& server) {
+  return Command(shard, *Get(shard, server), server);
+}
+
+// AddShard or DropShard, by the phase.
+absl::Status Script::Command(const ShardId& shard, const Replica& replica,
+                             const ServerName& server) {
+  const auto live = Live(server);
+  if (!live.ok()) return live.status();
+  const v1::ShardGrant grant = ToGrant(shard, replica);
+  return replica.phase == v1::GRANTED ? commands_.Add(*live, grant) : commands_.Drop(*live, grant);
+}
+
+v1::ShardGrant Script::ToGrant(const ShardId& shard, const Replica& replica) {
+  v1::ShardGrant grant;
+  grant.set_shard(shard.value());
+  grant.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+  grant.set_epoch(replica.epoch.value());
+  return grant;
+}
+
+// ---- what is stored ----
+
+absl::Status Script::Write(const ShardId& shard, const Changes& changes) {
+  std::lock_guard lock(mutex_);
+  std::vector<v1::AssignmentRecord> records;
+  for (const auto& [server, change] : changes) {
+    auto& replicas = assigned_[server];
+    if (change) {
+      replicas[shard] = *change;
+    } else {
+      replicas.erase(shard);
+    }
+    v1::AssignmentRecord& record = records.emplace_back();
+    record.set_server(server.value());
+    for (const auto& [id, replica] : replicas) {
+      v1::AssignedReplica* out = record.add_replicas();
+      out->set_shard(id.value());
+      out->set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+      out->set_epoch(replica.epoch.value());
+      out->set_phase(replica.phase);
+    }
+  }
+  return cell_.Assign(records);
+}
+
+void Script::Lose(const ShardId& shard, const ServerName& server) {
+  std::lock_guard lock(mutex_);
+  Replica lost = assigned_[server][shard];
+  lost.phase = v1::DROPPING;
+  lost_[server][shard] = lost;
+}
+
+std::optional<Script::Replica> Script::Get(const ShardId& shard, const ServerName& server) {
+  std::lock_guard lock(mutex_);
+  const auto replicas = assigned_.find(server);
+  if (replicas == assigned_.end()) return std::nullopt;
+  const auto found = replicas->second.find(shard);
+  return found == replicas->second.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<ServerName> Script::PrimariesOf(const ShardId& shard) {
+  std::lock_guard lock(mutex_);
+  std::vector<ServerName> primaries;
+  for (const auto& [server, replicas] : assigned_) {
+    const auto found = replicas.find(shard);
+    if (found != replicas.end() && found->second.role == Role::kPrimary)
+      primaries.push_back(server);
+  }
+  return primaries;
+}
+
+ShardEpoch Script::NextEpoch() {
+  std::lock_guard lock(mutex_);
+  return ShardEpoch(++last_epoch_);
+}
+
+}  // namespace shardmanager::testing_internal

@@ -50,7 +50,14 @@ struct TestCellOptions {
 };
 
 // The methods of ShardHandler that commands run.
-enum class HandlerMethod { kAddShard, kDropShard, kPrepareAddShard, kPrepareDropShard };
+enum class HandlerMethod {
+  kAddShard,
+  kDropShard,
+  kPrepareAddShard,
+  kPrepareDropShard,
+  kChangeRole,
+  kUpdateMembership,
+};
 
 namespace testing_internal {
 struct HeldCallState;
@@ -116,6 +123,17 @@ class TestCell {
   // If PrepareAddShard fails, it is called off: all is as before. After any other error it stands
   // where it was, as in production, and the same Move goes on from there.
   absl::Status Move(const std::string& shard, const std::string& to);
+  // Makes a secondary the primary, under a greater epoch: ChangeRole. A live primary is made a
+  // secondary first, as Demote() does, and from then on sends what is meant for the primary here;
+  // one whose session is over is a secondary from then on.
+  // After an error of this server's ChangeRole, the same Promote tries again.
+  absl::Status Promote(const std::string& shard, const std::string& server);
+  // Makes the primary a secondary, under a greater epoch: ChangeRole. Nobody is the primary then.
+  // If ChangeRole fails, it is called off: granted again as the primary, under a greater epoch.
+  absl::Status Demote(const std::string& shard, const std::string& server);
+  // Tells the primary who is in step with it: UpdateMembership. From then on, grants of this
+  // shard's primary name them, too. FAILED_PRECONDITION: it is not among them.
+  absl::Status SetMembers(const std::string& shard, const std::vector<std::string>& servers);
   // Takes the shard away: DropShard, once no request is in flight.
   absl::Status Drop(const std::string& shard, const std::string& server);
   // What CollectLoad says of a shard that the server serves.
@@ -151,27 +169,29 @@ class TestCell {
   // ---- What happened.
 
   // What the library has called, in the order of its begin, as "AddShard(users, primary, 3)",
-  // "PrepareAddShard(users, primary, 3)", "PrepareDropShard(users)", "DropShard(users)"; what
+  // "PrepareAddShard(users, primary, 3)", "PrepareDropShard(users)", "DropShard(users)",
+  // "ChangeRole(users, secondary, 4)", "UpdateMembership(users, kv-1 kv-2)"; what
   // FailNext answered is among them. The number is the epoch.
   std::vector<std::string> Calls(const std::string& server) const;
 
   // ---- Requests, as the router makes them.
 
-  // One attempt; what is refused says so ("refused (not-owner): ..."). The server need not have
+  // One attempt, for the primary if the shard has secondaries beside it, unless `any_replica`;
+  // what is refused says so ("refused (not-owner): ..."). The server need not have
   // the shard.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const std::string& server, const std::string& shard,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response) {
+                    const Request& request, Response* response, bool any_replica = false) {
     grpc::ClientContext context;
-    Address(server, shard, &context);
+    Address(server, shard, &context, any_replica);
     Stub stub(Channel(server));
     return (stub.*method)(&context, request, response);
   }
   // The parts of it, for streams and other needs. Address() says whom the call is for, and sets
   // the patience as its deadline. Channel(): to a server that has not started, it leads nowhere.
-  void Address(const std::string& server, const std::string& shard,
-               grpc::ClientContext* context) const;
+  void Address(const std::string& server, const std::string& shard, grpc::ClientContext* context,
+               bool any_replica = false) const;
   std::shared_ptr<grpc::Channel> Channel(const std::string& server) const;
 
  private:

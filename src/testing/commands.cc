@@ -89,6 +89,21 @@ absl::Status Commands::PrepareDrop(const CommandTarget& to, const v1::ShardGrant
   return Send("PrepareDropShard", to, &Stub::PrepareDropShard, request);
 }
 
+absl::Status Commands::ChangeRole(const CommandTarget& to, const v1::ShardGrant& grant,
+                                  const CommandTarget* new_primary) {
+  auto request = Fill<v1::ChangeRoleRequest>(to, grant);
+  if (new_primary != nullptr) {
+    request.set_new_primary(new_primary->server);
+    request.set_new_primary_endpoint(new_primary->endpoint);
+  }
+  return Send("ChangeRole", to, &Stub::ChangeRole, request);
+}
+
+absl::Status Commands::SetMembers(const CommandTarget& to, const v1::ShardGrant& grant) {
+  return Send("UpdateMembership", to, &Stub::UpdateMembership,
+              Fill<v1::UpdateMembershipRequest>(to, grant));
+}
+
 absl::StatusOr<v1::CollectLoadResponse> Commands::Collect(const CommandTarget& at) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + patience_);

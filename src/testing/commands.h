@@ -36,6 +36,10 @@ class Commands {
                           const std::string& old_owner);
   absl::Status PrepareDrop(const CommandTarget& to, const v1::ShardGrant& grant,
                            const CommandTarget& new_owner);
+  // `new_primary`: null, or who is to be the primary in its stead.
+  absl::Status ChangeRole(const CommandTarget& to, const v1::ShardGrant& grant,
+                          const CommandTarget* new_primary);
+  absl::Status SetMembers(const CommandTarget& to, const v1::ShardGrant& grant);
   // A full look.
   absl::StatusOr<v1::CollectLoadResponse> Collect(const CommandTarget& at);
 

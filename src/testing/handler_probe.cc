@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace shardmanager {
 
@@ -114,6 +115,21 @@ absl::Status HandlerProbe::PrepareDropShard(const ShardId& shard) {
   absl::Status error =
       faults_->Begin(HandlerMethod::kPrepareDropShard, Word("PrepareDropShard", shard));
   return error.ok() ? handler_.PrepareDropShard(shard) : error;
+}
+
+absl::Status HandlerProbe::ChangeRole(const ShardGrant& grant) {
+  absl::Status error = faults_->Begin(HandlerMethod::kChangeRole, Word("ChangeRole", grant));
+  return error.ok() ? handler_.ChangeRole(grant) : error;
+}
+
+absl::Status HandlerProbe::UpdateMembership(const ShardId& shard, const Members& members) {
+  const std::string names = absl::StrJoin(members, " ", [](std::string* out, const Peer& member) {
+    out->append(member.server.value());
+  });
+  absl::Status error =
+      faults_->Begin(HandlerMethod::kUpdateMembership,
+                     absl::StrCat("UpdateMembership(", shard.value(), ", ", names, ")"));
+  return error.ok() ? handler_.UpdateMembership(shard, members) : error;
 }
 
 }  // namespace testing_internal

@@ -55,7 +55,8 @@ class HandlerProbe final : public ShardHandler {
   absl::Status DropShard(const ShardId& shard) override;
   absl::Status PrepareAddShard(const ShardGrant& grant) override;
   absl::Status PrepareDropShard(const ShardId& shard) override;
-  absl::Status ChangeRole(const ShardGrant& grant) override { return handler_.ChangeRole(grant); }
+  absl::Status ChangeRole(const ShardGrant& grant) override;
+  absl::Status UpdateMembership(const ShardId& shard, const Members& members) override;
   std::map<std::string, double> CollectLoad(const ShardId& shard) override {
     return handler_.CollectLoad(shard);
   }

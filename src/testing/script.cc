@@ -103,6 +103,108 @@ absl::Status Script::RepeatAll(const ServerName& server) {
   return absl::OkStatus();
 }
 
+// ---- roles ----
+
+absl::Status Script::Promote(const ShardId& shard, const ServerName& server) {
+  return InTurn(shard, [&] { return PromoteInTurn(shard, server); });
+}
+
+absl::Status Script::PromoteInTurn(const ShardId& shard, const ServerName& server) {
+  const auto live = Live(server);
+  if (!live.ok()) return live.status();
+  auto there = Get(shard, server);
+  if (!there || there->phase != v1::GRANTED) return NotThere(shard, server);
+  if (there->role != Role::kPrimary) {
+    Changes changes;
+    for (const ServerName& primary : PrimariesOf(shard)) {
+      ShardEpoch epoch;
+      if (Live(primary).ok()) {
+        if (absl::Status s = Step(shard, primary, &*live); !s.ok()) return s;
+        epoch = Get(shard, primary)->epoch;
+      } else {
+        epoch = NextEpoch();  // it may come back, and is to learn of it
+      }
+      changes[primary] = Replica{Role::kSecondary, epoch, v1::GRANTED};
+    }
+    there = Replica{Role::kPrimary, NextEpoch(), v1::GRANTED};
+    changes[server] = there;
+    if (absl::Status s = Write(shard, changes); !s.ok()) return s;
+  }
+  return commands_.ChangeRole(*live, ToGrant(shard, *there), nullptr);
+}
+
+absl::Status Script::Demote(const ShardId& shard, const ServerName& server) {
+  return InTurn(shard, [&] {
+    const auto there = Get(shard, server);
+    if (!there || there->role != Role::kPrimary || there->phase != v1::GRANTED) {
+      return NotThere(shard, server);
+    }
+    if (absl::Status s = Step(shard, server, nullptr); !s.ok()) return s;
+    const Replica secondary{Role::kSecondary, Get(shard, server)->epoch, v1::GRANTED};
+    return Write(shard, {{server, secondary}});
+  });
+}
+
+absl::Status Script::Step(const ShardId& shard, const ServerName& down, const CommandTarget* next) {
+  const auto live = Live(down);
+  if (!live.ok()) return live.status();
+  Replica replica{Role::kPrimary, NextEpoch(), v1::DEMOTING};
+  if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
+  const v1::ShardGrant secondary = ToGrant(shard, {Role::kSecondary, replica.epoch, v1::GRANTED});
+  absl::Status stepped = commands_.ChangeRole(*live, secondary, next);
+  if (stepped.ok()) return stepped;
+  // Called off.
+  replica = {Role::kPrimary, NextEpoch(), v1::GRANTED};
+  if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
+  if (absl::Status s = Command(shard, down); !s.ok()) return s;
+  return stepped;
+}
+
+absl::Status Script::SetMembers(const ShardId& shard, const std::vector<ServerName>& servers) {
+  return InTurn(shard, [&] { return SetMembersInTurn(shard, servers); });
+}
+
+absl::Status Script::SetMembersInTurn(const ShardId& shard,
+                                      const std::vector<ServerName>& servers) {
+  const std::vector<ServerName> primaries = PrimariesOf(shard);
+  if (primaries.size() != 1) {
+    return absl::NotFoundError(absl::StrCat("shard ", shard.value(), " has no primary"));
+  }
+  const std::set<ServerName> names(servers.begin(), servers.end());
+  if (!names.contains(primaries.front())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the primary, ", primaries.front().value(), ", is not among the members"));
+  }
+  const auto primary = Live(primaries.front());
+  if (!primary.ok()) return primary.status();
+  v1::ShardMembers members;
+  members.set_version(NextEpoch().value());
+  for (const ServerName& name : names) {
+    const auto live = Live(name);
+    if (!live.ok()) return live.status();
+    v1::ShardMember* member = members.add_members();
+    member->set_server(live->server);
+    member->set_endpoint(live->endpoint);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    members_[shard] = members;
+  }
+  return commands_.SetMembers(*primary, ToGrant(shard, *Get(shard, primaries.front())));
+}
+
+bool Script::HasBothRoles(const ShardId& shard) {
+  std::lock_guard lock(mutex_);
+  bool primary = false;
+  bool secondary = false;
+  for (const auto& [server, replicas] : assigned_) {
+    const auto found = replicas.find(shard);
+    if (found == replicas.end()) continue;
+    (found->second.role == Role::kPrimary ? primary : secondary) = true;
+  }
+  return primary && secondary;
+}
+
 // ---- the handover ----
 
 absl::Status Script::Move(const ShardId& shard, const ServerName& to) {
@@ -186,6 +288,10 @@ v1::ShardGrant Script::ToGrant(const ShardId& shard, const Replica& replica) {
   grant.set_shard(shard.value());
   grant.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
   grant.set_epoch(replica.epoch.value());
+  if (replica.role != Role::kPrimary) return grant;
+  std::lock_guard lock(mutex_);
+  const auto members = members_.find(shard);
+  if (members != members_.end()) *grant.mutable_members() = members->second;
   return grant;
 }
 

@@ -29,6 +29,11 @@ class Script {
   absl::Status Regrant(const ShardId& shard, const ServerName& server);
   absl::Status Move(const ShardId& shard, const ServerName& to);
   absl::Status Drop(const ShardId& shard, const ServerName& server);
+  absl::Status Promote(const ShardId& shard, const ServerName& server);
+  absl::Status Demote(const ShardId& shard, const ServerName& server);
+  absl::Status SetMembers(const ShardId& shard, const std::vector<ServerName>& servers);
+  // A primary and secondaries.
+  bool HasBothRoles(const ShardId& shard);
   // Commands all that the server is granted, once more, and to drop what it lost meanwhile.
   absl::Status RepeatAll(const ServerName& server);
 
@@ -54,6 +59,10 @@ class Script {
   absl::Status AssignInTurn(const ShardId& shard, const ServerName& server, Role role);
   absl::Status MoveInTurn(const ShardId& shard, const ServerName& to);
   absl::Status DropInTurn(const ShardId& shard, const ServerName& server);
+  absl::Status PromoteInTurn(const ShardId& shard, const ServerName& server);
+  absl::Status SetMembersInTurn(const ShardId& shard, const std::vector<ServerName>& servers);
+  // It has stopped being the primary; what is stored still says that it is about to.
+  absl::Status Step(const ShardId& shard, const ServerName& down, const CommandTarget* next);
   absl::Status Prepare(const Ends& ends);
   absl::Status LetGo(const Ends& ends);
   absl::Status Take(const Ends& ends);
@@ -68,7 +77,7 @@ class Script {
   std::vector<ServerName> PrimariesOf(const ShardId& shard);
   void Lose(const ShardId& shard, const ServerName& server);
   ShardEpoch NextEpoch();
-  static v1::ShardGrant ToGrant(const ShardId& shard, const Replica& replica);
+  v1::ShardGrant ToGrant(const ShardId& shard, const Replica& replica);
 
   MemoryCell& cell_;
   Commands& commands_;
@@ -78,6 +87,7 @@ class Script {
   std::map<ServerName, std::map<ShardId, Replica>> lost_;
   std::set<ShardId> busy_;
   uint64_t last_epoch_ = 0;
+  std::map<ShardId, v1::ShardMembers> members_;
 };
 
 }  // namespace shardmanager::testing_internal

@@ -218,6 +218,31 @@ absl::Status TestCell::Move(const std::string& shard, const std::string& to) {
   });
 }
 
+absl::Status TestCell::Promote(const std::string& shard, const std::string& server) {
+  return impl_->Do(shard, server, [&](const ShardId& s, const ServerName& at) {
+    return impl_->script().Promote(s, at);
+  });
+}
+
+absl::Status TestCell::Demote(const std::string& shard, const std::string& server) {
+  return impl_->Do(shard, server, [&](const ShardId& s, const ServerName& at) {
+    return impl_->script().Demote(s, at);
+  });
+}
+
+absl::Status TestCell::SetMembers(const std::string& shard,
+                                  const std::vector<std::string>& servers) {
+  std::vector<ServerName> names;
+  for (const std::string& server : servers) {
+    if (absl::Status s = CheckName("server", server); !s.ok()) return s;
+    names.emplace_back(server);
+  }
+  if (absl::Status s = CheckName("shard", shard); !s.ok()) return s;
+  absl::Status status = impl_->script().SetMembers(ShardId(shard), names);
+  impl_->Advance(Duration(0));
+  return status;
+}
+
 absl::Status TestCell::Drop(const std::string& shard, const std::string& server) {
   return impl_->Do(shard, server, [&](const ShardId& s, const ServerName& at) {
     return impl_->script().Drop(s, at);
@@ -270,11 +295,14 @@ std::vector<std::string> TestCell::Calls(const std::string& server) const {
 // ---- requests ----
 
 void TestCell::Address(const std::string& server, const std::string& shard,
-                       grpc::ClientContext* context) const {
+                       grpc::ClientContext* context, bool any_replica) const {
   namespace meta = request_metadata;
   context->AddMetadata(meta::kApp, impl_->options().app);
   context->AddMetadata(meta::kServer, server);
   context->AddMetadata(meta::kShard, shard);
+  if (!any_replica && impl_->script().HasBothRoles(ShardId(shard))) {
+    context->AddMetadata(meta::kRole, meta::kPrimary);
+  }
   context->set_deadline(std::chrono::system_clock::now() + impl_->options().patience);
 }
 

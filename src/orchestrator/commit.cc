@@ -130,6 +130,10 @@ void Partition::StageChange(const PhaseChange& change) {
   replica.in_write = true;
   replica.writing = change.to;
   Touch(replica.server);
+  if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard);
+  if (change.failed && replica.phase == Phase::kGranted) {
+    failed_at_[replica.shard].push_back(replica.server);
+  }
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
                           change.turn == Turn::kNone;

@@ -129,6 +129,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     shard.map_index = static_cast<uint32_t>(map_order_.size());
     shard.region = entry.preferred_region.empty() ? 0 : DomainNumber(entry.preferred_region);
     shard.unplaceable = false;
+    ForgetPoison(id);
     map_order_.push_back(id);
     MarkDirty(id);
   }
@@ -294,6 +295,7 @@ void Partition::AddDone(ReplicaIndex id) {
   MarkPublish(replica.shard);
   if (replica.role == Role::kPrimary && !stand_in_.empty()) stand_in_.erase(replica.shard);
   if (HasBothRoles()) MarkDirty(replica.shard);
+  ForgetPoison(replica.shard);
   Settle(id);
 }
 
@@ -312,7 +314,8 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   trouble.retry_at = now_ + Backoff(replica.failures);
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
-  MarkDirty(event.shard);  // a handover may be called off
+  NotePoison(id);
+  MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
 }
 
 // One timer for all of a server's commands that did not get through.
@@ -422,6 +425,11 @@ void Partition::Fire(const Timer& timer) {
         if (found->second.contact == Contact::kRetry) found->second.contact = Contact::kIdle;
         MarkDirty(ShardIndex(timer.id));
       }
+      return;
+    case TimerKind::kMoveAgain:
+      if (!MayMove(ShardIndex(timer.id))) return;  // held up once more since
+      no_move_until_.erase(ShardIndex(timer.id));
+      MarkDirty(ShardIndex(timer.id));
       return;
     case TimerKind::kLook: {
       if (timer.order < looks_since_) return;

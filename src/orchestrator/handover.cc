@@ -58,7 +58,9 @@ void Partition::DecideHandover(ShardIndex id) {
     change(handover.to, Phase::kGranted);
   } else if (!forwards) {
     if (to.contact == Contact::kDone) change(handover.from, Phase::kForwarding);
-    if (to.failures >= kMostPrepareFailures) change(handover.to, Phase::kDropping);
+    if (to.failures >= kMostPrepareFailures) {
+      change_.phases.push_back({.replica = handover.to, .to = Phase::kDropping, .failed = true});
+    }
   } else if (tables_.replica(handover.from).contact == Contact::kDone) {
     change(handover.from, Phase::kDropping);
     change(handover.to, Phase::kGranted);

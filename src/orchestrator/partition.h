@@ -132,6 +132,7 @@ class Partition {
     kPublish,
     kWriteRetry,
     kMembersRetry,  // of a shard
+    kMoveAgain,     // of a shard
     kMapDeadline,   // publish even if some server has not reported
   };
   struct Timer {
@@ -150,6 +151,7 @@ class Partition {
     Phase to;  // may be the phase that it is in, if only `member_life` changes
     Turn turn = Turn::kNone;
     std::optional<uint32_t> member_life = std::nullopt;
+    bool failed = false;  // it goes because its server cannot add it
   };
   struct NewReplica {
     ServerIndex server;
@@ -268,6 +270,17 @@ class Partition {
   bool HasPrimaries() const;
   bool HasSecondaries() const;
   Role RoleOfNew(ShardIndex shard, const Census& census) const;
+
+  // poison.cc
+  void DecideElsewhere(ShardIndex shard);
+  using Servers = absl::InlinedVector<ServerIndex, 2>;
+  Servers FailedAt(ShardIndex shard) const;
+  bool IsMoving(ShardIndex shard) const;
+  bool HasOtherPlace(ShardIndex shard) const;
+  void NotePoison(ReplicaIndex id);
+  void ForgetPoison(ShardIndex shard);
+  void HoldMoves(ShardIndex shard);
+  bool MayMove(ShardIndex shard) const;
 
   // roles.cc
   void DecideRoles(ShardIndex shard);
@@ -424,8 +437,10 @@ class Partition {
   std::vector<ServerIndex> batch_checks_;
 
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents_;
-  absl::flat_hash_map<ShardIndex, ServerIndex> move_from_;  // secondary moves under way
-  absl::flat_hash_map<ReplicaIndex, Turning> turning_;      // in the batch that is out
+  absl::flat_hash_map<ShardIndex, ServerIndex> move_from_;    // secondary moves under way
+  absl::flat_hash_map<ReplicaIndex, Turning> turning_;        // in the batch that is out
+  absl::flat_hash_map<ShardIndex, Servers> failed_at_;        // since it was served last
+  absl::flat_hash_map<ShardIndex, TimePoint> no_move_until_;  // each with a timer
   absl::flat_hash_map<ShardIndex, Membership> members_;
   absl::flat_hash_map<ShardIndex, ServerIndex> stand_in_;  // was the primary, and sends on
   absl::flat_hash_map<ShardIndex, ServerIndex> turn_to_;   // is to be the primary, for balance

@@ -29,6 +29,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kServerLost:
     case NoteKind::kShardUnplaceable:
     case NoteKind::kCommandFailed:
+    case NoteKind::kShardPoisoned:
     case NoteKind::kWriteRefused:
     case NoteKind::kLoadRefused:
       return spdlog::level::warn;

@@ -208,6 +208,7 @@ enum class NoteKind : uint8_t {
   kCommandFailed,
   kMoveStarted,
   kPrimaryElected,
+  kShardPoisoned,
   kWriteRefused,
   kSpecApplied,
   kLoadRefused,

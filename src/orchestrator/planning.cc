@@ -154,11 +154,13 @@ void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
                          allocator::Snapshot& snapshot) const {
   const size_t metrics = metric_names_.size();
   std::vector<double> most(metrics, -1);
+  size_t live = 0;
   tables_.ForEach(id, [&](ReplicaIndex replica, const Replica& r) {
     for (size_t m = 0; m < metrics; ++m) {
       if (loads.Knows(replica, m)) most[m] = std::max(most[m], loads.Of(replica, m));
     }
     if (tables_.server(r.server).state != ServerState::kLive) return;
+    ++live;
     const auto row = static_cast<size_t>(PositionIn(snapshot, r.server) - snapshot.servers.begin());
     for (size_t m = 0; m < metrics; ++m) {
       const double load = loads.Of(replica, m);
@@ -167,6 +169,9 @@ void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
       snapshot.load.push_back(static_cast<float>(load));
     }
   });
+  // Of those that are listed to keep a server from being chosen again.
+  const size_t listed = snapshot.shards.back().replicas.size();
+  for (size_t i = live; i < listed; ++i) snapshot.load.insert(snapshot.load.end(), metrics, 0.0F);
   for (size_t m = 0; m < metrics; ++m) {
     snapshot.load.push_back(static_cast<float>(most[m] >= 0 ? most[m] : loads.Mean(m)));
   }
@@ -180,7 +185,7 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
                             .new_role = HasSecondaries() ? Role::kSecondary : Role::kPrimary};
   if (shard.region != 0) info.preferred_region = shard.region;
   const uint32_t per_server = spec_.moves().max_concurrent_per_server();
-  bool at_rest = !shard.in_batch;
+  bool at_rest = !shard.in_batch && MayMove(id);
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;
   });
@@ -201,6 +206,15 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
         at_rest && !emergency && server.moves < per_server && !TakesNothing(server);
     info.replicas.push_back({r.server, r.role, movable});
   });
+  // A server that could not add it is not chosen again. (By a wider spread its whole fault
+  // domain would not be.)
+  for (ServerIndex failed : FailedAt(id)) {
+    const bool there = tables_.FindReplica(id, failed).valid();
+    const bool live = tables_.server(failed).state == ServerState::kLive;
+    if (there || !live || snapshot.spread != allocator::Spread::kServer) continue;
+    ++info.wanted_replicas;
+    info.replicas.push_back({failed, info.new_role, /*movable=*/false});
+  }
   snapshot.shards.push_back(std::move(info));
   if (!metric_names_.empty()) AddLoads(id, loads, snapshot);
 }

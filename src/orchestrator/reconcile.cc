@@ -84,6 +84,8 @@ void Partition::Decide(ShardIndex id) {
   if (HasBothRoles() && change_.empty()) DecideRoles(id);
   if (HasBothRoles() && !change_.empty()) return;
 
+  if (change_.empty()) DecideElsewhere(id);
+
   Census census = Count(id);
   DecidePlacement(id, census);
   if (census.reserved.valid()) {
@@ -229,6 +231,7 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
                        census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
   if (TakesNothing(tables_.server(intent.from))) return;  // it could not be told to stop
+  if (!MayMove(id)) return;
   // Where there are both roles, a new secondary comes first, whoever goes.
   const bool primary = tables_.replica(from).role == Role::kPrimary && !HasBothRoles();
   Phase first = Phase::kGranted;

@@ -140,6 +140,8 @@ const char* KindName(NoteKind kind) {
       return "CommandFailed";
     case NoteKind::kMoveStarted:
       return "MoveStarted";
+    case NoteKind::kShardPoisoned:
+      return "ShardPoisoned";
     case NoteKind::kPrimaryElected:
       return "PrimaryElected";
     case NoteKind::kWriteRefused:

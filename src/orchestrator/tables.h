@@ -59,6 +59,7 @@ struct Shard {
   bool publish = false;      // in the queue for the next map
   bool missing = false;      // lacks replicas that nobody has a place for yet
   bool unplaceable = false;  // the last plan found no place
+  bool poisoned = false;     // several servers could not add it: it stays with the last one
   bool right_seen = false;   // somebody was granted it as primary at recovery
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;

@@ -35,6 +35,15 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
     return waits;
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
+  if (shard.poisoned) {
+    waits.push_back(
+        "it failed on several servers in a row: it is given to no other one (apply the "
+        "spec again to have it tried elsewhere)");
+  }
+  if (!MayMove(id)) {
+    waits.push_back(absl::StrCat("its last new owner could not get ready: no move is tried ",
+                                 "before ", In(no_move_until_.at(id), now)));
+  }
   if (HasBothRoles()) AddRoleWaits(id, waits);
   AddPlaceWaits(id, now, waits);
   AddMoveWaits(id, waits);

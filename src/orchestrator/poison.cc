@@ -1,0 +1,87 @@
+// Shards that servers cannot add. One that fails is tried again by the same server, with
+// back-off; after a few times it is given to another one. One that fails on several servers
+// in a row is a poison shard: it would only break one server after the other, so it stays
+// where it is, is tried again there, and is told of.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/partition.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+// In a row, at one server.
+constexpr uint8_t kMostFailures = 3;
+// In a row; the last one keeps it.
+constexpr size_t kMostServers = 3;
+// A move whose new owner could not get ready is not tried again for so long.
+constexpr Duration kNoMove = Seconds(60);
+
+}  // namespace
+
+// Adds to change_ the end of a replica whose server cannot add it, if another one may. (Who
+// is to be the primary where there are secondaries: roles.cc.)
+void Partition::DecideElsewhere(ShardIndex id) {
+  if (FailedAt(id).size() + 1 >= kMostServers) return;
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
+                       replica.failures >= kMostFailures && !IsEnding(r);
+    if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
+    if (IsMoving(id) || !HasOtherPlace(id)) return;
+    change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
+  });
+}
+
+// Servers that could not add it, and had to give it up.
+Partition::Servers Partition::FailedAt(ShardIndex id) const {
+  if (failed_at_.empty()) return {};
+  const auto found = failed_at_.find(id);
+  return found == failed_at_.end() ? Servers() : found->second;
+}
+
+// Some replica is on its way already.
+bool Partition::IsMoving(ShardIndex id) const {
+  bool moving = false;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    moving |= replica.phase != Phase::kGranted;
+  });
+  return moving;
+}
+
+bool Partition::HasOtherPlace(ShardIndex id) const {
+  for (uint32_t i = 0; i < tables_.server_count(); ++i) {
+    if (CanBeTarget(id, ServerIndex(i)) && Accepts(ServerIndex(i))) return true;
+  }
+  return false;
+}
+
+// Its server has failed to add it once more.
+void Partition::NotePoison(ReplicaIndex id) {
+  const Replica& replica = tables_.replica(id);
+  Shard& shard = tables_.shard(replica.shard);
+  const bool last =
+      FailedAt(replica.shard).size() + 1 >= kMostServers && replica.failures >= kMostFailures;
+  if (replica.phase != Phase::kGranted || !last || std::exchange(shard.poisoned, true)) return;
+  AddNote(NoteKind::kShardPoisoned, replica.server, replica.shard,
+          absl::StrCat("it failed on ", kMostServers, " servers in a row, and stays here: ",
+                       ErrorOf(replica.shard, replica.server)));
+}
+
+// It serves, or its owner wants it tried anew.
+void Partition::ForgetPoison(ShardIndex id) {
+  if (!failed_at_.empty()) failed_at_.erase(id);
+  tables_.shard(id).poisoned = false;
+}
+
+// The new owner of a handover could not get ready.
+void Partition::HoldMoves(ShardIndex id) {
+  no_move_until_[id] = now_ + kNoMove;
+  SetTimer(kNoMove, TimerKind::kMoveAgain, id.index());
+}
+
+bool Partition::MayMove(ShardIndex id) const {
+  const auto found = no_move_until_.find(id);
+  return found == no_move_until_.end() || now_ >= found->second;
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,122 @@
+// Shards that servers cannot add, and moves whose new owner cannot get ready.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Five servers, of which some cannot add "s-0".
+class PoisonTest : public testing::Test {
+ protected:
+  void Start(const std::set<int>& broken, const v1::AppSpec& spec = TestSpec(5)) {
+    world.emplace(spec);
+    world->Start();
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = absl::StrCat("kv-", i);
+      if (broken.contains(i)) world->servers[name].refuses = {"s-0"};
+      world->Join(name);
+    }
+    world->Advance(Seconds(30));
+  }
+  // Servers that were asked to add it since the last call.
+  std::set<std::string> Asked() {
+    std::set<std::string> servers;
+    for (const std::string& command : std::exchange(world->commands, {})) {
+      if (command.starts_with("add s-0 ")) servers.insert(command.substr(8));
+    }
+    return servers;
+  }
+  std::vector<std::string> Waits() {
+    return world->partition().WaitsOf(world->partition().tables().FindShard("s-0"), world->now);
+  }
+
+  std::optional<World> world;
+};
+
+TEST_F(PoisonTest, AShardThatFailsOnOneServerGoesToAnother) {
+  Start({0, 1, 2, 3, 4});
+  Start({0, 1});
+  EXPECT_EQ(world->Served(), 5u);
+  EXPECT_EQ(world->NoteCount(NoteKind::kShardPoisoned), 0u);
+}
+
+TEST_F(PoisonTest, OneThatFailsOnThreeStaysAndIsToldOf) {
+  Start({0, 1, 2, 3, 4});
+  world->Advance(Seconds(600));
+  EXPECT_EQ(Asked().size(), 3u);
+  EXPECT_EQ(world->NoteCount(NoteKind::kShardPoisoned), 1u);
+  EXPECT_THAT(Waits(), Contains(HasSubstr("failed on several servers in a row")));
+  // The others of the app do not suffer, and it is tried where it is.
+  EXPECT_EQ(world->Served(), 4u);
+  world->Advance(Seconds(60));
+  const std::set<std::string> last = Asked();
+  ASSERT_EQ(last.size(), 1u);
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Advance(Seconds(60));
+  EXPECT_EQ(world->Served(), 5u);
+  EXPECT_THAT(Waits(), IsEmpty());
+}
+
+TEST_F(PoisonTest, ANewSpecHasItTriedElsewhere) {
+  Start({0, 1, 2, 3, 4});
+  world->Advance(Seconds(600));
+  const std::set<std::string> first = Asked();
+  for (auto& [name, server] : world->servers) {
+    if (!first.contains(name)) server.refuses.clear();
+  }
+  world->Advance(Seconds(60));
+  EXPECT_EQ(world->Served(), 4u);
+  v1::AppSpec spec = TestSpec(5);
+  spec.mutable_commands()->set_timeout_ms(59'000);
+  world->Apply(spec);
+  world->Advance(Seconds(120));
+  EXPECT_EQ(world->Served(), 5u);
+}
+
+TEST_F(PoisonTest, TheOnlyServerTriesForEver) {
+  world.emplace(TestSpec(1));
+  world->Start();
+  world->servers["kv-0"].refuses = {"s-0"};
+  world->Join("kv-0");
+  world->Advance(Seconds(120));
+  world->servers["kv-0"].refuses.clear();
+  world->Advance(Seconds(30));
+  EXPECT_EQ(world->Served(), 1u);
+}
+
+TEST_F(PoisonTest, ASecondaryThatFailsIsReplaced) {
+  Start({1}, TestSpec(5, v1::SECONDARY_ONLY, 3));
+  EXPECT_EQ(world->Served(), 5u);
+}
+
+TEST_F(PoisonTest, AMoveWhoseNewOwnerCannotGetReadyIsNotTriedAgainAtOnce) {
+  world.emplace(TestSpec(1));
+  world->Start();
+  world->Join("kv-0");
+  world->Gather();
+  world->servers["kv-1"].refuses = {"s-0"};
+  world->Join("kv-1");
+  v1::Drain drain;
+  drain.mutable_scope()->set_server("kv-0");
+  world->drains = {drain};
+  world->Apply(TestSpec(1));
+  world->Advance(Seconds(30));
+  const auto prepares =
+      std::count(world->commands.begin(), world->commands.end(), "prepare-add s-0 kv-1");
+  EXPECT_EQ(prepares, 3);
+  EXPECT_THAT(Waits(), Contains(HasSubstr("could not get ready")));
+  world->servers["kv-1"].refuses.clear();
+  world->Advance(Seconds(60));
+  EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-1"));
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

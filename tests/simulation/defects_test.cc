@@ -22,7 +22,7 @@ struct Known {
   uint64_t seed;
 };
 constexpr Known kKnown[] = {
-    {Defect::kLeaseFromSendTime, 38},     {Defect::kNoLeaderFence, 404},
+    {Defect::kLeaseFromSendTime, 522},     {Defect::kNoLeaderFence, 906},
     {Defect::kDropNotAwaited, 110},       {Defect::kReopensAfterHandover, 68},
     {Defect::kServesWhilePreparing, 590}, {Defect::kAnyMembers, 407},
 };

@@ -29,6 +29,8 @@
 //
 //   serving --> draining --> turning --> serving      while it is not open, requests are held
 //                      handler.ChangeRole
+//
+// A former primary that is dropped soon after goes on sending requests to the next one, too.
 #pragma once
 
 #include <cstdint>
@@ -274,7 +276,7 @@ class ShardBook {
     std::string old_owner;               // not "": only what it forwards is served
     std::optional<Successor> primary;    // of the grant, as in OpenShard
     Wish former;                         // while turning: what it was
-    bool paused = false;                 // while draining: everything is held
+    bool paused = false;                 // while draining: what comes is held
     ShardEpoch highest;                  // ever seen
     bool dropped = false;                // the wish for `highest` is: not here
     std::optional<Wish> next;            // to begin when what goes on now has ended
@@ -317,6 +319,7 @@ class ShardBook {
   void Load(Entry& entry);
   void Open(Entry& entry);
   static bool Turns(const Entry& entry);
+  bool SendsOn(const Entry& entry) const;
   void RetryLater(Entry& entry);
   void Drain(Entry& entry);
   void EndDrain(Entry& entry);

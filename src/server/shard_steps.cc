@@ -46,6 +46,12 @@ bool ShardBook::Turns(const Entry& entry) {
          entry.old_owner.empty() && entry.next->grant.role != entry.grant.role;
 }
 
+// It goes, and was the primary: its clients may not know the next one yet.
+bool ShardBook::SendsOn(const Entry& entry) const {
+  const bool goes = entry.dropped && !entry.next && !entry.successor && !stopping_;
+  return goes && entry.primary && entry.grant.role == Role::kSecondary;
+}
+
 // After an error the shard goes on in its old role, unless that was overtaken: another life,
 // a newer grant, or a drop.
 void ShardBook::On(Turned& event) {
@@ -139,10 +145,10 @@ void ShardBook::Drain(Entry& entry) {
   Enter(entry, State::kDraining);
   entry.drain_until = now_ + options_.drain_timeout;
   deadlines_.insert({entry.drain_until, entry.grant.shard});
-  entry.paused = Turns(entry);
-  if (entry.paused) {
+  entry.paused = Turns(entry) || SendsOn(entry);
+  if (Turns(entry)) {
     out_.actions.emplace_back(PauseShard{entry.grant.shard});
-  } else if (entry.successor) {
+  } else if (entry.successor || entry.paused) {
     out_.actions.emplace_back(HoldShard{entry.grant.shard});
   } else {
     out_.actions.emplace_back(CloseShard{entry.grant.shard});
@@ -197,6 +203,7 @@ void ShardBook::RunDropOf(Entry& entry) {
   const bool closed = entry.state == State::kDraining;  // or held; else it shows as loading
   entry.drop_first = false;
   Enter(entry, State::kDropping);
+  if (!closed && !entry.successor) entry.paused = false;
   if (!closed && !entry.successor) out_.actions.emplace_back(CloseShard{entry.grant.shard});
   out_.actions.emplace_back(RunDrop{entry.grant.shard});
 }
@@ -243,6 +250,14 @@ void ShardBook::On(Dropped& event) {
   Enter(entry, State::kAbsent);
   AnswerWaiters(entry, Waits::kToGo, ResultState::kDone, "");
   if (entry.next) return Begin(entry, *entry.next);
+  if (SendsOn(entry)) {
+    entry.successor = std::exchange(entry.primary, std::nullopt);
+    entry.forward_until = now_ + options_.forward_linger;
+    lingers_.insert({entry.forward_until, entry.grant.shard});
+  } else if (entry.paused && !entry.successor) {
+    out_.actions.emplace_back(CloseShard{entry.grant.shard});  // nobody to send it on to
+  }
+  entry.paused = false;
   if (entry.successor) Forward(entry);
 }
 

@@ -86,6 +86,21 @@ TEST_F(RolesTest, AFormerPrimarySendsOnWhatIsMeantForThePrimary) {
   EXPECT_THAT(Did(), ElementsAre("pause s", "turn s@7 secondary", "open s@7, primary at kv-2"));
 }
 
+TEST_F(RolesTest, AFormerPrimaryThatIsDroppedSendsOnForAWhile) {
+  Serve(5, Role::kPrimary);
+  Demote(7);
+  Drain("s");
+  EndTurn(7);
+  Did();
+  const ReplyId drop = Send(CommandKind::kDrop, {GrantOf("s", 7)});
+  Drain("s");
+  EndDrop("s");
+  EXPECT_THAT(Did(), ElementsAre("hold s", "drop s", "forward s to kv-2@7"));
+  EXPECT_EQ(Last(drop), "done");
+  AdvanceBy(Seconds(11));
+  EXPECT_THAT(Did(), ElementsAre("close s"));
+}
+
 TEST_F(RolesTest, ARepeatOfAChangeThatHasComeChangesNothing) {
   Serve(5, Role::kSecondary);
   Turn(7, Role::kPrimary);

@@ -13,7 +13,7 @@ namespace shardmanager::simulation {
 namespace {
 
 // Most need a dozen; that a failover meets its server coming back is rare.
-constexpr uint64_t kMostSeeds = 1'000;
+constexpr uint64_t kMostSeeds = 3'000;
 
 // Where the search for some found something last: looked at first, as it is a long way there.
 // A change of the code may move it, and then the search begins at 1.
@@ -22,7 +22,7 @@ struct Known {
   uint64_t seed;
 };
 constexpr Known kKnown[] = {
-    {Defect::kLeaseFromSendTime, 522},     {Defect::kNoLeaderFence, 906},
+    {Defect::kLeaseFromSendTime, 522},    {Defect::kNoLeaderFence, 906},
     {Defect::kDropNotAwaited, 110},       {Defect::kReopensAfterHandover, 68},
     {Defect::kServesWhilePreparing, 590}, {Defect::kAnyMembers, 407},
 };

@@ -23,8 +23,8 @@ struct Known {
 };
 constexpr Known kKnown[] = {
     {Defect::kLeaseFromSendTime, 522},    {Defect::kNoLeaderFence, 906},
-    {Defect::kDropNotAwaited, 110},       {Defect::kReopensAfterHandover, 68},
-    {Defect::kServesWhilePreparing, 590}, {Defect::kAnyMembers, 407},
+    {Defect::kDropNotAwaited, 83},       {Defect::kReopensAfterHandover, 68},
+    {Defect::kServesWhilePreparing, 590}, {Defect::kAnyMembers, 115},
 };
 
 class DefectsTest : public testing::TestWithParam<DefectName> {

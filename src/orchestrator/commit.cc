@@ -131,9 +131,7 @@ void Partition::StageChange(const PhaseChange& change) {
   replica.writing = change.to;
   Touch(replica.server);
   if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard);
-  if (change.failed && replica.phase == Phase::kGranted) {
-    failed_at_[replica.shard].push_back(replica.server);
-  }
+  if (change.failed && replica.phase == Phase::kGranted) NoteFailedAt(replica);
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
                           change.turn == Turn::kNone;
@@ -143,7 +141,7 @@ void Partition::StageChange(const PhaseChange& change) {
   if (!granted_anew && change.turn == Turn::kNone && !change.member_life && !leaves) return;
   Turning next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
   if (leaves) next.member_life = 0;
-  if (change.to == Phase::kDemoting) turns_.insert(replica.shard);
+  if (change.to == Phase::kDemoting) BeginTurn(replica.shard);
   if (change.turn != Turn::kNone) {
     next.role = change.turn == Turn::kPromote ? Role::kPrimary : Role::kSecondary;
   }

@@ -387,67 +387,67 @@ void Partition::DropStrays(const ServerReport& report) {
   }
 }
 
+// It is lost, and was waited for long enough.
+void Partition::GiveUp(ServerIndex id) {
+  Server& server = tables_.server(id);
+  const bool due =
+      server.state != ServerState::kLive && now_ >= server.failover_at && !server.record_unread;
+  if (!due || std::exchange(server.failing_over, true)) return;
+  if (!server.replicas.empty()) {
+    AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
+            absl::StrCat(server.replicas.size(), " replicas"));
+  }
+  MarkServerDirty(id);
+}
+
+void Partition::RetryServer(ServerIndex id) {
+  Server& server = tables_.server(id);
+  server.retry_timer = false;
+  retry_at_.erase(id);
+  for (ReplicaIndex r : server.replicas) {
+    Replica& replica = tables_.replica(r);
+    if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
+    replica.contact = Contact::kIdle;
+    MarkDirty(replica.shard);
+  }
+}
+
+void Partition::RetryShard(ShardIndex id) {
+  tables_.ForEach(id, [](ReplicaIndex, Replica& replica) {
+    if (replica.contact == Contact::kRetry) replica.contact = Contact::kIdle;
+  });
+  MarkDirty(id);
+}
+
+void Partition::LookAgain(const Timer& timer) {
+  if (timer.order < looks_since_) return;
+  Server& server = tables_.server(ServerIndex(timer.id));
+  server.look_timer = server.state == ServerState::kLive;
+  if (!server.look_timer) return;  // the next life sets its own
+  if (!server.life_unread) AskForReport(ServerIndex(timer.id));
+  SetTimer(LookInterval(), TimerKind::kLook, timer.id);
+}
+
 void Partition::Fire(const Timer& timer) {
-  const ServerIndex server_id(timer.id);
   switch (timer.kind) {
-    case TimerKind::kFailover: {
-      Server& server = tables_.server(server_id);
-      const bool due =
-          server.state != ServerState::kLive && now_ >= server.failover_at && !server.record_unread;
-      if (!due || std::exchange(server.failing_over, true)) return;
-      if (!server.replicas.empty()) {
-        AddNote(NoteKind::kFailoverStarted, server_id, ShardIndex(),
-                absl::StrCat(server.replicas.size(), " replicas"));
-      }
-      MarkServerDirty(server_id);
-      return;
-    }
-    case TimerKind::kServerRetry: {
-      Server& server = tables_.server(server_id);
-      server.retry_timer = false;
-      retry_at_.erase(server_id);
-      for (ReplicaIndex r : server.replicas) {
-        Replica& replica = tables_.replica(r);
-        if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
-        replica.contact = Contact::kIdle;
-        MarkDirty(replica.shard);
-      }
-      return;
-    }
+    case TimerKind::kFailover:
+      return GiveUp(ServerIndex(timer.id));
+    case TimerKind::kServerRetry:
+      return RetryServer(ServerIndex(timer.id));
     case TimerKind::kShardRetry:
-      tables_.ForEach(ShardIndex(timer.id), [](ReplicaIndex, Replica& replica) {
-        if (replica.contact == Contact::kRetry) replica.contact = Contact::kIdle;
-      });
-      MarkDirty(ShardIndex(timer.id));
-      return;
+      return RetryShard(ShardIndex(timer.id));
     case TimerKind::kMembersRetry:
-      if (auto found = members_.find(ShardIndex(timer.id)); found != members_.end()) {
-        if (found->second.contact == Contact::kRetry) found->second.contact = Contact::kIdle;
-        MarkDirty(ShardIndex(timer.id));
-      }
-      return;
+      return RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
-      if (!MayMove(ShardIndex(timer.id))) return;  // held up once more since
-      no_move_until_.erase(ShardIndex(timer.id));
-      MarkDirty(ShardIndex(timer.id));
-      return;
-    case TimerKind::kLook: {
-      if (timer.order < looks_since_) return;
-      Server& server = tables_.server(server_id);
-      server.look_timer = server.state == ServerState::kLive;
-      if (!server.look_timer) return;  // the next life sets its own
-      if (!server.life_unread) AskForReport(server_id);
-      SetTimer(LookInterval(), TimerKind::kLook, timer.id);
-      return;
-    }
+      return AllowMoves(ShardIndex(timer.id));
+    case TimerKind::kLook:
+      return LookAgain(timer);
     case TimerKind::kBalance:
       balance_soon_ = true;
-      SetBalanceTimer();
-      return;
+      return SetBalanceTimer();
     case TimerKind::kReplan:
       RetryUnplaceable();
-      SetTimer(kReplanInterval, TimerKind::kReplan);
-      return;
+      return SetTimer(kReplanInterval, TimerKind::kReplan);
     case TimerKind::kGather:
       return;  // the pass that follows plans
     case TimerKind::kPublish:

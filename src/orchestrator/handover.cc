@@ -14,12 +14,6 @@
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
-namespace {
-
-// The move is called off after so many: the old owner serves on.
-constexpr uint8_t kMostPrepareFailures = 3;
-
-}  // namespace
 
 bool Partition::MovesByHandover() const {
   return !HasSecondaries() && spec_.moves().primary_move() != v1::DROP_THEN_ADD;
@@ -58,7 +52,7 @@ void Partition::DecideHandover(ShardIndex id) {
     change(handover.to, Phase::kGranted);
   } else if (!forwards) {
     if (to.contact == Contact::kDone) change(handover.from, Phase::kForwarding);
-    if (to.failures >= kMostPrepareFailures) {
+    if (to.failures >= kMostFailures) {
       change_.phases.push_back({.replica = handover.to, .to = Phase::kDropping, .failed = true});
     }
   } else if (tables_.replica(handover.from).contact == Contact::kDone) {

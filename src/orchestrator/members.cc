@@ -10,7 +10,6 @@
 // stays one until it is replaced: the application's log is its memory.)
 #include <algorithm>
 
-#include "base/defect.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -145,6 +144,13 @@ void Partition::OnMembers(const CommandResult& event) {
   if (membership.failures < UINT8_MAX) ++membership.failures;
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   SetTimer(Backoff(membership.failures), TimerKind::kMembersRetry, event.shard.index());
+}
+
+void Partition::RetryMembers(ShardIndex id) {
+  const auto found = members_.find(id);
+  if (found == members_.end()) return;
+  if (found->second.contact == Contact::kRetry) found->second.contact = Contact::kIdle;
+  MarkDirty(id);
 }
 
 // It is to be dropped, but the primary may still count on it.

@@ -201,6 +201,9 @@ class Partition {
     Grant grant;
     ServerIndex other;  // as in SendCommands
   };
+  // Of one command to one server, in a row. Then something else is tried: another server, or
+  // (of a move, or a change of role) the old state.
+  static constexpr uint8_t kMostFailures = 3;
   // What the primary was told of its members, and goes by.
   struct Membership {
     struct Member {
@@ -249,6 +252,10 @@ class Partition {
   void SetFirstLook(ServerIndex server);
   void RestartLooks();
   void SetBalanceTimer();
+  void GiveUp(ServerIndex server);
+  void RetryServer(ServerIndex server);
+  void RetryShard(ShardIndex shard);
+  void LookAgain(const Timer& timer);
   void Fire(const Timer& timer);
 
   // reconcile.cc
@@ -277,15 +284,20 @@ class Partition {
   Servers FailedAt(ShardIndex shard) const;
   bool IsMoving(ShardIndex shard) const;
   bool HasOtherPlace(ShardIndex shard) const;
+  bool IsLastServer(const Replica& replica) const;
+  void NoteFailedAt(const Replica& replica);
   void NotePoison(ReplicaIndex id);
   void ForgetPoison(ShardIndex shard);
   void HoldMoves(ShardIndex shard);
+  void AllowMoves(ShardIndex shard);
   bool MayMove(ShardIndex shard) const;
 
   // roles.cc
   void DecideRoles(ShardIndex shard);
   void DecideDemotion(ShardIndex shard, ReplicaIndex demoting);
   void DecidePrimary(ShardIndex shard, ReplicaIndex primary);
+  void PassRole(ReplicaIndex from, bool gone, ReplicaIndex next);
+  void BeginTurn(ShardIndex shard);
   void TurnPrimary(ShardIndex shard, ReplicaIndex primary);
   ReplicaIndex BestSecondary(ShardIndex shard, bool in_step) const;
   bool IsMemberAwaited(ShardIndex shard) const;
@@ -306,6 +318,7 @@ class Partition {
   void TellMembers(ShardIndex shard, const Replica& primary);
   void MembersTold(ShardIndex shard, const Replica& primary);
   void OnMembers(const CommandResult& event);
+  void RetryMembers(ShardIndex shard);
   bool StillMember(const Replica& replica) const;
   ReplicaIndex PrimaryOf(ShardIndex shard) const;
   void ForgetMembers(ShardIndex shard);

@@ -10,8 +10,6 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-// In a row, at one server.
-constexpr uint8_t kMostFailures = 3;
 // In a row; the last one keeps it.
 constexpr size_t kMostServers = 3;
 // A move whose new owner could not get ready is not tried again for so long.
@@ -22,11 +20,11 @@ constexpr Duration kNoMove = Seconds(60);
 // Adds to change_ the end of a replica whose server cannot add it, if another one may. (Who
 // is to be the primary where there are secondaries: roles.cc.)
 void Partition::DecideElsewhere(ShardIndex id) {
-  if (FailedAt(id).size() + 1 >= kMostServers) return;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
                        replica.failures >= kMostFailures && !IsEnding(r);
     if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
+    if (IsLastServer(replica)) return;
     if (IsMoving(id) || !HasOtherPlace(id)) return;
     change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
   });
@@ -37,6 +35,21 @@ Partition::Servers Partition::FailedAt(ShardIndex id) const {
   if (failed_at_.empty()) return {};
   const auto found = failed_at_.find(id);
   return found == failed_at_.end() ? Servers() : found->second;
+}
+
+// So many others failed before that its server is to keep it.
+bool Partition::IsLastServer(const Replica& replica) const {
+  const Servers failed = FailedAt(replica.shard);
+  const auto others = std::count_if(failed.begin(), failed.end(),
+                                    [&](ServerIndex id) { return id != replica.server; });
+  return static_cast<size_t>(others) + 1 >= kMostServers;
+}
+
+// Its server gives it up. (Once more, if the write of that did not succeed.)
+void Partition::NoteFailedAt(const Replica& replica) {
+  Servers& servers = failed_at_[replica.shard];
+  const bool known = std::find(servers.begin(), servers.end(), replica.server) != servers.end();
+  if (!known) servers.push_back(replica.server);
 }
 
 // Some replica is on its way already.
@@ -59,8 +72,7 @@ bool Partition::HasOtherPlace(ShardIndex id) const {
 void Partition::NotePoison(ReplicaIndex id) {
   const Replica& replica = tables_.replica(id);
   Shard& shard = tables_.shard(replica.shard);
-  const bool last =
-      FailedAt(replica.shard).size() + 1 >= kMostServers && replica.failures >= kMostFailures;
+  const bool last = IsLastServer(replica) && replica.failures >= kMostFailures;
   if (replica.phase != Phase::kGranted || !last || std::exchange(shard.poisoned, true)) return;
   AddNote(NoteKind::kShardPoisoned, replica.server, replica.shard,
           absl::StrCat("it failed on ", kMostServers, " servers in a row, and stays here: ",
@@ -77,6 +89,12 @@ void Partition::ForgetPoison(ShardIndex id) {
 void Partition::HoldMoves(ShardIndex id) {
   no_move_until_[id] = now_ + kNoMove;
   SetTimer(kNoMove, TimerKind::kMoveAgain, id.index());
+}
+
+void Partition::AllowMoves(ShardIndex id) {
+  if (!MayMove(id)) return;  // held up once more since
+  no_move_until_.erase(id);
+  MarkDirty(id);
 }
 
 bool Partition::MayMove(ShardIndex id) const {

@@ -72,7 +72,8 @@ std::optional<CommandKind> Partition::Demand(const Replica& replica) const {
   return kind == CommandKind::kAdd && replica.turned ? CommandKind::kChangeRole : kind;
 }
 
-// Fills change_ with what should be written for the shard now. Changes nothing else.
+// Fills change_ with what should be written for the shard now. Changes nothing else (but notes
+// who waits for room among changes of primaries).
 void Partition::Decide(ShardIndex id) {
   change_.clear();
   const Shard& shard = tables_.shard(id);

@@ -13,17 +13,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "absl/strings/str_cat.h"
 #include "base/defect.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
-namespace {
-
-// A change of role is called off (or a primary that cannot serve replaced) after so many.
-constexpr uint8_t kMostFailures = 3;
-
-}  // namespace
 
 // Adds to change_ what brings the roles of the shard one step on.
 void Partition::DecideRoles(ShardIndex id) {
@@ -63,7 +56,12 @@ void Partition::DecideDemotion(ShardIndex id, ReplicaIndex demoting) {
     change_.phases.push_back({demoting, to});
     return;
   }
-  PhaseChange demoted{demoting, Phase::kGranted, Turn::kDemote};
+  PassRole(demoting, gone, next);
+}
+
+// In one write. `next` may be invalid: then there is no primary for now.
+void Partition::PassRole(ReplicaIndex from, bool gone, ReplicaIndex next) {
+  PhaseChange demoted{from, Phase::kGranted, Turn::kDemote};
   if (gone && !spec_.replication().quorum()) demoted.member_life = 0;
   change_.phases.push_back(demoted);
   if (next.valid()) change_.phases.push_back({next, Phase::kGranted, Turn::kPromote});
@@ -77,11 +75,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
     ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
     const bool last_resort = IsGivenUp(server) && !IsMemberAwaited(id);
     if (!next.valid() && last_resort) next = BestSecondary(id, /*in_step=*/false);
-    if (!next.valid()) return;
-    PhaseChange demoted{primary, Phase::kGranted, Turn::kDemote};
-    if (!spec_.replication().quorum()) demoted.member_life = 0;
-    change_.phases.push_back(demoted);
-    change_.phases.push_back({next, Phase::kGranted, Turn::kPromote});
+    if (next.valid()) PassRole(primary, /*gone=*/true, next);
     return;
   }
   if (server.state != ServerState::kLive) return;  // it came back during a failover
@@ -110,8 +104,14 @@ void Partition::TurnPrimary(ShardIndex id, ReplicaIndex primary) {
     turn_waiters_.insert(id);
     return;
   }
-  turn_to_[id] = tables_.replica(next).server;
   change_.phases.push_back({primary, Phase::kDemoting});
+}
+
+// The change is being written. Who is to be the next one stays the same to its end.
+void Partition::BeginTurn(ShardIndex id) {
+  turns_.insert(id);
+  const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
+  if (next.valid()) turn_to_[id] = tables_.replica(next).server;
 }
 
 // After a write of the shard: the change is over when nobody is being demoted.

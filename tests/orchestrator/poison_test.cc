@@ -65,6 +65,23 @@ TEST_F(PoisonTest, OneThatFailsOnThreeStaysAndIsToldOf) {
   EXPECT_THAT(Waits(), IsEmpty());
 }
 
+TEST_F(PoisonTest, AWriteThatFailsCountsNoServerTwice) {
+  world.emplace(TestSpec(5));
+  world->Start();
+  for (int i = 0; i < 5; ++i) {
+    world->servers[absl::StrCat("kv-", i)].refuses = {"s-0"};
+    world->Join(absl::StrCat("kv-", i));
+  }
+  world->hold_writes = true;
+  for (int writes = 0, step = 0; step < 1'000; ++step) {
+    world->Advance(Milliseconds(100));
+    while (!world->writes.empty()) {
+      world->FinishWrite(writes++ % 2 == 0 ? WriteOutcome::kFailed : WriteOutcome::kOk);
+    }
+  }
+  EXPECT_EQ(Asked().size(), 3u);
+}
+
 TEST_F(PoisonTest, ANewSpecHasItTriedElsewhere) {
   Start({0, 1, 2, 3, 4});
   world->Advance(Seconds(600));

@@ -163,11 +163,19 @@ TEST_F(RolesTest, ADrainedServerLosesItsReplicasToo) {
 }
 
 TEST_F(RolesTest, ADemotionThatFailsIsCalledOffUnderANewGrant) {
-  world.servers["kv-0"].refuses = {"s-0"};
+  const ShardEpoch before = world.servers["kv-0"].held["s-0"].epoch;
+  world.servers["kv-0"].stays_primary = true;
   Drain("kv-0", /*primaries_only=*/true);
+  EXPECT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  world.hold_writes = true;
   world.Advance(Milliseconds(400));
-  EXPECT_THAT(world.commands, Contains("change-role s-0 kv-0"));
-  world.servers["kv-0"].refuses.clear();
+  Write();
+  EXPECT_THAT(Stored(), Contains("kv-0 granted primary 1"));
+  EXPECT_EQ(Primary(), "kv-0");
+  EXPECT_GT(world.servers["kv-0"].held["s-0"].epoch, before);
+  world.servers["kv-0"].stays_primary = false;
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
   world.Advance(Seconds(60));
   EXPECT_EQ(Primary(), "kv-1");
 }

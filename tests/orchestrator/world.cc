@@ -177,6 +177,7 @@ void World::Do(SendCommands& action) {
                        action.kind == CommandKind::kPrepareAdd ||
                        action.kind == CommandKind::kChangeRole;
     const bool sets = action.kind == CommandKind::kSetMembers;
+    const bool demoted = action.kind == CommandKind::kChangeRole && grant.role == Role::kSecondary;
     commands.push_back(std::string(ToString(action.kind)) + " " + shard + " " + name);
     CommandResult result{.kind = action.kind,
                          .server = action.server,
@@ -186,7 +187,8 @@ void World::Do(SendCommands& action) {
     if (!server.answers || !server.live) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
-    } else if ((comes && server.refuses.count(shard) > 0) || (sets && server.refuses_members)) {
+    } else if ((comes && server.refuses.count(shard) > 0) || (sets && server.refuses_members) ||
+               (demoted && server.stays_primary)) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
     } else {

@@ -34,6 +34,7 @@ class World {
     bool answers = true;                // false: commands vanish
     std::set<std::string> refuses;      // shards whose add, or change of role, fails
     bool refuses_members = false;       // changes of members fail
+    bool stays_primary = false;         // turns to secondary fail
     std::vector<MetricAmount> metric_capacity;
   };
 

@@ -214,6 +214,12 @@ namespace server_internal {
 using Onward = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext& call,
                                               absl::FunctionRef<void()> pass_initial)>;
 
+// Runs `requests` on a thread of its own, and `answers` here. When that is over and `requests`
+// goes on for a second more, `break_off` is to end it.
+grpc::Status RunBothWays(absl::FunctionRef<void()> requests,
+                         absl::FunctionRef<grpc::Status()> answers,
+                         absl::FunctionRef<void()> break_off);
+
 }  // namespace server_internal
 
 // One application server. Thread-safe.
@@ -253,9 +259,10 @@ class Server {
   // the stream that it has given. `method` is that of the client's stub. Call it first in
   // every method.
   //
-  // Unary, server-streaming and client-streaming methods. For a stream that is admitted
-  // the shard stays until it ends, or moves are called off after drain_timeout: of long
-  // streams, admit each message.
+  // Methods of all four kinds. For a stream that is admitted the shard stays until it ends,
+  // or moves are called off after drain_timeout: of long streams, admit each message. A
+  // bidirectional stream that is sent on takes a thread more; when the new owner ends it while
+  // the client neither writes nor has ended its side, the client gets CANCELLED a second later.
   template <typename Stub, typename Request, typename Response>
   Admission Admit(grpc::ServerContext& context,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -270,6 +277,11 @@ class Server {
                   std::unique_ptr<grpc::ClientWriter<Request>> (Stub::*method)(grpc::ClientContext*,
                                                                                Response*),
                   grpc::ServerReader<Request>* reader, Response* response);
+  template <typename Stub, typename Request, typename Response>
+  Admission Admit(grpc::ServerContext& context,
+                  std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> (Stub::*method)(
+                      grpc::ClientContext*),
+                  grpc::ServerReaderWriter<Response, Request>* stream);
 
   // The same, but what would be sent on is refused: the router tries again until it knows
   // the new owner.
@@ -335,6 +347,35 @@ Admission Server::Admit(
                           grpc::Status status = to->Finish();
                           pass_initial();
                           return status;
+                        });
+}
+
+template <typename Stub, typename Request, typename Response>
+Admission Server::Admit(grpc::ServerContext& context,
+                        std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> (
+                            Stub::*method)(grpc::ClientContext*),
+                        grpc::ServerReaderWriter<Response, Request>* stream) {
+  return AdmitOrForward(context, &sdk_internal::MakeStub<Stub>,
+                        [&](void* stub, grpc::ClientContext& call, auto pass_initial) {
+                          auto onward = (static_cast<Stub*>(stub)->*method)(&call);
+                          const auto requests = [&] {
+                            for (Request message; stream->Read(&message);) {
+                              if (!onward->Write(message)) return;
+                            }
+                            // As of a client's stream.
+                            if (context.IsCancelled()) call.TryCancel();
+                            onward->WritesDone();
+                          };
+                          const auto answers = [&] {
+                            onward->WaitForInitialMetadata();
+                            pass_initial();
+                            for (Response message; onward->Read(&message);) {
+                              if (!stream->Write(message)) call.TryCancel();
+                            }
+                            return onward->Finish();
+                          };
+                          return server_internal::RunBothWays(requests, answers,
+                                                              [&] { context.TryCancel(); });
                         });
 }
 

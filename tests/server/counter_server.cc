@@ -136,6 +136,22 @@ grpc::Status CounterServer::CountEach(Context* context, grpc::ServerReader<Reque
   return grpc::Status::OK;
 }
 
+grpc::Status CounterServer::Talk(Context* context,
+                                 grpc::ServerReaderWriter<Response, Request>* stream) {
+  auto admission = server_.Admit(*context, &Counter::Stub::Talk, stream);
+  if (!admission.ok()) return admission.status();
+  Response response;
+  for (Request request; stream->Read(&request);) {
+    if (request.number() == 0) return Process(*context, admission, 0, &response);
+    response.set_server(name_);
+    response.set_epoch(admission.epoch().value());
+    response.set_number(request.number());
+    log_.Add({admission.epoch().value(), request.number()});
+    stream->Write(response);
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status CounterServer::List(Context* context, const Request* request,
                                  grpc::ServerWriter<Response>* writer) {
   auto admission = server_.Admit(*context, &Counter::Stub::List, request, writer);

@@ -70,8 +70,8 @@ class CounterServer final : public ShardHandler, public counter::Counter::Servic
   Turnstile adding;
   Turnstile dropping;
   Turnstile reading;
-  // What Count and Sum do, once admitted, instead of logging the number. Set before it is
-  // asked.
+  // What Count, Sum, and Talk with a 0 do, once admitted, instead of logging the number. Set before
+  // it is asked.
   std::function<grpc::Status(grpc::ServerContext& context)> process;
 
  private:
@@ -88,6 +88,7 @@ class CounterServer final : public ShardHandler, public counter::Counter::Servic
                    Response* response) override;
   grpc::Status CountEach(Context* context, grpc::ServerReader<Request>* reader,
                          Response* response) override;
+  grpc::Status Talk(Context* context, grpc::ServerReaderWriter<Response, Request>* stream) override;
   grpc::Status List(Context* context, const Request* request,
                     grpc::ServerWriter<Response>* writer) override;
   grpc::Status CountHere(Context* context, const Request* request, Response* response) override;

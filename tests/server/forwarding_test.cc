@@ -414,6 +414,77 @@ TEST_F(ForwardingTest, ClientsStreamThatIsBrokenOffIsNotTakenForAWholeOne) {
   EXPECT_TRUE(cancelled.get_future().get());
 }
 
+// A conversation: each side goes by what the other one has said.
+TEST_F(ForwardingTest, ConversationPassesThrough) {
+  HandOver();
+  new_.process = [](grpc::ServerContext& context) {
+    context.AddTrailingMetadata("x-last", "1");
+    return grpc::Status(grpc::StatusCode::ABORTED, "enough");
+  };
+  Call call(old_);
+  auto stream = old_.stub().Talk(&call.context);
+  for (uint64_t number = 1; number <= 50; ++number) {
+    call.request.set_number(number);
+    EXPECT_TRUE(stream->Write(call.request));
+    EXPECT_TRUE(stream->Read(&call.response));
+    EXPECT_EQ(call.response.number(), number);
+    EXPECT_EQ(call.response.epoch(), kNewEpoch);
+  }
+  call.request.set_number(0);
+  EXPECT_TRUE(stream->Write(call.request));
+  stream->WritesDone();
+  EXPECT_FALSE(stream->Read(&call.response));
+  EXPECT_EQ(stream->Finish().error_message(), "enough");
+  EXPECT_EQ(ToMetadata(call.context.GetServerTrailingMetadata()).count("x-last"), 1u);
+}
+
+TEST_F(ForwardingTest, ConversationThatTheClientEndsPassesThrough) {
+  HandOver();
+  Call call(old_);
+  auto stream = old_.stub().Talk(&call.context);
+  for (uint64_t number = 1; number <= 50; ++number) {
+    call.request.set_number(number);
+    EXPECT_TRUE(stream->Write(call.request));
+  }
+  stream->WritesDone();
+  for (uint64_t number = 1; number <= 50; ++number) {
+    EXPECT_TRUE(stream->Read(&call.response));
+    EXPECT_EQ(call.response.number(), number);
+  }
+  EXPECT_FALSE(stream->Read(&call.response));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+// A blocking server cannot tell it before it says something; it must not wait for ever.
+TEST_F(ForwardingTest, ConversationThatTheNewOwnerEndsIsBrokenOffIfTheClientOnlyListens) {
+  HandOver();
+  Call call(old_);
+  auto stream = old_.stub().Talk(&call.context);
+  call.request.set_number(0);
+  EXPECT_TRUE(stream->Write(call.request));
+  EXPECT_FALSE(stream->Read(&call.response));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(ForwardingTest, CancelledConversationIsCancelledAtTheNewOwner) {
+  HandOver();
+  Turnstile processing;
+  std::promise<bool> cancelled;
+  new_.process = [&](grpc::ServerContext& context) {
+    processing.Pass();
+    cancelled.set_value(Eventually([&] { return context.IsCancelled(); }));
+    return grpc::Status::OK;
+  };
+  Call call(old_);
+  auto stream = old_.stub().Talk(&call.context);
+  call.request.set_number(0);
+  EXPECT_TRUE(stream->Write(call.request));
+  processing.AwaitArrival();
+  call.context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(cancelled.get_future().get());
+}
+
 // ---- what is refused
 
 TEST_F(ForwardingTest, ForwardedCallIsNotForwardedAgain) {

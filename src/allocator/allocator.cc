@@ -116,7 +116,11 @@ Plan Solve(const Snapshot& snapshot, const Options& options) {
   if (options.mode == Mode::kEmergency) {
     search_options.emergency = true;
   } else {
-    search_options.most_moves = options.max_moves;
+    const auto ordered = [](const ServerInfo& server) { return server.ordered; };
+    const bool drains = std::any_of(snapshot.servers.begin(), snapshot.servers.end(), ordered);
+    const uint32_t room = UINT32_MAX - options.moves.total;
+    search_options.most_moves =
+        options.moves.total + (drains ? std::min(room, options.drain_moves.total) : 0);
   }
   solver::Search search((*placement)->model(), search_options);
   search.Descend();

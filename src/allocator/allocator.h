@@ -27,6 +27,8 @@ struct ServerInfo {
   bool accepts = true;          // may be given more replicas
   bool draining = false;        // should lose those that it has; accepts none
   bool ordered = false;         // so an operator ordered: draining outranks preferences
+  uint32_t moves = 0;           // to or from it, under way: they count for Options::moves
+  uint32_t drain_moves = 0;     // likewise for Options::drain_moves
 };
 
 struct ReplicaInfo {
@@ -77,14 +79,18 @@ enum class Mode : uint8_t {
   kPeriodic,   // improve what is placed
 };
 
+struct MoveLimits {
+  uint32_t total = 20;      // in the plan
+  uint32_t per_server = 5;  // as source or target, those under way included
+};
+
 struct Options {
   Mode mode = Mode::kPeriodic;
   uint64_t seed = 1;
   uint64_t step_budget = 100'000'000;
-  // Periodic: most moves in the plan, in all and for one server (as source or
-  // target).
-  uint32_t max_moves = 20;
-  uint32_t max_moves_per_server = 5;
+  // Of a periodic plan.
+  MoveLimits moves;
+  MoveLimits drain_moves;  // off servers that an operator ordered to be emptied
 };
 
 // The goal of highest priority that the move serves.

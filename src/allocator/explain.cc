@@ -260,7 +260,8 @@ std::string_view ToString(Verdict verdict) {
 }
 
 Explanation Explain(const Snapshot& snapshot, const ExplainOptions& options) {
-  const Options unlimited{.max_moves = UINT32_MAX, .max_moves_per_server = UINT32_MAX};
+  constexpr MoveLimits kNone{.total = UINT32_MAX, .per_server = UINT32_MAX};
+  const Options unlimited{.moves = kNone, .drain_moves = kNone};
   const SnapshotTables tables(snapshot, unlimited);
   const auto placement = PlacementModel::Make(tables.input());
   if (!placement.ok()) return {};

@@ -24,8 +24,8 @@ SnapshotTables::SnapshotTables(const Snapshot& snapshot, const Options& options)
   input_.spread = snapshot.spread;
   input_.emergency = options.mode == Mode::kEmergency;
   if (options.mode == Mode::kPeriodic) {
-    input_.max_moves = options.max_moves;
-    input_.max_moves_per_server = options.max_moves_per_server;
+    input_.moves = {options.moves.total, options.moves.per_server, {}};
+    input_.drain_moves = {options.drain_moves.total, options.drain_moves.per_server, {}};
   }
   for (size_t i = 0; i < snapshot.servers.size(); ++i) AddServer(i);
   for (const ShardInfo& shard : snapshot.shards) AddShard(shard);
@@ -66,6 +66,8 @@ void SnapshotTables::AddServer(size_t position) {
   input_.capacity.push_back(server.capacity == 0 ? std::numeric_limits<double>::infinity()
                                                  : server.capacity);
   input_.other_load.push_back(server.other_replicas);
+  input_.moves.under_way.push_back(server.moves);
+  input_.drain_moves.under_way.push_back(server.drain_moves);
   for (size_t m = 0; m < snapshot_.metrics.size(); ++m) {
     const size_t cell = position * snapshot_.metrics.size() + m;
     input_.capacity.push_back(snapshot_.capacity[cell]);

@@ -80,6 +80,12 @@ std::string FailoverText(const v1::FailoverPolicy& failover) {
   if (failover.max_concurrent() != 0) {
     absl::StrAppend(&text, ", at most ", Counted(failover.max_concurrent(), "replica"), " at once");
   }
+  if (failover.max_concurrent_per_server() != 0) {
+    absl::StrAppend(&text, ", at most ", failover.max_concurrent_per_server(), " to one server");
+  }
+  if (failover.max_concurrent_per_shard() != 0) {
+    absl::StrAppend(&text, ", at most ", failover.max_concurrent_per_shard(), " of one shard");
+  }
   if (failover.on_partition() != 0) {
     absl::StrAppend(&text, "; cut off: ", EnumLabel(failover.on_partition()));
   }
@@ -93,6 +99,10 @@ std::string MovesText(const v1::AppStatus& app) {
     absl::StrAppend(&text, "; at most ", moves.max_concurrent(), ", ",
                     moves.max_concurrent_per_server(), " per server; a look every ",
                     Ms(moves.balance_interval_ms()));
+  }
+  if (moves.has_drain()) {
+    absl::StrAppend(&text, "; drains: at most ", moves.drain().max_concurrent(), ", ",
+                    moves.drain().max_concurrent_per_server(), " per server");
   }
   return text;
 }

@@ -29,6 +29,10 @@ v1::AppSpec WithDefaults(v1::AppSpec spec) {
   v1::MoveLimits& moves = *spec.mutable_moves();
   moves.set_max_concurrent(Or(moves.max_concurrent(), 20u));
   moves.set_max_concurrent_per_server(Or(moves.max_concurrent_per_server(), 5u));
+  v1::MoveBudget& drain = *moves.mutable_drain();
+  drain.set_max_concurrent(Or(drain.max_concurrent(), moves.max_concurrent()));
+  drain.set_max_concurrent_per_server(
+      Or(drain.max_concurrent_per_server(), moves.max_concurrent_per_server()));
   moves.set_balance_interval_ms(Or(moves.balance_interval_ms(), 10'000u));
   moves.set_collect_interval_ms(Or(moves.collect_interval_ms(), 30'000u));
   moves.set_primary_move(Or(moves.primary_move(), v1::HANDOVER));

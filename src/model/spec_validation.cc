@@ -129,11 +129,19 @@ void CheckFailover(const v1::FailoverPolicy& failover, SpecProblems* problems) {
   CheckOnPartition(failover.on_partition(), problems);
 }
 
-void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
-  problems->CheckKnown("moves", moves);
-  CheckBounds("moves.max_concurrent", moves.max_concurrent(), {1, kMostMoves, true}, problems);
-  CheckBounds("moves.max_concurrent_per_server", moves.max_concurrent_per_server(),
+// MoveLimits and MoveBudget have these in common.
+template <typename Limits>
+void CheckMoveBudget(const std::string& path, const Limits& limits, SpecProblems* problems) {
+  problems->CheckKnown(path, limits);
+  CheckBounds(absl::StrCat(path, ".max_concurrent"), limits.max_concurrent(), {1, kMostMoves, true},
+              problems);
+  CheckBounds(absl::StrCat(path, ".max_concurrent_per_server"), limits.max_concurrent_per_server(),
               {1, kMostMoves, true}, problems);
+}
+
+void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
+  CheckMoveBudget("moves", moves, problems);
+  CheckMoveBudget("moves.drain", moves.drain(), problems);
   CheckBounds("moves.balance_interval_ms", moves.balance_interval_ms(), {100, kDayMs, true},
               problems);
   CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(), {1'000, kHourMs, true},

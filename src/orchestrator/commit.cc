@@ -161,16 +161,9 @@ void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
   replica.cause = fresh.cause;
   replica.origin = fresh.origin;
   InheritLoads(id);
-  if (fresh.cause == Cause::kBalance) {
-    ++moves_in_flight_;
-    ++tables_.server(fresh.server).moves;
-    ++tables_.server(fresh.origin).moves;
-    if (replica.role == Role::kSecondary) move_from_[shard] = fresh.origin;
-  }
-  if (fresh.cause == Cause::kFailover) {
-    ++failovers_in_flight_;
-    ++tables_.server(fresh.origin).failover_pending;
-  }
+  budgets_.Take(replica);
+  if (IsMove(fresh.cause) && replica.role == Role::kSecondary) move_from_[shard] = fresh.origin;
+  if (fresh.cause == Cause::kFailover) ++tables_.server(fresh.origin).failover_pending;
   Touch(fresh.server);
 }
 
@@ -313,7 +306,7 @@ void Partition::RevertBatch() {
       if (replica.phase == Phase::kAbsent) fresh.push_back(r);
     });
     for (ReplicaIndex r : fresh) {
-      if (tables_.replica(r).cause == Cause::kBalance) move_from_.erase(id);
+      if (IsMove(tables_.replica(r).cause)) move_from_.erase(id);
       Settle(r);
       RemoveReplica(r);
     }
@@ -328,21 +321,16 @@ void Partition::RevertBatch() {
 void Partition::Settle(ReplicaIndex id) {
   Replica& replica = tables_.replica(id);
   if (std::exchange(replica.settled, true)) return;
-  if (replica.cause == Cause::kBalance) {
-    --tables_.server(replica.server).moves;
-    --tables_.server(replica.origin).moves;
-    if (--moves_in_flight_ == 0) balance_soon_ = true;
+  budgets_.Give(replica);
+  if (IsMove(replica.cause)) {
+    if (budgets_.under_way(replica.cause) == 0) balance_soon_ = true;
     at_rest_ = false;  // a plan that was made meanwhile found the budget of its servers used up
   }
   if (replica.cause == Cause::kFailover) {
-    --failovers_in_flight_;
     if (--tables_.server(replica.origin).failover_pending == 0) {
       finished_failovers_.push_back(replica.origin);
     }
-    if (!budget_waiters_.empty()) {
-      MarkDirty(budget_waiters_.front());
-      budget_waiters_.pop_front();
-    }
+    NextFailover();
   }
 }
 

@@ -83,7 +83,7 @@ std::string Partition::DrainState(ServerIndex id, TimePoint now) const {
                         Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
     const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
     const double elapsed = std::chrono::duration<double>(now - server.drain_since).count();
-    if (at_rest_ && moves_in_flight_ == 0 && !plan_out_) {
+    if (at_rest_ && budgets_.planned_moves() == 0 && !plan_out_) {
       const Replica& first = tables_.replica(server.replicas.front());
       absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
                       spec_.name(), " ", tables_.name(first.shard), "`");

@@ -62,6 +62,7 @@ void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
   drains_ = event.drains;
   for (StoredServer& stored : event.servers) RecoverServer(stored);
+  RecoverMoves();
   NoteRights();
   recovered_ = true;
   publish_whole_ = true;
@@ -91,6 +92,19 @@ void Partition::RecoverServer(StoredServer& stored) {
   }
 }
 
+// Handovers that a former leader began count as what they are.
+void Partition::RecoverMoves() {
+  for (uint32_t i = 0; i < tables_.shard_count(); ++i) {
+    const Handover handover = HandoverOf(ShardIndex(i));
+    if (!handover.from.valid() || !handover.to.valid()) continue;
+    Replica& to = tables_.replica(handover.to);
+    to.origin = tables_.replica(handover.from).server;
+    to.cause = CauseOfMove(to.origin);
+    to.settled = false;
+    budgets_.Take(to);
+  }
+}
+
 void Partition::On(SpecChanged& event) {
   const bool same_spec =
       MessageDifferencer::Equals(event.spec, spec_) && event.deleting == deleting_;
@@ -111,6 +125,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   const bool other_interval =
       spec.moves().collect_interval_ms() != spec_.moves().collect_interval_ms();
   spec_ = spec;
+  budgets_.Adopt(spec);
   deleting_ = deleting;
   if (AdoptMetrics() || other_interval) RestartLooks();
   layout_ = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
@@ -218,6 +233,8 @@ void Partition::LoseServer(ServerIndex id, bool departed) {
   Server& server = tables_.server(id);
   if (server.state == ServerState::kLive && !server.reported) --unreported_;
   ForgetContacts(id);
+  // It will not get ready: what counts it as under way would wait for ever.
+  for (ReplicaIndex r : server.replicas) Settle(r);
   server.state = departed ? ServerState::kDeparted : ServerState::kLost;
   server.lost_at = now_;
   const NoteKind kind = departed ? NoteKind::kServerDeparted : NoteKind::kServerLost;

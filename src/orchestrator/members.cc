@@ -51,8 +51,8 @@ void Partition::DecideMembers(ShardIndex id, ReplicaIndex primary) {
 
 // As written down, and who of `told` is about to be; `with_next`: and one more, that could be
 // brought into step.
-Partition::Membership::List Partition::MembersOf(ShardIndex id, const Membership::List& told,
-                                                 bool with_next) const {
+Membership::List Partition::MembersOf(ShardIndex id, const Membership::List& told,
+                                      bool with_next) const {
   Membership::List list;
   ReplicaIndex next;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {

@@ -34,7 +34,9 @@
 #include "base/interner.h"
 #include "base/state_machine.h"
 #include "model/layout.h"
+#include "orchestrator/budgets.h"
 #include "orchestrator/load_table.h"
+#include "orchestrator/membership.h"
 #include "orchestrator/partition_io.h"
 #include "orchestrator/tables.h"
 
@@ -69,7 +71,7 @@ class Partition {
   // In the order of the map.
   const std::vector<LayoutShard>& layout() const { return layout_; }
   ShardIndex shard_at(size_t map_index) const { return map_order_[map_index]; }
-  uint32_t moves_in_flight() const { return moves_in_flight_; }
+  uint32_t moves_in_flight() const { return budgets_.planned_moves(); }
   uint32_t epochs_given() const { return epochs_given_; }
   bool Serves(const Replica& replica) const;
   // The replicas that clients should use now, and what as.
@@ -204,22 +206,6 @@ class Partition {
   // Of one command to one server, in a row. Then something else is tried: another server, or
   // (of a move, or a change of role) the old state.
   static constexpr uint8_t kMostFailures = 3;
-  // What the primary was told of its members, and goes by.
-  struct Membership {
-    struct Member {
-      ServerIndex server;
-      Incarnation life;
-      friend auto operator<=>(const Member&, const Member&) = default;
-    };
-    using List = std::vector<Member>;  // ascending
-    ShardEpoch epoch;                  // of the primary's grant
-    bool known = false;                // it said yes to `told` in this life, to this leader
-    List told;
-    List asked;  // by what is out
-    Contact contact = Contact::kIdle;
-    uint8_t failures = 0;
-    std::string error;
-  };
 
   // events.cc
   void On(Recovered& event);
@@ -231,6 +217,7 @@ class Partition {
   void On(ServerReport& event);
   void On(PlanReady& event);
   void RecoverServer(StoredServer& stored);
+  void RecoverMoves();
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
   void AdoptLife(ServerIndex id, const ServerLife& life);
   void LoseServer(ServerIndex id, bool departed);
@@ -273,7 +260,12 @@ class Partition {
   static bool IsGone(const Server& server);
   static bool IsGivenUp(const Server& server);
   bool CanBeTarget(ShardIndex shard, ServerIndex server) const;
-  bool FailoverBudgetLeft() const;
+  Cause CauseOfMove(ServerIndex from) const;
+  bool MoveBudgetLeft(Cause cause, const Intent& intent) const;
+  uint32_t FailoversLeft(ShardIndex shard) const;
+  bool AnyServerTakesFailovers() const;
+  void AwaitFailover(ShardIndex shard);
+  void NextFailover();
   bool HasPrimaries() const;
   bool HasSecondaries() const;
   Role RoleOfNew(ShardIndex shard, const Census& census) const;
@@ -383,12 +375,15 @@ class Partition {
   void AddReplicaWaits(const Replica& replica, TimePoint now, std::vector<std::string>& out) const;
   void AddRoleWaits(ShardIndex shard, std::vector<std::string>& out) const;
   void AddPlaceWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
+  std::string FailoverWait(ShardIndex shard) const;
+  bool HasReplicaToMove(ShardIndex shard, Cause cause) const;
   void AddMoveWaits(ShardIndex shard, std::vector<std::string>& out) const;
 
   // planning.cc
   void RequestPlan();
   void ConsiderBalance();
   bool WorthBalancing() const;
+  void BarFull(allocator::Snapshot& snapshot) const;
   bool Accepts(ServerIndex server) const;
   allocator::Snapshot FleetSnapshot(const LoadTable& loads) const;
   void AddToSnapshot(ShardIndex shard, bool emergency, const LoadTable& loads,
@@ -473,8 +468,7 @@ class Partition {
   size_t last_balance_moves_ = 0;
   bool ever_balanced_ = false;  // the two above are set
   bool at_rest_ = false;  // nothing changed since the allocator was asked for a better balance
-  uint32_t moves_in_flight_ = 0;
-  uint32_t failovers_in_flight_ = 0;
+  Budgets budgets_;
 
   std::vector<Outbox> outbox_;
   std::vector<ShardIndex> publish_;

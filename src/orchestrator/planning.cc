@@ -64,13 +64,14 @@ void Partition::RequestPlan() {
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   allocator::Snapshot snapshot = FleetSnapshot(reported_);
+  BarFull(snapshot);
   for (ShardIndex id : wanted) AddToSnapshot(id, /*emergency=*/true, reported_, snapshot);
   SendPlanRequest(std::move(snapshot), allocator::Mode::kEmergency);
 }
 
 void Partition::ConsiderBalance() {
   if (!balance_soon_ || batch_out_ || !write_queue_.empty()) return;
-  if (moves_in_flight_ >= spec_.moves().max_concurrent()) return;
+  if (!budgets_.Left(Cause::kBalance) && !budgets_.Left(Cause::kDrain)) return;
   balance_soon_ = false;
   ConsiderLoads();
   if (!WorthBalancing()) return;
@@ -140,13 +141,24 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
          .other_replicas = static_cast<uint32_t>(server.replicas.size()),
          .accepts = accepts && !TakesNothing(server),
          .draining = !accepts && !TakesNothing(server),
-         .ordered = server.draining});
+         .ordered = server.draining,
+         .moves = budgets_.under_way(Cause::kBalance, ServerIndex(i)),
+         .drain_moves = budgets_.under_way(Cause::kDrain, ServerIndex(i))});
     for (size_t m = 0; m < metric_names_.size(); ++m) {
       snapshot.capacity.push_back(MetricCapacity(ServerIndex(i), m));
       snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));
     }
   }
   return snapshot;
+}
+
+// A server that is being given as many as it may, for failovers, is not chosen for more: the
+// others have room.
+void Partition::BarFull(allocator::Snapshot& snapshot) const {
+  if (!AnyServerTakesFailovers()) return;  // room is waited for when the plan is used
+  for (allocator::ServerInfo& server : snapshot.servers) {
+    server.accepts &= budgets_.Left(Cause::kFailover, server.server);
+  }
 }
 
 // What the snapshot lists is not among the "other" load of its server.
@@ -184,7 +196,6 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
                             .wanted_replicas = shard.wanted,
                             .new_role = HasSecondaries() ? Role::kSecondary : Role::kPrimary};
   if (shard.region != 0) info.preferred_region = shard.region;
-  const uint32_t per_server = spec_.moves().max_concurrent_per_server();
   bool at_rest = !shard.in_batch && MayMove(id);
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;
@@ -202,8 +213,8 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
     --PositionIn(snapshot, r.server)->other_replicas;
     const bool extra = r.phase == Phase::kDropping || r.phase == Phase::kPreparing;
     if (extra) ++info.wanted_replicas;  // holds a place, does not count
-    const bool movable =
-        at_rest && !emergency && server.moves < per_server && !TakesNothing(server);
+    const bool movable = at_rest && !emergency && budgets_.Left(CauseOfMove(r.server), r.server) &&
+                         !TakesNothing(server);
     info.replicas.push_back({r.server, r.role, movable});
   });
   // A server that could not add it is not chosen again. (By a wider spread its whole fault
@@ -227,8 +238,13 @@ allocator::Snapshot Partition::ExplainSnapshot(ShardIndex shard) const {
 
 void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
   allocator::Options options{.mode = mode, .seed = options_.seed + plan_};
-  options.max_moves = spec_.moves().max_concurrent() - moves_in_flight_;
-  options.max_moves_per_server = spec_.moves().max_concurrent_per_server();
+  const auto left = [&](Cause cause) {
+    const Budget& most = budgets_.limits(cause);
+    const uint32_t under_way = std::min(budgets_.under_way(cause), most.total);
+    return allocator::MoveLimits{.total = most.total - under_way, .per_server = most.per_server};
+  };
+  options.moves = left(Cause::kBalance);
+  options.drain_moves = left(Cause::kDrain);
   if (mode == allocator::Mode::kPeriodic) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
   }
@@ -244,7 +260,7 @@ void Partition::On(PlanReady& event) {
   plan_out_ = false;
   if (!plan_is_emergency_) {
     course_over_ = false;
-    if (event.plan.moves.empty() && moves_in_flight_ == 0) {
+    if (event.plan.moves.empty() && budgets_.planned_moves() == 0) {
       EndCourse();
       BalancePrimaries();
     }

@@ -17,8 +17,9 @@ void Partition::Look(ShardIndex id) {
   if (!shard.in_batch && change_.empty() && shard.wanted > 0 && !HeldBack(id)) {
     const Census census = Count(id);
     lacks = census.healthy < shard.wanted;
-    if (lacks && !census.lost.empty() && !FailoverBudgetLeft()) {
-      budget_waiters_.push_back(id);  // Settle() brings it back
+    const bool failover = lacks && !census.lost.empty();
+    if (failover && (FailoversLeft(id) == 0 || !AnyServerTakesFailovers())) {
+      AwaitFailover(id);
       lacks = false;
     }
   }
@@ -182,8 +183,10 @@ Partition::Census Partition::Count(ShardIndex id) const {
 // Uses what a plan proposed for the shard, as far as it still makes sense.
 void Partition::DecidePlacement(ShardIndex id, Census& census) {
   auto it = intents_.find(id);
-  if (it == intents_.end() || (!census.lost.empty() && !FailoverBudgetLeft())) return;
+  if (it == intents_.end()) return;
   const Shard& shard = tables_.shard(id);
+  const size_t room = FailoversLeft(id);
+  if (!census.lost.empty() && room == 0) return;
   size_t repaired = 0;
   for (const Intent& intent : it->second) {
     if (!CanBeTarget(id, intent.to)) continue;
@@ -195,6 +198,7 @@ void Partition::DecidePlacement(ShardIndex id, Census& census) {
     NewReplica fresh{intent.to, Phase::kGranted, Cause::kPlacement, ServerIndex(),
                      RoleOfNew(id, census)};
     if (repaired < census.lost.size()) {
+      if (repaired >= room || !budgets_.Left(Cause::kFailover, intent.to)) continue;
       fresh.cause = Cause::kFailover;
       fresh.origin = tables_.replica(census.lost[repaired++]).server;
     }
@@ -232,7 +236,8 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
                        census.healthy == tables_.shard(id).wanted;
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
   if (TakesNothing(tables_.server(intent.from))) return;  // it could not be told to stop
-  if (!MayMove(id)) return;
+  const Cause cause = CauseOfMove(intent.from);
+  if (!MayMove(id) || !MoveBudgetLeft(cause, intent)) return;
   // Where there are both roles, a new secondary comes first, whoever goes.
   const bool primary = tables_.replica(from).role == Role::kPrimary && !HasBothRoles();
   Phase first = Phase::kGranted;
@@ -245,7 +250,7 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
     census.moving = true;
   }
   const Role role = HasSecondaries() ? Role::kSecondary : Role::kPrimary;
-  change_.news.push_back({intent.to, first, Cause::kBalance, intent.from, role});
+  change_.news.push_back({intent.to, first, cause, intent.from, role});
 }
 
 // More replicas than wanted, all of them serving: one goes. The source of a move if
@@ -287,11 +292,6 @@ bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
   const Server& server = tables_.server(id);
   return server.state == ServerState::kLive && !server.draining && !TakesNothing(server) &&
          !tables_.FindReplica(shard, id).valid();
-}
-
-bool Partition::FailoverBudgetLeft() const {
-  const uint32_t cap = spec_.failover().max_concurrent();
-  return cap == 0 || failovers_in_flight_ < cap;
 }
 
 bool Partition::HasPrimaries() const {

@@ -100,7 +100,10 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
 void Partition::TurnPrimary(ShardIndex id, ReplicaIndex primary) {
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   if (!next.valid() || TakesNothing(tables_.server(tables_.replica(primary).server))) return;
-  if (!turns_.contains(id) && turns_.size() >= spec_.moves().max_concurrent()) {
+  const Cause cause = tables_.server(tables_.replica(primary).server).sheds_primaries
+                          ? Cause::kDrain
+                          : Cause::kBalance;
+  if (!turns_.contains(id) && turns_.size() >= budgets_.limits(cause).total) {
     turn_waiters_.insert(id);
     return;
   }
@@ -200,7 +203,7 @@ void Partition::BalancePrimaries() {
   if (!HasBothRoles()) return;
   std::vector<uint32_t> count(tables_.server_count());
   for (uint32_t i = 0; i < count.size(); ++i) count[i] = tables_.server(ServerIndex(i)).primaries;
-  size_t room = spec_.moves().max_concurrent();
+  size_t room = budgets_.limits(Cause::kBalance).total;
   for (ShardIndex id : map_order_) {
     const ReplicaIndex primary = PrimaryOf(id);
     if (room <= turns_.size() || !primary.valid() || turn_to_.contains(id)) continue;

@@ -25,7 +25,10 @@ enum class Contact : uint8_t {
 };
 
 // Why the replica was made.
-enum class Cause : uint8_t { kPlacement, kFailover, kBalance };
+enum class Cause : uint8_t { kPlacement, kFailover, kBalance, kDrain };
+inline constexpr size_t kCauses = 4;
+// It takes the place of a replica that serves.
+inline bool IsMove(Cause cause) { return cause == Cause::kBalance || cause == Cause::kDrain; }
 
 struct Replica {
   ShardIndex shard;
@@ -33,7 +36,7 @@ struct Replica {
   ShardEpoch epoch;
   ReplicaIndex next;      // of the same shard
   uint32_t position = 0;  // in Server::replicas
-  ServerIndex origin;     // kFailover: the server lost; kBalance: the source
+  ServerIndex origin;     // kFailover: the server lost; of a move: the source
   Phase phase = Phase::kAbsent;
   Phase writing = Phase::kAbsent;  // meaningful while `in_write`
   bool in_write = false;           // the batch that is out changes it
@@ -56,11 +59,12 @@ struct Shard {
   bool dirty = false;            // in the queue of shards to look at
   bool waits_for_write = false;  // in the queue for the next batch
   bool in_batch = false;
-  bool publish = false;      // in the queue for the next map
-  bool missing = false;      // lacks replicas that nobody has a place for yet
-  bool unplaceable = false;  // the last plan found no place
-  bool poisoned = false;     // several servers could not add it: it stays with the last one
-  bool right_seen = false;   // somebody was granted it as primary at recovery
+  bool publish = false;           // in the queue for the next map
+  bool missing = false;           // lacks replicas that nobody has a place for yet
+  bool waits_for_budget = false;  // in the queue for room among failovers
+  bool unplaceable = false;       // the last plan found no place
+  bool poisoned = false;          // several servers could not add it: it stays with the last one
+  bool right_seen = false;        // somebody was granted it as primary at recovery
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };
@@ -87,7 +91,6 @@ struct Server {
   uint32_t rack = 0;
   uint32_t serving = 0;           // replicas that serve
   uint32_t failover_pending = 0;  // replicas taken from it that do not serve yet
-  uint32_t moves = 0;             // for balance, to or from it, under way
   uint32_t unreachable = 0;       // failed contacts in a row
   uint32_t reports_out = 0;       // asked of this life, and not answered
   bool retry_timer = false;       // kServerRetry is set

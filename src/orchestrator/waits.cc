@@ -111,10 +111,7 @@ void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const
 
 void Partition::AddPlaceWaits(ShardIndex id, TimePoint now, std::vector<std::string>& out) const {
   const Shard& shard = tables_.shard(id);
-  if (std::find(budget_waiters_.begin(), budget_waiters_.end(), id) != budget_waiters_.end()) {
-    out.push_back(absl::StrCat("failover.max_concurrent: ", failovers_in_flight_, " of ",
-                               spec_.failover().max_concurrent(), " replicas are in failover"));
-  }
+  if (shard.waits_for_budget) out.push_back(FailoverWait(id));
   if (!shard.missing) return;
   const std::string_view reason = UnplaceableReason(id);
   if (shard.unplaceable && !reason.empty()) {
@@ -129,6 +126,27 @@ void Partition::AddPlaceWaits(ShardIndex id, TimePoint now, std::vector<std::str
   }
 }
 
+// Which limit of failovers a shard waits for.
+std::string Partition::FailoverWait(ShardIndex id) const {
+  const uint32_t total = budgets_.limits(Cause::kFailover).total;
+  if (!budgets_.Left(Cause::kFailover)) {
+    return absl::StrCat("failover.max_concurrent: ", budgets_.under_way(Cause::kFailover), " of ",
+                        total, " replicas are in failover");
+  }
+  if (FailoversLeft(id) == 0) {
+    return "failover.max_concurrent_per_shard: other replicas of it are in failover";
+  }
+  return "failover.max_concurrent_per_server: every server is being given as many replicas";
+}
+
+bool Partition::HasReplicaToMove(ShardIndex id, Cause cause) const {
+  bool has = false;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    has |= CauseOfMove(replica.server) == cause;
+  });
+  return has;
+}
+
 // Of balance: only what keeps a move from being made.
 void Partition::AddMoveWaits(ShardIndex id, std::vector<std::string>& out) const {
   if (auto it = intents_.find(id); it != intents_.end()) {
@@ -139,14 +157,17 @@ void Partition::AddMoveWaits(ShardIndex id, std::vector<std::string>& out) const
                                  std::string(allocator::ToString(intent.reason)), ")"));
     }
   }
-  if (moves_in_flight_ >= spec_.moves().max_concurrent()) {
-    out.push_back(absl::StrCat("moves.max_concurrent: all ", moves_in_flight_,
+  const auto knobs = [](Cause cause) { return cause == Cause::kDrain ? "moves.drain" : "moves"; };
+  for (const Cause cause : {Cause::kBalance, Cause::kDrain}) {
+    if (budgets_.Left(cause) || !HasReplicaToMove(id, cause)) continue;
+    out.push_back(absl::StrCat(knobs(cause), ".max_concurrent: all ", budgets_.under_way(cause),
                                " moves are taken; none is planned until some are done"));
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    const Server& server = tables_.server(replica.server);
-    if (server.moves < spec_.moves().max_concurrent_per_server()) return;
-    out.push_back(absl::StrCat("moves.max_concurrent_per_server: all ", server.moves, " moves of ",
+    const Cause cause = CauseOfMove(replica.server);
+    if (budgets_.Left(cause, replica.server)) return;
+    out.push_back(absl::StrCat(knobs(cause), ".max_concurrent_per_server: all ",
+                               budgets_.under_way(cause, replica.server), " moves of ",
                                tables_.name(replica.server), " are taken"));
   });
 }
@@ -160,7 +181,7 @@ std::string Partition::BalanceState(TimePoint now) const {
     if (last_balance_moves_ == 0) {
       absl::StrAppend(&text, "found nothing to improve");
     } else {
-      absl::StrAppend(&text, "made ", last_balance_moves_, " moves; ", moves_in_flight_,
+      absl::StrAppend(&text, "made ", last_balance_moves_, " moves; ", budgets_.planned_moves(),
                       " are under way");
     }
   }

@@ -131,8 +131,34 @@ TEST(AllocatorTest, PeriodicKeepsTheMoveBudgets) {
   Snapshot snapshot = Fleet(3, 1);
   AddShards(snapshot, 90);
   for (ShardInfo& shard : snapshot.shards) shard.replicas = {{ServerIndex(0)}};
-  const Plan plan = Solve(snapshot, {.max_moves = 20, .max_moves_per_server = 5});
+  const Plan plan = Solve(snapshot, {.moves = {.total = 20, .per_server = 5}});
   EXPECT_EQ(plan.moves.size(), 5u);
+}
+
+TEST(AllocatorTest, DrainsHaveLimitsOfTheirOwn) {
+  Snapshot snapshot = Fleet(4, 1);
+  snapshot.servers[0].draining = snapshot.servers[0].ordered = true;
+  AddShards(snapshot, 90);
+  for (size_t i = 0; i < 90; ++i) {
+    snapshot.shards[i].replicas = {{ServerIndex(i < 40 ? 0 : 1)}};
+  }
+  const Options options{.moves = {.total = 2, .per_server = 5},
+                        .drain_moves = {.total = 20, .per_server = 6}};
+  std::map<ServerIndex, int> from;
+  for (const Move& move : Solve(snapshot, options).moves) ++from[move.from];
+  EXPECT_EQ(from[ServerIndex(0)], 6);
+  EXPECT_EQ(from[ServerIndex(1)], 2);
+}
+
+TEST(AllocatorTest, MovesUnderWayCountForTheLimitOfTheirServers) {
+  Snapshot snapshot = Fleet(3, 1);
+  AddShards(snapshot, 90);
+  for (ShardInfo& shard : snapshot.shards) shard.replicas = {{ServerIndex(0)}};
+  snapshot.servers[1].moves = 4;
+  snapshot.servers[2].moves = 9;
+  const Plan plan = Solve(snapshot, {.moves = {.total = 20, .per_server = 5}});
+  ASSERT_EQ(plan.moves.size(), 1u);
+  EXPECT_EQ(plan.moves[0].to, ServerIndex(1));
 }
 
 // Full servers, and shards that each prefer the other's region: only a trade helps.
@@ -144,8 +170,8 @@ TEST(AllocatorTest, ATradeThatTheMoveBudgetHasNoRoomForIsNotMade) {
     snapshot.shards[i].replicas = {{ServerIndex(i)}};
     snapshot.shards[i].preferred_region = 1 - i;
   }
-  EXPECT_EQ(Solve(snapshot, {.max_moves = 2}).moves.size(), 2u);
-  EXPECT_TRUE(Solve(snapshot, {.max_moves = 1}).moves.empty());
+  EXPECT_EQ(Solve(snapshot, {.moves = {.total = 2}}).moves.size(), 2u);
+  EXPECT_TRUE(Solve(snapshot, {.moves = {.total = 1}}).moves.empty());
 }
 
 TEST(AllocatorTest, LeavesReplicasUnderMigrationAlone) {
@@ -202,7 +228,7 @@ TEST(AllocatorTest, BalancesLoadWithAndWithoutCapacities) {
   for (size_t i = 0; i < 40; i += 10) load[i] = 9;  // 72 in all
   for (const double capacity : {25.0, std::numeric_limits<double>::infinity()}) {
     Snapshot snapshot = LoadedFleet(4, load, capacity);
-    Apply(snapshot, Solve(snapshot, {.max_moves = 100, .max_moves_per_server = 100}));
+    Apply(snapshot, Solve(snapshot, {.moves = {.total = 100, .per_server = 100}}));
     for (const double sum : LoadOnServers(snapshot, load)) EXPECT_LE(sum, 18 * 1.1 + 1e-6);
   }
 }

@@ -228,6 +228,15 @@ TEST(SpecValidationTest, RefusesAmountsOfMetricsThatAreOutOfRange) {
   }
 }
 
+TEST(SpecValidationTest, BoundsTheMovesUnderWay) {
+  EXPECT_THAT(Problems("moves { max_concurrent: 100001 }"),
+              ElementsAre("moves.max_concurrent: found 100001; allowed: 1 to 100000, or 0: the "
+                          "default"));
+  EXPECT_THAT(Problems("moves { drain { max_concurrent_per_server: 100001 } }"),
+              ElementsAre("moves.drain.max_concurrent_per_server: found 100001; allowed: 1 to "
+                          "100000, or 0: the default"));
+}
+
 TEST(SpecValidationTest, BoundsThePauseBetweenLooks) {
   EXPECT_THAT(Problems("moves { collect_interval_ms: 999 }"),
               ElementsAre("moves.collect_interval_ms: found 999; allowed: 1000 to 3600000, or 0: "
@@ -277,7 +286,8 @@ TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
       placement { spread: SERVER }
       failover { on_partition: STOP_PRIMARIES }
       moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000
-              collect_interval_ms: 30000 primary_move: HANDOVER }
+              collect_interval_ms: 30000 primary_move: HANDOVER
+              drain { max_concurrent: 20 max_concurrent_per_server: 5 } }
       commands { timeout_ms: 60000 })")
                                     .DebugString());
 }
@@ -289,7 +299,8 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
       placement { spread: RACK max_replicas_per_server: 9 }
       failover { delay_ms: 1 max_concurrent: 2 on_partition: STOP_ALL }
       moves { max_concurrent: 3 max_concurrent_per_server: 4 balance_interval_ms: 500
-              collect_interval_ms: 2000 primary_move: DROP_THEN_ADD }
+              collect_interval_ms: 2000 primary_move: DROP_THEN_ADD
+              drain { max_concurrent: 7 max_concurrent_per_server: 6 } }
       metrics { name: 'cpu' threshold: 0.5 tolerance: 0.2 }
       commands { timeout_ms: 600 })");
   EXPECT_EQ(WithDefaults(said).DebugString(), said.DebugString());

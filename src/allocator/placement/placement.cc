@@ -111,6 +111,17 @@ absl::Status AddLoadGoals(const PlacementInput& in, Model& model, bool regions) 
   return absl::OkStatus();
 }
 
+// One limit for moves off servers that are ordered to be empty (`drains`), one for the others.
+absl::Status AddMoveLimit(const PlacementInput& in, bool drains, Model& model) {
+  const MoveCaps& caps = drains ? in.drain_moves : in.moves;
+  MoveLimitSpec limit{.total = caps.total, .per_container = caps.per_server};
+  for (const uint32_t moves : caps.under_way) limit.under_way.push_back(moves);
+  for (const ServerRow& server : in.servers) {
+    limit.counted.push_back((server.draining && server.ordered) == drains);
+  }
+  return model.AddConstraint(limit);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PlacementModel>> PlacementModel::Make(const PlacementInput& input) {
@@ -148,10 +159,8 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
   }
   const bool regions = problem_.scopes.back().domains > 1;
   if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
-  if (s.ok()) {
-    s = model_->AddConstraint(
-        MoveLimitSpec{.total = in.max_moves, .per_container = in.max_moves_per_server});
-  }
+  if (s.ok()) s = AddMoveLimit(in, /*drains=*/false, *model_);
+  if (s.ok() && !ordered.containers.empty()) s = AddMoveLimit(in, /*drains=*/true, *model_);
   if (s.ok() && in.most_shared_by_two_servers != UINT32_MAX) {
     s = model_->AddGoal(ParallelFailoverSpec{.most_shared = in.most_shared_by_two_servers},
                         Goal(PlacementGoal::kParallelFailover));

@@ -44,6 +44,13 @@ struct ServerRow {
   bool ordered = false;     // so an operator ordered: draining outranks preferences
 };
 
+// Most moves in all, and most that touch one server.
+struct MoveCaps {
+  uint32_t total = UINT32_MAX;
+  uint32_t per_server = UINT32_MAX;
+  std::vector<uint32_t> under_way;  // OPTIONAL. One for each server: they touch it already
+};
+
 enum class Spread : uint8_t { kServer, kRack, kDatacenter, kRegion };
 
 struct PlacementInput {
@@ -65,9 +72,8 @@ struct PlacementInput {
   std::vector<bool> pinned;
   // Replicas of a shard never share a fault domain of this level.
   Spread spread = Spread::kServer;
-  // Most moves in all, and most that touch one server.
-  uint32_t max_moves = UINT32_MAX;
-  uint32_t max_moves_per_server = UINT32_MAX;
+  MoveCaps moves;
+  MoveCaps drain_moves;  // off servers that are `ordered` to be empty
   // Most shards that two servers should share, so that a failover goes to many servers
   // at once; 1 and more. Default: as many as may be.
   uint32_t most_shared_by_two_servers = UINT32_MAX;

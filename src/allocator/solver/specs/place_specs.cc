@@ -19,9 +19,12 @@ class MoveLimitRule final : public CustomRule {
         problem_(problem),
         spec_(spec),
         weight_(rank.weight),
-        moves_of_(problem.containers, 0),
+        moves_of_(spec.under_way),
         moves_of_group_(problem.groups(), 0),
         group_of_(problem.objects) {
+    moves_of_.resize(problem.containers, 0);
+    // What is above the limit already is nobody's cost.
+    for (uint32_t& n : moves_of_) n = std::min(n, spec.per_container);
     for (uint32_t g = 0; g < problem.groups(); ++g) {
       for (uint32_t o = problem.group_begin[g]; o < problem.group_begin[g + 1]; ++o) {
         group_of_[ObjectId(o)] = GroupId(g);
@@ -31,7 +34,7 @@ class MoveLimitRule final : public CustomRule {
 
   double Arrival(ObjectId o, ContainerId to) const override {
     const ContainerId start = problem_.start[o];
-    if (to == start || !start.valid()) return 0;
+    if (to == start || !Counts(start)) return 0;
     const int above = (total_ >= spec_.total) + (moves_of_[to] >= spec_.per_container) +
                       (moves_of_[start] >= spec_.per_container) +
                       (moves_of_group_[group_of_[o]] >= spec_.per_group);
@@ -49,9 +52,12 @@ class MoveLimitRule final : public CustomRule {
   }
 
  private:
+  bool Counts(ContainerId start) const {
+    return start.valid() && (spec_.counted.empty() || spec_.counted[start]);
+  }
   void Count(ObjectId o, ContainerId at, int change) {
     const ContainerId start = problem_.start[o];
-    if (at == start || !start.valid()) return;
+    if (at == start || !Counts(start)) return;
     const auto by = static_cast<uint32_t>(change);
     total_ += by;
     moves_of_[at] += by;
@@ -121,6 +127,12 @@ absl::Status MoveCostSpec::AddTo(Model& model, Rank rank) const {
 
 absl::Status MoveLimitSpec::AddTo(Model& model, Rank rank) const {
   if (total == kNone && per_container == kNone && per_group == kNone) return absl::OkStatus();
+  const size_t containers = model.problem().containers;
+  for (size_t found : {counted.size(), under_way.size()}) {
+    if (found == 0 || found == containers) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("move_limit: found ", found, " entries; allowed: ", containers));
+  }
   model.Add([spec = *this, rank](const Problem& problem) {
     return std::make_unique<MoveLimitRule>(problem, spec, rank);
   });

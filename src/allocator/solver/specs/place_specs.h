@@ -44,6 +44,10 @@ struct MoveLimitSpec {
   uint32_t total = kNone;
   uint32_t per_container = kNone;  // objects that left it, and objects that came
   uint32_t per_group = kNone;
+  // OPTIONAL. One for each container: whether objects that start there count. Default: all.
+  Table<ContainerId, bool> counted;
+  // OPTIONAL. One for each container: moves that touch it already, and count.
+  Table<ContainerId, uint32_t> under_way;
 
   absl::Status AddTo(Model& model, Rank rank) const;
 };

@@ -32,6 +32,7 @@ enum class Defect : uint8_t {
   kElectsAnyone,            // a secondary that is not in step becomes the primary
   kPromotesEarly,           // a new primary is granted before the old one has turned
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
+  kForgetsMembers,          // members that are lost leave, though most of them are
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -64,6 +65,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kElectsAnyone, "elects-anyone"},
     DefectName{Defect::kPromotesEarly, "promotes-early"},
     DefectName{Defect::kSurplusFirst, "surplus-first"},
+    DefectName{Defect::kForgetsMembers, "forgets-members"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

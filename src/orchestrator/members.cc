@@ -10,6 +10,7 @@
 // stays one until it is replaced: the application's log is its memory.)
 #include <algorithm>
 
+#include "base/defect.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -166,6 +167,28 @@ bool Partition::StillMember(const Replica& replica) const {
   return std::any_of(told.begin(), told.end(), [&](const Membership::Member& member) {
     return member.server == replica.server;
   });
+}
+
+// May its record end, or say that it goes? With `quorum`, of what was acknowledged a member may
+// have what few others have: so one goes at a time, most of them serve, and their primary goes
+// by exactly those that are written down. Then of any two majorities, before and after, one
+// member is in both.
+bool Partition::MayLeave(const Replica& replica) const {
+  const bool counts = HasBothRoles() && spec_.replication().quorum() && replica.member_life != 0;
+  if (!counts || Planted(Defect::kForgetsMembers)) return true;
+  const bool another =
+      std::any_of(change_.phases.begin(), change_.phases.end(), [&](const PhaseChange& change) {
+        const bool ends = change.to == Phase::kAbsent || change.to == Phase::kDropping;
+        return ends && tables_.replica(change.replica).member_life != 0;
+      });
+  const ReplicaIndex primary = PrimaryOf(replica.shard);
+  if (another || !primary.valid() || !HasMajority(replica.shard)) return false;
+  const auto found = members_.find(replica.shard);
+  if (found == members_.end()) return false;
+  const Membership& membership = found->second;
+  return membership.known && membership.contact == Contact::kIdle &&
+         membership.epoch == tables_.replica(primary).epoch &&
+         membership.told == MembersOf(replica.shard, {}, /*with_next=*/false);
 }
 
 void Partition::ForgetMembers(ShardIndex id) {

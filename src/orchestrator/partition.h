@@ -312,6 +312,7 @@ class Partition {
   void OnMembers(const CommandResult& event);
   void RetryMembers(ShardIndex shard);
   bool StillMember(const Replica& replica) const;
+  bool MayLeave(const Replica& replica) const;
   ReplicaIndex PrimaryOf(ShardIndex shard) const;
   void ForgetMembers(ShardIndex shard);
 

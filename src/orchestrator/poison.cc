@@ -24,7 +24,7 @@ void Partition::DecideElsewhere(ShardIndex id) {
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
                        replica.failures >= kMostFailures && !IsEnding(r);
     if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
-    if (IsLastServer(replica)) return;
+    if (IsLastServer(replica) || !MayLeave(replica)) return;
     if (IsMoving(id) || !HasOtherPlace(id)) return;
     change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
   });

@@ -100,7 +100,8 @@ void Partition::Decide(ShardIndex id) {
   }
   if (census.healthy >= shard.wanted) {
     for (ReplicaIndex lost : census.lost) {
-      if (!IsEnding(lost)) change_.phases.push_back({lost, Phase::kAbsent});
+      if (IsEnding(lost) || !MayLeave(tables_.replica(lost))) continue;
+      change_.phases.push_back({lost, Phase::kAbsent});
     }
   }
   DecideSurplus(id, census);
@@ -222,7 +223,9 @@ Role Partition::RoleOfNew(ShardIndex id, const Census& census) const {
   if (!HasBothRoles()) return HasPrimaries() ? Role::kPrimary : Role::kSecondary;
   bool others = census.primary_right;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    others |= replica.phase == Phase::kGranted && !IsGivenUp(tables_.server(replica.server));
+    const bool there =
+        replica.phase == Phase::kGranted && !IsGivenUp(tables_.server(replica.server));
+    others |= there || !MayLeave(replica);
   });
   return others ? Role::kSecondary : Role::kPrimary;
 }
@@ -272,6 +275,7 @@ void Partition::DecideSurplus(ShardIndex id, const Census& census) {
   if (HasBothRoles() && tables_.replica(victim).role == Role::kPrimary) {
     return TurnPrimary(id, victim);  // then it is the surplus secondary
   }
+  if (!MayLeave(tables_.replica(victim))) return;
   change_.phases.push_back({victim, Phase::kDropping});
 }
 

@@ -88,7 +88,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
     return;
   }
   const bool stuck = replica.failures >= kMostFailures && replica.contact != Contact::kDone;
-  if (stuck && other) {
+  if (stuck && other && MayLeave(replica)) {
     change_.phases.push_back({primary, Phase::kDropping});
     return;
   }
@@ -157,9 +157,10 @@ bool Partition::HasMajority(ShardIndex id) const {
   uint32_t live = 0;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     members += replica.member_life != 0;
-    live += replica.member_life != 0 && Serves(replica);
+    const bool turns = replica.phase == Phase::kDemoting && !IsGone(tables_.server(replica.server));
+    live += replica.member_life != 0 && (Serves(replica) || turns);
   });
-  return live > members / 2;
+  return live > members / 2 || members == 0;
 }
 
 // Who is to be the primary next; invalid: nobody can be. Not one whose server is being

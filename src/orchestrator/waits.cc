@@ -88,11 +88,12 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
 
 // Of apps that have primaries and secondaries.
 void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const {
-  if (!PrimaryOf(id).valid() && !BestSecondary(id, /*in_step=*/true).valid()) {
-    const bool majority = !spec_.replication().quorum() || HasMajority(id);
-    out.push_back(majority ? "no secondary is in step, to become the primary"
-                           : "less than a majority of its members serve (replication.quorum): "
-                             "none of them can become the primary");
+  if (spec_.replication().quorum() && !HasMajority(id)) {
+    out.push_back(
+        "less than a majority of its members serve (replication.quorum): neither its primary nor "
+        "its members can change");
+  } else if (!PrimaryOf(id).valid() && !BestSecondary(id, /*in_step=*/true).valid()) {
+    out.push_back("no secondary is in step, to become the primary");
   }
   if (turn_waiters_.contains(id)) {
     out.push_back(absl::StrCat("another primary is wanted; moves.max_concurrent: all ",

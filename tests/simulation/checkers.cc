@@ -92,7 +92,7 @@ void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, S
 
 // Is the server written down as in step, in the life in which it came to be that?
 bool Checkers::IsInStep(const SimServer& server, const std::string& shard) const {
-  const SimServer::Copy* copy = server.copy(shard);
+  const ShardCopy* copy = server.copy(shard);
   if (copy == nullptr || copy->in_step != server.incarnation() || !IsMember(server)) return false;
   const auto node = cluster_->store.tree().Get(
       kPaths.assignment(kAppName, ServerName(server.name()), cluster_->buckets()));
@@ -123,7 +123,8 @@ void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
   std::set<uint64_t>& written = written_[shard];
   const std::set<uint64_t>& has = server.copy(shard)->writes;
   if (std::includes(has.begin(), has.end(), written.begin(), written.end())) return;
-  const std::string better = InStep(server, shard);
+  const std::string better =
+      cluster_->quorum ? "most of its members had it" : InStep(server, shard);
   if (!better.empty()) {
     Violate(absl::StrCat("an acknowledged write is lost: ", server.endpoint(),
                          " serves as the primary of ", shard, " and lacks some; ", better));

@@ -74,8 +74,9 @@ void Cluster::Start(const std::string& host) {
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(
-        SimServer::Context{network, store, witness_, habits, replicates,
+        SimServer::Context{network, store, witness_, habits, replicates, quorum, machine.disk,
                            [this](const std::string& endpoint) { return Listening(endpoint); },
+                           [this](const std::string& name) { return server(name); },
                            [this](const std::string& name) {
                              Machine& left = machines_[name];
                              if (left.server != nullptr && left.server->gone()) left.server.reset();

@@ -38,6 +38,7 @@ class Cluster {
   StorePump store{schedule, network, random};
   AppHabits habits;
   bool replicates = false;  // shards have a primary and secondaries
+  bool quorum = false;      // and acknowledge what most of them know
 
   // ---- machines; names are hosts ----
   const std::vector<std::string>& servers() const { return server_names_; }
@@ -64,6 +65,7 @@ class Cluster {
   struct Machine {
     std::string region;
     int lives = 0;
+    Copies disk;
     std::unique_ptr<SimServer> server;
     std::unique_ptr<SimControl> control;
   };

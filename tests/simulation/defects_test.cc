@@ -23,9 +23,10 @@ struct Known {
   Duration chaos = Seconds(60);
 };
 constexpr Known kKnown[] = {
-    {Defect::kLeaseFromSendTime, 522},    {Defect::kNoLeaderFence, 236, Seconds(300)},
-    {Defect::kDropNotAwaited, 83},        {Defect::kReopensAfterHandover, 68},
-    {Defect::kServesWhilePreparing, 590}, {Defect::kAnyMembers, 115},
+    {Defect::kLeaseFromSendTime, 522},   {Defect::kNoLeaderFence, 236, Seconds(300)},
+    {Defect::kDropNotAwaited, 372},      {Defect::kReopensAfterHandover, 30},
+    {Defect::kServesWhilePreparing, 68}, {Defect::kAnyMembers, 115},
+    {Defect::kForgetsMembers, 74},
 };
 
 class DefectsTest : public testing::TestWithParam<DefectName> {

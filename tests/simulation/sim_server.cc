@@ -35,6 +35,7 @@ SimServer::SimServer(Context context, std::shared_ptr<Process> process, const st
       executor_(std::make_unique<SimExecutor>(process_, context_.network.random(), Duration(50))),
       engine_(std::make_unique<server::Engine>(OptionsOf(name, region), *executor_, *stores_,
                                                Ports(), &Process::CurrentNow)) {
+  for (auto& [shard, copy] : context_.disk) copy.members.reset();
   engine_->Start(endpoint_);
 }
 
@@ -56,7 +57,7 @@ server::Engine::Ports SimServer::Ports() {
       .drop =
           [this](const ShardId& shard) {
             Later(context_.habits.slowest_work, [this, shard] {
-              copies_.erase(shard.value());
+              memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
               engine_->Dropped(shard, {});
             });
           },
@@ -112,79 +113,6 @@ void SimServer::RunChangeRole(const server::Grant& grant) {
     const bool fails = context_.network.Lucky(context_.habits.add_fails);
     engine_->Turned(grant, fails ? absl::InternalError("disk full") : Take(grant));
   });
-}
-
-// ---- the application's data ----
-
-const SimServer::Copy* SimServer::copy(const std::string& shard) const {
-  const auto found = copies_.find(shard);
-  return found == copies_.end() ? nullptr : &found->second;
-}
-
-// A new process knows nothing, and must not be the primary of others that know more.
-absl::Status SimServer::Take(const server::Grant& grant) {
-  if (!context_.replicates) return absl::OkStatus();
-  const std::string& shard = grant.shard.value();
-  const bool alone = grant.members && grant.members->size() == 1;
-  const bool primary = grant.role == Role::kPrimary;
-  if (primary && !copies_.contains(shard) && !alone) return absl::UnavailableError("it is empty");
-  Copy& copy = copies_[shard];
-  copy.members = primary ? grant.members : std::nullopt;
-  if (primary) copy.epoch = grant.epoch;
-  if (primary && grant.members) copy.in_step = incarnation();
-  return absl::OkStatus();
-}
-
-// Of another server, that takes what the primary with that epoch says; null: it does not, or
-// cannot be reached.
-SimServer::Copy* SimServer::CopyAt(const Peer& peer, const std::string& shard,
-                                   ShardEpoch epoch) const {
-  SimServer* there = context_.server(peer.endpoint);
-  if (there == nullptr || there == this || !there->process_->running()) return nullptr;
-  const std::string& here = process_->host();
-  const std::string& host = there->process_->host();
-  const bool open = context_.network.Open(here, host) && context_.network.Open(host, here);
-  const auto found = there->copies_.find(shard);
-  if (!open || found == there->copies_.end() || epoch < found->second.epoch) return nullptr;
-  found->second.epoch = epoch;
-  return &found->second;
-}
-
-// One that is new gets everything; one that goes may be out of reach.
-void SimServer::RunSetMembers(const server::Grant& grant) {
-  Later(context_.habits.slowest_work, [this, grant] {
-    const std::string& shard = grant.shard.value();
-    Copy& copy = copies_[shard];
-    absl::Status status;
-    for (const Peer& peer : *grant.members) {
-      const auto& old = copy.members;
-      const bool known = old && std::find(old->begin(), old->end(), peer) != old->end();
-      if (known || peer.endpoint == endpoint_) continue;
-      if (Copy* there = CopyAt(peer, shard, grant.epoch)) {
-        there->writes = copy.writes;
-      } else {
-        status = absl::UnavailableError("cannot be brought into step: " + peer.server.value());
-      }
-    }
-    if (status.ok()) copy.members = grant.members;
-    engine_->MembersSet(grant, status);
-  });
-}
-
-// True: all members have it. A life that was lost since it was copied to is no member.
-bool SimServer::Replicate(const std::string& shard, ShardEpoch epoch, uint64_t request) {
-  Copy& copy = copies_[shard];
-  if (!copy.members) return false;
-  for (const Peer& peer : *copy.members) {
-    if (peer.endpoint == endpoint_) continue;
-    Copy* there = CopyAt(peer, shard, epoch);
-    if (there == nullptr) return false;
-    there->writes.insert(request);
-    there->in_step = context_.server(peer.endpoint)->incarnation();
-  }
-  copy.writes.insert(request);
-  copy.in_step = incarnation();
-  return true;
 }
 
 void SimServer::Later(Duration most, std::function<void()> work) {

@@ -37,6 +37,16 @@ struct Request {
 };
 enum class RequestEnd { kAnswered, kRefused };
 
+// The application's data of one shard: the writes that it knows.
+struct ShardCopy {
+  std::set<uint64_t> writes;
+  std::optional<Members> members;  // of a primary
+  ShardEpoch epoch;                // of the newest primary that it has heard of
+  ShardEpoch taken;                // with `quorum`, as the primary: it had what most knew
+  Incarnation in_step;             // the life in which it was last brought into step
+};
+using Copies = std::map<std::string, ShardCopy>;  // by shard
+
 // Told of everything that checkers want to know, at the instant when it is so.
 class ServerWitness {
  public:
@@ -57,8 +67,12 @@ class SimServer {
     ServerWitness& witness;
     const AppHabits& habits;
     const bool& replicates;  // shards have a primary and secondaries
+    const bool& quorum;      // what most members know is acknowledged
+    Copies& disk;            // of the machine: outlives its processes; used with `quorum`
     // Who is at that endpoint; null: nobody.
     std::function<SimServer*(const std::string& endpoint)> server;
+    // Whatever life of it there is; null: none.
+    std::function<SimServer*(const std::string& name)> named;
     // It has left by itself; to be destroyed there.
     std::function<void(const std::string& name)> left;
   };
@@ -89,14 +103,7 @@ class SimServer {
   // What is left of a former life only the application's storage can fence off.
   bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
 
-  // ---- the application's data: writes, in memory, copied to the members ----
-  struct Copy {
-    std::set<uint64_t> writes;
-    std::optional<Members> members;  // of a primary
-    ShardEpoch epoch;                // of the newest primary that it has heard of
-    Incarnation in_step;             // the life in which it was last brought into step
-  };
-  const Copy* copy(const std::string& shard) const;
+  const ShardCopy* copy(const std::string& shard) const;
 
   // ---- messages that have arrived ----
   using Results = std::function<void(const server::Reply&)>;
@@ -116,9 +123,13 @@ class SimServer {
   void RunAdd(const server::Grant& grant);
   void RunChangeRole(const server::Grant& grant);
   void RunSetMembers(const server::Grant& grant);
+  // sim_copies.cc
+  Copies& copies() { return context_.quorum ? context_.disk : memory_; }
   absl::Status Take(const server::Grant& grant);
+  absl::Status TakeFromMost(const server::Grant& grant);
+  absl::Status BringIntoStep(const server::Grant& grant);
   bool Replicate(const std::string& shard, ShardEpoch epoch, uint64_t request);
-  Copy* CopyAt(const Peer& peer, const std::string& shard, ShardEpoch epoch) const;
+  ShardCopy* CopyAt(const Peer& peer, const std::string& shard, ShardEpoch epoch) const;
   Duration UpTo(Duration most);
   // Within `most`, unless it is gone by then.
   void Later(Duration most, std::function<void()> work);
@@ -140,7 +151,7 @@ class SimServer {
     Incarnation life;
   };
   std::multimap<std::string, Processing> works_;  // requests in flight
-  std::map<std::string, Copy> copies_;            // by shard
+  Copies memory_;
   bool gone_ = false;
   bool leaving_ = false;
   std::unique_ptr<SimExecutor> executor_;

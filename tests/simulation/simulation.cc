@@ -76,6 +76,8 @@ class Run {
     if (strategy == 1) replication.set_strategy(v1::PRIMARY_SECONDARY);
     replication.set_replicas(strategy > 1 ? 1 : 2 + static_cast<uint32_t>(strategy * Draw(2)));
     cluster_.replicates = strategy == 1;
+    cluster_.quorum = strategy == 1 && replication.replicas() == 3 && options_.seed % 2 == 0;
+    replication.set_quorum(cluster_.quorum);
     spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(3) * 1'000));
     return spec;
   }

@@ -14,13 +14,6 @@ using shardmanager::TransferWrite;
 
 namespace {
 
-// As in shard_db.cc: what is committed survives the process. State transfer asks for more
-// where a power cut would matter (TransferWrite::durable).
-constexpr char kSettings[] =
-    "PRAGMA busy_timeout = 500;"
-    "PRAGMA journal_mode = WAL;"
-    "PRAGMA synchronous = NORMAL;";
-
 constexpr char kSchema[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS kv(key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"

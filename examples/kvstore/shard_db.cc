@@ -7,19 +7,6 @@
 namespace kvstore {
 namespace {
 
-// WAL with synchronous=NORMAL: a commit is one write to the log and no fsync. What
-// is committed is in the kernel's hands, so it survives SIGKILL of this process,
-// which is what we promise here. To survive a power cut as well: synchronous=FULL.
-//
-// A process that is stopped (SIGSTOP) inside a transaction holds the file's lock
-// until it goes on. Transactions are tiny, so this is rare, but then others wait
-// for the busy time-out and report an error; the control plane tries AddShard
-// again. A database server would break the lock of a client that went silent.
-constexpr char kSettings[] =
-    "PRAGMA busy_timeout = 500;"
-    "PRAGMA journal_mode = WAL;"
-    "PRAGMA synchronous = NORMAL;";
-
 // `audit` keeps who wrote under which token, in the order of the commits: the
 // tokens must never go down, and no two servers may use the same one.
 constexpr char kSchema[] =

@@ -1,4 +1,4 @@
-// As much of SQLite as shard_db.cc needs, in C++ dress.
+// As much of SQLite as the shards on disk need, in C++ dress.
 #pragma once
 
 #include <sqlite3.h>
@@ -18,6 +18,20 @@ namespace kvstore {
 absl::Status SqliteError(sqlite3* db, std::string_view doing);
 
 using Database = std::unique_ptr<sqlite3, decltype(&sqlite3_close_v2)>;
+
+// WAL with synchronous=NORMAL: a commit is one write to the log and no fsync. What
+// is committed is in the kernel's hands, so it survives SIGKILL of this process,
+// which is what we promise here. To survive a power cut as well: synchronous=FULL
+// (state transfer asks for that where it matters: TransferWrite::durable).
+//
+// A process that is stopped (SIGSTOP) inside a transaction holds the file's lock
+// until it goes on. Transactions are tiny, so this is rare, but then others wait
+// for the busy time-out and report an error; the control plane tries AddShard
+// again. A database server would break the lock of a client that went silent.
+inline constexpr char kSettings[] =
+    "PRAGMA busy_timeout = 500;"
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = NORMAL;";
 
 absl::StatusOr<Database> OpenDatabase(const std::string& path);
 // Runs statements that take no arguments and give no rows.

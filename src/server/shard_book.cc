@@ -172,6 +172,8 @@ void ShardBook::Come(const Wish& wish, ReplyId reply) {
   entry.dropped = false;
   entry.life = incarnation_;
   if (entry.grant.epoch == grant.epoch && HasCome(entry, wish)) {
+    // It may have been opened in a former life: this one is granted it, too.
+    if (entry.state == State::kServing) entry.opened = incarnation_;
     Answer(reply, {grant.shard, grant.epoch, ResultState::kDone});
     return;
   }

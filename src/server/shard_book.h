@@ -282,7 +282,7 @@ class ShardBook {
     std::optional<Wish> next;            // to begin when what goes on now has ended
     std::optional<Successor> successor;  // to forward to, once it is dropped
     Incarnation life;                    // in which the newest grant came
-    Incarnation opened;                  // the life in which it was opened last
+    Incarnation opened;                  // the last life that opened it, or found it open
     TimePoint drain_until{};             // kNever: the drain was called off, and goes on
     TimePoint forward_until = kNever;
     std::vector<Waiter> waiters;

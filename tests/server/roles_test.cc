@@ -149,6 +149,19 @@ TEST_F(RolesTest, ARightOfAFormerLifeIsNotOpenedAgain) {
   EXPECT_THAT(Did(), ElementsAre("close s", "drop s"));
 }
 
+// The application's data are what makes it a member in this life: they must not be dropped.
+TEST_F(RolesTest, WhatANewLifeIsGrantedAgainGoesOnInItsOldRoleAfterAnError) {
+  Serve(5, Role::kPrimary);
+  Rejoin(Assigned{{GrantOf("s", 5)}});
+  Did();
+  const ReplyId reply = Turn(7, Role::kSecondary);
+  Drain("s");
+  Did();
+  EndTurn(7, absl::InternalError("disk full"));
+  EXPECT_THAT(Did(), ElementsAre("open s@5"));
+  EXPECT_EQ(Last(reply), "failed");
+}
+
 TEST_F(RolesTest, ADropThatComesMeanwhileWins) {
   Serve(5, Role::kSecondary);
   Turn(7, Role::kPrimary);

@@ -89,7 +89,8 @@ class ShardHandler {
   // Lets the shard go. No request of it is in flight when it is called, and none
   // comes after it. Once it returns, another server may call AddShard: what that one needs
   // must be out of this process. An error is logged; the shard counts as dropped all the
-  // same.
+  // same. Called, too, when the process stops, and when its session has ended, and the same
+  // shard may be added again then: with `quorum`, do not delete what is on disk.
   virtual absl::Status DropShard(const ShardId& shard) = 0;
 
   // When a primary goes to another server, requests wait while this one's DropShard and

@@ -2,6 +2,7 @@
 // drain, nor a drain a failover.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -10,6 +11,11 @@
 #include "shardmanager/v1/app_spec.pb.h"
 
 namespace shardmanager::orchestrator {
+
+// How many more fit; 0 is no limit.
+inline uint32_t RoomLeft(uint32_t most, uint32_t under_way) {
+  return most == 0 ? UINT32_MAX : most - std::min(most, under_way);
+}
 
 // 0: no limit.
 struct Budget {
@@ -34,17 +40,17 @@ class Budgets {
   // For balance and for drains.
   uint32_t planned_moves() const { return under_way(Cause::kBalance) + under_way(Cause::kDrain); }
 
+  uint32_t Room(Cause cause) const { return RoomLeft(limits(cause).total, under_way(cause)); }
   // One more fits.
-  bool Left(Cause cause) const { return Fits(under_way(cause), limits(cause).total); }
+  bool Left(Cause cause) const { return Room(cause) > 0; }
   bool Left(Cause cause, ServerIndex server) const {
-    return Fits(under_way(cause, server), limits(cause).per_server);
+    return RoomLeft(limits(cause).per_server, under_way(cause, server)) > 0;
   }
 
  private:
   using Counts = std::array<uint32_t, kCauses>;
 
   static size_t Index(Cause cause) { return static_cast<size_t>(cause); }
-  static bool Fits(uint32_t under_way, uint32_t most) { return most == 0 || under_way < most; }
   void Count(const Replica& replica, int change);
   void CountAt(ServerIndex server, Cause cause, int change);
 

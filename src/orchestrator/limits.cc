@@ -9,6 +9,10 @@ Cause Partition::CauseOfMove(ServerIndex from) const {
   return tables_.server(from).draining ? Cause::kDrain : Cause::kBalance;
 }
 
+Cause Partition::CauseOfTurn(ServerIndex from) const {
+  return tables_.server(from).sheds_primaries ? Cause::kDrain : Cause::kBalance;
+}
+
 bool Partition::MoveBudgetLeft(Cause cause, const Intent& intent) const {
   return budgets_.Left(cause) && budgets_.Left(cause, intent.from) &&
          budgets_.Left(cause, intent.to);
@@ -16,16 +20,12 @@ bool Partition::MoveBudgetLeft(Cause cause, const Intent& intent) const {
 
 // How many replicas of the shard may be restored beside those that are being restored.
 uint32_t Partition::FailoversLeft(ShardIndex id) const {
-  const auto left = [](uint32_t most, uint32_t under_way) {
-    return most == 0 ? UINT32_MAX : most - std::min(most, under_way);
-  };
   uint32_t here = 0;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     here += replica.cause == Cause::kFailover && !replica.settled;
   });
-  return std::min(
-      left(spec_.failover().max_concurrent_per_shard(), here),
-      left(budgets_.limits(Cause::kFailover).total, budgets_.under_way(Cause::kFailover)));
+  return std::min(RoomLeft(spec_.failover().max_concurrent_per_shard(), here),
+                  budgets_.Room(Cause::kFailover));
 }
 
 bool Partition::AnyServerTakesFailovers() const {

@@ -261,6 +261,7 @@ class Partition {
   static bool IsGivenUp(const Server& server);
   bool CanBeTarget(ShardIndex shard, ServerIndex server) const;
   Cause CauseOfMove(ServerIndex from) const;
+  Cause CauseOfTurn(ServerIndex from) const;
   bool MoveBudgetLeft(Cause cause, const Intent& intent) const;
   uint32_t FailoversLeft(ShardIndex shard) const;
   bool AnyServerTakesFailovers() const;
@@ -377,7 +378,6 @@ class Partition {
   void AddRoleWaits(ShardIndex shard, std::vector<std::string>& out) const;
   void AddPlaceWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
   std::string FailoverWait(ShardIndex shard) const;
-  bool HasReplicaToMove(ShardIndex shard, Cause cause) const;
   void AddMoveWaits(ShardIndex shard, std::vector<std::string>& out) const;
 
   // planning.cc

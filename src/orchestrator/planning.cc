@@ -239,9 +239,8 @@ allocator::Snapshot Partition::ExplainSnapshot(ShardIndex shard) const {
 void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
   allocator::Options options{.mode = mode, .seed = options_.seed + plan_};
   const auto left = [&](Cause cause) {
-    const Budget& most = budgets_.limits(cause);
-    const uint32_t under_way = std::min(budgets_.under_way(cause), most.total);
-    return allocator::MoveLimits{.total = most.total - under_way, .per_server = most.per_server};
+    return allocator::MoveLimits{.total = budgets_.Room(cause),
+                                 .per_server = budgets_.limits(cause).per_server};
   };
   options.moves = left(Cause::kBalance);
   options.drain_moves = left(Cause::kDrain);

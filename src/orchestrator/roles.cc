@@ -100,9 +100,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
 void Partition::TurnPrimary(ShardIndex id, ReplicaIndex primary) {
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   if (!next.valid() || TakesNothing(tables_.server(tables_.replica(primary).server))) return;
-  const Cause cause = tables_.server(tables_.replica(primary).server).sheds_primaries
-                          ? Cause::kDrain
-                          : Cause::kBalance;
+  const Cause cause = CauseOfTurn(tables_.replica(primary).server);
   if (!turns_.contains(id) && turns_.size() >= budgets_.limits(cause).total) {
     turn_waiters_.insert(id);
     return;

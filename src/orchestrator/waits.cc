@@ -16,6 +16,9 @@ std::string In(TimePoint when, TimePoint now) {
   return when > now ? absl::StrFormat("in %.1f s", SecondsOf(when - now)) : "now";
 }
 
+// The part of the spec that limits such moves.
+const char* LimitsOf(Cause cause) { return cause == Cause::kDrain ? "moves.drain" : "moves"; }
+
 }  // namespace
 
 std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const {
@@ -96,8 +99,12 @@ void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const
     out.push_back("no secondary is in step, to become the primary");
   }
   if (turn_waiters_.contains(id)) {
-    out.push_back(absl::StrCat("another primary is wanted; moves.max_concurrent: all ",
-                               turns_.size(), " changes of primaries are taken"));
+    const ReplicaIndex primary = PrimaryOf(id);
+    const Cause cause =
+        primary.valid() ? CauseOfTurn(tables_.replica(primary).server) : Cause::kBalance;
+    out.push_back(absl::StrCat("another primary is wanted; ", LimitsOf(cause),
+                               ".max_concurrent: all ", turns_.size(),
+                               " changes of primaries are taken"));
   }
   const auto found = members_.find(id);
   if (found == members_.end()) return;
@@ -140,14 +147,6 @@ std::string Partition::FailoverWait(ShardIndex id) const {
   return "failover.max_concurrent_per_server: every server is being given as many replicas";
 }
 
-bool Partition::HasReplicaToMove(ShardIndex id, Cause cause) const {
-  bool has = false;
-  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    has |= CauseOfMove(replica.server) == cause;
-  });
-  return has;
-}
-
 // Of balance: only what keeps a move from being made.
 void Partition::AddMoveWaits(ShardIndex id, std::vector<std::string>& out) const {
   if (auto it = intents_.find(id); it != intents_.end()) {
@@ -158,16 +157,19 @@ void Partition::AddMoveWaits(ShardIndex id, std::vector<std::string>& out) const
                                  std::string(allocator::ToString(intent.reason)), ")"));
     }
   }
-  const auto knobs = [](Cause cause) { return cause == Cause::kDrain ? "moves.drain" : "moves"; };
   for (const Cause cause : {Cause::kBalance, Cause::kDrain}) {
-    if (budgets_.Left(cause) || !HasReplicaToMove(id, cause)) continue;
-    out.push_back(absl::StrCat(knobs(cause), ".max_concurrent: all ", budgets_.under_way(cause),
+    bool concerned = false;
+    tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+      concerned |= CauseOfMove(replica.server) == cause;
+    });
+    if (budgets_.Left(cause) || !concerned) continue;
+    out.push_back(absl::StrCat(LimitsOf(cause), ".max_concurrent: all ", budgets_.under_way(cause),
                                " moves are taken; none is planned until some are done"));
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     const Cause cause = CauseOfMove(replica.server);
     if (budgets_.Left(cause, replica.server)) return;
-    out.push_back(absl::StrCat(knobs(cause), ".max_concurrent_per_server: all ",
+    out.push_back(absl::StrCat(LimitsOf(cause), ".max_concurrent_per_server: all ",
                                budgets_.under_way(cause, replica.server), " moves of ",
                                tables_.name(replica.server), " are taken"));
   });

@@ -203,8 +203,10 @@ void ShardBook::RunDropOf(Entry& entry) {
   const bool closed = entry.state == State::kDraining;  // or held; else it shows as loading
   entry.drop_first = false;
   Enter(entry, State::kDropping);
-  if (!closed && !entry.successor) entry.paused = false;
-  if (!closed && !entry.successor) out_.actions.emplace_back(CloseShard{entry.grant.shard});
+  if (!closed && !entry.successor) {
+    entry.paused = false;
+    out_.actions.emplace_back(CloseShard{entry.grant.shard});
+  }
   out_.actions.emplace_back(RunDrop{entry.grant.shard});
 }
 

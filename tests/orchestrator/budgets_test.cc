@@ -24,6 +24,15 @@ class BudgetsTest : public ::testing::Test {
     world->hold_adds = true;
     world->commands.clear();
   }
+  // kv-0 of so many; its replicas are in failover one at a time.
+  void LoseOneOf(int servers) {
+    v1::AppSpec spec = TestSpec(12);
+    spec.mutable_failover()->set_max_concurrent(1);
+    Start(spec, servers);
+    world->Die("kv-0");
+    world->Advance(Seconds(1));
+    ASSERT_EQ(world->adds.size(), 1u);
+  }
   void Drain(const std::string& server, const v1::AppSpec& spec) {
     v1::Drain drain;
     drain.mutable_scope()->set_server(server);
@@ -59,8 +68,7 @@ class BudgetsTest : public ::testing::Test {
   std::string WaitsOfAll() {
     std::string all;
     for (const LayoutShard& shard : world->partition().layout()) {
-      const ShardIndex id = world->partition().tables().FindShard(shard.id.value());
-      for (const std::string& wait : world->partition().WaitsOf(id, world->now)) {
+      for (const std::string& wait : world->WaitsOf(shard.id.value())) {
         absl::StrAppend(&all, wait, "\n");
       }
     }
@@ -166,12 +174,7 @@ TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
 
 // Those that waited before them had got back what they lacked, and used no room.
 TEST_F(BudgetsTest, NobodyWaitsForFailoversThatHaveAllEnded) {
-  v1::AppSpec spec = TestSpec(12);
-  spec.mutable_failover()->set_max_concurrent(1);
-  Start(spec, 3);
-  world->Die("kv-0");
-  world->Advance(Seconds(1));
-  ASSERT_EQ(world->adds.size(), 1u);
+  LoseOneOf(3);
   const CommandResult slow = world->adds.front();
   world->Join("kv-0");
   world->Advance(Seconds(1));
@@ -185,12 +188,7 @@ TEST_F(BudgetsTest, NobodyWaitsForFailoversThatHaveAllEnded) {
 }
 
 TEST_F(BudgetsTest, AFailoverWhoseNewServerIsLostTakesUpNoRoom) {
-  v1::AppSpec spec = TestSpec(12);
-  spec.mutable_failover()->set_max_concurrent(1);
-  Start(spec, 4);
-  world->Die("kv-0");
-  world->Advance(Seconds(1));
-  ASSERT_EQ(world->adds.size(), 1u);
+  LoseOneOf(4);
   world->Die(AddsByServer().begin()->first);
   world->hold_adds = false;
   world->FinishAdds();

@@ -34,9 +34,7 @@ class PoisonTest : public testing::Test {
     }
     return servers;
   }
-  std::vector<std::string> Waits() {
-    return world->partition().WaitsOf(world->partition().tables().FindShard("s-0"), world->now);
-  }
+  std::vector<std::string> Waits() { return world->WaitsOf("s-0"); }
 
   std::optional<World> world;
 };

@@ -126,8 +126,7 @@ TEST_F(RolesTest, OneThatIsNotInStepIsNotElected) {
   world.Die("kv-0");
   world.Advance(Seconds(5));
   EXPECT_EQ(Primary(), "");
-  EXPECT_THAT(world.partition().WaitsOf(ShardIndex(0), world.now),
-              Contains(HasSubstr("no secondary is in step")));
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("no secondary is in step")));
   // When the lost one is given up, somebody has to: and it is said what that may cost.
   world.Advance(Seconds(6));
   EXPECT_NE(Primary(), "");
@@ -260,6 +259,23 @@ TEST(RolesBalanceTest, PrimariesAreSpreadEvenlyWithoutAMoveOfReplicas) {
   EXPECT_EQ(world.Served(), 30u);
 }
 
+TEST_F(RolesTest, AChangeOfPrimaryForADrainWaitsForTheLimitOfDrains) {
+  v1::AppSpec strict = Both(4, 3);
+  strict.mutable_moves()->mutable_drain()->set_max_concurrent(1);
+  world.Apply(strict);
+  world.Advance(Seconds(60));
+  for (int i = 0; i < 4; ++i) world.servers["kv-0"].refuses.insert(absl::StrCat("s-", i));
+  world.servers["kv-0"].stays_primary = true;
+  world.drains = {DrainOf("kv-0", /*primaries_only=*/true), DrainOf("kv-1", true)};
+  world.hold_writes = true;
+  world.Apply(strict);
+  std::string waits;
+  for (int i = 0; i < 4; ++i) {
+    for (const std::string& wait : world.WaitsOf(absl::StrCat("s-", i))) waits += wait + "\n";
+  }
+  EXPECT_THAT(waits, HasSubstr("another primary is wanted; moves.drain.max_concurrent: all 1 "));
+}
+
 class QuorumTest : public RolesTest {
  protected:
   QuorumTest() : RolesTest(Both(1, 3, /*quorum=*/true)) {}
@@ -286,8 +302,7 @@ TEST_F(QuorumTest, WithoutAMajorityNobodyBecomesThePrimary) {
   world.Die("kv-1");
   world.Advance(Seconds(30));
   EXPECT_EQ(Primary(), "");
-  EXPECT_THAT(world.partition().WaitsOf(ShardIndex(0), world.now),
-              Contains(HasSubstr("less than a majority")));
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("less than a majority")));
 }
 
 // While the old primary turns, it is still one of the majority.
@@ -301,6 +316,22 @@ TEST_F(QuorumTest, APrimaryIsTurnedThoughOneMemberIsLost) {
   world.Advance(Seconds(10));
   EXPECT_EQ(Primary(), "kv-1");
   EXPECT_EQ(world.NoteCount(NoteKind::kPrimaryElected), 1u);
+}
+
+// Nobody is written down as a member yet, so nobody can have acknowledged anything.
+TEST_F(QuorumTest, AnAppThatHadNoRolesGetsItsFirstPrimary) {
+  world.Apply(TestSpec(1, v1::SECONDARY_ONLY, 3));
+  world.Advance(Seconds(30));
+  ASSERT_EQ(Primary(), "");
+  world.Restart();
+  for (auto& [name, server] : world.servers) {
+    for (StoredReplica& replica : server.record) replica.member_life = 0;
+  }
+  world.Restart();
+  world.Apply(spec);
+  world.Advance(Seconds(60));
+  EXPECT_NE(Primary(), "");
+  EXPECT_THAT(world.members["s-0"], SizeIs(3));
 }
 
 // What was acknowledged may be with the two that are lost, and nobody else.
@@ -328,8 +359,7 @@ TEST_F(QuorumTest, ShardWhoseMembersAreAllLostDoesNotBeginAnew) {
   for (const char* name : {"kv-4", "kv-5"}) world.Join(name);
   world.Advance(Seconds(60));
   EXPECT_EQ(Primary(), "");
-  EXPECT_THAT(world.partition().WaitsOf(ShardIndex(0), world.now),
-              Contains(HasSubstr("less than a majority")));
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("less than a majority")));
   for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
   world.Advance(Seconds(60));
   EXPECT_THAT(world.Roles("s-0"), SizeIs(3));

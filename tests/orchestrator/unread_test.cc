@@ -61,7 +61,7 @@ TEST_F(UnreadTest, NobodyElseGetsItsShardsWhenItIsLost) {
   for (const std::string& shard : shards_) {
     EXPECT_THAT(world_.Holders(shard), IsEmpty());
     EXPECT_THAT(
-        world_.partition().WaitsOf(world_.partition().tables().FindShard(shard), world_.now),
+        world_.WaitsOf(shard),
         ElementsAre("it may be on kv-0, whose assignment record cannot be read: until that is "
                     "mended or released, nobody else gets it"));
   }

@@ -13,10 +13,7 @@ using ::testing::SizeIs;
 
 std::string WaitsOf(World& world, const std::string& shard) {
   std::string all;
-  const ShardIndex id = world.partition().tables().FindShard(shard);
-  for (const std::string& wait : world.partition().WaitsOf(id, world.now)) {
-    absl::StrAppend(&all, wait, "\n");
-  }
+  for (const std::string& wait : world.WaitsOf(shard)) absl::StrAppend(&all, wait, "\n");
   return all;
 }
 

@@ -306,6 +306,10 @@ std::vector<std::string> World::Published(const std::string& shard) const {
   return names;
 }
 
+std::vector<std::string> World::WaitsOf(const std::string& shard) const {
+  return partition_->WaitsOf(partition_->tables().FindShard(shard), now);
+}
+
 size_t World::Served() const {
   size_t served = 0;
   for (size_t i = 0; i < partition_->layout().size(); ++i) {

@@ -73,6 +73,8 @@ class World {
   bool stepped_down = false;
   std::vector<std::string> commands;  // "add s-1 kv-2" in order
   size_t NoteCount(NoteKind kind) const;
+  // As `shardctl explain` has them; empty: it waits for nothing.
+  std::vector<std::string> WaitsOf(const std::string& shard) const;
   // Servers that serve the shard, as the processes have it.
   std::vector<std::string> Holders(const std::string& shard) const;
   // Shards with exactly the wanted number of serving replicas, in the published map.

@@ -30,7 +30,7 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
     waits.push_back("the coordination store did not take the last write; it is tried again");
   } else if (shard.waits_for_write) {
     waits.push_back(absl::StrCat("its new assignment is in the queue for the next write, with ",
-                                 write_queue_.size() - 1, " other shards"));
+                                 Counted(write_queue_.size() - 1, "other shard")));
   }
   if (HeldBack(id)) {
     waits.push_back(absl::StrCat("it may be on ", UnreadServers(),

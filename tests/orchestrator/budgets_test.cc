@@ -137,6 +137,23 @@ TEST_F(BudgetsTest, MovesUnderWayCountForTheNextPlanAtBothEnds) {
   ExpectAtRest(24u);
 }
 
+TEST_F(BudgetsTest, ASuccessorCountsTheHandoversThatItFinds) {
+  v1::AppSpec spec = TestSpec(24);
+  spec.mutable_moves()->mutable_drain()->set_max_concurrent(3);
+  Start(spec, 2);
+  world->hold_writes = true;
+  Drain("kv-0", spec);
+  world->FinishWrite(WriteOutcome::kOk);
+  world->Restart();
+  world->hold_writes = false;
+  while (!world->writes.empty()) world->FinishWrite(WriteOutcome::kOk);
+  world->Advance(Seconds(60));
+  EXPECT_EQ(world->adds.size(), 3u);
+  EXPECT_THAT(WaitsOfAll(), HasSubstr("moves.drain.max_concurrent: all 3 moves are taken"));
+  FinishAll();
+  ExpectAtRest(24u);
+}
+
 TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachServer) {
   v1::AppSpec spec = TestSpec(40);
   spec.mutable_failover()->set_max_concurrent_per_server(2);

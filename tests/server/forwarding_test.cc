@@ -1,5 +1,4 @@
-// Calls while a shard goes from kv-1 to kv-2, over loopback: both real servers, the control
-// plane's part spoken by hand.
+// Calls of one message, and the order of them all, while a shard goes from kv-1 to kv-2.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,8 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "model/request_metadata.h"
-#include "tests/server/counter_server.h"
+#include "tests/server/forwarding_fixture.h"
 
 namespace shardmanager {
 namespace {
@@ -22,50 +20,6 @@ namespace meta = request_metadata;
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
 using ::testing::IsEmpty;
-
-constexpr uint64_t kOldEpoch = 5;
-constexpr uint64_t kNewEpoch = 6;
-// Long enough to see that something waits, if it does.
-constexpr milliseconds kMoment{50};
-
-using Metadata = std::multimap<std::string, std::string>;
-
-Metadata ToMetadata(const std::multimap<grpc::string_ref, grpc::string_ref>& from) {
-  Metadata metadata;
-  for (const auto& [key, value] : from) {
-    metadata.emplace(std::string(key.data(), key.size()), std::string(value.data(), value.size()));
-  }
-  return metadata;
-}
-
-// A call to the shard at this server, as a router makes it.
-struct Call {
-  explicit Call(const CounterServer& to, uint64_t number = 1) {
-    context.AddMetadata(meta::kApp, "kv");
-    context.AddMetadata(meta::kServer, to.name());
-    context.AddMetadata(meta::kShard, "s");
-    context.set_deadline(system_clock::now() + std::chrono::seconds(20));
-    request.set_number(number);
-  }
-  // "": it was not refused.
-  std::string refusal() const {
-    const Metadata trailing = ToMetadata(context.GetServerTrailingMetadata());
-    const auto found = trailing.find(meta::kRefused);
-    return found == trailing.end() ? "" : found->second;
-  }
-
-  grpc::ClientContext context;
-  counter::CountRequest request;
-  counter::CountResponse response;
-};
-
-grpc::Status Count(CounterServer& at, Call& call) {
-  return at.stub().Count(&call.context, call.request, &call.response);
-}
-
-std::future<grpc::Status> CountMeanwhile(CounterServer& at, Call& call) {
-  return std::async(std::launch::async, [&] { return Count(at, call); });
-}
 
 // All that a client gets, but the response.
 struct Answer {
@@ -83,45 +37,6 @@ struct Answer {
   Metadata initial;
   Metadata trailing;
 };
-
-class ForwardingTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    world_ = std::make_unique<ServerWorld>();
-    world_->ApplyApp();
-  }
-  static void TearDownTestSuite() { world_.reset(); }
-
-  // Of a server that no other test has started.
-  static ServerOptions Options(const std::string& name) {
-    static int tests = 0;
-    return world_->Options(absl::StrCat(name, ".", ++tests));
-  }
-
-  static bool Done(const absl::StatusOr<v1::ShardResult>& result) {
-    return result.ok() && result->state() == v1::DONE;
-  }
-  // The steps of a handover, in this order.
-  void ServeAtOld() { ASSERT_TRUE(Done(old_.commander().Add("s", kOldEpoch))); }
-  void PrepareNew() { ASSERT_TRUE(Done(new_.commander().PrepareAdd("s", kNewEpoch, old_.name()))); }
-  bool LetOldGo() { return Done(old_.commander().PrepareDrop("s", kOldEpoch, new_.As(kNewEpoch))); }
-  void ServeAtNew() { ASSERT_TRUE(Done(new_.commander().Add("s", kNewEpoch))); }
-  void DropAtOld() { ASSERT_TRUE(Done(old_.commander().Drop("s", kOldEpoch))); }
-
-  // Up to where the old owner forwards.
-  void HandOver() {
-    ServeAtOld();
-    PrepareNew();
-    ASSERT_TRUE(LetOldGo());
-  }
-
-  static std::unique_ptr<ServerWorld> world_;
-  CountLog log_;
-  CounterServer old_{Options("kv-1"), log_};
-  CounterServer new_{Options("kv-2"), log_};
-};
-
-std::unique_ptr<ServerWorld> ForwardingTest::world_;
 
 // ---- the promise
 
@@ -343,146 +258,13 @@ TEST_F(ForwardingTest, MetadataDeadlineAndErrorPassThroughUnchanged) {
 TEST_F(ForwardingTest, CancellationPassesThrough) {
   HandOver();
   Turnstile processing;
-  std::promise<bool> cancelled;
-  new_.process = [&](grpc::ServerContext& context) {
-    processing.Pass();
-    cancelled.set_value(Eventually([&] { return context.IsCancelled(); }));
-    return grpc::Status::OK;
-  };
+  std::future<bool> cancelled = ProcessUntilCancelled(processing);
   Call call(old_);
   auto status = CountMeanwhile(old_, call);
   processing.AwaitArrival();
   call.context.TryCancel();
   EXPECT_EQ(status.get().error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_TRUE(cancelled.get_future().get());
-}
-
-TEST_F(ForwardingTest, ServersStreamPassesThrough) {
-  HandOver();
-  Call call(old_, 100);
-  auto reader = old_.stub().CountUp(&call.context, call.request);
-  uint64_t read = 0;
-  while (reader->Read(&call.response)) EXPECT_EQ(call.response.number(), ++read);
-  EXPECT_TRUE(reader->Finish().ok());
-  EXPECT_EQ(read, 100u);
-  EXPECT_EQ(call.response.epoch(), kNewEpoch);
-}
-
-TEST_F(ForwardingTest, ErrorAfterAServersStreamPassesThrough) {
-  HandOver();
-  new_.process = [](grpc::ServerContext& context) {
-    context.AddTrailingMetadata("x-last", "1");
-    return grpc::Status(grpc::StatusCode::DATA_LOSS, "torn");
-  };
-  Call call(old_, 3);
-  auto reader = old_.stub().CountUp(&call.context, call.request);
-  int read = 0;
-  while (reader->Read(&call.response)) ++read;
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DATA_LOSS);
-  EXPECT_EQ(read, 3);
-  EXPECT_EQ(ToMetadata(call.context.GetServerTrailingMetadata()).count("x-last"), 1u);
-}
-
-TEST_F(ForwardingTest, ClientsStreamPassesThrough) {
-  HandOver();
-  Call call(old_);
-  auto writer = old_.stub().Sum(&call.context, &call.response);
-  for (uint64_t number = 1; number <= 100; ++number) {
-    call.request.set_number(number);
-    EXPECT_TRUE(writer->Write(call.request));
-  }
-  writer->WritesDone();
-  EXPECT_TRUE(writer->Finish().ok());
-  EXPECT_EQ(call.response.number(), 5'050u);
-  EXPECT_EQ(call.response.epoch(), kNewEpoch);
-}
-
-// Half an upload must not look like a whole one to the new owner.
-TEST_F(ForwardingTest, ClientsStreamThatIsBrokenOffIsNotTakenForAWholeOne) {
-  HandOver();
-  std::promise<bool> cancelled;
-  new_.process = [&](grpc::ServerContext& context) {
-    cancelled.set_value(context.IsCancelled());
-    return grpc::Status::OK;
-  };
-  Call call(old_);
-  auto writer = old_.stub().Sum(&call.context, &call.response);
-  EXPECT_TRUE(writer->Write(call.request));
-  new_.reading.AwaitArrival();
-  call.context.TryCancel();
-  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_TRUE(cancelled.get_future().get());
-}
-
-// A conversation: each side goes by what the other one has said.
-TEST_F(ForwardingTest, ConversationPassesThrough) {
-  HandOver();
-  new_.process = [](grpc::ServerContext& context) {
-    context.AddTrailingMetadata("x-last", "1");
-    return grpc::Status(grpc::StatusCode::ABORTED, "enough");
-  };
-  Call call(old_);
-  auto stream = old_.stub().Talk(&call.context);
-  for (uint64_t number = 1; number <= 50; ++number) {
-    call.request.set_number(number);
-    EXPECT_TRUE(stream->Write(call.request));
-    EXPECT_TRUE(stream->Read(&call.response));
-    EXPECT_EQ(call.response.number(), number);
-    EXPECT_EQ(call.response.epoch(), kNewEpoch);
-  }
-  call.request.set_number(0);
-  EXPECT_TRUE(stream->Write(call.request));
-  stream->WritesDone();
-  EXPECT_FALSE(stream->Read(&call.response));
-  EXPECT_EQ(stream->Finish().error_message(), "enough");
-  EXPECT_EQ(ToMetadata(call.context.GetServerTrailingMetadata()).count("x-last"), 1u);
-}
-
-TEST_F(ForwardingTest, ConversationThatTheClientEndsPassesThrough) {
-  HandOver();
-  Call call(old_);
-  auto stream = old_.stub().Talk(&call.context);
-  for (uint64_t number = 1; number <= 50; ++number) {
-    call.request.set_number(number);
-    EXPECT_TRUE(stream->Write(call.request));
-  }
-  stream->WritesDone();
-  for (uint64_t number = 1; number <= 50; ++number) {
-    EXPECT_TRUE(stream->Read(&call.response));
-    EXPECT_EQ(call.response.number(), number);
-  }
-  EXPECT_FALSE(stream->Read(&call.response));
-  EXPECT_TRUE(stream->Finish().ok());
-}
-
-// A blocking server cannot tell it before it says something; it must not wait for ever.
-TEST_F(ForwardingTest, ConversationThatTheNewOwnerEndsIsBrokenOffIfTheClientOnlyListens) {
-  HandOver();
-  Call call(old_);
-  auto stream = old_.stub().Talk(&call.context);
-  call.request.set_number(0);
-  EXPECT_TRUE(stream->Write(call.request));
-  EXPECT_FALSE(stream->Read(&call.response));
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
-}
-
-TEST_F(ForwardingTest, CancelledConversationIsCancelledAtTheNewOwner) {
-  HandOver();
-  Turnstile processing;
-  std::promise<bool> cancelled;
-  new_.process = [&](grpc::ServerContext& context) {
-    processing.Pass();
-    cancelled.set_value(Eventually([&] { return context.IsCancelled(); }));
-    return grpc::Status::OK;
-  };
-  Call call(old_);
-  auto stream = old_.stub().Talk(&call.context);
-  call.request.set_number(0);
-  EXPECT_TRUE(stream->Write(call.request));
-  processing.AwaitArrival();
-  call.context.TryCancel();
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_TRUE(cancelled.get_future().get());
+  EXPECT_TRUE(cancelled.get());
 }
 
 // ---- what is refused

@@ -314,79 +314,107 @@ Receiver::Event TransferWorld::AskOver(int i, const Ask& ask, bool changes) {
 }
 
 Receiver::Event TransferWorld::AnswerOf(int i, const Receiver::Action& action) {
-  const ServerAt self = At(i);
-  const ShardEpoch epoch = EpochOf(i);
-  Server& here = servers_[static_cast<size_t>(i)];
-  const auto read = [=](Server& from) { return CheckReader(from.disk.custody(), self, epoch); };
-  if (const auto* reset = std::get_if<Reset>(&action)) {
-    here.batch.clear();
-    return Store(i, reset->custody, true);
-  }
-  if (const auto* store = std::get_if<StoreRows>(&action)) return Store(i, store->custody, false);
-  if (const auto* store = std::get_if<StoreChanges>(&action)) {
-    return Store(i, store->custody, false);
-  }
-  if (const auto* own = std::get_if<Own>(&action)) {
-    if (own->custody.place.sequence != here.disk.last) here.batch.clear();
-    return Store(i, own->custody, false);
-  }
-  if (std::holds_alternative<Count>(action)) return Counted{here.disk.total()};
-  if (std::holds_alternative<transfer::Open>(action)) {
-    return AskOver(i, [](Server& from) -> Receiver::Event {
-      const Custody c = from.disk.custody();
-      return Opened{c.state, c.lineage, from.disk.first(), from.disk.last, c.other};
-    });
-  }
-  if (const auto* rows = std::get_if<ReadRows>(&action)) {
-    auto answer = AskOver(i, [&, place = rows->place](Server& from) -> Receiver::Event {
-      if (absl::Status s = read(from); !s.ok()) return Failed{s};
-      here.batch.clear();
-      auto it = place.started ? from.disk.rows.upper_bound(place.after) : from.disk.rows.begin();
-      std::string last;
-      for (; it != from.disk.rows.end() && here.batch.size() < kRowsInABatch; ++it) {
-        here.batch[last = it->first] = it->second;
-      }
-      return RowsCame{100, last, it == from.disk.rows.end()};
-    });
-    return answer;
-  }
-  if (const auto* changes = std::get_if<ReadChanges>(&action)) {
-    return AskOver(i, [&, after = changes->after](Server& from) -> Receiver::Event {
-      if (absl::Status s = read(from); !s.ok()) return Failed{s};
-      if (from.disk.first() > after + 1) return Failed{absl::OutOfRangeError("feed is cut")};
-      here.batch.clear();
-      auto it = from.disk.feed.upper_bound(after);
-      uint64_t last = after;
-      for (size_t n = 0; it != from.disk.feed.end() && n < kRowsInABatch; ++it, ++n) {
-        const auto row = from.disk.rows.find(it->second);
-        const bool gone = row == from.disk.rows.end();
-        here.batch[it->second] = gone ? std::nullopt : std::optional(row->second);
-        last = it->first;
-      }
-      const bool end = it == from.disk.feed.end();
-      return ChangesCame{last - after, 100, last, end, from.disk.total(), from.closed};
-    });
-  }
-  if (const auto* claim = std::get_if<SendClaim>(&action)) {
-    return AskOver(
-        i,
-        [=, this, given_up = claim->given_up](Server& from) -> Receiver::Event {
-          const ClaimAnswer answer = AnswerClaim(from.disk.custody(), from.open || from.keeps,
-                                                 from.disk.last, {self, epoch, given_up}, Ms(now_));
-          if (answer.next) from.disk.record = Seal(*answer.next);
-          return Claimed{answer.verdict, from.disk.last, from.disk.total(), answer.other,
-                         answer.other_epoch};
-        },
-        true);
-  }
-  return AskOver(
-      i,
-      [=](Server& from) -> Receiver::Event {
-        const auto next = Confirm(from.disk.custody(), self.server, epoch);
-        if (next) from.disk.record = Seal(*next);
-        return Confirmed{};
+  return std::visit(
+      [&](const auto& asked) -> Receiver::Event {
+        if constexpr (requires { Answer(i, asked); }) return Answer(i, asked);
+        return Failed{absl::InternalError("what is only told has no answer")};
       },
-      true);
+      action);
+}
+
+// ---- its own disk ----
+
+Receiver::Event TransferWorld::Answer(int i, const Reset& reset) {
+  servers_[static_cast<size_t>(i)].batch.clear();
+  return Store(i, reset.custody, true);
+}
+
+Receiver::Event TransferWorld::Answer(int i, const StoreRows& store) {
+  return Store(i, store.custody, false);
+}
+
+Receiver::Event TransferWorld::Answer(int i, const StoreChanges& store) {
+  return Store(i, store.custody, false);
+}
+
+Receiver::Event TransferWorld::Answer(int i, const Own& own) {
+  Server& here = servers_[static_cast<size_t>(i)];
+  if (own.custody.place.sequence != here.disk.last) here.batch.clear();
+  return Store(i, own.custody, false);
+}
+
+Receiver::Event TransferWorld::Answer(int i, const Count&) {
+  return Counted{servers_[static_cast<size_t>(i)].disk.total()};
+}
+
+// ---- the disk of another ----
+
+Receiver::Event TransferWorld::Answer(int i, const transfer::Open&) {
+  return AskOver(i, [](Server& from) -> Receiver::Event {
+    const Custody c = from.disk.custody();
+    return Opened{c.state, c.lineage, from.disk.first(), from.disk.last, c.other};
+  });
+}
+
+Receiver::Event TransferWorld::Answer(int i, const ReadRows& read) {
+  return AskOver(i, [&](Server& from) -> Receiver::Event {
+    if (absl::Status s = CheckReads(i, from); !s.ok()) return Failed{s};
+    Batch& batch = servers_[static_cast<size_t>(i)].batch;
+    batch.clear();
+    const Rows& rows = from.disk.rows;
+    auto it = read.place.started ? rows.upper_bound(read.place.after) : rows.begin();
+    std::string last;
+    for (; it != rows.end() && batch.size() < kRowsInABatch; ++it) {
+      batch[last = it->first] = it->second;
+    }
+    return RowsCame{100, last, it == rows.end()};
+  });
+}
+
+Receiver::Event TransferWorld::Answer(int i, const ReadChanges& read) {
+  return AskOver(i, [&](Server& from) -> Receiver::Event {
+    if (absl::Status s = CheckReads(i, from); !s.ok()) return Failed{s};
+    if (from.disk.first() > read.after + 1) return Failed{absl::OutOfRangeError("feed is cut")};
+    Batch& batch = servers_[static_cast<size_t>(i)].batch;
+    batch.clear();
+    auto it = from.disk.feed.upper_bound(read.after);
+    uint64_t last = read.after;
+    for (size_t n = 0; it != from.disk.feed.end() && n < kRowsInABatch; ++it, ++n) {
+      const auto row = from.disk.rows.find(it->second);
+      const bool gone = row == from.disk.rows.end();
+      batch[it->second] = gone ? std::nullopt : std::optional(row->second);
+      last = it->first;
+    }
+    const bool end = it == from.disk.feed.end();
+    return ChangesCame{last - read.after, 100, last, end, from.disk.total(), from.closed};
+  });
+}
+
+// Those that change something may come again when the action is long gone: they copy what they
+// need of it.
+Receiver::Event TransferWorld::Answer(int i, const SendClaim& send) {
+  const Claim claim{At(i), EpochOf(i), send.given_up};
+  const auto ask = [this, claim](Server& from) -> Receiver::Event {
+    const ClaimAnswer answer =
+        AnswerClaim(from.disk.custody(), from.open || from.keeps, from.disk.last, claim, Ms(now_));
+    if (answer.next) from.disk.record = Seal(*answer.next);
+    return Claimed{answer.verdict, from.disk.last, from.disk.total(), answer.other,
+                   answer.other_epoch};
+  };
+  return AskOver(i, ask, /*changes=*/true);
+}
+
+Receiver::Event TransferWorld::Answer(int i, const SendConfirm&) {
+  const auto ask = [self = At(i), epoch = EpochOf(i)](Server& from) -> Receiver::Event {
+    const auto next = Confirm(from.disk.custody(), self.server, epoch);
+    if (next) from.disk.record = Seal(*next);
+    return Confirmed{};
+  };
+  return AskOver(i, ask, /*changes=*/true);
+}
+
+absl::Status TransferWorld::CheckReads(int i, const Server& from) const {
+  return CheckReader(from.disk.custody(), At(i), EpochOf(i));
 }
 
 }  // namespace shardmanager::transfer

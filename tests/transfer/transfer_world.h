@@ -30,6 +30,7 @@ class TransferWorld {
  private:
   static constexpr int kServers = 3;
   using Rows = std::map<std::string, std::string>;
+  using Batch = std::map<std::string, std::optional<std::string>>;  // without value: is to go
 
   // Survives a crash.
   struct Disk {
@@ -51,7 +52,7 @@ class TransferWorld {
     bool closed = false;  // DropShard of a handover: the claim is awaited
     std::unique_ptr<Receiver> receiver;
     std::optional<Receiver::Action> asked;  // by the receiver
-    std::map<std::string, std::optional<std::string>> batch;
+    Batch batch;
     TimePoint wake = kNever;
     bool ready = false, finished = false, failed = false, adding = false;
   };
@@ -80,6 +81,17 @@ class TransferWorld {
   void Perform(int i);
   Receiver::Event Store(int i, Custody custody, bool clear);
   Receiver::Event AnswerOf(int i, const Receiver::Action& action);
+  Receiver::Event Answer(int i, const Reset& reset);
+  Receiver::Event Answer(int i, const StoreRows& store);
+  Receiver::Event Answer(int i, const StoreChanges& store);
+  Receiver::Event Answer(int i, const Own& own);
+  Receiver::Event Answer(int i, const Count&);
+  Receiver::Event Answer(int i, const transfer::Open&);
+  Receiver::Event Answer(int i, const ReadRows& read);
+  Receiver::Event Answer(int i, const ReadChanges& read);
+  Receiver::Event Answer(int i, const SendClaim& send);
+  Receiver::Event Answer(int i, const SendConfirm&);
+  absl::Status CheckReads(int i, const Server& from) const;
   using Ask = std::function<Receiver::Event(Server&)>;
   Receiver::Event AskOver(int i, const Ask& ask, bool changes = false);
   ServerAt At(int i) const { return {"s" + std::to_string(i), "at-" + std::to_string(i)}; }

@@ -1,0 +1,110 @@
+// Calls while a shard goes from kv-1 to kv-2, over loopback: both real servers, the control
+// plane's part spoken by hand.
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "model/request_metadata.h"
+#include "tests/server/counter_server.h"
+
+namespace shardmanager {
+
+inline constexpr uint64_t kOldEpoch = 5;
+inline constexpr uint64_t kNewEpoch = 6;
+// Long enough to see that something waits, if it does.
+inline constexpr std::chrono::milliseconds kMoment{50};
+
+using Metadata = std::multimap<std::string, std::string>;
+
+inline Metadata ToMetadata(const std::multimap<grpc::string_ref, grpc::string_ref>& from) {
+  Metadata metadata;
+  for (const auto& [key, value] : from) {
+    metadata.emplace(std::string(key.data(), key.size()), std::string(value.data(), value.size()));
+  }
+  return metadata;
+}
+
+// A call to the shard at this server, as a router makes it.
+struct Call {
+  explicit Call(const CounterServer& to, uint64_t number = 1) {
+    context.AddMetadata(request_metadata::kApp, "kv");
+    context.AddMetadata(request_metadata::kServer, to.name());
+    context.AddMetadata(request_metadata::kShard, "s");
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    request.set_number(number);
+  }
+  // "": it was not refused.
+  std::string refusal() const {
+    const Metadata trailing = ToMetadata(context.GetServerTrailingMetadata());
+    const auto found = trailing.find(request_metadata::kRefused);
+    return found == trailing.end() ? "" : found->second;
+  }
+
+  grpc::ClientContext context;
+  counter::CountRequest request;
+  counter::CountResponse response;
+};
+
+inline grpc::Status Count(CounterServer& at, Call& call) {
+  return at.stub().Count(&call.context, call.request, &call.response);
+}
+
+inline std::future<grpc::Status> CountMeanwhile(CounterServer& at, Call& call) {
+  return std::async(std::launch::async, [&] { return Count(at, call); });
+}
+
+class ForwardingTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    world_ = std::make_unique<ServerWorld>();
+    world_->ApplyApp();
+  }
+  static void TearDownTestSuite() { world_.reset(); }
+
+  // Of a server that no other test has started.
+  static ServerOptions Options(const std::string& name) {
+    static int tests = 0;
+    return world_->Options(absl::StrCat(name, ".", ++tests));
+  }
+
+  static bool Done(const absl::StatusOr<v1::ShardResult>& result) {
+    return result.ok() && result->state() == v1::DONE;
+  }
+  // The steps of a handover, in this order.
+  void ServeAtOld() { ASSERT_TRUE(Done(old_.commander().Add("s", kOldEpoch))); }
+  void PrepareNew() { ASSERT_TRUE(Done(new_.commander().PrepareAdd("s", kNewEpoch, old_.name()))); }
+  bool LetOldGo() { return Done(old_.commander().PrepareDrop("s", kOldEpoch, new_.As(kNewEpoch))); }
+  void ServeAtNew() { ASSERT_TRUE(Done(new_.commander().Add("s", kNewEpoch))); }
+  void DropAtOld() { ASSERT_TRUE(Done(old_.commander().Drop("s", kOldEpoch))); }
+
+  // Up to where the old owner forwards.
+  void HandOver() {
+    ServeAtOld();
+    PrepareNew();
+    ASSERT_TRUE(LetOldGo());
+  }
+
+  // The new owner waits in `processing`, then until the call is cancelled; tells whether it was.
+  std::future<bool> ProcessUntilCancelled(Turnstile& processing) {
+    auto cancelled = std::make_shared<std::promise<bool>>();
+    new_.process = [&processing, cancelled](grpc::ServerContext& context) {
+      processing.Pass();
+      cancelled->set_value(Eventually([&] { return context.IsCancelled(); }));
+      return grpc::Status::OK;
+    };
+    return cancelled->get_future();
+  }
+
+  static inline std::unique_ptr<ServerWorld> world_;
+  CountLog log_;
+  CounterServer old_{Options("kv-1"), log_};
+  CounterServer new_{Options("kv-2"), log_};
+};
+
+}  // namespace shardmanager

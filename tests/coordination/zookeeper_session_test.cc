@@ -1,7 +1,10 @@
 // What a session does about faults that only a real ZooKeeper has.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 
@@ -9,6 +12,19 @@
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "tests/coordination/tcp_proxy.h"
 #include "tests/coordination/zookeeper_harness.h"
+
+namespace {
+std::atomic<int> names_resolved{0};
+}  // namespace
+
+// In front of the C library's, which it calls.
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+  ++names_resolved;
+  static const auto real =
+      reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return real(node, service, hints, found);
+}
 
 namespace shardmanager {
 namespace {
@@ -78,6 +94,21 @@ TEST_F(ZookeeperSessionTest, WatchesWorkOverTheNewConnectionOfAKeptSession) {
   ASSERT_TRUE(harness.Await([&] { return read.has_value(); }));
   ASSERT_TRUE(Write(*other, {CreateNode{"/a", ""}}).status.ok());
   EXPECT_TRUE(harness.Await([&] { return created.has_value(); }));
+}
+
+TEST_F(ZookeeperSessionTest, NamesAreResolvedForAConnectionAndNotWhileThereIsOne) {
+  auto session = Connect({.timeout = kLongTimeout});
+  const int connected = names_resolved;
+  EXPECT_GT(connected, 0);
+  ASSERT_TRUE(Write(*session, {CreateNode{"/a", ""}}).status.ok());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Get(*session, "/a").ok());
+  EXPECT_EQ(names_resolved, connected);
+  TcpProxy& link = harness.proxy(*session);
+  link.Set(TcpProxy::Mode::kCut);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kSuspended));
+  link.Set(TcpProxy::Mode::kForward);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kConnected));
+  EXPECT_GT(names_resolved, connected);
 }
 
 TEST_F(ZookeeperSessionTest, NameThatDoesNotResolveIsTriedAgainAndClosingIsHarmless) {

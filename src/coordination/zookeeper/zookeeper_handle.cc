@@ -18,6 +18,9 @@ std::unique_ptr<ZookeeperHandle> ZookeeperHandle::Open(const std::string& connec
       zookeeper_init2(connect_string.c_str(), &OnSession, static_cast<int>(timeout.count()), resume,
                       handle.get(), ZOO_NO_LOG_CLIENTENV, &OnZookeeperLog);
   if (handle->handle_ == nullptr) return nullptr;
+  // Names are resolved when there is no connection, and only then: the C client would ask for them
+  // on each turn of its loop, and a name server that hangs would cost a session that is well.
+  zoo_set_servers_resolution_delay(handle->handle_, -1);
   return handle;
 }
 

@@ -1,18 +1,14 @@
-// counter: the smallest service that shards. Counts are kept in memory; when a shard goes to
-// another server they go with it, through a file that all servers can read. (Not with a
-// server that dies or was cut off: kvstore shows storage that is safe, fenced by the epoch.)
+// counter: the smallest service that shards. Counts go with their shard, through a file that all
+// servers can read. (Not from a server that dies or was cut off: kvstore's storage is safe.)
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <mutex>
 #include <string>
 
 #include "counter.grpc.pb.h"
 #include "shardmanager/server.h"
-
-using Counts = std::map<std::string, uint64_t>;
 
 class Counter final : public counter::Counter::Service, public shardmanager::ShardHandler {
  public:
@@ -53,6 +49,7 @@ class Counter final : public counter::Counter::Service, public shardmanager::Sha
 
  private:
   using Stub = counter::Counter::Stub;
+  using Counts = std::map<std::string, uint64_t>;
   shardmanager::Server& server_;
   const std::string folder_;
   std::mutex mutex_;
@@ -77,6 +74,6 @@ int main(int argc, char** argv) {
   shardmanager::Server server(options);
   Counter counter(server, data);
   const absl::Status status = server.Run(counter, {&counter});  // until SIGTERM
-  if (!status.ok()) std::cerr << "counter: " << status << "\n";
+  if (!status.ok()) std::fprintf(stderr, "counter: %s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -116,12 +116,12 @@ class ShardHandler {
   // Default: AddShard with the same grant.
   virtual absl::Status ChangeRole(const ShardGrant& grant);
   // On the primary, while it serves: from now on these are the members. One server comes or
-  // goes at a time.
+  // goes at a time; one that may have lost what it had goes first, and then comes again.
   //  * One that comes is made a member for good only when this returns OK: bring it up to
   //    date first, and from then on acknowledge no write that it lacks (or, with `quorum`,
   //    that most of them lack).
   //  * One that goes may be dead: it cannot become the primary any more.
-  // After an error it is tried again later. Default: OK, at once.
+  // May repeat the last list. After an error it is tried again later. Default: OK, at once.
   virtual absl::Status UpdateMembership(const ShardId& shard, const Members& members);
 
   // Load of one shard by metric of the app's spec, in the metric's own unit, 0 to 1e12:

@@ -286,7 +286,6 @@ void Partition::On(CommandResult& event) {
       replica.contact = Contact::kDone;
       replica.failures = 0;
       if (replica.phase == Phase::kGranted) {
-        if (replica.role == Role::kPrimary && HasBothRoles()) MembersTold(event.shard, replica);
         replica.told_since = server.reports_out > 0;
         AddDone(id);
       }

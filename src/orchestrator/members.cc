@@ -87,21 +87,12 @@ std::vector<ServerIndex> ServersOf(const List& list) {
 
 }  // namespace
 
-// With a grant to the primary: it serves when it goes by them.
-std::vector<ServerIndex> Partition::MembersToTell(ShardIndex id) {
-  Membership& membership = members_[id];
-  membership = Membership{};
-  membership.asked = MembersOf(id, {}, /*with_next=*/false);
-  return ServersOf(membership.asked);
-}
-
-// The primary has said yes to its grant.
-void Partition::MembersTold(ShardIndex id, const Replica& primary) {
-  Membership& membership = members_[id];
-  membership.epoch = primary.epoch;
-  membership.told = membership.asked;
-  membership.known = true;
-  MarkDirty(id);
+// With a grant to the primary: it serves when it goes by them, or by those of an earlier grant
+// of the same epoch, whose answer was lost or came to another leader. So its yes says nothing
+// about them, and TellMembers follows.
+std::vector<ServerIndex> Partition::MembersInGrant(ShardIndex id) {
+  ForgetMembers(id);
+  return ServersOf(MembersOf(id, {}, /*with_next=*/false));
 }
 
 // Tells a primary that serves what has changed.

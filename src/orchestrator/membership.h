@@ -1,4 +1,4 @@
-// The members that a shard's primary goes by, as far as it has said so.
+// The members that a shard's primary goes by, as far as it has said so (UpdateMembership).
 #pragma once
 
 #include <cstdint>

@@ -307,9 +307,8 @@ class Partition {
   void DecideMembers(ShardIndex shard, ReplicaIndex primary);
   static bool Has(const Membership::List& list, const Membership::Member& member);
   Membership::List MembersOf(ShardIndex shard, const Membership::List& told, bool with_next) const;
-  std::vector<ServerIndex> MembersToTell(ShardIndex shard);
+  std::vector<ServerIndex> MembersInGrant(ShardIndex shard);
   void TellMembers(ShardIndex shard, const Replica& primary);
-  void MembersTold(ShardIndex shard, const Replica& primary);
   void OnMembers(const CommandResult& event);
   void RetryMembers(ShardIndex shard);
   bool StillMember(const Replica& replica) const;

@@ -51,7 +51,7 @@ void Partition::Command(ShardIndex id) {
     } else if (replica.phase == Phase::kGranted && replica.role == Role::kPrimary &&
                HasBothRoles()) {
       if (!IsCurrent(replica)) return;  // it came back in another life: roles.cc decides
-      command.grant.members = MembersToTell(id);
+      command.grant.members = MembersInGrant(id);
       command.grant.members_version = NextEpoch().value();
     }
     if (*kind == CommandKind::kPrepareAdd || *kind == CommandKind::kPrepareDrop) {

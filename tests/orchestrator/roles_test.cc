@@ -112,6 +112,25 @@ TEST_F(RolesTest, APrimaryThatIsBackBeforeThePromotionIsWrittenKeepsItsRole) {
   EXPECT_THAT(world.Roles("s-0"), SizeIs(3));
 }
 
+// Nobody can tell from its yes to the second grant, when the answer to the first was lost, by
+// which members it goes: it has those of the first, and among them kv-2's former life.
+TEST_F(RolesTest, APrimaryThatIsGrantedTheShardOnceMoreIsToldItsMembersAnew) {
+  world.servers["kv-1"].heard = false;
+  world.Die("kv-0");
+  world.Advance(Milliseconds(100));
+  ASSERT_EQ(Primary(), "kv-1");
+  world.Die("kv-2");
+  world.Join("kv-2");
+  world.Advance(Seconds(1));
+  world.servers["kv-1"].heard = true;
+  world.Advance(Seconds(60));
+  const uint64_t life = world.servers["kv-2"].incarnation.value();
+  EXPECT_THAT(world.members["s-0"], Contains(std::pair(std::string("kv-2"), life)));
+  world.Die("kv-1");
+  world.Advance(Seconds(1));
+  EXPECT_NE(Primary(), "");
+}
+
 TEST_F(RolesTest, OneThatIsNotInStepIsNotElected) {
   // kv-1 and kv-2 come back in another life, and the primary does not take them in.
   world.servers["kv-0"].refuses_members = true;

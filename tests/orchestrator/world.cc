@@ -194,6 +194,10 @@ void World::Do(SendCommands& action) {
     } else {
       Obey(action, grant, server);
     }
+    if (!server.heard && result.outcome != CommandOutcome::kUnreachable) {
+      result.outcome = CommandOutcome::kUnreachable;
+      result.error = "its answer was lost";
+    }
     if (action.kind == CommandKind::kAdd && hold_adds) {
       adds.push_back(std::move(result));
     } else {
@@ -204,14 +208,12 @@ void World::Do(SendCommands& action) {
 
 void World::Obey(const SendCommands& action, const Grant& grant, AppServer& server) {
   const std::string shard = Name(grant.shard);
+  const auto held = server.held.find(shard);
+  const bool comes = action.kind == CommandKind::kAdd || action.kind == CommandKind::kChangeRole;
+  if (comes && held != server.held.end() && held->second.epoch == grant.epoch) return;
   if (!grant.members.empty()) {
-    CheckElected(shard, partition_->tables().name(action.server));
-    Members& told = members[shard];
-    told.clear();
-    for (ServerIndex id : grant.members) {
-      const std::string& name = partition_->tables().name(id);
-      told.insert({name, servers.at(name).incarnation.value()});
-    }
+    if (comes) CheckElected(shard, partition_->tables().name(action.server));
+    TakeMembers(shard, grant, comes);
   }
   switch (action.kind) {
     case CommandKind::kAdd:
@@ -225,6 +227,17 @@ void World::Obey(const SendCommands& action, const Grant& grant, AppServer& serv
     case CommandKind::kPrepareAdd:
     case CommandKind::kSetMembers:
       return;
+  }
+}
+
+void World::TakeMembers(const std::string& shard, const Grant& grant, bool elected) {
+  const Members old = std::exchange(members[shard], {});
+  for (ServerIndex id : grant.members) {
+    const std::string& name = partition_->tables().name(id);
+    const auto known = std::find_if(old.begin(), old.end(),
+                                    [&](const auto& member) { return member.first == name; });
+    const bool stays = !elected && known != old.end();
+    members[shard].insert({name, stays ? known->second : servers.at(name).incarnation.value()});
   }
 }
 

@@ -32,6 +32,7 @@ class World {
     bool record_damaged = false;        // and nobody can read it
     bool life_damaged = false;          // its live record, likewise
     bool answers = true;                // false: commands vanish
+    bool heard = true;                  // false: it obeys, and its answers vanish
     std::set<std::string> refuses;      // shards whose add, or change of role, fails
     bool refuses_members = false;       // changes of members fail
     bool stays_primary = false;         // turns to secondary fail
@@ -84,7 +85,9 @@ class World {
   std::vector<std::string> Roles(const std::string& shard) const;
   // Where clients are sent, likewise.
   std::vector<std::string> Published(const std::string& shard) const;
-  // Who is in step with the shard's primary, by what the last one was told: names, lives.
+  // Who is in step with the shard's primary, by what the last one was told: names, lives. As
+  // applications have it: a grant that is held is held with its first list, and one who is in
+  // the list already needs nothing, whatever became of it since.
   using Members = std::set<std::pair<std::string, uint64_t>>;
   std::map<std::string, Members> members;
   Partition& partition() { return *partition_; }
@@ -112,6 +115,7 @@ class World {
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
+  void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
   void CheckElected(const std::string& shard, const std::string& server) const;
   void StoreWrite(const Persist& action);
   ServerLife LifeOf(const std::string& name) const;

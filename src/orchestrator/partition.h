@@ -279,6 +279,7 @@ class Partition {
   bool HasOtherPlace(ShardIndex shard) const;
   bool IsLastServer(const Replica& replica) const;
   void NoteFailedAt(const Replica& replica);
+  void AllowFailed(ShardIndex shard);
   void NotePoison(ReplicaIndex id);
   void ForgetPoison(ShardIndex shard);
   void HoldMoves(ShardIndex shard);

@@ -278,6 +278,7 @@ void Partition::NoteSkipped(const allocator::Plan& plan) {
     Shard& shard = tables_.shard(skipped.shard);
     if (!shard.missing) continue;
     shard.unplaceable = true;
+    AllowFailed(skipped.shard);
     const auto [known, fresh] = unplaceable_.try_emplace(skipped.shard, skipped.reason);
     const bool news = fresh || std::exchange(known->second, skipped.reason) != skipped.reason;
     if (news && first == nullptr) first = &skipped;

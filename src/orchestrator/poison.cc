@@ -61,9 +61,13 @@ bool Partition::IsMoving(ShardIndex id) const {
   return moving;
 }
 
+// One that has not failed yet: a plan chooses none of those that have (planning.cc).
 bool Partition::HasOtherPlace(ShardIndex id) const {
+  const Servers failed = FailedAt(id);
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
-    if (CanBeTarget(id, ServerIndex(i)) && Accepts(ServerIndex(i))) return true;
+    const ServerIndex server(i);
+    if (std::find(failed.begin(), failed.end(), server) != failed.end()) continue;
+    if (CanBeTarget(id, server) && Accepts(server)) return true;
   }
   return false;
 }
@@ -77,6 +81,17 @@ void Partition::NotePoison(ReplicaIndex id) {
   AddNote(NoteKind::kShardPoisoned, replica.server, replica.shard,
           absl::StrCat("it failed on ", kMostServers, " servers in a row, and stays here: ",
                        ErrorOf(replica.shard, replica.server)));
+}
+
+// No other server has room for it: those that failed are better than none, unless that would
+// take a poison shard from where it stays.
+void Partition::AllowFailed(ShardIndex id) {
+  bool stays = false;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const bool live = tables_.server(replica.server).state == ServerState::kLive;
+    stays |= live && tables_.shard(id).poisoned && IsLastServer(replica);
+  });
+  if (!stays) ForgetPoison(id);
 }
 
 // It serves, or its owner wants it tried anew.

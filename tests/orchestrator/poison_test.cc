@@ -63,6 +63,32 @@ TEST_F(PoisonTest, OneThatFailsOnThreeStaysAndIsToldOf) {
   EXPECT_THAT(Waits(), IsEmpty());
 }
 
+// With only two that could have it, the second one keeps it.
+TEST_F(PoisonTest, OneThatFailsWhereverItMayBeIsTriedWhereItIs) {
+  Start({0, 1, 2, 3, 4});
+  for (int i = 2; i < 5; ++i) world->Die(absl::StrCat("kv-", i));
+  world->Restart();
+  world->Advance(Seconds(120));
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Advance(Seconds(60));
+  EXPECT_EQ(world->Holders("s-0").size(), 1u);
+}
+
+TEST_F(PoisonTest, WhenItsServerIsLostOneThatFailedBeforeMayHaveIt) {
+  Start({0, 1, 2, 3, 4});
+  for (int i = 2; i < 5; ++i) world->Die(absl::StrCat("kv-", i));
+  world->Restart();
+  world->Advance(Seconds(120));
+  Asked();
+  world->Advance(Seconds(60));
+  const std::set<std::string> last = Asked();
+  ASSERT_EQ(last.size(), 1u);
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Die(*last.begin());
+  world->Advance(Seconds(60));
+  EXPECT_EQ(world->Holders("s-0").size(), 1u);
+}
+
 TEST_F(PoisonTest, AWriteThatFailsCountsNoServerTwice) {
   world.emplace(TestSpec(5));
   world->Start();

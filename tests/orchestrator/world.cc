@@ -194,7 +194,7 @@ void World::Do(SendCommands& action) {
     } else {
       Obey(action, grant, server);
     }
-    if (!server.heard && result.outcome != CommandOutcome::kUnreachable) {
+    if (!server.heard) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "its answer was lost";
     }

@@ -115,6 +115,7 @@ class World {
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
+  // `elected`: with its list the primary begins anew; else who is known keeps its life.
   void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
   void CheckElected(const std::string& shard, const std::string& server) const;
   void StoreWrite(const Persist& action);

@@ -89,7 +89,7 @@ void Partition::AllowFailed(ShardIndex id) {
   bool stays = false;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     const bool live = tables_.server(replica.server).state == ServerState::kLive;
-    stays |= live && tables_.shard(id).poisoned && IsLastServer(replica);
+    stays |= live && !Serves(replica) && IsLastServer(replica);
   });
   if (!stays) ForgetPoison(id);
 }

@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // Five servers, of which some cannot add "s-0".
 class PoisonTest : public testing::Test {
@@ -25,6 +26,13 @@ class PoisonTest : public testing::Test {
       world->Join(name);
     }
     world->Advance(Seconds(30));
+  }
+  // Two are left, both broken.
+  void StartWithTwo() {
+    Start({0, 1, 2, 3, 4});
+    for (const char* name : {"kv-2", "kv-3", "kv-4"}) world->Die(name);
+    world->Restart();
+    world->Advance(Seconds(120));
   }
   // Servers that were asked to add it since the last call.
   std::set<std::string> Asked() {
@@ -65,20 +73,14 @@ TEST_F(PoisonTest, OneThatFailsOnThreeStaysAndIsToldOf) {
 
 // With only two that could have it, the second one keeps it.
 TEST_F(PoisonTest, OneThatFailsWhereverItMayBeIsTriedWhereItIs) {
-  Start({0, 1, 2, 3, 4});
-  for (int i = 2; i < 5; ++i) world->Die(absl::StrCat("kv-", i));
-  world->Restart();
-  world->Advance(Seconds(120));
+  StartWithTwo();
   for (auto& [name, server] : world->servers) server.refuses.clear();
   world->Advance(Seconds(60));
   EXPECT_EQ(world->Holders("s-0").size(), 1u);
 }
 
 TEST_F(PoisonTest, WhenItsServerIsLostOneThatFailedBeforeMayHaveIt) {
-  Start({0, 1, 2, 3, 4});
-  for (int i = 2; i < 5; ++i) world->Die(absl::StrCat("kv-", i));
-  world->Restart();
-  world->Advance(Seconds(120));
+  StartWithTwo();
   Asked();
   world->Advance(Seconds(60));
   const std::set<std::string> last = Asked();
@@ -87,6 +89,48 @@ TEST_F(PoisonTest, WhenItsServerIsLostOneThatFailedBeforeMayHaveIt) {
   world->Die(*last.begin());
   world->Advance(Seconds(60));
   EXPECT_EQ(world->Holders("s-0").size(), 1u);
+}
+
+// One of two is served by kv-0; the other failed on three servers, and stays on the last.
+class PoisonSecondaryTest : public PoisonTest {
+ protected:
+  PoisonSecondaryTest() {
+    world.emplace(TestSpec(1, v1::SECONDARY_ONLY, 2));
+    world->Start();
+    for (const char* name : {"kv-0", "kv-1", "kv-2", "kv-3"}) {
+      if (name != std::string_view("kv-0")) world->servers[name].refuses = {"s-0"};
+      world->Join(name);
+      world->Advance(Seconds(30));
+    }
+    EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-0"));
+    EXPECT_EQ(world->NoteCount(NoteKind::kShardPoisoned), 1u);
+    Asked();
+  }
+};
+
+TEST_F(PoisonSecondaryTest, ItStaysWhenTheOtherHasNoPlace) {
+  world->Die("kv-0");
+  world->Advance(Seconds(600));
+  EXPECT_THAT(Asked(), ElementsAre("kv-3"));
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Advance(Seconds(60));
+  EXPECT_THAT(world->Holders("s-0"), SizeIs(2));
+}
+
+TEST_F(PoisonSecondaryTest, WhenAllAreLostThoseThatFailedBeforeMayHaveIt) {
+  world->Die("kv-0");
+  world->Advance(Seconds(600));
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Die("kv-3");
+  world->Advance(Seconds(600));
+  EXPECT_THAT(world->Holders("s-0"), SizeIs(2));
+}
+
+TEST_F(PoisonSecondaryTest, WhenItsServerIsLostOneThatFailedBeforeMayHaveIt) {
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Die("kv-3");
+  world->Advance(Seconds(600));
+  EXPECT_THAT(world->Holders("s-0"), SizeIs(2));
 }
 
 TEST_F(PoisonTest, AWriteThatFailsCountsNoServerTwice) {

@@ -47,7 +47,8 @@ void ShowApps(const google::protobuf::RepeatedPtrField<v1::DrainedApp>& apps,
   }
 }
 
-// Those live servers of the app that the scope covers and that hold something.
+// Servers of the app that the scope covers and from which something is to go: by the drain,
+// or because they were lost meanwhile.
 absl::StatusOr<std::vector<v1::ServerStatus>> NotEmpty(const std::string& app,
                                                        const v1::DrainScope& scope,
                                                        AdminClient& client) {
@@ -59,7 +60,8 @@ absl::StatusOr<std::vector<v1::ServerStatus>> NotEmpty(const std::string& app,
   for (const v1::ServerStatus& server : servers->servers()) {
     const v1::FaultDomain& at = server.fault_domain();
     const bool covered = Covers(scope, server.server(), {at.region(), at.datacenter(), at.rack()});
-    if (covered && server.state() == "draining") left.push_back(server);
+    const bool lost = server.state() == "lost" && server.replicas() > 0;
+    if (covered && (lost || server.state() == "draining")) left.push_back(server);
   }
   return left;
 }

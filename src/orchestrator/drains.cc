@@ -66,35 +66,38 @@ void Partition::NoteDrained(ServerIndex id) {
   AddNote(NoteKind::kDrained, id, ShardIndex(), "it is empty, and is given nothing");
 }
 
-// Of a live server: "" unless it is drained.
-std::string Partition::DrainState(ServerIndex id, TimePoint now) const {
+std::pair<const char*, std::string> Partition::DrainState(ServerIndex id, TimePoint now) const {
   const Server& server = tables_.server(id);
   if (!server.draining && server.sheds_primaries && HasBothRoles()) {
-    if (server.primaries == 0) return "no primaries left; its secondaries stay";
-    return absl::StrCat(server.primaries,
-                        " of its shards have their primary here, until a secondary elsewhere is in "
-                        "step; its secondaries stay");
+    if (server.primaries == 0) return {"live", "no primaries left; its secondaries stay"};
+    return {"draining", absl::StrCat(server.primaries,
+                                     " of its shards have their primary here, until a secondary "
+                                     "elsewhere is in step; its secondaries stay")};
   }
-  if (!server.draining) return "";
+  if (!server.draining) return {"live", ""};
   const v1::Drain* drain = DrainOf(id);
-  std::string text = "empty";
-  if (const size_t left = server.replicas.size(); left > 0) {
-    text = absl::StrCat(left, " of ",
-                        Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
-    const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
-    const double elapsed = std::chrono::duration<double>(now - server.drain_since).count();
-    if (at_rest_ && budgets_.planned_moves() == 0 && !plan_out_) {
-      const Replica& first = tables_.replica(server.replicas.front());
-      absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
-                      spec_.name(), " ", tables_.name(first.shard), "`");
-    } else if (gone > 0) {
-      absl::StrAppendFormat(&text, ", about %.0f s to go",
-                            std::max(1.0, elapsed / gone * static_cast<double>(left)));
-    }
+  std::string text = server.replicas.empty() ? "empty" : LeftToDrain(server, now);
+  if (drain != nullptr && !drain->reason().empty()) {
+    absl::StrAppend(&text, " (", drain->reason(), ")");
   }
-  return drain == nullptr || drain->reason().empty()
-             ? text
-             : absl::StrCat(text, " (", drain->reason(), ")");
+  return {server.replicas.empty() ? "drained" : "draining", std::move(text)};
+}
+
+std::string Partition::LeftToDrain(const Server& server, TimePoint now) const {
+  const size_t left = server.replicas.size();
+  std::string text = absl::StrCat(
+      left, " of ", Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
+  const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
+  const double elapsed = std::chrono::duration<double>(now - server.drain_since).count();
+  if (at_rest_ && budgets_.planned_moves() == 0 && !plan_out_) {
+    const Replica& first = tables_.replica(server.replicas.front());
+    absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
+                    spec_.name(), " ", tables_.name(first.shard), "`");
+  } else if (gone > 0) {
+    absl::StrAppendFormat(&text, ", about %.0f s to go",
+                          std::max(1.0, elapsed / gone * static_cast<double>(left)));
+  }
+  return text;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -46,8 +46,7 @@ struct PartitionOptions {
   // Every epoch that this leader grants is above those of all leaders before.
   LeaderEpoch leader_epoch;
   uint64_t seed = 1;
-  // Grants of this leader that are out already: of an app of the same name that was
-  // deleted since.
+  // Grants of this leader that are out: of an app of the same name, deleted since.
   uint32_t epochs_given = 0;
 };
 
@@ -114,8 +113,8 @@ class Partition {
   // Most replicas on the server; 0: no limit.
   uint32_t ReplicaCapacity(ServerIndex server) const;
   const std::vector<v1::Drain>& drains() const { return drains_; }
-  // How far the drain of a live server is, for people; empty: it is not drained.
-  std::string DrainState(ServerIndex server, TimePoint now) const;
+  // Of a live server: "live", "draining" or "drained"; and how far that is, for people.
+  std::pair<const char*, std::string> DrainState(ServerIndex server, TimePoint now) const;
   // Loads out of range that were reported.
   uint64_t loads_refused() const { return loads_refused_; }
   // Beside the tables' own, in bytes.
@@ -369,6 +368,7 @@ class Partition {
   void AdoptDrains(const std::vector<v1::Drain>& drains);
   void UpdateDrain(ServerIndex server);
   void NoteDrained(ServerIndex server);
+  std::string LeftToDrain(const Server& server, TimePoint now) const;
   const v1::Drain* DrainOf(ServerIndex server) const;
   bool Empties(const v1::Drain& drain) const;
   void UpdateShedding(ServerIndex server);

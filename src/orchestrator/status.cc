@@ -23,8 +23,7 @@ const char* StateName(const Server& server) {
     case ServerState::kDown:
       return "down";
     case ServerState::kLive:
-      if (!server.draining) return "live";
-      return server.replicas.empty() ? "drained" : "draining";
+      return "live";
     case ServerState::kLost:
       return "lost";
     case ServerState::kDeparted:
@@ -244,8 +243,10 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
     status.set_server(tables.name(id));
     status.set_state(StateName(server));
     status.set_reason(ServerReason(server, now));
-    if (server.state == ServerState::kLive && status.reason().empty()) {
-      status.set_reason(partition.DrainState(id, now));
+    if (server.state == ServerState::kLive) {
+      auto [state, how_far] = partition.DrainState(id, now);
+      status.set_state(state);
+      if (status.reason().empty()) status.set_reason(std::move(how_far));
     }
     status.set_endpoint(server.endpoint);
     status.set_incarnation(server.incarnation.value());

@@ -40,8 +40,8 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
   if (shard.poisoned) {
     waits.push_back(
-        "it failed on several servers in a row: it is given to no other one (apply the "
-        "spec again to have it tried elsewhere)");
+        "it failed on several servers in a row: it is given to no other one (any change of the "
+        "spec has it tried elsewhere)");
   }
   if (!MayMove(id)) {
     waits.push_back(absl::StrCat("its last new owner could not get ready: no move is tried ",

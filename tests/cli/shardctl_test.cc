@@ -270,6 +270,16 @@ TEST_F(ShardctlTest, WaitsUntilNothingIsLeftAndShowsTheProgress) {
             "nothing is left to move off server kv-3\n");
 }
 
+TEST_F(ShardctlTest, WaitsForAServerThatIsLostMeanwhile) {
+  AddDrained(admin_.drained);
+  v1::GetServersResponse lost = OneServer("lost", "session expired 1.0 s ago; failover in 2.0 s");
+  lost.mutable_servers(0)->set_replicas(12);
+  admin_.earlier_servers = {lost};
+  admin_.servers = OneServer("down", "");
+  EXPECT_EQ(Run({"drain", "server", "kv-3", "--wait"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("kv: kv-3: session expired 1.0 s ago; failover in 2.0 s\n"));
+}
+
 TEST_F(ShardctlTest, TakesADrainBack) {
   AddDrained(admin_.undrained);
   EXPECT_EQ(Run({"undrain", "server", "kv-3"}), kOk);

@@ -14,6 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::Pair;
 
 v1::Drain DrainOfServer(const std::string& server) {
   v1::Drain drain;
@@ -25,10 +26,6 @@ v1::Drain DrainOfRegion(const std::string& region) {
   v1::Drain drain;
   drain.mutable_scope()->mutable_domain()->set_region(region);
   return drain;
-}
-
-std::string StateOf(World& world, const std::string& server) {
-  return world.partition().DrainState(world.partition().tables().FindServer(server), world.now);
 }
 
 // Three servers with four shards each.
@@ -56,14 +53,14 @@ TEST_F(DrainsTest, EmptiesTheServerAndSaysHowFarItIs) {
   drain.set_reason("new disk");
   world.hold_plans = true;
   Drain({drain});
-  EXPECT_EQ(StateOf(world, "kv-1"), "4 of 4 replicas left (new disk)");
-  EXPECT_EQ(StateOf(world, "kv-0"), "");
+  EXPECT_THAT(world.DrainState("kv-1"), Pair("draining", "4 of 4 replicas left (new disk)"));
+  EXPECT_THAT(world.DrainState("kv-0"), Pair("live", ""));
   world.hold_plans = false;
   world.FinishPlan();
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Served(), 12u);
   EXPECT_EQ(world.Counts(), (std::map<std::string, size_t>{{"kv-0", 6}, {"kv-1", 0}, {"kv-2", 6}}));
-  EXPECT_EQ(StateOf(world, "kv-1"), "empty (new disk)");
+  EXPECT_THAT(world.DrainState("kv-1"), Pair("drained", "empty (new disk)"));
   EXPECT_EQ(world.NoteCount(NoteKind::kDrainStarted), 1u);
   EXPECT_EQ(world.NoteCount(NoteKind::kDrained), 1u);
 }
@@ -72,7 +69,7 @@ TEST_F(DrainsTest, TakenBackItIsUsedAgain) {
   Drain({DrainOfServer("kv-1")});
   world.Advance(Seconds(60));
   Drain({});
-  EXPECT_EQ(StateOf(world, "kv-1"), "");
+  EXPECT_THAT(world.DrainState("kv-1"), Pair("live", ""));
   world.Advance(Seconds(120));
   EXPECT_EQ(world.Counts().at("kv-1"), 4u);
   EXPECT_EQ(world.NoteCount(NoteKind::kDrainEnded), 1u);
@@ -111,7 +108,7 @@ TEST_F(DrainsTest, AFaultDomainsDrainIsForThoseWhoJoinLaterToo) {
   world.Join("kv-9", "r2");
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-9"), 0u);
-  EXPECT_EQ(StateOf(world, "kv-9"), "empty");
+  EXPECT_THAT(world.DrainState("kv-9"), Pair("drained", "empty"));
 }
 
 TEST_F(DrainsTest, ASuccessorGoesOn) {
@@ -205,9 +202,9 @@ TEST(ImpossibleDrainTest, F13_SaysWhyAndStarvesNobody) {
   world.drains = {DrainOfServer("kv-0")};
   world.Apply(TestSpec(12));
   world.Advance(Seconds(60));
-  EXPECT_THAT(StateOf(world, "kv-0"),
-              HasSubstr("6 of 6 replicas left, and no other server can take them: see "
-                        "`shardctl explain kv s-"));
+  EXPECT_THAT(world.DrainState("kv-0"),
+              Pair("draining", HasSubstr("6 of 6 replicas left, and no other server can take them: "
+                                         "see `shardctl explain kv s-")));
   EXPECT_EQ(world.Served(), 12u) << "what cannot move stays and serves";
   world.Join("kv-2", "r1", 2);
   world.Advance(Seconds(60));

@@ -13,6 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 v1::AppSpec Both(int shards, uint32_t replicas, bool quorum = false) {
@@ -159,6 +160,7 @@ TEST_F(RolesTest, ADrainTakesTheRoleAwayBeforeTheReplica) {
   EXPECT_THAT(Write(), ElementsAre("change-role s-0 kv-0"));
   EXPECT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+  EXPECT_THAT(world.DrainState("kv-0"), Pair("draining", HasSubstr("have their primary here")));
   world.hold_adds = true;
   EXPECT_THAT(Write(), Contains("change-role s-0 kv-1"));
   EXPECT_THAT(Stored(), Contains("kv-0 granted secondary 1"));
@@ -167,9 +169,7 @@ TEST_F(RolesTest, ADrainTakesTheRoleAwayBeforeTheReplica) {
   world.hold_writes = false;
   world.Advance(Seconds(60));
   EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0", "kv-1*", "kv-2"));
-  EXPECT_THAT(
-      world.partition().DrainState(world.partition().tables().FindServer("kv-0"), world.now),
-      HasSubstr("no primaries left"));
+  EXPECT_THAT(world.DrainState("kv-0"), Pair("live", HasSubstr("no primaries left")));
 }
 
 TEST_F(RolesTest, ADrainedServerLosesItsReplicasToo) {

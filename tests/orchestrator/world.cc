@@ -319,6 +319,10 @@ std::vector<std::string> World::Published(const std::string& shard) const {
   return names;
 }
 
+std::pair<std::string, std::string> World::DrainState(const std::string& server) const {
+  return partition_->DrainState(partition_->tables().FindServer(server), now);
+}
+
 std::vector<std::string> World::WaitsOf(const std::string& shard) const {
   return partition_->WaitsOf(partition_->tables().FindShard(shard), now);
 }

@@ -76,6 +76,8 @@ class World {
   size_t NoteCount(NoteKind kind) const;
   // As `shardctl explain` has them; empty: it waits for nothing.
   std::vector<std::string> WaitsOf(const std::string& shard) const;
+  // Its state and how far it is, as `shardctl get servers` shows them.
+  std::pair<std::string, std::string> DrainState(const std::string& server) const;
   // Servers that serve the shard, as the processes have it.
   std::vector<std::string> Holders(const std::string& shard) const;
   // Shards with exactly the wanted number of serving replicas, in the published map.

@@ -47,6 +47,9 @@ constexpr char kExamples[] =
 on to the leader and fetch maps from it, so each must be reachable at its --advertise.
 Logs go to stderr; SM_LOG_LEVEL=debug shows more. SIGTERM hands over to a standby.)";
 
+// A lease is the time-out less two ticks: below this it may end before it is renewed.
+constexpr uint32_t kLeastTicks = 4;
+
 struct Flags {
   std::string cell = "default";
   std::string zookeeper = "127.0.0.1:2181";
@@ -57,7 +60,6 @@ struct Flags {
   bool dev = false;
   uint32_t session_timeout_ms = 10'000;
   uint32_t zookeeper_tick_ms = 2'000;
-  CLI::Option* timing_given[2] = {nullptr, nullptr};
 };
 
 // Hands the orchestrator's maps to the hub.
@@ -82,6 +84,15 @@ std::string HostName() {
   return host;
 }
 
+absl::Status CheckTiming(const Flags& flags) {
+  const uint32_t least = kLeastTicks * flags.zookeeper_tick_ms;
+  if (flags.session_timeout_ms >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--session-timeout-ms: found ", flags.session_timeout_ms, "; allowed: at least ",
+                   least, ", ", kLeastTicks, " ticks of ", flags.zookeeper_tick_ms,
+                   " ms (--zookeeper-tick-ms, which has to be ZooKeeper's tickTime)"));
+}
+
 // --dev: a ZooKeeper of our own, in a folder of its own, gone with us.
 absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& flags) {
   if (flags.data_dir.empty()) {
@@ -89,8 +100,6 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
     if (mkdtemp(pattern.data()) == nullptr) return absl::ErrnoToStatus(errno, pattern);
     flags.data_dir = pattern;
   }
-  flags.zookeeper_tick_ms = flags.timing_given[1]->count() > 0 ? flags.zookeeper_tick_ms : 200;
-  if (flags.timing_given[0]->count() == 0) flags.session_timeout_ms = 3'000;
   auto zookeeper = PrivateZookeeper::Start(
       {.data_dir = flags.data_dir, .tick_ms = static_cast<int>(flags.zookeeper_tick_ms)});
   if (!zookeeper.ok()) return zookeeper.status();
@@ -213,16 +222,23 @@ int Main(int argc, char** argv) {
   cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
-  flags.timing_given[0] =
+  const CLI::Option* timeout =
       cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
-                     "When the cell is made: how long a silent server counts as alive")
+                     "When the cell is made: how long a silent server counts as alive; four "
+                     "ticks at least")
           ->check(CLI::Range(400, 600'000))
           ->capture_default_str();
-  flags.timing_given[1] = cli.add_option("--zookeeper-tick-ms", flags.zookeeper_tick_ms,
-                                         "When the cell is made: ZooKeeper's tickTime")
-                              ->check(CLI::Range(50, 60'000))
-                              ->capture_default_str();
+  const CLI::Option* tick = cli.add_option("--zookeeper-tick-ms", flags.zookeeper_tick_ms,
+                                           "When the cell is made: ZooKeeper's tickTime")
+                                ->check(CLI::Range(50, 60'000))
+                                ->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
+  if (flags.dev && tick->count() == 0) flags.zookeeper_tick_ms = 200;
+  if (flags.dev && timeout->count() == 0) flags.session_timeout_ms = 3'000;
+  if (absl::Status status = CheckTiming(flags); !status.ok()) {
+    Fail(status);
+    return 2;
+  }
   if (flags.listen.rfind(':') == std::string::npos) {
     std::fprintf(stderr, "error: --listen: found \"%s\"; allowed: HOST:PORT\n",
                  flags.listen.c_str());

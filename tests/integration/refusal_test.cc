@@ -69,6 +69,17 @@ TEST_F(RefusalTest, ControlPlaneWhosePortIsTakenEndsWithAnErrorThatNamesThePort)
   }
 }
 
+TEST_F(RefusalTest, ControlPlaneWhoseTimeOutIsTooShortForALeaseSaysWhatIsAllowed) {
+  local::Program second("second-shardmanagerd",
+                        {cluster_->Bin("shardmanagerd"), "--listen", "127.0.0.1:0", "--zookeeper",
+                         cluster_->zookeeper_endpoint(), "--session-timeout-ms", "4000"},
+                        cluster_->folder());
+  SM_ASSERT_OK(second.Start());
+  EXPECT_EQ(second.Wait(kPatience), 2) << second.LogTail(20);
+  EXPECT_THAT(second.Log(), HasSubstr("--session-timeout-ms: found 4000; allowed: at least 8000, "
+                                      "4 ticks of 2000 ms"));
+}
+
 // Add and drop are tried again elsewhere or later; the other shards do not suffer.
 TEST_F(RefusalTest, ShardThatCannotBeOpenedIsReportedAndServedOnceItCan) {
   const std::string blocked = cluster_->data_folder() + "/shard-2.db";

@@ -1,13 +1,13 @@
 // The server library. Start here if your process holds shards.
 //
-//   class Store : public shardmanager::ShardHandler {
+//   using namespace shardmanager;
+//   class Store : public ShardHandler {
 //     absl::Status AddShard(const ShardGrant& grant, const LoadProgress&) override;  // open it
 //     absl::Status DropShard(const ShardId& shard) override;                         // close it
 //   };
-//
 //   int main() {
 //     Store store;
-//     shardmanager::Server server({.app = "kv", .name = "kv-3", .zookeeper = "127.0.0.1:2181"});
+//     Server server({.app = "kv", .name = "kv-3", .zookeeper = "127.0.0.1:2181"});
 //     KvService service(server, store);               // your gRPC service
 //     absl::Status status = server.Run(store, {&service});   // until SIGTERM
 //   }

@@ -1,7 +1,7 @@
 // Moves a shard's data with the shard: for applications that keep it on the disks of their
 // own servers. Optional; the rest of the library does not know of it.
 //
-//   class Store : public shardmanager::ShardHandler {        // whoever implements this one
+//   struct Store : ShardHandler {   // as there: `using namespace shardmanager;`
 //     absl::Status PrepareAddShard(const ShardGrant& grant) override {
 //       return transfer_.PrepareAddShard(grant);             // copies, while the old owner serves
 //     }
@@ -17,9 +17,9 @@
 //       return transfer_.DropShard(shard);                   // the new owner gets the last changes
 //     }
 //     void Stopping() override { transfer_.Stop(); }
-//     shardmanager::Transfer transfer_;
+//     Rows rows_;                                            // your TransferStorage
+//     Transfer transfer_{{.server = "kv-3", .endpoint = [] { return "10.0.0.7:7500"; }}, rows_};
 //   };
-//
 // and server.Run(store, {&service, store.transfer_.service()}).
 //
 // The new owner reads the rows in batches, follows the changes, and when the tail is short the

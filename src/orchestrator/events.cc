@@ -456,6 +456,9 @@ void Partition::Fire(const Timer& timer) {
       return RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
       return AllowMoves(ShardIndex(timer.id));
+    case TimerKind::kTurnAgain:
+      tables_.shard(ShardIndex(timer.id)).turned = false;
+      return MarkDirty(ShardIndex(timer.id));
     case TimerKind::kLook:
       return LookAgain(timer);
     case TimerKind::kBalance:

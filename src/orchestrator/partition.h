@@ -87,8 +87,7 @@ class Partition {
   const std::string& ErrorOf(ShardIndex shard, ServerIndex server) const;
   // Why no place was found for a missing replica; empty when one was.
   std::string_view UnplaceableReason(ShardIndex shard) const;
-  // Nothing is decided about the shard, as it may be on a server whose assignment record
-  // cannot be read.
+  // Nothing is decided about the shard: it may be on a server whose record cannot be read.
   bool HeldBack(ShardIndex shard) const;
   // Those servers, ascending by index.
   const std::vector<ServerIndex>& unread_servers() const { return unread_; }
@@ -134,6 +133,7 @@ class Partition {
     kWriteRetry,
     kMembersRetry,  // of a shard
     kMoveAgain,     // of a shard
+    kTurnAgain,     // of a shard
     kMapDeadline,   // publish even if some server has not reported
   };
   struct Timer {

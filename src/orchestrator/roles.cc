@@ -17,6 +17,14 @@
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
+namespace {
+
+// Between two planned changes of a shard's primary. The old primary sends requests on, and who
+// gets them must be the primary still, as nobody sends them on twice: so clients have to know
+// the new one, and what was on its way must have come, before there is another.
+constexpr Duration kTurnPause = Seconds(2);
+
+}  // namespace
 
 // Adds to change_ what brings the roles of the shard one step on.
 void Partition::DecideRoles(ShardIndex id) {
@@ -100,6 +108,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
 void Partition::TurnPrimary(ShardIndex id, ReplicaIndex primary) {
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   if (!next.valid() || TakesNothing(tables_.server(tables_.replica(primary).server))) return;
+  if (tables_.shard(id).turned) return;  // kTurnAgain
   const Cause cause = CauseOfTurn(tables_.replica(primary).server);
   if (!turns_.contains(id) && turns_.size() >= budgets_.limits(cause).total) {
     turn_waiters_.insert(id);
@@ -124,6 +133,8 @@ void Partition::EndTurn(ShardIndex id) {
   if (demoting) return;
   if (turns_.erase(id) == 0) return;
   turn_to_.erase(id);
+  tables_.shard(id).turned = true;
+  SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
   if (turn_waiters_.empty()) return;
   MarkDirty(*turn_waiters_.begin());
   turn_waiters_.erase(turn_waiters_.begin());

@@ -98,8 +98,14 @@ void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const
   } else if (!PrimaryOf(id).valid() && !BestSecondary(id, /*in_step=*/true).valid()) {
     out.push_back("no secondary is in step, to become the primary");
   }
+  const ReplicaIndex primary = PrimaryOf(id);
+  if (tables_.shard(id).turned && primary.valid() &&
+      WantsOtherPrimary(id, tables_.replica(primary))) {
+    out.push_back(
+        "another primary is wanted; its primary changed just now, and clients are given a "
+        "moment to know of it");
+  }
   if (turn_waiters_.contains(id)) {
-    const ReplicaIndex primary = PrimaryOf(id);
     const Cause cause =
         primary.valid() ? CauseOfTurn(tables_.replica(primary).server) : Cause::kBalance;
     out.push_back(absl::StrCat("another primary is wanted; ", LimitsOf(cause),

@@ -172,6 +172,28 @@ TEST_F(RolesTest, ADrainTakesTheRoleAwayBeforeTheReplica) {
   EXPECT_THAT(world.DrainState("kv-0"), Pair("live", HasSubstr("no primaries left")));
 }
 
+// What the old primary sends on would meet one that is none any more: seed 5961.
+TEST_F(RolesTest, APrimaryThatIsNewStaysUntilClientsKnowIt) {
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(500));
+  ASSERT_EQ(Primary(), "kv-1");
+  world.drains.push_back(DrainOf("kv-1", /*primaries_only=*/true));
+  world.Apply(spec);
+  world.Advance(Seconds(1));
+  EXPECT_EQ(Primary(), "kv-1");
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("its primary changed just now")));
+  world.Advance(Seconds(1));
+  EXPECT_EQ(Primary(), "kv-2");
+}
+
+TEST_F(RolesTest, APrimaryThatIsNewAndIsLostIsReplacedAtOnce) {
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(500));
+  world.Die("kv-1");
+  world.Advance(Milliseconds(500));
+  EXPECT_EQ(Primary(), "kv-2");
+}
+
 TEST_F(RolesTest, ADrainedServerLosesItsReplicasToo) {
   Drain("kv-0");
   world.Advance(Seconds(60));

@@ -24,7 +24,7 @@ struct Known {
 constexpr Known kKnown[] = {
     {Defect::kLeaseFromSendTime, 204},   {Defect::kNoLeaderFence, 500},
     {Defect::kDropNotAwaited, 372},      {Defect::kReopensAfterHandover, 30},
-    {Defect::kServesWhilePreparing, 68}, {Defect::kAnyMembers, 46},
+    {Defect::kServesWhilePreparing, 68}, {Defect::kAnyMembers, 115},
     {Defect::kForgetsMembers, 74},
 };
 

@@ -6,6 +6,7 @@ function(sm_library name)
     add_library(${name} STATIC ${ARG_SOURCES})
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE sm_warnings)
+    target_compile_features(${name} PUBLIC cxx_std_20)  # for who links it: its headers need it
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")

@@ -457,7 +457,7 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMoveAgain:
       return AllowMoves(ShardIndex(timer.id));
     case TimerKind::kTurnAgain:
-      tables_.shard(ShardIndex(timer.id)).turned = false;
+      tables_.shard(ShardIndex(timer.id)).primary_is_new = false;
       return MarkDirty(ShardIndex(timer.id));
     case TimerKind::kLook:
       return LookAgain(timer);

@@ -108,7 +108,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
 void Partition::TurnPrimary(ShardIndex id, ReplicaIndex primary) {
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   if (!next.valid() || TakesNothing(tables_.server(tables_.replica(primary).server))) return;
-  if (tables_.shard(id).turned) return;  // kTurnAgain
+  if (tables_.shard(id).primary_is_new) return;  // kTurnAgain
   const Cause cause = CauseOfTurn(tables_.replica(primary).server);
   if (!turns_.contains(id) && turns_.size() >= budgets_.limits(cause).total) {
     turn_waiters_.insert(id);
@@ -133,7 +133,7 @@ void Partition::EndTurn(ShardIndex id) {
   if (demoting) return;
   if (turns_.erase(id) == 0) return;
   turn_to_.erase(id);
-  tables_.shard(id).turned = true;
+  tables_.shard(id).primary_is_new = true;
   SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
   if (turn_waiters_.empty()) return;
   MarkDirty(*turn_waiters_.begin());

@@ -65,7 +65,7 @@ struct Shard {
   bool unplaceable = false;       // the last plan found no place
   bool poisoned = false;          // several servers could not add it: it stays with the last one
   bool right_seen = false;        // somebody was granted it as primary at recovery
-  bool turned = false;            // another one was made its primary, as planned, just now
+  bool primary_is_new = false;    // it was changed, as planned, just now
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };

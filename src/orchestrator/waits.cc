@@ -99,7 +99,7 @@ void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const
     out.push_back("no secondary is in step, to become the primary");
   }
   const ReplicaIndex primary = PrimaryOf(id);
-  if (tables_.shard(id).turned && primary.valid() &&
+  if (tables_.shard(id).primary_is_new && primary.valid() &&
       WantsOtherPrimary(id, tables_.replica(primary))) {
     out.push_back(
         "another primary is wanted; its primary changed just now, and clients are given a "

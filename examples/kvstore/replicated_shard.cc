@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 
@@ -34,35 +35,50 @@ ReplicatedShard::ReplicatedShard(std::string id, std::string server, std::unique
 
 // ---- what the Shard Manager says ----
 
-absl::Status ReplicatedShard::BecomePrimary(ShardEpoch epoch, std::optional<Members> members) {
+absl::Status ReplicatedShard::BecomePrimary(ShardEpoch epoch,
+                                            const std::optional<Members>& members) {
   std::lock_guard lock(mutex_);
-  if (absl::Status status = file_->Fence(epoch); !status.ok()) return status;
+  const auto token = file_->Token();
+  if (!token.ok()) return token.status();
+  if (*token > epoch) return absl::AbortedError("somebody else has been given the shard since");
   epoch_ = epoch;
-  members_ = std::move(members);
+  heeds_ = epoch.value();
   sequence_ = 0;
+  members_.reset();
+  ++copy_;
+  unread_ = *token != epoch;  // else it is back under its grant, and was read under it already
+  if (members) (void)Adopt(*members, kPatience);  // or UpdateMembership will
   return absl::OkStatus();
 }
 
 void ReplicatedShard::BecomeSecondary() {
   std::lock_guard lock(mutex_);
   members_.reset();
+  unread_ = false;
 }
 
 absl::Status ReplicatedShard::SetMembers(const Members& members) {
   std::lock_guard lock(mutex_);
+  return Adopt(members, 10 * kPatience);
+}
+
+absl::Status ReplicatedShard::Adopt(const Members& members, std::chrono::seconds patience) {
   for (const Peer& member : members) {
     const bool known =
         members_ && std::find(members_->begin(), members_->end(), member) != members_->end();
     if (known || member.server.value() == server_) continue;
-    if (absl::Status status = CopyTo(member); !status.ok()) return status;
+    if (absl::Status status = CopyTo(member, patience); !status.ok()) return status;
   }
+  // The token is the lasting mark that they have everything.
+  if (absl::Status status = file_->Fence(epoch_); !status.ok()) return status;
   members_ = members;
+  unread_ = false;
   return absl::OkStatus();
 }
 
-absl::Status ReplicatedShard::CopyTo(const Peer& member) {
+absl::Status ReplicatedShard::CopyTo(const Peer& member, std::chrono::seconds patience) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + 10 * kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + patience);
   kv::CopyResponse response;
   const auto stub = stub_for_(member.endpoint);
   auto stream = stub->Copy(&context, &response);
@@ -79,15 +95,15 @@ absl::Status ReplicatedShard::CopyTo(const Peer& member) {
       (void)stream->Finish();
       return rows.status();
     }
-    if (rows->empty()) break;
     kv::CopyRequest message;
     for (const ShardDb::Row& row : *rows) {
       kv::Row* out = message.add_rows();
       out->set_key(row.key);
       out->set_value(row.value);
     }
-    last = rows->back().key;
-    going = stream->Write(message);
+    message.set_end(rows->size() < static_cast<size_t>(kRowsPerMessage));
+    if (!rows->empty()) last = rows->back().key;
+    going = stream->Write(message) && !message.end();
   }
   stream->WritesDone();
   return ToStatus(member, stream->Finish());
@@ -140,6 +156,7 @@ absl::Status ReplicatedShard::Store(const kv::ApplyRequest& write) {
 }
 
 absl::StatusOr<std::optional<std::string>> ReplicatedShard::Get(std::string_view key) {
+  if (unread_) return absl::UnavailableError("its other replicas may lack what this one has");
   return file_->Get(key);
 }
 
@@ -152,31 +169,60 @@ KvShard::Load ReplicatedShard::TakeLoad(std::chrono::steady_clock::time_point no
 absl::Status ReplicatedShard::Apply(const kv::ApplyRequest& write) {
   std::lock_guard lock(mutex_);
   const std::pair position(write.epoch(), write.sequence());
-  if (position <= applied_ || write.epoch() < copying_) {
+  if (position <= applied_ || write.epoch() < heeds_) {
     return absl::AbortedError(
         absl::StrCat("write ", write.sequence(), " of epoch ", write.epoch(), " comes late"));
   }
+  ++copy_;  // what a copy that was broken off still sends is older
   if (absl::Status status = Store(write); !status.ok()) return status;
   applied_ = position;
   return absl::OkStatus();
 }
 
-absl::Status ReplicatedShard::BeginCopy(const kv::CopyRequest& begin) {
+absl::StatusOr<uint64_t> ReplicatedShard::BeginCopy(const kv::CopyRequest& begin) {
   std::lock_guard lock(mutex_);
   const std::pair position(begin.epoch(), begin.sequence());
-  if (position < applied_) return absl::AbortedError("the copy is older than this replica");
-  if (absl::Status status = file_->Clear(ShardEpoch(begin.epoch())); !status.ok()) return status;
+  if (position < applied_ || begin.epoch() < heeds_) {
+    return absl::AbortedError("the copy is older than this replica");
+  }
   applied_ = position;
-  copying_ = begin.epoch();
-  return absl::OkStatus();
+  heeds_ = begin.epoch();
+  copied_.reset();
+  return ++copy_;
 }
 
-absl::Status ReplicatedShard::AddRows(const kv::CopyRequest& message) {
+absl::Status ReplicatedShard::AddRows(uint64_t copy, const kv::CopyRequest& rows) {
   std::lock_guard lock(mutex_);
-  for (const kv::Row& row : message.rows()) {
-    absl::Status status = file_->Put(ShardEpoch(copying_), row.key(), row.value());
-    if (!status.ok()) return status;
+  if (copy != copy_) return absl::AbortedError("a copy that comes late");
+  return ReplaceRange(rows);
+}
+
+absl::Status ReplicatedShard::ReplaceRange(const kv::CopyRequest& message) {
+  const ShardEpoch epoch(heeds_);
+  std::map<std::string, std::string> missing;
+  for (const kv::Row& row : message.rows()) missing[row.key()] = row.value();
+  std::optional<std::string> last;  // of the range; nothing: it goes to the end
+  if (!message.end()) last = missing.empty() ? copied_ : missing.rbegin()->first;
+  for (bool within = true; within;) {
+    const auto held = file_->Rows(copied_, kRowsPerMessage);
+    if (!held.ok()) return held.status();
+    within = !held->empty();
+    for (const ShardDb::Row& row : *held) {
+      within = !last || row.key <= *last;
+      if (!within) break;
+      copied_ = row.key;
+      const auto kept = missing.find(row.key);
+      if (kept == missing.end()) {
+        if (auto deleted = file_->Delete(epoch, row.key); !deleted.ok()) return deleted.status();
+      } else if (kept->second == row.value) {
+        missing.erase(kept);
+      }
+    }
   }
+  for (const auto& [key, value] : missing) {
+    if (absl::Status status = file_->Put(epoch, key, value); !status.ok()) return status;
+  }
+  if (last) copied_ = last;
   return absl::OkStatus();
 }
 

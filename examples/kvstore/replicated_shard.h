@@ -2,6 +2,8 @@
 // before it counts, so that any of them can become the primary.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,10 +23,13 @@ namespace kvstore {
 // What keeps the copies alike:
 //   * A write goes to the members first, then into the primary's own file: what was read
 //     from the primary, all members have.
+//   * A new primary may have what the last one did not get to all members. It copies all it
+//     has to them before it is read, or the next primary would not know what was read here.
 //   * A replica refuses a primary whose epoch is older than one that it has heard of (its
 //     file does: ShardDb), and writes that come late, by their sequence numbers.
 //   * A write that some member did not take is answered with an error. Whether it happened
-//     is then open, as with any call that fails, until the key is written again.
+//     is then open, as with any call that fails, until there is another primary or the key is
+//     written again.
 class ReplicatedShard final : public KvShard {
  public:
   using StubFor = std::function<std::shared_ptr<kv::KvReplica::Stub>(const std::string& endpoint)>;
@@ -33,8 +38,9 @@ class ReplicatedShard final : public KvShard {
                   StubFor stub_for);
 
   // ---- what the Shard Manager says ----
-  // `members` nothing: not known; then nothing can be written.
-  absl::Status BecomePrimary(ShardEpoch epoch, std::optional<shardmanager::Members> members);
+  // Not read before the members have what it has: SetMembers() sees to that if they cannot be
+  // reached now. `members` nothing: not known; then nothing can be written.
+  absl::Status BecomePrimary(ShardEpoch epoch, const std::optional<shardmanager::Members>& members);
   void BecomeSecondary();
   // Copies everything to those who are new. Writes wait meanwhile: shards are small here.
   // (For large ones see shardmanager/transfer.h.)
@@ -48,12 +54,16 @@ class ReplicatedShard final : public KvShard {
 
   // ---- what the primary says ----
   absl::Status Apply(const kv::ApplyRequest& write);
-  // REQUIRES: `begin` is the first message of a copy. Then the rows, then the end of it.
-  absl::Status BeginCopy(const kv::CopyRequest& begin);
-  absl::Status AddRows(const kv::CopyRequest& rows);
+  // REQUIRES: `begin` is the first message of a copy. Its number, for the others.
+  absl::StatusOr<uint64_t> BeginCopy(const kv::CopyRequest& begin);
+  absl::Status AddRows(uint64_t copy, const kv::CopyRequest& rows);
 
  private:
-  absl::Status CopyTo(const shardmanager::Peer& member);
+  // To those that it does not know of. REQUIRES: the mutex is held.
+  absl::Status Adopt(const shardmanager::Members& members, std::chrono::seconds patience);
+  absl::Status CopyTo(const shardmanager::Peer& member, std::chrono::seconds patience);
+  // Makes the rows after `copied_`, up to the last of `rows` (or the end), like `rows`.
+  absl::Status ReplaceRange(const kv::CopyRequest& rows);
   // To all members, then to the file. REQUIRES: the mutex is held.
   absl::Status Spread(kv::ApplyRequest write);
   absl::Status Store(const kv::ApplyRequest& write);
@@ -63,12 +73,15 @@ class ReplicatedShard final : public KvShard {
   const std::unique_ptr<ShardDb> file_;
   const StubFor stub_for_;
 
-  std::mutex mutex_;  // writes go one after the other
-  ShardEpoch epoch_;  // of the grant under which it is the primary
-  std::optional<shardmanager::Members> members_;
-  uint64_t sequence_ = 0;                    // of the last write, as the primary
-  std::pair<uint64_t, uint64_t> applied_{};  // epoch and sequence, as a secondary
-  uint64_t copying_ = 0;                     // epoch of the copy that is under way
+  std::mutex mutex_;                              // writes go one after the other
+  ShardEpoch epoch_;                              // of the grant under which it is the primary
+  std::optional<shardmanager::Members> members_;  // who have all that it has
+  std::atomic<bool> unread_ = false;              // as the primary: members may lack what it has
+  uint64_t sequence_ = 0;                         // of the last write, as the primary
+  std::pair<uint64_t, uint64_t> applied_{};       // epoch and sequence, as a secondary
+  uint64_t heeds_ = 0;                            // writes of older epochs are refused
+  uint64_t copy_ = 0;                             // number of the copy that is under way
+  std::optional<std::string> copied_;             // key up to which it has come
 };
 
 }  // namespace kvstore

@@ -42,8 +42,12 @@ class ReplicatedStore::Service final : public kv::KvReplica::Service {
     }
     const auto shard = store_.Replica(message.shard());
     if (shard == nullptr) return NotHere(message.shard());
-    absl::Status status = shard->BeginCopy(message);
-    while (status.ok() && reader->Read(&message)) status = shard->AddRows(message);
+    const auto copy = shard->BeginCopy(message);
+    absl::Status status = copy.status();
+    while (status.ok() && !message.end()) {
+      status = reader->Read(&message) ? shard->AddRows(*copy, message)
+                                      : absl::DataLossError("a copy without an end");
+    }
     return ToGrpc(status);
   }
 

@@ -37,11 +37,11 @@ absl::Status ShardDb::Prepare() {
       {&commit_, "COMMIT"},
       {&rollback_, "ROLLBACK"},
       {&raise_token_, "UPDATE fence SET epoch = ?1 WHERE epoch <= ?1 RETURNING epoch"},
+      {&token_, "SELECT epoch FROM fence"},
       {&audit_, "INSERT INTO audit(epoch, server, what, key, accepted) VALUES (?, ?, ?, ?, ?)"},
       {&put_, "INSERT OR REPLACE INTO kv VALUES (?, ?)"},
       {&delete_, "DELETE FROM kv WHERE key = ?"},
       {&get_, "SELECT value FROM kv WHERE key = ?"},
-      {&clear_, "DELETE FROM kv"},
       {&rows_, "SELECT key, value FROM kv ORDER BY key LIMIT ?1"},
       {&rows_after_, "SELECT key, value FROM kv WHERE key > ?2 ORDER BY key LIMIT ?1"},
       {&pages_, "PRAGMA page_count"},
@@ -120,9 +120,11 @@ absl::StatusOr<std::vector<ShardDb::Row>> ShardDb::Rows(const std::optional<std:
   return rows;
 }
 
-absl::Status ShardDb::Clear(ShardEpoch epoch) {
+absl::StatusOr<ShardEpoch> ShardDb::Token() {
   std::lock_guard lock(mutex_);
-  return Write(epoch, "clear", "", &clear_);
+  const uint64_t token = token_.Step() ? static_cast<uint64_t>(token_.Integer(0)) : 0;
+  if (absl::Status s = token_.Reset(); !s.ok()) return s;
+  return ShardEpoch(token);
 }
 
 ShardDb::Load ShardDb::TakeLoad(std::chrono::steady_clock::time_point now) {

@@ -33,6 +33,8 @@ class ShardDb final : public KvShard {
   // Raises the stored token: from here on no former owner can write, even one that
   // has slept through the loss of its right and does not know yet.
   absl::Status Fence(ShardEpoch epoch);
+  // The stored token; 0: none yet.
+  absl::StatusOr<ShardEpoch> Token();
   absl::Status Put(ShardEpoch epoch, std::string_view key, std::string_view value) override;
   absl::StatusOr<bool> Delete(ShardEpoch epoch, std::string_view key) override;
   // No token: the file is shared, so what is read is what was last committed by
@@ -46,8 +48,6 @@ class ShardDb final : public KvShard {
   };
   // The next `most` rows in key order; nothing: from the first one on.
   absl::StatusOr<std::vector<Row>> Rows(const std::optional<std::string>& after, int most);
-  // Forgets all rows.
-  absl::Status Clear(ShardEpoch epoch);
 
   Load TakeLoad(std::chrono::steady_clock::time_point now) override;
 
@@ -65,8 +65,8 @@ class ShardDb final : public KvShard {
   Database db_;  // before the statements: they must go first
   const std::string server_;
   Statement begin_, commit_, rollback_;
-  Statement raise_token_, audit_;
-  Statement put_, delete_, get_, clear_, rows_, rows_after_;
+  Statement raise_token_, token_, audit_;
+  Statement put_, delete_, get_, rows_, rows_after_;
   Statement pages_, page_bytes_;
   uint64_t requests_ = 0;
   uint64_t requests_taken_ = 0;  // when the load was last taken

@@ -13,6 +13,11 @@ namespace {
 constexpr Micros kEver = std::numeric_limits<Micros>::max();
 constexpr Micros kBefore = std::numeric_limits<Micros>::min();
 
+std::string Describe(const Operation& op) {
+  return absl::StrCat(op.kind == Kind::kPut ? "put" : "get", " of ", op.key, " at [", op.invoked,
+                      ", ", op.returned, "] answered by ", op.server, " under token ", op.epoch);
+}
+
 // A write and all reads that returned its value: they must happen in one run with
 // nothing else of the key in between.
 struct Cluster {
@@ -21,12 +26,23 @@ struct Cluster {
   bool read = false;
   bool certain = false;  // an acknowledged operation is among them
   Micros write_invoked = kBefore;
-  Micros first_return = kEver;   // the run cannot begin after it
-  Micros last_invoke = kBefore;  // the run cannot end before it
+  Micros first_return = kEver;       // the run cannot begin after it
+  Micros last_invoke = kBefore;      // the run cannot end before it
+  const Operation* first = nullptr;  // acknowledged, that returned first; nothing: there is none
+  const Operation* last = nullptr;   // acknowledged, that began last
 
   void Cover(Micros invoked, Micros returned) {
     first_return = std::min(first_return, returned);
     last_invoke = std::max(last_invoke, invoked);
+  }
+  void Note(const Operation& op) {
+    if (first == nullptr || op.returned < first->returned) first = &op;
+    if (last == nullptr || op.invoked > last->invoked) last = &op;
+  }
+  std::string Witnesses() const {
+    if (first == nullptr) return "";
+    if (first == last) return absl::StrCat("; ", name, ": ", Describe(*first));
+    return absl::StrCat("; ", name, ": ", Describe(*first), ", ..., ", Describe(*last));
   }
 };
 
@@ -57,6 +73,7 @@ Clusters ClustersOf(const std::vector<const Operation*>& operations) {
       cluster.read = true;
     }
     cluster.Cover(op->invoked, ok ? op->returned : kEver);
+    if (ok) cluster.Note(*op);
   }
   return clusters;
 }
@@ -76,7 +93,8 @@ std::string Span(const Zone& zone) {
 
 std::string Conflict(const Zone& a, const Zone& b) {
   return absl::StrCat("value ", a.cluster->name, " must have stood through ", Span(a),
-                      " and value ", b.cluster->name, " within ", Span(b));
+                      " and value ", b.cluster->name, " within ", Span(b), a.cluster->Witnesses(),
+                      b.cluster->Witnesses());
 }
 
 // In a forward zone (first return before last invocation) the register must have
@@ -115,11 +133,6 @@ Verdict CheckRegister(const std::vector<const Operation*>& operations) {
     }
   }
   return CheckZones(std::move(forward), backward);
-}
-
-std::string Describe(const Operation& op) {
-  return absl::StrCat(op.kind == Kind::kPut ? "put" : "get", " of ", op.key, " at [", op.invoked,
-                      ", ", op.returned, "] answered by ", op.server, " under token ", op.epoch);
 }
 
 // Remembers which server used which token of which shard.

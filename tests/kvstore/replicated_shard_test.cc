@@ -1,0 +1,196 @@
+// Replicas on three servers of one process: real files, real gRPC, no control plane.
+#include "replicated_shard.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "replicated_store.h"
+
+namespace kvstore {
+namespace {
+
+using shardmanager::Members;
+using shardmanager::Peer;
+using shardmanager::Role;
+using shardmanager::ServerName;
+using shardmanager::ShardGrant;
+using shardmanager::ShardId;
+using ::testing::HasSubstr;
+
+const ShardId kShard("s");
+
+// A server, with a disk of its own.
+class Site {
+ public:
+  Site(std::string name, const std::string& folder)
+      : name_(std::move(name)), folder_(absl::StrCat(folder, "/", name_)) {
+    std::filesystem::create_directories(folder_);
+    Start();
+    Grant(1, Role::kSecondary);
+  }
+  ~Site() { Stop(); }
+
+  void Start() {
+    store_ = std::make_unique<ReplicatedStore>(folder_, name_);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(store_->replica_service());
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+  }
+  void Stop() {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
+    store_.reset();
+  }
+
+  void Grant(uint64_t epoch, Role role, std::optional<Members> members = std::nullopt) {
+    const ShardGrant grant{
+        .shard = kShard, .role = role, .epoch = ShardEpoch(epoch), .members = std::move(members)};
+    EXPECT_TRUE(store_->AddShard(grant, [](double) {}).ok());
+    epoch_ = ShardEpoch(epoch);
+  }
+  // Tells the members until they are taken, as the control plane does: a connection to one that
+  // was away may need a moment.
+  void Lead(uint64_t epoch, const Members& members) {
+    Grant(epoch, Role::kPrimary, members);
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    absl::Status status = SetMembers(members);
+    while (!status.ok() && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      status = SetMembers(members);
+    }
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  absl::Status SetMembers(const Members& members) {
+    return store_->UpdateMembership(kShard, members);
+  }
+  absl::Status Put(const std::string& key, const std::string& value) {
+    return store_->Find(kShard)->Put(epoch_, key, value);
+  }
+  absl::Status Delete(const std::string& key) {
+    return store_->Find(kShard)->Delete(epoch_, key).status();
+  }
+  // As a client reads it: "(nothing)": there is no such key; else an error.
+  std::string Get(const std::string& key) {
+    const auto value = store_->Find(kShard)->Get(key);
+    return value.ok() ? value->value_or("(nothing)") : value.status().ToString();
+  }
+  Peer peer() const { return {ServerName(name_), absl::StrCat("127.0.0.1:", port_)}; }
+
+ private:
+  const std::string name_;
+  const std::string folder_;
+  int port_ = 0;
+  ShardEpoch epoch_;
+  std::unique_ptr<ReplicatedStore> store_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+struct Folder {
+  Folder() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string path = ::testing::TempDir() + "kv_replicas_XXXXXX";
+};
+
+class ReplicatedShardTest : public ::testing::Test {
+ protected:
+  ReplicatedShardTest() { one_.Lead(2, All()); }
+
+  Members All() const { return {one_.peer(), two_.peer(), three_.peer()}; }
+  // Two has what three did not take: nobody knows whether it happened.
+  void PutInDoubt(const std::string& key, const std::string& value) {
+    three_.Stop();
+    EXPECT_FALSE(one_.Put(key, value).ok());
+    three_.Start();
+    three_.Grant(1, Role::kSecondary);
+  }
+
+  const Folder folder_;
+  Site one_{"kv-1", folder_.path};
+  Site two_{"kv-2", folder_.path};
+  Site three_{"kv-3", folder_.path};
+};
+
+TEST_F(ReplicatedShardTest, WhatIsAcknowledgedEveryMemberHas) {
+  ASSERT_TRUE(one_.Put("k", "v").ok());
+  EXPECT_EQ(two_.Get("k"), "v");
+  EXPECT_EQ(three_.Get("k"), "v");
+}
+
+// Seed 93 of the chaos: a value was read, and was not there any more.
+TEST_F(ReplicatedShardTest, WhatWasReadFromAPrimaryTheNextOneHas) {
+  ASSERT_TRUE(one_.Put("k", "old").ok());
+  PutInDoubt("k", "new");
+  EXPECT_EQ(one_.Get("k"), "old");
+  one_.Grant(3, Role::kSecondary);
+  two_.Lead(4, All());
+  EXPECT_EQ(two_.Get("k"), "new");
+  two_.Grant(5, Role::kSecondary);
+  three_.Lead(6, All());
+  EXPECT_EQ(three_.Get("k"), "new");
+}
+
+TEST_F(ReplicatedShardTest, WhatWasMissedByAPrimaryTheNextOneHasNot) {
+  for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(one_.Put(key, "old").ok());
+  PutInDoubt("b", "new");
+  PutInDoubt("d", "new");
+  one_.Grant(3, Role::kSecondary);
+  three_.Lead(4, All());
+  for (Site* site : {&one_, &two_, &three_}) {
+    EXPECT_EQ(site->Get("a"), "old");
+    EXPECT_EQ(site->Get("b"), "old");
+    EXPECT_EQ(site->Get("c"), "old");
+    EXPECT_EQ(site->Get("d"), "(nothing)");
+  }
+}
+
+TEST_F(ReplicatedShardTest, ANewPrimaryIsNotReadBeforeItsMembersHaveWhatItHas) {
+  PutInDoubt("k", "new");
+  one_.Stop();
+  two_.Grant(4, Role::kPrimary, All());
+  EXPECT_THAT(two_.Get("k"), HasSubstr("UNAVAILABLE"));
+  EXPECT_FALSE(two_.Put("k", "newer").ok());
+  two_.Lead(4, {two_.peer(), three_.peer()});
+  EXPECT_EQ(two_.Get("k"), "new");
+  EXPECT_EQ(three_.Get("k"), "new");
+}
+
+TEST_F(ReplicatedShardTest,
+       APrimaryThatIsBackUnderItsGrantIsReadAtOnceAndWritesOnceItKnowsItsMembers) {
+  ASSERT_TRUE(one_.Put("k", "v").ok());
+  one_.Stop();
+  one_.Start();
+  one_.Grant(2, Role::kPrimary);
+  EXPECT_EQ(one_.Get("k"), "v");
+  EXPECT_FALSE(one_.Put("k", "w").ok());
+}
+
+TEST_F(ReplicatedShardTest, APrimaryThatIsBackAndWasNeverReadIsNotReadYet) {
+  PutInDoubt("k", "new");
+  one_.Stop();
+  two_.Grant(4, Role::kPrimary, All());  // one does not answer
+  two_.Stop();
+  two_.Start();
+  two_.Grant(4, Role::kPrimary);
+  EXPECT_THAT(two_.Get("k"), HasSubstr("UNAVAILABLE"));
+}
+
+TEST_F(ReplicatedShardTest, AShardOfManyRowsIsCopiedWhole) {
+  ASSERT_TRUE(one_.SetMembers({one_.peer()}).ok());
+  for (int i = 0; i < 1'200; ++i) ASSERT_TRUE(one_.Put(absl::StrCat("k", i), "v").ok());
+  ASSERT_TRUE(one_.SetMembers(All()).ok());
+  for (int i = 0; i < 1'200; ++i) ASSERT_EQ(three_.Get(absl::StrCat("k", i)), "v");
+}
+
+}  // namespace
+}  // namespace kvstore

@@ -10,6 +10,7 @@
 #include "service.h"
 #include "shardmanager/testing.h"
 #include "store.h"
+#include "tests/kvstore/folder.h"
 
 namespace kvstore {
 namespace {
@@ -30,13 +31,6 @@ struct KvServer {
   SharedStore store;
   shardmanager::Server server;
   KvService service;
-};
-
-// Goes with everything in it.
-struct Folder {
-  Folder() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path = ::testing::TempDir() + "kv_server_XXXXXX";
 };
 
 class KvServerTest : public ::testing::Test {

@@ -1,8 +1,6 @@
 // Replicas on three servers of one process: real files, real gRPC, no control plane.
 #include "replicated_shard.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -13,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "replicated_store.h"
+#include "tests/kvstore/folder.h"
+#include "tests/kvstore/loopback_server.h"
 
 namespace kvstore {
 namespace {
@@ -40,16 +40,10 @@ class Site {
 
   void Start() {
     store_ = std::make_unique<ReplicatedStore>(folder_, name_);
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(),
-                             &port_);
-    builder.RegisterService(store_->replica_service());
-    server_ = builder.BuildAndStart();
-    ASSERT_NE(server_, nullptr);
+    server_.Start(*store_->replica_service());
   }
   void Stop() {
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
-    server_.reset();
+    server_.Stop();
     store_.reset();
   }
 
@@ -77,29 +71,19 @@ class Site {
   absl::Status Put(const std::string& key, const std::string& value) {
     return store_->Find(kShard)->Put(epoch_, key, value);
   }
-  absl::Status Delete(const std::string& key) {
-    return store_->Find(kShard)->Delete(epoch_, key).status();
-  }
   // As a client reads it: "(nothing)": there is no such key; else an error.
   std::string Get(const std::string& key) {
     const auto value = store_->Find(kShard)->Get(key);
     return value.ok() ? value->value_or("(nothing)") : value.status().ToString();
   }
-  Peer peer() const { return {ServerName(name_), absl::StrCat("127.0.0.1:", port_)}; }
+  Peer peer() const { return {ServerName(name_), server_.endpoint()}; }
 
  private:
   const std::string name_;
   const std::string folder_;
-  int port_ = 0;
   ShardEpoch epoch_;
   std::unique_ptr<ReplicatedStore> store_;
-  std::unique_ptr<grpc::Server> server_;
-};
-
-struct Folder {
-  Folder() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path = ::testing::TempDir() + "kv_replicas_XXXXXX";
+  LoopbackServer server_;
 };
 
 class ReplicatedShardTest : public ::testing::Test {

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "local_shard.h"
+#include "tests/kvstore/loopback_server.h"
 
 namespace kvstore {
 namespace {
@@ -40,21 +41,15 @@ class Site : public shardmanager::TransferStorage {
     options.endpoint = [this] { return endpoint(); };
     options.patience = std::chrono::milliseconds(500);
     transfer_ = std::make_unique<Transfer>(options, *this);
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(),
-                             &port_);
-    builder.RegisterService(transfer_->service());
-    server_ = builder.BuildAndStart();
-    ASSERT_NE(server_, nullptr);
+    server_.Start(*transfer_->service());
   }
   void Stop() {
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
-    server_.reset();
+    server_.Stop();
     transfer_.reset();
     shard_.reset();
   }
 
-  std::string endpoint() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string endpoint() const { return server_.endpoint(); }
   Peer peer() const { return {ServerName(name_), endpoint()}; }
   Transfer& transfer() { return *transfer_; }
   LocalShard& shard() { return *shard_; }
@@ -86,10 +81,9 @@ class Site : public shardmanager::TransferStorage {
 
  private:
   const std::string name_, folder_;
-  int port_ = 0;
   std::shared_ptr<LocalShard> shard_;
   std::unique_ptr<Transfer> transfer_;
-  std::unique_ptr<grpc::Server> server_;
+  LoopbackServer server_;
 };
 
 class TransferTest : public ::testing::Test {

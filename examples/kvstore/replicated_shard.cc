@@ -198,11 +198,12 @@ absl::Status ReplicatedShard::AddRows(uint64_t copy, const kv::CopyRequest& rows
 }
 
 absl::Status ReplicatedShard::ReplaceRange(const kv::CopyRequest& message) {
+  if (message.rows().empty() && !message.end()) return absl::OkStatus();
   const ShardEpoch epoch(heeds_);
   std::map<std::string, std::string> missing;
   for (const kv::Row& row : message.rows()) missing[row.key()] = row.value();
   std::optional<std::string> last;  // of the range; nothing: it goes to the end
-  if (!message.end()) last = missing.empty() ? copied_ : missing.rbegin()->first;
+  if (!message.end()) last = missing.rbegin()->first;
   for (bool within = true; within;) {
     const auto held = file_->Rows(copied_, kRowsPerMessage);
     if (!held.ok()) return held.status();

@@ -71,6 +71,7 @@ class Site {
   absl::Status Put(const std::string& key, const std::string& value) {
     return store_->Find(kShard)->Put(epoch_, key, value);
   }
+  ReplicatedShard& replica() { return *store_->Replica(kShard.value()); }
   // As a client reads it: "(nothing)": there is no such key; else an error.
   std::string Get(const std::string& key) {
     const auto value = store_->Find(kShard)->Get(key);
@@ -167,6 +168,16 @@ TEST_F(ReplicatedShardTest, APrimaryThatIsBackAndWasNeverReadIsNotReadYet) {
   two_.Start();
   two_.Grant(4, Role::kPrimary);
   EXPECT_THAT(two_.Get("k"), HasSubstr("UNAVAILABLE"));
+}
+
+TEST_F(ReplicatedShardTest, AMessageWithoutRowsBeforeTheEndTakesNothingAway) {
+  ASSERT_TRUE(one_.Put("k", "v").ok());
+  kv::CopyRequest message;
+  message.set_epoch(3);
+  const auto copy = two_.replica().BeginCopy(message);
+  ASSERT_TRUE(copy.ok());
+  EXPECT_TRUE(two_.replica().AddRows(*copy, kv::CopyRequest()).ok());
+  EXPECT_EQ(two_.Get("k"), "v");
 }
 
 TEST_F(ReplicatedShardTest, AShardOfManyRowsIsCopiedWhole) {

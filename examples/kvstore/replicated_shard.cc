@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -18,10 +19,11 @@ namespace {
 constexpr std::chrono::seconds kPatience{1};  // with one member
 constexpr int kRowsPerMessage = 500;
 
-absl::Status ToStatus(const Peer& member, const grpc::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat(member.server.value(), " does not take it: ", status.error_message()));
+// A replica that is slower than the writes is not brought up to date for ever.
+constexpr size_t kMostWritesQueued = 10'000;
+
+absl::Status DoesNotTakeIt(const Peer& replica, const std::string& why) {
+  return absl::UnavailableError(absl::StrCat(replica.server.value(), " does not take it: ", why));
 }
 
 }  // namespace
@@ -37,16 +39,21 @@ ReplicatedShard::ReplicatedShard(std::string id, std::string server, std::unique
 
 absl::Status ReplicatedShard::BecomePrimary(ShardEpoch epoch,
                                             const std::optional<Members>& members) {
-  std::lock_guard lock(mutex_);
-  const auto token = file_->Token();
-  if (!token.ok()) return token.status();
-  if (*token > epoch) return absl::AbortedError("somebody else has been given the shard since");
-  epoch_ = epoch;
-  heeds_ = epoch.value();
-  sequence_ = 0;
-  members_.reset();
-  ++copy_;
-  unread_ = *token != epoch;  // else it is back under its grant, and was read under it already
+  {
+    std::lock_guard lock(mutex_);
+    const auto token = file_->Token();
+    if (!token.ok()) return token.status();
+    if (*token > epoch) return absl::AbortedError("somebody else has been given the shard since");
+    const auto run = file_->NextRun();
+    if (!run.ok()) return run.status();
+    epoch_ = epoch;
+    run_ = *run;
+    heeds_ = epoch.value();
+    sequence_ = 0;
+    members_.reset();
+    ++copy_;
+    unread_ = *token != epoch;  // else it is back under its grant, and was read under it already
+  }
   if (members) (void)Adopt(*members, kPatience);  // or UpdateMembership will
   return absl::OkStatus();
 }
@@ -58,55 +65,112 @@ void ReplicatedShard::BecomeSecondary() {
 }
 
 absl::Status ReplicatedShard::SetMembers(const Members& members) {
-  std::lock_guard lock(mutex_);
   return Adopt(members, 10 * kPatience);
 }
 
 absl::Status ReplicatedShard::Adopt(const Members& members, std::chrono::seconds patience) {
-  for (const Peer& member : members) {
-    const bool known =
-        members_ && std::find(members_->begin(), members_->end(), member) != members_->end();
-    if (known || member.server.value() == server_) continue;
-    if (absl::Status status = CopyTo(member, patience); !status.ok()) return status;
+  absl::Status status = BringUpToDate(members, patience);
+  std::lock_guard lock(mutex_);
+  for (const Joiner& joiner : std::exchange(joiners_, {})) {
+    if (status.ok() && joiner.lost) status = DoesNotTakeIt(joiner.replica, "it missed a write");
   }
   // The token is the lasting mark that they have everything.
-  if (absl::Status status = file_->Fence(epoch_); !status.ok()) return status;
+  if (status.ok()) status = file_->Fence(epoch_);
+  if (!status.ok()) return status;
   members_ = members;
   unread_ = false;
   return absl::OkStatus();
 }
 
-absl::Status ReplicatedShard::CopyTo(const Peer& member, std::chrono::seconds patience) {
+absl::Status ReplicatedShard::BringUpToDate(const Members& members, std::chrono::seconds patience) {
+  for (const Peer& member : members) {
+    Joiner* joiner = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      const bool known =
+          members_ && std::find(members_->begin(), members_->end(), member) != members_->end();
+      if (known || member.server.value() == server_) continue;
+      joiner = &joiners_.emplace_back(Joiner{.replica = member, .writes = {}});
+    }
+    if (absl::Status status = CopyTo(*joiner, patience); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplicatedShard::CopyTo(Joiner& joiner, std::chrono::seconds patience) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + patience);
   kv::CopyResponse response;
-  const auto stub = stub_for_(member.endpoint);
+  const auto stub = stub_for_(joiner.replica.endpoint);
   auto stream = stub->Copy(&context, &response);
   kv::CopyRequest begin;
-  begin.set_shard(id_);
-  begin.set_epoch(epoch_.value());
-  begin.set_sequence(sequence_);
+  {
+    std::lock_guard lock(mutex_);
+    begin.set_shard(id_);
+    begin.set_epoch(epoch_.value());
+    begin.set_run(run_);
+    begin.set_sequence(sequence_);
+    joiner.writes.clear();
+  }
   bool going = stream->Write(begin);
   std::optional<std::string> last;
   while (going) {
-    auto rows = file_->Rows(last, kRowsPerMessage);
-    if (!rows.ok()) {
+    const auto message = NextRows(joiner, last);
+    if (!message.ok()) {
       context.TryCancel();
       (void)stream->Finish();
-      return rows.status();
+      return message.status();
     }
-    kv::CopyRequest message;
-    for (const ShardDb::Row& row : *rows) {
-      kv::Row* out = message.add_rows();
-      out->set_key(row.key);
-      out->set_value(row.value);
-    }
-    message.set_end(rows->size() < static_cast<size_t>(kRowsPerMessage));
-    if (!rows->empty()) last = rows->back().key;
-    going = stream->Write(message) && !message.end();
+    going = stream->Write(*message) && !message->end();
   }
   stream->WritesDone();
-  return ToStatus(member, stream->Finish());
+  if (grpc::Status status = stream->Finish(); !status.ok()) {
+    return DoesNotTakeIt(joiner.replica, status.error_message());
+  }
+  return EndCopy(joiner);
+}
+
+// The rows after `last`, as they are now, and the writes that came since the last call.
+absl::StatusOr<kv::CopyRequest> ReplicatedShard::NextRows(Joiner& joiner,
+                                                          std::optional<std::string>& last) {
+  std::lock_guard lock(mutex_);
+  if (joiner.lost) return DoesNotTakeIt(joiner.replica, "it is slower than the writes");
+  auto rows = file_->Rows(last, kRowsPerMessage);
+  if (!rows.ok()) return rows.status();
+  kv::CopyRequest message;
+  for (ShardDb::Row& row : *rows) {
+    kv::Row* out = message.add_rows();
+    out->set_key(row.key);
+    out->set_value(std::move(row.value));
+  }
+  message.set_end(rows->size() < static_cast<size_t>(kRowsPerMessage));
+  if (!rows->empty()) last = std::move(rows->back().key);
+  for (kv::ApplyRequest& write : std::exchange(joiner.writes, {})) {
+    *message.add_writes() = std::move(write);
+  }
+  return message;
+}
+
+// Sends the writes that came since the last rows were read. From here on it gets each write as
+// a member does.
+absl::Status ReplicatedShard::EndCopy(Joiner& joiner) {
+  std::lock_guard lock(mutex_);
+  const Deadline deadline = std::chrono::system_clock::now() + kPatience;
+  for (const kv::ApplyRequest& write : joiner.writes) {
+    if (absl::Status s = Send(joiner.replica, write, deadline); !s.ok()) return s;
+  }
+  joiner.writes.clear();
+  joiner.copying = false;
+  return absl::OkStatus();
+}
+
+absl::Status ReplicatedShard::Send(const Peer& to, const kv::ApplyRequest& write,
+                                   Deadline deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(deadline);
+  kv::ApplyResponse response;
+  const grpc::Status status = stub_for_(to.endpoint)->Apply(&context, write, &response);
+  return status.ok() ? absl::OkStatus() : DoesNotTakeIt(to, status.error_message());
 }
 
 // ---- for clients ----
@@ -136,17 +200,28 @@ absl::Status ReplicatedShard::Spread(kv::ApplyRequest write) {
     return absl::UnavailableError("who holds the shard beside this server is not known yet");
   }
   write.set_shard(id_);
+  write.set_run(run_);
   write.set_sequence(++sequence_);
   for (const Peer& member : *members_) {
     if (member.server.value() == server_) continue;
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
-    kv::ApplyResponse response;
-    const auto stub = stub_for_(member.endpoint);
-    absl::Status status = ToStatus(member, stub->Apply(&context, write, &response));
+    absl::Status status = Send(member, write, std::chrono::system_clock::now() + kPatience);
     if (!status.ok()) return status;
   }
-  return Store(write);
+  if (absl::Status status = Store(write); !status.ok()) return status;
+  for (Joiner& joiner : joiners_) SpreadTo(joiner, write);
+  return absl::OkStatus();
+}
+
+// The write does not depend on one that is no member yet.
+void ReplicatedShard::SpreadTo(Joiner& joiner, const kv::ApplyRequest& write) {
+  if (joiner.lost) return;
+  if (!joiner.copying) {
+    joiner.lost = !Send(joiner.replica, write, std::chrono::system_clock::now() + kPatience).ok();
+  } else if (joiner.writes.size() < kMostWritesQueued) {
+    joiner.writes.push_back(write);
+  } else {
+    joiner.lost = true;
+  }
 }
 
 absl::Status ReplicatedShard::Store(const kv::ApplyRequest& write) {
@@ -168,7 +243,7 @@ KvShard::Load ReplicatedShard::TakeLoad(std::chrono::steady_clock::time_point no
 
 absl::Status ReplicatedShard::Apply(const kv::ApplyRequest& write) {
   std::lock_guard lock(mutex_);
-  const std::pair position(write.epoch(), write.sequence());
+  const Position position{write.epoch(), write.run(), write.sequence()};
   if (position <= applied_ || write.epoch() < heeds_) {
     return absl::AbortedError(
         absl::StrCat("write ", write.sequence(), " of epoch ", write.epoch(), " comes late"));
@@ -181,7 +256,7 @@ absl::Status ReplicatedShard::Apply(const kv::ApplyRequest& write) {
 
 absl::StatusOr<uint64_t> ReplicatedShard::BeginCopy(const kv::CopyRequest& begin) {
   std::lock_guard lock(mutex_);
-  const std::pair position(begin.epoch(), begin.sequence());
+  const Position position{begin.epoch(), begin.run(), begin.sequence()};
   if (position < applied_ || begin.epoch() < heeds_) {
     return absl::AbortedError("the copy is older than this replica");
   }
@@ -194,7 +269,12 @@ absl::StatusOr<uint64_t> ReplicatedShard::BeginCopy(const kv::CopyRequest& begin
 absl::Status ReplicatedShard::AddRows(uint64_t copy, const kv::CopyRequest& rows) {
   std::lock_guard lock(mutex_);
   if (copy != copy_) return absl::AbortedError("a copy that comes late");
-  return ReplaceRange(rows);
+  if (absl::Status status = ReplaceRange(rows); !status.ok()) return status;
+  for (const kv::ApplyRequest& write : rows.writes()) {
+    if (absl::Status status = Store(write); !status.ok()) return status;
+    applied_ = {write.epoch(), write.run(), write.sequence()};
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReplicatedShard::ReplaceRange(const kv::CopyRequest& message) {

@@ -4,14 +4,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <compare>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "kv.grpc.pb.h"
 #include "kv_shard.h"
@@ -25,8 +27,10 @@ namespace kvstore {
 //     from the primary, all members have.
 //   * A new primary may have what the last one did not get to all members. It copies all it
 //     has to them before it is read, or the next primary would not know what was read here.
+//   * A replica that is to become a member gets all rows, and the writes that come meanwhile,
+//     before it counts. Clients write on while the rows are copied.
 //   * A replica refuses a primary whose epoch is older than one that it has heard of (its
-//     file does: ShardDb), and writes that come late, by their sequence numbers.
+//     file does: ShardDb), and writes that come late, by their position.
 //   * A write that some member did not take is answered with an error. Whether it happened
 //     is then open, as with any call that fails, until there is another primary or the key is
 //     written again.
@@ -42,8 +46,8 @@ class ReplicatedShard final : public KvShard {
   // reached now. `members` nothing: not known; then nothing can be written.
   absl::Status BecomePrimary(ShardEpoch epoch, const std::optional<shardmanager::Members>& members);
   void BecomeSecondary();
-  // Copies everything to those who are new. Writes wait meanwhile: shards are small here.
-  // (For large ones see shardmanager/transfer.h.)
+  // Copies everything to those who are new. Writes wait only for the last of it, a second at
+  // most. (For large shards see shardmanager/transfer.h.)
   absl::Status SetMembers(const shardmanager::Members& members);
 
   // ---- for clients ----
@@ -59,14 +63,34 @@ class ReplicatedShard final : public KvShard {
   absl::Status AddRows(uint64_t copy, const kv::CopyRequest& rows);
 
  private:
-  // To those that it does not know of. REQUIRES: the mutex is held.
+  // Of a write, as kv.proto has it.
+  struct Position {
+    uint64_t epoch = 0;
+    uint64_t run = 0;
+    uint64_t sequence = 0;
+    friend auto operator<=>(const Position&, const Position&) = default;
+  };
+  // A replica that is to become a member.
+  struct Joiner {
+    shardmanager::Peer replica;
+    bool copying = true;                  // it gets the rows; writes are queued
+    bool lost = false;                    // it has missed a write
+    std::deque<kv::ApplyRequest> writes;  // that it has not been sent
+  };
+  using Deadline = std::chrono::system_clock::time_point;
+
   absl::Status Adopt(const shardmanager::Members& members, std::chrono::seconds patience);
-  absl::Status CopyTo(const shardmanager::Peer& member, std::chrono::seconds patience);
-  // Makes the rows after `copied_`, up to the last of `rows` (or the end), like `rows`.
-  absl::Status ReplaceRange(const kv::CopyRequest& rows);
+  absl::Status BringUpToDate(const shardmanager::Members& members, std::chrono::seconds patience);
+  absl::Status CopyTo(Joiner& joiner, std::chrono::seconds patience);
+  absl::StatusOr<kv::CopyRequest> NextRows(Joiner& joiner, std::optional<std::string>& last);
+  absl::Status EndCopy(Joiner& joiner);
+  absl::Status Send(const shardmanager::Peer& to, const kv::ApplyRequest& write, Deadline deadline);
   // To all members, then to the file. REQUIRES: the mutex is held.
   absl::Status Spread(kv::ApplyRequest write);
+  void SpreadTo(Joiner& joiner, const kv::ApplyRequest& write);
   absl::Status Store(const kv::ApplyRequest& write);
+  // Makes the rows after `copied_`, up to the last of `rows` (or the end), like `rows`.
+  absl::Status ReplaceRange(const kv::CopyRequest& rows);
 
   const std::string id_;
   const std::string server_;
@@ -75,13 +99,15 @@ class ReplicatedShard final : public KvShard {
 
   std::mutex mutex_;                              // writes go one after the other
   ShardEpoch epoch_;                              // of the grant under which it is the primary
-  std::optional<shardmanager::Members> members_;  // who have all that it has
-  std::atomic<bool> unread_ = false;              // as the primary: members may lack what it has
+  uint64_t run_ = 0;                              // as the primary: see kv.proto
   uint64_t sequence_ = 0;                         // of the last write, as the primary
-  std::pair<uint64_t, uint64_t> applied_{};       // epoch and sequence, as a secondary
-  uint64_t heeds_ = 0;                            // writes of older epochs are refused
-  uint64_t copy_ = 0;                             // number of the copy that is under way
-  std::optional<std::string> copied_;             // key up to which it has come
+  std::optional<shardmanager::Members> members_;  // who have all that it has
+  std::list<Joiner> joiners_;
+  std::atomic<bool> unread_ = false;   // as the primary: members may lack what it has
+  Position applied_;                   // of the last write, as a secondary
+  uint64_t heeds_ = 0;                 // writes of older epochs are refused
+  uint64_t copy_ = 0;                  // number of the copy that is under way
+  std::optional<std::string> copied_;  // key up to which it has come
 };
 
 }  // namespace kvstore

@@ -15,7 +15,9 @@ constexpr char kSchema[] =
     "CREATE TABLE IF NOT EXISTS fence(id INTEGER PRIMARY KEY CHECK (id = 0), epoch INTEGER);"
     "CREATE TABLE IF NOT EXISTS audit(seq INTEGER PRIMARY KEY, epoch INTEGER, server BLOB,"
     "                                 what BLOB, key BLOB, accepted INTEGER);"
+    "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY CHECK (id = 0), run INTEGER);"
     "INSERT OR IGNORE INTO fence VALUES (0, 0);"
+    "INSERT OR IGNORE INTO runs VALUES (0, 0);"
     "COMMIT;";
 
 }  // namespace
@@ -44,6 +46,9 @@ absl::Status ShardDb::Prepare() {
       {&get_, "SELECT value FROM kv WHERE key = ?"},
       {&rows_, "SELECT key, value FROM kv ORDER BY key LIMIT ?1"},
       {&rows_after_, "SELECT key, value FROM kv WHERE key > ?2 ORDER BY key LIMIT ?1"},
+      {&next_run_,
+       "UPDATE runs SET run = max(run + 1, CAST((julianday('now') - 2440587.5) * 86400000 AS "
+       "INTEGER)) RETURNING run"},
       {&pages_, "PRAGMA page_count"},
       {&page_bytes_, "PRAGMA page_size"},
   };
@@ -125,6 +130,13 @@ absl::StatusOr<ShardEpoch> ShardDb::Token() {
   const uint64_t token = token_.Step() ? static_cast<uint64_t>(token_.Integer(0)) : 0;
   if (absl::Status s = token_.Reset(); !s.ok()) return s;
   return ShardEpoch(token);
+}
+
+absl::StatusOr<uint64_t> ShardDb::NextRun() {
+  std::lock_guard lock(mutex_);
+  const uint64_t run = next_run_.Step() ? static_cast<uint64_t>(next_run_.Integer(0)) : 0;
+  if (absl::Status s = next_run_.Reset(); !s.ok()) return s;
+  return run;
 }
 
 ShardDb::Load ShardDb::TakeLoad(std::chrono::steady_clock::time_point now) {

@@ -46,6 +46,9 @@ class ShardDb final : public KvShard {
     std::string key;
     std::string value;
   };
+  // A number for who writes from now on. Greater than all before in this file, and than those of
+  // a file that was lost (it is at least the time, in milliseconds since 1970).
+  absl::StatusOr<uint64_t> NextRun();
   // The next `most` rows in key order; nothing: from the first one on.
   absl::StatusOr<std::vector<Row>> Rows(const std::optional<std::string>& after, int most);
 
@@ -66,7 +69,7 @@ class ShardDb final : public KvShard {
   const std::string server_;
   Statement begin_, commit_, rollback_;
   Statement raise_token_, token_, audit_;
-  Statement put_, delete_, get_, rows_, rows_after_;
+  Statement put_, delete_, get_, rows_, rows_after_, next_run_;
   Statement pages_, page_bytes_;
   uint64_t requests_ = 0;
   uint64_t requests_taken_ = 0;  // when the load was last taken

@@ -29,6 +29,7 @@ class LoopbackServer {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
     server_.reset();
   }
+  int port() const { return port_; }
   std::string endpoint() const { return absl::StrCat("127.0.0.1:", port_); }
 
  private:

@@ -1,6 +1,7 @@
 // Replicas on three servers of one process: real files, real gRPC, no control plane.
 #include "replicated_shard.h"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "replicated_store.h"
+#include "tests/coordination/tcp_proxy.h"
 #include "tests/kvstore/folder.h"
 #include "tests/kvstore/loopback_server.h"
 
@@ -78,6 +80,7 @@ class Site {
     return value.ok() ? value->value_or("(nothing)") : value.status().ToString();
   }
   Peer peer() const { return {ServerName(name_), server_.endpoint()}; }
+  int port() const { return server_.port(); }
 
  private:
   const std::string name_;
@@ -158,6 +161,33 @@ TEST_F(ReplicatedShardTest,
   one_.Grant(2, Role::kPrimary);
   EXPECT_EQ(one_.Get("k"), "v");
   EXPECT_FALSE(one_.Put("k", "w").ok());
+  ASSERT_TRUE(one_.SetMembers(All()).ok());
+  ASSERT_TRUE(one_.Put("k", "w").ok());
+  EXPECT_EQ(two_.Get("k"), "w");
+  EXPECT_EQ(three_.Get("k"), "w");
+}
+
+TEST_F(ReplicatedShardTest, WritesOfAFormerRunOfThePrimaryComeLate) {
+  ASSERT_TRUE(one_.Put("k", "v").ok());
+  kv::ApplyRequest late;
+  late.set_epoch(2);
+  late.set_run(1);  // of the same grant, long before
+  late.set_sequence(1'000);
+  late.set_key("k");
+  late.set_value("late");
+  EXPECT_EQ(two_.replica().Apply(late).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(two_.Get("k"), "v");
+}
+
+TEST_F(ReplicatedShardTest, APrimaryWhoseDiskWasLostCanBringOthersIntoStep) {
+  ASSERT_TRUE(one_.Put("k", "v").ok());
+  one_.Stop();
+  std::filesystem::remove_all(folder_.path + "/kv-1");
+  std::filesystem::create_directories(folder_.path + "/kv-1");
+  one_.Start();
+  one_.Grant(2, Role::kPrimary);
+  ASSERT_TRUE(one_.SetMembers(All()).ok());
+  EXPECT_TRUE(one_.Put("k", "w").ok());
 }
 
 TEST_F(ReplicatedShardTest, APrimaryThatIsBackAndWasNeverReadIsNotReadYet) {
@@ -178,6 +208,44 @@ TEST_F(ReplicatedShardTest, AMessageWithoutRowsBeforeTheEndTakesNothingAway) {
   ASSERT_TRUE(copy.ok());
   EXPECT_TRUE(two_.replica().AddRows(*copy, kv::CopyRequest()).ok());
   EXPECT_EQ(two_.Get("k"), "v");
+}
+
+TEST_F(ReplicatedShardTest, WritesGoOnWhileOneThatDoesNotAnswerIsToBecomeAMember) {
+  ASSERT_TRUE(one_.SetMembers({one_.peer(), two_.peer()}).ok());
+  shardmanager::TcpProxy silent(two_.port());
+  silent.Set(shardmanager::TcpProxy::Mode::kBlackhole);
+  const Peer never{ServerName("kv-4"), absl::StrCat("127.0.0.1:", silent.port())};
+  std::atomic<bool> answered = false;
+  std::thread adopts([&] {
+    EXPECT_FALSE(one_.SetMembers({one_.peer(), two_.peer(), never}).ok());
+    answered = true;
+  });
+  silent.AwaitAccepted(0);
+  EXPECT_TRUE(one_.Put("k", "v").ok());
+  EXPECT_FALSE(answered);
+  silent.Set(shardmanager::TcpProxy::Mode::kCut);
+  adopts.join();
+  EXPECT_EQ(two_.Get("k"), "v");
+}
+
+TEST_F(ReplicatedShardTest, WhatIsWrittenWhileItIsCopiedANewMemberHas) {
+  ASSERT_TRUE(one_.SetMembers({one_.peer(), two_.peer()}).ok());
+  constexpr int kKeys = 3'000;
+  const auto key = [](int i) { return absl::StrCat("k", i); };
+  for (int i = 0; i < kKeys; ++i) ASSERT_TRUE(one_.Put(key(i), "old").ok());
+  std::atomic<bool> adopted = false;
+  std::thread adopts([&] {
+    EXPECT_TRUE(one_.SetMembers(All()).ok());
+    adopted = true;
+  });
+  int written = 0;
+  for (; written < kKeys && !adopted; ++written) {
+    ASSERT_TRUE(one_.Put(key(kKeys - 1 - written), "new").ok());
+  }
+  adopts.join();
+  for (int i = 0; i < kKeys; ++i) {
+    ASSERT_EQ(three_.Get(key(i)), i >= kKeys - written ? "new" : "old") << i;
+  }
 }
 
 TEST_F(ReplicatedShardTest, AShardOfManyRowsIsCopiedWhole) {

@@ -33,6 +33,7 @@ enum class Defect : uint8_t {
   kPromotesEarly,           // a new primary is granted before the old one has turned
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
   kForgetsMembers,          // members that are lost leave, though most of them are
+  kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -66,6 +67,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kPromotesEarly, "promotes-early"},
     DefectName{Defect::kSurplusFirst, "surplus-first"},
     DefectName{Defect::kForgetsMembers, "forgets-members"},
+    DefectName{Defect::kStarvesMembers, "starves-members"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

@@ -44,7 +44,7 @@ void Partition::SetFirstLook(ServerIndex id) {
 
 // As often as the new spec says, and soon.
 void Partition::RestartLooks() {
-  looks_since_ = timer_order_;
+  looks_since_ = timers_.order();
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     Server& server = tables_.server(ServerIndex(i));
     server.look_timer = server.state == ServerState::kLive;

@@ -50,30 +50,38 @@ void Partition::DecideMembers(ShardIndex id, ReplicaIndex primary) {
   });
 }
 
-// As written down, and who of `told` is about to be; `with_next`: and one more, that could be
-// brought into step.
-Membership::List Partition::MembersOf(ShardIndex id, const Membership::List& told,
-                                      bool with_next) const {
+// The members as stored, and those of `told` that are about to be stored.
+Membership::List Partition::MembersOf(ShardIndex id, const Membership::List& told) const {
   Membership::List list;
-  ReplicaIndex next;
-  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     if (replica.phase != Phase::kGranted && replica.phase != Phase::kDemoting) return;
-    const Server& server = tables_.server(replica.server);
-    const Membership::Member me{replica.server, server.incarnation};
+    const Membership::Member me{replica.server, tables_.server(replica.server).incarnation};
     const bool comes = replica.member_life == 0 && Serves(replica) && Has(told, me);
-    if (replica.role == Role::kPrimary || IsCurrent(replica) || comes) {
-      list.push_back(me);
-    } else if (replica.member_life == 0 && Serves(replica)) {
-      const bool first = !next.valid() || replica.server < tables_.replica(next).server;
-      if (first) next = r;
-    }
+    if (replica.role == Role::kPrimary || IsCurrent(replica) || comes) list.push_back(me);
   });
-  if (with_next && next.valid() && (!spec_.replication().quorum() || HasMajority(id))) {
-    const ServerIndex server = tables_.replica(next).server;
-    list.push_back({server, tables_.server(server).incarnation});
-  }
   std::sort(list.begin(), list.end());
   return list;
+}
+
+// The next secondary to bring into step: of those that may be tried now, the one that failed
+// least. Thus one that can never come into step does not keep the others from it.
+std::optional<Membership::Member> Partition::NextMember(ShardIndex id,
+                                                        const Membership& membership) const {
+  if (spec_.replication().quorum() && !HasMajority(id)) return std::nullopt;
+  std::optional<std::pair<uint8_t, Membership::Member>> next;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const bool lacks = replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
+                       replica.member_life == 0 && Serves(replica) && !IsCurrent(replica);
+    if (!lacks) return;
+    const Membership::Member me{replica.server, tables_.server(replica.server).incarnation};
+    const Membership::Failed* failed = membership.FindFailed(me);
+    if (failed != nullptr && now_ < failed->retry_at && !Planted(Defect::kStarvesMembers)) return;
+    const bool blamed = failed != nullptr && !Planted(Defect::kStarvesMembers);
+    const std::pair rank(blamed ? failed->failures : uint8_t{0}, me);
+    if (!next || rank < *next) next = rank;
+  });
+  if (!next) return std::nullopt;
+  return next->second;
 }
 
 namespace {
@@ -92,7 +100,7 @@ std::vector<ServerIndex> ServersOf(const List& list) {
 // about them, and TellMembers follows.
 std::vector<ServerIndex> Partition::MembersInGrant(ShardIndex id) {
   ForgetMembers(id);
-  return ServersOf(MembersOf(id, {}, /*with_next=*/false));
+  return ServersOf(MembersOf(id, {}));
 }
 
 // Tells a primary that serves what has changed.
@@ -103,9 +111,13 @@ void Partition::TellMembers(ShardIndex id, const Replica& primary) {
   if (membership.epoch != primary.epoch) membership = Membership{.epoch = primary.epoch};
   if (membership.contact != Contact::kIdle) return;
   const Membership::List told = membership.known ? membership.told : Membership::List();
-  Membership::List list = MembersOf(id, told, /*with_next=*/false);
-  const bool settled = membership.known && told == MembersOf(id, {}, /*with_next=*/false);
-  if (settled) list = MembersOf(id, {}, /*with_next=*/true);
+  Membership::List list = MembersOf(id, told);
+  const bool settled = membership.known && told == MembersOf(id, {});
+  membership.candidate = settled ? NextMember(id, membership) : std::nullopt;
+  if (membership.candidate) {
+    list.insert(std::lower_bound(list.begin(), list.end(), *membership.candidate),
+                *membership.candidate);
+  }
   if (membership.known && told == list) return;
   Outbox command{primary.server, CommandKind::kSetMembers, {id, Role::kPrimary, primary.epoch}, {}};
   command.grant.members = ServersOf(list);
@@ -127,15 +139,35 @@ void Partition::OnMembers(const CommandResult& event) {
     membership.error.clear();
     membership.told = membership.asked;
     membership.known = true;
+    if (membership.candidate) membership.Forgive(membership.candidate->server);
     MarkDirty(event.shard);
     return;
   }
   membership.contact = Contact::kRetry;
-  membership.known = false;  // what it goes by now is anybody's guess
+  membership.known = false;  // the primary may go by the old list or by the new one
   membership.error = event.error;
-  if (membership.failures < UINT8_MAX) ++membership.failures;
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
+  if (membership.candidate) {
+    CandidateFailed(event.shard, membership);
+    membership.failures = 0;
+  }
+  if (membership.failures < UINT8_MAX) ++membership.failures;
   SetTimer(Backoff(membership.failures), TimerKind::kMembersRetry, event.shard.index());
+}
+
+// The primary goes on with the members that it had; the candidate is tried again later.
+void Partition::CandidateFailed(ShardIndex id, Membership& membership) {
+  const Membership::Member candidate = *membership.candidate;
+  const Membership::Failed* before = membership.FindFailed(candidate);
+  const uint8_t failures = before == nullptr ? 0 : before->failures;
+  Membership::Failed failed{.member = candidate,
+                            .failures = static_cast<uint8_t>(std::min(failures + 1, UINT8_MAX)),
+                            .error = membership.error};
+  const Duration delay = Backoff(failed.failures);
+  failed.retry_at = now_ + delay;
+  membership.Forgive(candidate.server);
+  membership.failed.push_back(std::move(failed));
+  SetTimer(delay, TimerKind::kMembersRetry, id.index());
 }
 
 void Partition::RetryMembers(ShardIndex id) {
@@ -179,7 +211,7 @@ bool Partition::MayLeave(const Replica& replica) const {
   const Membership& membership = found->second;
   return membership.known && membership.contact == Contact::kIdle &&
          membership.epoch == tables_.replica(primary).epoch &&
-         membership.told == MembersOf(replica.shard, {}, /*with_next=*/false);
+         membership.told == MembersOf(replica.shard, {});
 }
 
 void Partition::ForgetMembers(ShardIndex id) {

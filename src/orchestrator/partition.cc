@@ -30,11 +30,7 @@ Output<Action> Partition::OnAdvance(TimePoint now) {
 }
 
 Output<Action> Partition::Finish() {
-  while (!timers_.empty() && timers_.top().when <= now_) {
-    const Timer timer = timers_.top();
-    timers_.pop();
-    Fire(timer);
-  }
+  while (const auto timer = timers_.TakeDue(now_)) Fire(*timer);
   while (!dirty_.empty()) {
     const ShardIndex shard = dirty_.front();
     dirty_.pop_front();
@@ -50,7 +46,7 @@ Output<Action> Partition::Finish() {
     emptied_ = true;
     out_.actions.emplace_back(Emptied{});
   }
-  out_.next_wake = timers_.empty() ? kNever : timers_.top().when;
+  out_.next_wake = timers_.next();
   return std::exchange(out_, {});
 }
 
@@ -121,7 +117,7 @@ void Partition::WantWrite(ShardIndex shard) {
 }
 
 void Partition::SetTimer(Duration delay, TimerKind kind, uint32_t id) {
-  timers_.push({now_ + delay, timer_order_++, kind, id});
+  timers_.Set(now_ + delay, kind, id);
 }
 
 void Partition::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail) {
@@ -213,7 +209,7 @@ size_t Partition::memory_bytes() const {
     }
   }
   return tables_.memory_bytes() + layout + spec_.SpaceUsedLong() +
-         map_order_.capacity() * sizeof(ShardIndex) + timers_.size() * sizeof(Timer) +
+         map_order_.capacity() * sizeof(ShardIndex) + timers_.memory_bytes() +
          reported_.memory_bytes() + planned_.memory_bytes() + pressure_.capacity() * sizeof(float);
 }
 

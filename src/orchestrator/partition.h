@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <queue>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,6 +38,7 @@
 #include "orchestrator/membership.h"
 #include "orchestrator/partition_io.h"
 #include "orchestrator/tables.h"
+#include "orchestrator/timers.h"
 
 namespace shardmanager::orchestrator {
 
@@ -120,32 +120,6 @@ class Partition {
   size_t memory_bytes() const;
 
  private:
-  // ---- timers ----
-  enum class TimerKind : uint8_t {
-    kFailover,     // of a server: the delay is over
-    kServerRetry,  // of a server: commands that did not get through
-    kShardRetry,   // of a shard: a command that failed
-    kLook,         // of a server: the periodic full look
-    kBalance,
-    kReplan,  // look again for places that were not found
-    kGather,
-    kPublish,
-    kWriteRetry,
-    kMembersRetry,  // of a shard
-    kMoveAgain,     // of a shard
-    kTurnAgain,     // of a shard
-    kMapDeadline,   // publish even if some server has not reported
-  };
-  struct Timer {
-    TimePoint when;
-    uint64_t order;
-    TimerKind kind;
-    uint32_t id;
-    bool operator>(const Timer& other) const {
-      return when != other.when ? when > other.when : order > other.order;
-    }
-  };
-
   // ---- what should be written for one shard ----
   struct PhaseChange {
     ReplicaIndex replica;
@@ -306,7 +280,9 @@ class Partition {
   // members.cc
   void DecideMembers(ShardIndex shard, ReplicaIndex primary);
   static bool Has(const Membership::List& list, const Membership::Member& member);
-  Membership::List MembersOf(ShardIndex shard, const Membership::List& told, bool with_next) const;
+  Membership::List MembersOf(ShardIndex shard, const Membership::List& told) const;
+  std::optional<Membership::Member> NextMember(ShardIndex shard, const Membership& by) const;
+  void CandidateFailed(ShardIndex shard, Membership& membership);
   std::vector<ServerIndex> MembersInGrant(ShardIndex shard);
   void TellMembers(ShardIndex shard, const Replica& primary);
   void OnMembers(const CommandResult& event);
@@ -375,7 +351,7 @@ class Partition {
 
   // waits.cc
   void AddReplicaWaits(const Replica& replica, TimePoint now, std::vector<std::string>& out) const;
-  void AddRoleWaits(ShardIndex shard, std::vector<std::string>& out) const;
+  void AddRoleWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
   void AddPlaceWaits(ShardIndex shard, TimePoint now, std::vector<std::string>& out) const;
   std::string FailoverWait(ShardIndex shard) const;
   void AddMoveWaits(ShardIndex shard, std::vector<std::string>& out) const;
@@ -430,8 +406,7 @@ class Partition {
   Interner<DenseId<struct DomainTag>> domains_;
   uint32_t epochs_given_;
 
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-  uint64_t timer_order_ = 0;
+  Timers timers_;
   uint64_t looks_since_ = 0;  // timers for looks with an older number are void
 
   std::deque<ShardIndex> dirty_;

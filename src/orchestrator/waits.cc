@@ -47,7 +47,7 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
     waits.push_back(absl::StrCat("its last new owner could not get ready: no move is tried ",
                                  "before ", In(no_move_until_.at(id), now)));
   }
-  if (HasBothRoles()) AddRoleWaits(id, waits);
+  if (HasBothRoles()) AddRoleWaits(id, now, waits);
   AddPlaceWaits(id, now, waits);
   AddMoveWaits(id, waits);
   return waits;
@@ -90,7 +90,7 @@ void Partition::AddReplicaWaits(const Replica& replica, TimePoint now,
 }
 
 // Of apps that have primaries and secondaries.
-void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const {
+void Partition::AddRoleWaits(ShardIndex id, TimePoint now, std::vector<std::string>& out) const {
   if (spec_.replication().quorum() && !HasMajority(id)) {
     out.push_back(
         "less than a majority of its members serve (replication.quorum): neither its primary nor "
@@ -117,9 +117,15 @@ void Partition::AddRoleWaits(ShardIndex id, std::vector<std::string>& out) const
   const Membership& membership = found->second;
   if (membership.contact == Contact::kAsked) {
     out.push_back("its primary was told of a change of its members, and has not said yes yet");
-  } else if (membership.contact == Contact::kRetry) {
+  } else if (membership.contact == Contact::kRetry && !membership.candidate) {
     out.push_back(absl::StrCat("its primary did not take a change of its members (",
                                membership.error, "); tried again soon"));
+  }
+  for (const Membership::Failed& failed : membership.failed) {
+    out.push_back(absl::StrCat(tables_.name(failed.member.server),
+                               " is not in step: its primary failed ",
+                               Counted(failed.failures, "time"), " in a row to bring it there (",
+                               failed.error, "); tried again ", In(failed.retry_at, now)));
   }
 }
 

@@ -91,6 +91,66 @@ TEST_F(RolesTest, ALostPrimaryIsReplacedByASecondaryAtOnceAndNoDataMoves) {
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*", "kv-2", "kv-3"));
 }
 
+// Finding 1 of the attack: kv-1 was offered for ever, and kv-2 never.
+class MemberThatCannotComeTest : public RolesTest {
+ protected:
+  static v1::AppSpec Patient() {
+    v1::AppSpec spec = Both(1, 3);
+    spec.mutable_failover()->set_delay_ms(60'000);
+    return spec;
+  }
+  MemberThatCannotComeTest() : RolesTest(Patient()) {
+    world.servers["kv-0"].cannot_bring = {"kv-1"};
+    for (const char* name : {"kv-1", "kv-2"}) {
+      world.Die(name);
+      world.Join(name);
+    }
+  }
+  bool InStep(const std::string& server) {
+    return world.members["s-0"].contains({server, world.servers[server].incarnation.value()});
+  }
+  size_t Offers() {
+    const auto is_offer = [](const std::string& c) { return c.starts_with("set-members"); };
+    const auto& all = world.commands;
+    return static_cast<size_t>(std::count_if(all.begin(), all.end(), is_offer));
+  }
+};
+
+TEST_F(MemberThatCannotComeTest, OneThatCannotComeIntoStepDoesNotKeepTheOthersFromIt) {
+  world.Advance(Seconds(2));
+  EXPECT_TRUE(InStep("kv-2"));
+  EXPECT_FALSE(InStep("kv-1"));
+  EXPECT_THAT(Stored(), Contains("kv-2 granted secondary 2"));
+}
+
+TEST_F(MemberThatCannotComeTest, OneThatReplacesItIsTriedAtOnce) {
+  world.Advance(Seconds(2));
+  Drain("kv-1");
+  world.Advance(Seconds(30));
+  EXPECT_TRUE(InStep("kv-3"));
+}
+
+TEST_F(MemberThatCannotComeTest, ItIsTriedLessAndLessOftenAndComesWhenItCan) {
+  world.Advance(Seconds(60));
+  world.commands.clear();
+  world.Advance(Seconds(60));
+  EXPECT_THAT(Offers(), testing::AllOf(testing::Ge(2), testing::Le(10)));
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("kv-1 is not in step: its primary failed")));
+  world.servers["kv-0"].cannot_bring.clear();
+  world.Advance(Seconds(60));
+  EXPECT_TRUE(InStep("kv-1"));
+  EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
+}
+
+TEST_F(MemberThatCannotComeTest, ANewLifeOfItIsTriedAtOnce) {
+  world.Advance(Seconds(120));
+  world.servers["kv-0"].cannot_bring.clear();
+  world.Die("kv-1");
+  world.Join("kv-1");
+  world.Advance(Seconds(1));
+  EXPECT_TRUE(InStep("kv-1"));
+}
+
 TEST_F(RolesTest, ThePromotionIsDurableBeforeAnybodyIsTold) {
   world.hold_writes = true;
   world.Die("kv-0");

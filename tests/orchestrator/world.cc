@@ -188,7 +188,7 @@ void World::Do(SendCommands& action) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
     } else if ((comes && server.refuses.count(shard) > 0) || (sets && server.refuses_members) ||
-               (demoted && server.stays_primary)) {
+               (sets && CannotBring(server, grant)) || (demoted && server.stays_primary)) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
     } else {
@@ -204,6 +204,17 @@ void World::Do(SendCommands& action) {
       queue_.push_back(std::move(result));
     }
   }
+}
+
+// The list has somebody new whom the primary cannot reach.
+bool World::CannotBring(const AppServer& primary, const Grant& grant) const {
+  const auto known = members.find(Name(grant.shard));
+  return std::any_of(grant.members.begin(), grant.members.end(), [&](ServerIndex id) {
+    const std::string& name = partition_->tables().name(id);
+    const std::pair member(name, servers.at(name).incarnation.value());
+    const bool in_step = known != members.end() && known->second.contains(member);
+    return primary.cannot_bring.contains(name) && !in_step;
+  });
 }
 
 void World::Obey(const SendCommands& action, const Grant& grant, AppServer& server) {

@@ -27,15 +27,16 @@ class World {
     bool departed = false;
     std::string region;
     uint32_t capacity = 0;
-    std::map<std::string, Held> held;   // what the process serves
-    std::vector<StoredReplica> record;  // its assignment record in the store
-    bool record_damaged = false;        // and nobody can read it
-    bool life_damaged = false;          // its live record, likewise
-    bool answers = true;                // false: commands vanish
-    bool heard = true;                  // false: it obeys, and its answers vanish
-    std::set<std::string> refuses;      // shards whose add, or change of role, fails
-    bool refuses_members = false;       // changes of members fail
-    bool stays_primary = false;         // turns to secondary fail
+    std::map<std::string, Held> held;    // what the process serves
+    std::vector<StoredReplica> record;   // its assignment record in the store
+    bool record_damaged = false;         // and nobody can read it
+    bool life_damaged = false;           // its live record, likewise
+    bool answers = true;                 // false: commands vanish
+    bool heard = true;                   // false: it obeys, and its answers vanish
+    std::set<std::string> refuses;       // shards whose add, or change of role, fails
+    bool refuses_members = false;        // changes of members fail
+    std::set<std::string> cannot_bring;  // servers that it, as the primary, cannot bring into step
+    bool stays_primary = false;          // turns to secondary fail
     std::vector<MetricAmount> metric_capacity;
   };
 
@@ -117,6 +118,7 @@ class World {
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
+  bool CannotBring(const AppServer& primary, const Grant& grant) const;
   // `elected`: with its list the primary begins anew; else who is known keeps its life.
   void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
   void CheckElected(const std::string& shard, const std::string& server) const;

@@ -34,6 +34,8 @@ enum class Defect : uint8_t {
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
   kForgetsMembers,          // members that are lost leave, though most of them are
   kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
+  kTrustsSickServers,       // a server on which everything fails is given more
+  kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -68,6 +70,8 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kSurplusFirst, "surplus-first"},
     DefectName{Defect::kForgetsMembers, "forgets-members"},
     DefectName{Defect::kStarvesMembers, "starves-members"},
+    DefectName{Defect::kTrustsSickServers, "trusts-sick-servers"},
+    DefectName{Defect::kLeavesItWithTheSick, "leaves-it-with-the-sick"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

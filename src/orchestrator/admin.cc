@@ -176,7 +176,7 @@ void Controller::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
       if (!driver->has_spec() && driver->problem().ok()) continue;
       v1::AppStatus status;
       if (driver->partition() != nullptr) {
-        status = DescribeApp(*driver->partition());
+        status = DescribeApp(*driver->partition(), executor_->Now());
       } else {
         *status.mutable_spec() = driver->spec().spec();
         status.mutable_spec()->set_name(name);

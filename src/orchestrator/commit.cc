@@ -130,7 +130,7 @@ void Partition::StageChange(const PhaseChange& change) {
   replica.in_write = true;
   replica.writing = change.to;
   Touch(replica.server);
-  if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard);
+  if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard, replica.server);
   if (change.failed && replica.phase == Phase::kGranted) NoteFailedAt(replica);
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
@@ -253,6 +253,11 @@ void Partition::ApplyBatch() {
       serving -= served;
       serving += Serves(replica);
       if (replica.phase == Phase::kAbsent) ended.push_back(r);
+      const bool begins = before == Phase::kAbsent && replica.cause == Cause::kFailover;
+      if (begins && HasBothRoles() && replica.role == Role::kPrimary) {
+        AddNote(NoteKind::kUncleanPromotion, replica.server, id,
+                "all its replicas were lost: it begins with what the application finds there");
+      }
     });
     for (ReplicaIndex r : ended) {
       const Replica& replica = tables_.replica(r);
@@ -290,8 +295,11 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   if (granted_anew) replica.turned = true;
   if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
     AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
-            absl::StrCat("epoch ", next.epoch.value(),
-                         IsCurrent(replica) ? "" : "; it may lack what was acknowledged last"));
+            absl::StrCat("epoch ", next.epoch.value()));
+    if (!IsCurrent(replica)) {
+      AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
+              "no replica in step is left: it may lack what was acknowledged last");
+    }
   }
   return !granted_anew && replica.phase == Phase::kGranted;
 }

@@ -182,6 +182,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
   UpdateDrain(id);
   ForgetContacts(id);
+  if (quarantine_.Restarted(id)) EndQuarantine(id, "it is a new process");
   AddNote(NoteKind::kServerJoined, id, ShardIndex(),
           absl::StrCat(
               "life ", life.incarnation.value(), " at ",
@@ -282,12 +283,16 @@ void Partition::On(CommandResult& event) {
     case CommandOutcome::kLoading:
       progress_[Key(event.shard, event.server)] = static_cast<uint8_t>(event.progress * 100);
       return;
-    case CommandOutcome::kDone:
+    case CommandOutcome::kDone: {
+      // What served before may only have said yes to a repeat.
+      const bool loaded =
+          event.kind == CommandKind::kAdd && (!replica.settled || replica.failures > 0);
       replica.contact = Contact::kDone;
       replica.failures = 0;
       if (replica.phase == Phase::kGranted) {
         replica.told_since = server.reports_out > 0;
         AddDone(id);
+        if (loaded) NoteAdded(event.server);
       }
       // A lone replica at rest needs no second look.
       if (event.kind != CommandKind::kAdd || replica.next.valid() ||
@@ -295,6 +300,7 @@ void Partition::On(CommandResult& event) {
         MarkDirty(event.shard);
       }
       return;
+    }
     case CommandOutcome::kFailed:
     case CommandOutcome::kStale:
     case CommandOutcome::kUnreachable:
@@ -312,13 +318,17 @@ void Partition::AddDone(ReplicaIndex id) {
   if (replica.role == Role::kPrimary && !stand_in_.empty()) stand_in_.erase(replica.shard);
   if (HasBothRoles()) MarkDirty(replica.shard);
   ForgetPoison(replica.shard);
+  if (!return_to_.empty()) return_to_.erase(replica.shard);
+  if (IsMove(replica.cause)) move_holds_.Forget(replica.shard);
   Settle(id);
 }
 
 void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   Replica& replica = tables_.replica(id);
   replica.contact = Contact::kRetry;
-  Trouble& trouble = errors_[Key(event.shard, event.server)];
+  const auto [known, fresh] = errors_.try_emplace(Key(event.shard, event.server));
+  Trouble& trouble = known->second;
+  if (fresh) trouble.since = now_;
   trouble.error = event.error;
   if (event.outcome == CommandOutcome::kUnreachable) {
     replica.failures = 0;  // the server's timer brings it back, not its own
@@ -330,6 +340,8 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   trouble.retry_at = now_ + Backoff(replica.failures);
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
+  const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
+  if (comes && event.outcome == CommandOutcome::kFailed) NoteAddFailed(replica, event.error);
   NotePoison(id);
   MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
 }
@@ -455,7 +467,9 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMembersRetry:
       return RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
-      return AllowMoves(ShardIndex(timer.id));
+      return MarkDirty(ShardIndex(timer.id));
+    case TimerKind::kTrial:
+      return LookForPlaces();
     case TimerKind::kTurnAgain:
       tables_.shard(ShardIndex(timer.id)).primary_is_new = false;
       return MarkDirty(ShardIndex(timer.id));

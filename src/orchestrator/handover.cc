@@ -51,9 +51,11 @@ void Partition::DecideHandover(ShardIndex id) {
     change(handover.from, Phase::kAbsent);
     change(handover.to, Phase::kGranted);
   } else if (!forwards) {
-    if (to.contact == Contact::kDone) change(handover.from, Phase::kForwarding);
-    if (to.failures >= kMostFailures) {
+    const bool sick = quarantine_.IsSick(to.server) && now_ < quarantine_.Find(to.server)->trial_at;
+    if (to.failures >= kMostFailures || sick) {
       change_.phases.push_back({.replica = handover.to, .to = Phase::kDropping, .failed = true});
+    } else if (to.contact == Contact::kDone) {
+      change(handover.from, Phase::kForwarding);
     }
   } else if (tables_.replica(handover.from).contact == Contact::kDone) {
     change(handover.from, Phase::kDropping);

@@ -32,7 +32,8 @@ bool Partition::AnyServerTakesFailovers() const {
   if (budgets_.limits(Cause::kFailover).per_server == 0) return true;
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const ServerIndex id(i);
-    const bool open = tables_.server(id).state == ServerState::kLive && Accepts(id);
+    const bool open =
+        tables_.server(id).state == ServerState::kLive && Accepts(id) && !IsBarred(id);
     if (open && budgets_.Left(Cause::kFailover, id)) return true;
   }
   return false;

@@ -36,7 +36,9 @@
 #include "orchestrator/budgets.h"
 #include "orchestrator/load_table.h"
 #include "orchestrator/membership.h"
+#include "orchestrator/move_holds.h"
 #include "orchestrator/partition_io.h"
+#include "orchestrator/quarantine.h"
 #include "orchestrator/tables.h"
 #include "orchestrator/timers.h"
 
@@ -114,6 +116,9 @@ class Partition {
   const std::vector<v1::Drain>& drains() const { return drains_; }
   // Of a live server: "live", "draining" or "drained"; and how far that is, for people.
   std::pair<const char*, std::string> DrainState(ServerIndex server, TimePoint now) const;
+  // Servers that get nothing new as they cannot add shards; of one, why; empty: it is none.
+  size_t quarantined() const { return quarantine_.sick(); }
+  std::string QuarantineState(ServerIndex server, TimePoint now) const;
   // Loads out of range that were reported.
   uint64_t loads_refused() const { return loads_refused_; }
   // Beside the tables' own, in bytes.
@@ -165,9 +170,10 @@ class Partition {
     ReplicaIndex reserved;
     absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
   };
-  // The last command to a replica was in vain.
+  // The last commands to a replica were in vain.
   struct Trouble {
     std::string error;
+    TimePoint since;
     TimePoint retry_at;
   };
   struct Outbox {
@@ -226,6 +232,7 @@ class Partition {
   void DecidePlacement(ShardIndex shard, Census& census);
   void DecideMove(ShardIndex shard, const Intent& intent, Census& census);
   void DecideSurplus(ShardIndex shard, const Census& census);
+  void DecideOutOfStep(ShardIndex shard);
   Census Count(ShardIndex shard) const;
   void Command(ShardIndex shard);
   std::optional<CommandKind> Demand(const Replica& replica) const;
@@ -248,16 +255,28 @@ class Partition {
   void DecideElsewhere(ShardIndex shard);
   using Servers = absl::InlinedVector<ServerIndex, 2>;
   Servers FailedAt(ShardIndex shard) const;
+  Servers Avoided(ShardIndex shard) const;
   bool IsMoving(ShardIndex shard) const;
-  bool HasOtherPlace(ShardIndex shard) const;
+  bool HasOtherPlace(const Replica& replica) const;
   bool IsLastServer(const Replica& replica) const;
   void NoteFailedAt(const Replica& replica);
   void AllowFailed(ShardIndex shard);
   void NotePoison(ReplicaIndex id);
   void ForgetPoison(ShardIndex shard);
-  void HoldMoves(ShardIndex shard);
-  void AllowMoves(ShardIndex shard);
+  void HoldMoves(ShardIndex shard, ServerIndex avoid);
   bool MayMove(ShardIndex shard) const;
+  bool MayMoveTo(ShardIndex shard, ServerIndex server) const;
+
+  // sick_servers.cc
+  void NoteAddFailed(const Replica& replica, const std::string& error);
+  bool MostServersAreWell() const;
+  void NoteAdded(ServerIndex server);
+  void EndQuarantine(ServerIndex server, const char* why);
+  void LookForPlaces();
+  bool IsBarred(ServerIndex server) const;
+  ServerIndex ReturnsTo(ShardIndex shard) const;
+  bool MayReturn(ServerIndex server) const;
+  void DecideReturn(ShardIndex shard, Census& census);
 
   // roles.cc
   void DecideRoles(ShardIndex shard);
@@ -265,6 +284,7 @@ class Partition {
   void DecidePrimary(ShardIndex shard, ReplicaIndex primary);
   void PassRole(ReplicaIndex from, bool gone, ReplicaIndex next);
   void BeginTurn(ShardIndex shard);
+  bool IsHopeless(ShardIndex shard, const Replica& primary) const;
   void TurnPrimary(ShardIndex shard, ReplicaIndex primary);
   ReplicaIndex BestSecondary(ShardIndex shard, bool in_step) const;
   bool IsMemberAwaited(ShardIndex shard) const;
@@ -421,10 +441,12 @@ class Partition {
   std::vector<ServerIndex> batch_checks_;
 
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents_;
-  absl::flat_hash_map<ShardIndex, ServerIndex> move_from_;    // secondary moves under way
-  absl::flat_hash_map<ReplicaIndex, Turning> turning_;        // in the batch that is out
-  absl::flat_hash_map<ShardIndex, Servers> failed_at_;        // since it was served last
-  absl::flat_hash_map<ShardIndex, TimePoint> no_move_until_;  // each with a timer
+  absl::flat_hash_map<ShardIndex, ServerIndex> move_from_;  // secondary moves under way
+  absl::flat_hash_map<ReplicaIndex, Turning> turning_;      // in the batch that is out
+  absl::flat_hash_map<ShardIndex, Servers> failed_at_;      // since it was served last
+  absl::flat_hash_map<ShardIndex, ServerIndex> return_to_;  // who had it before a move failed
+  MoveHolds move_holds_;
+  Quarantine quarantine_;
   absl::flat_hash_map<ShardIndex, Membership> members_;
   absl::flat_hash_map<ShardIndex, ServerIndex> stand_in_;  // was the primary, and sends on
   absl::flat_hash_map<ShardIndex, ServerIndex> turn_to_;   // is to be the primary, for balance

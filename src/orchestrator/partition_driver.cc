@@ -30,6 +30,8 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kShardUnplaceable:
     case NoteKind::kCommandFailed:
     case NoteKind::kShardPoisoned:
+    case NoteKind::kServerQuarantined:
+    case NoteKind::kUncleanPromotion:
     case NoteKind::kWriteRefused:
     case NoteKind::kLoadRefused:
       return spdlog::level::warn;

@@ -208,6 +208,7 @@ enum class NoteKind : uint8_t {
   kCommandFailed,
   kMoveStarted,
   kPrimaryElected,
+  kUncleanPromotion,  // acknowledged writes may be lost
   kShardPoisoned,
   kWriteRefused,
   kSpecApplied,
@@ -215,6 +216,8 @@ enum class NoteKind : uint8_t {
   kDrainStarted,
   kDrained,
   kDrainEnded,
+  kServerQuarantined,
+  kQuarantineEnded,
 };
 // For logs, metrics and `shardctl watch`: what happened and why.
 struct Note {

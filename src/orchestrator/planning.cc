@@ -100,6 +100,7 @@ bool Partition::WorthBalancing() const {
       if (count > 0) return true;  // to be emptied
       continue;
     }
+    if (IsBarred(ServerIndex(i))) continue;
     low = std::min(low, count);
     high = std::max(high, count);
   }
@@ -132,14 +133,17 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
     const Server& server = tables_.server(ServerIndex(i));
     if (server.state != ServerState::kLive) continue;
     const bool accepts = Accepts(ServerIndex(i));
+    const bool sick = quarantine_.IsSick(ServerIndex(i));
+    const auto one_more = static_cast<uint32_t>(server.replicas.size() + 1);  // of a trial
+    const uint32_t capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer);
     snapshot.servers.push_back(
         {.server = ServerIndex(i),
          .region = server.region,
          .datacenter = server.datacenter,
          .rack = server.rack,
-         .capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer),
+         .capacity = sick ? TighterCap(capacity, one_more) : capacity,
          .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-         .accepts = accepts && !TakesNothing(server),
+         .accepts = accepts && !TakesNothing(server) && !IsBarred(ServerIndex(i)),
          .draining = !accepts && !TakesNothing(server),
          .ordered = server.draining,
          .moves = budgets_.under_way(Cause::kBalance, ServerIndex(i)),
@@ -219,7 +223,7 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
   });
   // A server that could not add it is not chosen again. (By a wider spread its whole fault
   // domain would not be.)
-  for (ServerIndex failed : FailedAt(id)) {
+  for (ServerIndex failed : Avoided(id)) {
     const bool there = tables_.FindReplica(id, failed).valid();
     const bool live = tables_.server(failed).state == ServerState::kLive;
     if (there || !live || snapshot.spread != allocator::Spread::kServer) continue;

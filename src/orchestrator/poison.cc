@@ -1,10 +1,12 @@
 // Shards that servers cannot add. One that fails is tried again by the same server, with
-// back-off; after a few times it is given to another one. One that fails on several servers
-// in a row is a poison shard: it would only break one server after the other, so it stays
-// where it is, is tried again there, and is told of.
+// back-off; after a few times (at once, if the server is sick: quarantine.h) it is given to
+// another one, first of all back to the one that had it before the move. One that fails on
+// several servers in a row is a poison shard: it would only break one server after the other, so
+// it stays where it is, is tried again there, and is told of.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -12,8 +14,6 @@ namespace {
 
 // In a row; the last one keeps it.
 constexpr size_t kMostServers = 3;
-// A move whose new owner could not get ready is not tried again for so long.
-constexpr Duration kNoMove = Seconds(60);
 
 }  // namespace
 
@@ -21,20 +21,32 @@ constexpr Duration kNoMove = Seconds(60);
 // is to be the primary where there are secondaries: roles.cc.)
 void Partition::DecideElsewhere(ShardIndex id) {
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    const uint8_t most = quarantine_.IsSick(replica.server) ? uint8_t{1} : kMostFailures;
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
-                       replica.failures >= kMostFailures && !IsEnding(r);
+                       replica.failures >= most && !IsEnding(r);
     if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
     if (IsLastServer(replica) || !MayLeave(replica)) return;
-    if (IsMoving(id) || !HasOtherPlace(id)) return;
+    if (IsMoving(id) || !HasOtherPlace(replica)) return;
     change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
   });
 }
 
-// Servers that could not add it, and had to give it up.
+// Servers that could not add it, and had to give it up, since it was served last.
 Partition::Servers Partition::FailedAt(ShardIndex id) const {
   if (failed_at_.empty()) return {};
   const auto found = failed_at_.find(id);
   return found == failed_at_.end() ? Servers() : found->second;
+}
+
+// And the one to which its last move failed, just now.
+Partition::Servers Partition::Avoided(ShardIndex id) const {
+  Servers servers = FailedAt(id);
+  const MoveHolds::Entry* held = move_holds_.Find(id, now_);
+  if (held == nullptr || !held->avoid.valid()) return servers;
+  if (std::find(servers.begin(), servers.end(), held->avoid) == servers.end()) {
+    servers.push_back(held->avoid);
+  }
+  return servers;
 }
 
 // So many others failed before that its server is to keep it.
@@ -47,23 +59,35 @@ bool Partition::IsLastServer(const Replica& replica) const {
 
 // Its server gives it up. (Once more, if the write of that did not succeed.)
 void Partition::NoteFailedAt(const Replica& replica) {
+  const auto moved = move_from_.find(replica.shard);
+  if (IsMove(replica.cause) && (!replica.settled || moved != move_from_.end())) {
+    HoldMoves(replica.shard, replica.server);
+    if (replica.role == Role::kPrimary) return_to_[replica.shard] = replica.origin;
+  }
   Servers& servers = failed_at_[replica.shard];
   const bool known = std::find(servers.begin(), servers.end(), replica.server) != servers.end();
   if (!known) servers.push_back(replica.server);
 }
 
-// Some replica is on its way already.
+// Some replica is on its way already. (The old owner of a handover, which only waits for the new
+// one to serve, is not: that one may fail.)
 bool Partition::IsMoving(ShardIndex id) const {
   bool moving = false;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    moving |= replica.phase != Phase::kGranted;
+    const bool waits = replica.phase == Phase::kDropping && StillForwards(replica) &&
+                       !Planted(Defect::kLeavesItWithTheSick);
+    moving |= replica.phase != Phase::kGranted && !waits;
   });
   return moving;
 }
 
-// One that has not failed yet: a plan chooses none of those that have (planning.cc).
-bool Partition::HasOtherPlace(ShardIndex id) const {
+// Where else the shard could be: where it came from, or on a server where it has not failed yet.
+// (A plan chooses none of those where it has: planning.cc.)
+bool Partition::HasOtherPlace(const Replica& replica) const {
+  const ShardIndex id = replica.shard;
   const Servers failed = FailedAt(id);
+  const bool came = IsMove(replica.cause) && !replica.settled && replica.role == Role::kPrimary;
+  if (came && MayReturn(replica.origin)) return true;
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const ServerIndex server(i);
     if (std::find(failed.begin(), failed.end(), server) != failed.end()) continue;
@@ -94,27 +118,25 @@ void Partition::AllowFailed(ShardIndex id) {
   if (!stays) ForgetPoison(id);
 }
 
-// It serves, or its owner wants it tried anew.
+// It serves, or all servers are to be tried anew.
 void Partition::ForgetPoison(ShardIndex id) {
   if (!failed_at_.empty()) failed_at_.erase(id);
   tables_.shard(id).poisoned = false;
 }
 
-// The new owner of a handover could not get ready.
-void Partition::HoldMoves(ShardIndex id) {
-  no_move_until_[id] = now_ + kNoMove;
-  SetTimer(kNoMove, TimerKind::kMoveAgain, id.index());
-}
-
-void Partition::AllowMoves(ShardIndex id) {
-  if (!MayMove(id)) return;  // held up once more since
-  no_move_until_.erase(id);
-  MarkDirty(id);
+// A move of it could not be carried out.
+void Partition::HoldMoves(ShardIndex id, ServerIndex avoid) {
+  SetTimer(move_holds_.Hold(id, avoid, now_), TimerKind::kMoveAgain, id.index());
 }
 
 bool Partition::MayMove(ShardIndex id) const {
-  const auto found = no_move_until_.find(id);
-  return found == no_move_until_.end() || now_ >= found->second;
+  const MoveHolds::Entry* held = move_holds_.Find(id, now_);
+  return held == nullptr || held->avoid.valid();
+}
+
+bool Partition::MayMoveTo(ShardIndex id, ServerIndex server) const {
+  const MoveHolds::Entry* held = move_holds_.Find(id, now_);
+  return held == nullptr || (held->avoid.valid() && held->avoid != server);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -89,6 +89,7 @@ void Partition::Decide(ShardIndex id) {
   if (change_.empty()) DecideElsewhere(id);
 
   Census census = Count(id);
+  DecideReturn(id, census);
   DecidePlacement(id, census);
   if (census.reserved.valid()) {
     if (!census.primary_right) {
@@ -240,7 +241,7 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
   if (!at_rest || tables_.replica(from).phase != Phase::kGranted) return;
   if (TakesNothing(tables_.server(intent.from))) return;  // it could not be told to stop
   const Cause cause = CauseOfMove(intent.from);
-  if (!MayMove(id) || !MoveBudgetLeft(cause, intent)) return;
+  if (!MayMoveTo(id, intent.to) || !MoveBudgetLeft(cause, intent)) return;
   // Where there are both roles, a new secondary comes first, whoever goes.
   const bool primary = tables_.replica(from).role == Role::kPrimary && !HasBothRoles();
   Phase first = Phase::kGranted;
@@ -259,6 +260,8 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
 // More replicas than wanted, all of them serving: one goes. The source of a move if
 // one is under way, else the one on the fullest server.
 void Partition::DecideSurplus(ShardIndex id, const Census& census) {
+  if (HasBothRoles() && census.healthy > tables_.shard(id).wanted) DecideOutOfStep(id);
+  if (!change_.empty()) return;
   if (census.serving <= tables_.shard(id).wanted || census.healthy > census.serving) return;
   auto hint = move_from_.find(id);
   ReplicaIndex victim;
@@ -279,6 +282,21 @@ void Partition::DecideSurplus(ShardIndex id, const Census& census) {
   change_.phases.push_back({victim, Phase::kDropping});
 }
 
+// Of more replicas than wanted, one that its primary could not bring into step several times goes:
+// else the surplus would wait for it for ever. If a move made it, the move has failed.
+void Partition::DecideOutOfStep(ShardIndex id) {
+  const auto membership = members_.find(id);
+  if (membership == members_.end()) return;
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    const Membership::Member me{replica.server, tables_.server(replica.server).incarnation};
+    const Membership::Failed* failed = membership->second.FindFailed(me);
+    const bool goes = failed != nullptr && failed->failures >= kMostFailures &&
+                      replica.phase == Phase::kGranted && replica.role == Role::kSecondary;
+    if (!goes || !change_.empty() || !MayLeave(replica)) return;
+    change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
+  });
+}
+
 bool Partition::IsEnding(ReplicaIndex id) const {
   return std::any_of(change_.phases.begin(), change_.phases.end(), [&](const PhaseChange& c) {
     return c.replica == id && (c.to == Phase::kAbsent || c.to == Phase::kDropping);
@@ -295,7 +313,7 @@ bool Partition::IsGivenUp(const Server& server) { return IsGone(server) && serve
 bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
   const Server& server = tables_.server(id);
   return server.state == ServerState::kLive && !server.draining && !TakesNothing(server) &&
-         !tables_.FindReplica(shard, id).valid();
+         !IsBarred(id) && !tables_.FindReplica(shard, id).valid();
 }
 
 bool Partition::HasPrimaries() const {

@@ -96,12 +96,23 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
     return;
   }
   const bool stuck = replica.failures >= kMostFailures && replica.contact != Contact::kDone;
-  if (stuck && other && MayLeave(replica)) {
+  if (stuck && (other || IsHopeless(id, replica)) && MayLeave(replica)) {
     change_.phases.push_back({primary, Phase::kDropping});
     return;
   }
   if (Serves(replica) && WantsOtherPrimary(id, replica)) TurnPrimary(id, primary);
   if (change_.empty()) DecideMembers(id, primary);
+}
+
+// Its server could not add it for as long as a lost server is waited for, and nobody is in step:
+// as after a loss, one that may lack something is better than none. (Not if the server holds the
+// shard as a secondary: then it has everything.)
+bool Partition::IsHopeless(ShardIndex id, const Replica& primary) const {
+  const auto trouble = errors_.find(Key(id, primary.server));
+  const Duration patience = Milliseconds(spec_.failover().delay_ms());
+  const bool long_ago = trouble != errors_.end() && now_ >= trouble->second.since + patience;
+  return long_ago && !primary.turned && !IsMemberAwaited(id) &&
+         BestSecondary(id, /*in_step=*/false).valid();
 }
 
 // Another one is to be the primary, as soon as there is room among such changes.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "model/text.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -93,6 +94,9 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
     status.set_reason(absl::StrCat("server is ", StateName(server)));
   } else if (replica.contact == Contact::kDone) {
     status.set_state("serving");
+    if (partition.HasBothRoles() && !partition.InStep(replica)) {
+      status.set_reason("not in step with the primary");
+    }
   } else if (replica.contact == Contact::kRetry) {
     status.set_state("failed");
   } else {
@@ -103,6 +107,26 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
   return status;
 }
 
+// What clients meet.
+struct Service {
+  uint32_t wanted = 0;   // replicas
+  uint32_t serving = 0;  // in any role
+  bool served = false;   // where shards have a primary: it serves
+  bool degraded() const { return serving < wanted; }
+};
+
+Service ServiceOf(const Partition& partition, ShardIndex shard) {
+  Service service{.wanted = partition.tables().shard(shard).wanted};
+  bool primary = false;
+  partition.tables().ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    if (partition.HasBothRoles() ? !partition.InStep(replica) : !partition.Serves(replica)) return;
+    ++service.serving;
+    primary |= replica.role == Role::kPrimary;
+  });
+  service.served = partition.HasBothRoles() ? primary : service.serving > 0;
+  return service;
+}
+
 std::string ShardReason(const Partition& partition, ShardIndex shard,
                         const v1::ShardStatus& status) {
   if (partition.HeldBack(shard)) {
@@ -111,12 +135,14 @@ std::string ShardReason(const Partition& partition, ShardIndex shard,
   const std::string unplaceable(partition.UnplaceableReason(shard));
   if (!unplaceable.empty()) return unplaceable;
   for (const v1::ReplicaStatus& replica : status.replicas()) {
-    if (replica.state() == "serving") continue;
+    if (replica.state() == "serving" && replica.reason().empty()) continue;
     std::string reason = absl::StrCat(replica.state(), " on ", replica.server());
     if (!replica.reason().empty()) absl::StrAppend(&reason, ": ", replica.reason());
     return reason;
   }
-  return status.replicas().empty() ? "waiting to be placed" : "";
+  if (status.replicas().empty()) return "waiting to be placed";
+  return partition.HasBothRoles() && status.state() == "unserved" ? "no replica is the primary"
+                                                                  : "";
 }
 
 const char* KindName(NoteKind kind) {
@@ -143,6 +169,8 @@ const char* KindName(NoteKind kind) {
       return "ShardPoisoned";
     case NoteKind::kPrimaryElected:
       return "PrimaryElected";
+    case NoteKind::kUncleanPromotion:
+      return "UncleanPromotion";
     case NoteKind::kWriteRefused:
       return "WriteRefused";
     case NoteKind::kSpecApplied:
@@ -153,6 +181,10 @@ const char* KindName(NoteKind kind) {
       return "DrainStarted";
     case NoteKind::kDrained:
       return "Drained";
+    case NoteKind::kServerQuarantined:
+      return "ServerQuarantined";
+    case NoteKind::kQuarantineEnded:
+      return "QuarantineEnded";
     case NoteKind::kDrainEnded:
       return "DrainEnded";
   }
@@ -170,14 +202,14 @@ v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
     status.mutable_range()->set_start(entry.start);
     status.mutable_range()->set_end(entry.end);
   }
-  uint32_t serving = 0;
   partition.tables().ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
     *status.add_replicas() = DescribeReplica(partition, replica);
-    serving += partition.Serves(replica);
   });
-  const uint32_t wanted = partition.tables().shard(shard).wanted;
-  status.set_state(serving == 0 ? "unserved" : serving < wanted ? "degraded" : "serving");
-  if (serving < wanted) status.set_reason(ShardReason(partition, shard, status));
+  const Service service = ServiceOf(partition, shard);
+  status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
+  if (!service.served || service.degraded()) {
+    status.set_reason(ShardReason(partition, shard, status));
+  }
   return status;
 }
 
@@ -190,22 +222,22 @@ v1::MetricUse DescribeUse(const Partition& partition, ServerIndex server, size_t
   return use;
 }
 
-v1::AppStatus DescribeApp(const Partition& partition) {
+v1::AppStatus DescribeApp(const Partition& partition, TimePoint now) {
   const Tables& tables = partition.tables();
   v1::AppStatus status;
   *status.mutable_spec() = partition.spec();
   status.set_deleting(partition.deleting());
   status.set_moves_in_flight(partition.moves_in_flight());
   status.set_shards(static_cast<uint32_t>(partition.layout().size()));
-  uint32_t wanted = 0, serving = 0, served = 0, held_back = 0;
+  uint32_t wanted = 0, serving = 0, served = 0, without_primary = 0, held_back = 0;
   for (size_t i = 0; i < partition.layout().size(); ++i) {
     const ShardIndex shard = partition.shard_at(i);
-    uint32_t here = 0;
-    tables.ForEach(shard, [&](ReplicaIndex, const Replica& r) { here += partition.Serves(r); });
-    wanted += tables.shard(shard).wanted;
-    serving += here;
-    served += here > 0;
-    held_back += here == 0 && partition.HeldBack(shard);
+    const Service service = ServiceOf(partition, shard);
+    wanted += service.wanted;
+    serving += service.serving;
+    served += service.served;
+    without_primary += service.serving > 0 && !service.served;
+    held_back += service.serving == 0 && partition.HeldBack(shard);
   }
   status.set_replicas_wanted(wanted);
   status.set_replicas_serving(serving);
@@ -225,6 +257,15 @@ v1::AppStatus DescribeApp(const Partition& partition) {
         absl::StrCat(held_back, " shards wait: they may be on ", partition.UnreadServers()));
   }
   if (live == 0) status.add_conditions("no live servers");
+  for (size_t i = 0; partition.quarantined() > 0 && i < tables.server_count(); ++i) {
+    const std::string why = partition.QuarantineState(ServerIndex(i), now);
+    if (why.empty()) continue;
+    status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), " is quarantined: ", why));
+  }
+  if (without_primary > 0) {
+    status.add_conditions(absl::StrCat(Counted(without_primary, "shard"),
+                                       " without a primary: what needs one is refused"));
+  }
   if (serving < wanted) {
     status.add_conditions(absl::StrCat(wanted - serving, " of ", wanted, " replicas not serving"));
   }
@@ -247,6 +288,10 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
       auto [state, how_far] = partition.DrainState(id, now);
       status.set_state(state);
       if (status.reason().empty()) status.set_reason(std::move(how_far));
+      if (std::string why = partition.QuarantineState(id, now); !why.empty()) {
+        if (status.state() == "live") status.set_state("quarantined");
+        status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
+      }
     }
     status.set_endpoint(server.endpoint);
     status.set_incarnation(server.incarnation.value());

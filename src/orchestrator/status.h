@@ -12,7 +12,7 @@ namespace shardmanager::orchestrator {
 
 // What the server carries of the metric, by its position in metric_names().
 v1::MetricUse DescribeUse(const Partition& partition, ServerIndex server, size_t metric);
-v1::AppStatus DescribeApp(const Partition& partition);
+v1::AppStatus DescribeApp(const Partition& partition, TimePoint now);
 // Empty `server`: all of them.
 std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePoint now,
                                               const std::string& server);

@@ -23,6 +23,7 @@ enum class TimerKind : uint8_t {
   kWriteRetry,
   kMembersRetry,  // of a shard
   kMoveAgain,     // of a shard
+  kTrial,         // of a server that is quarantined
   kTurnAgain,     // of a shard
   kMapDeadline,   // publish even if some server has not reported
 };

@@ -43,9 +43,11 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
         "it failed on several servers in a row: it is given to no other one (any change of the "
         "spec has it tried elsewhere)");
   }
-  if (!MayMove(id)) {
-    waits.push_back(absl::StrCat("its last new owner could not get ready: no move is tried ",
-                                 "before ", In(no_move_until_.at(id), now)));
+  if (const MoveHolds::Entry* held = move_holds_.Find(id, now)) {
+    const std::string to =
+        held->avoid.valid() ? absl::StrCat(" to ", tables_.name(held->avoid)) : "";
+    waits.push_back(absl::StrCat("its last move", to, " could not be carried out; the next one", to,
+                                 " is tried ", In(held->until, now)));
   }
   if (HasBothRoles()) AddRoleWaits(id, now, waits);
   AddPlaceWaits(id, now, waits);

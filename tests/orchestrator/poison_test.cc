@@ -197,7 +197,7 @@ TEST_F(PoisonTest, AMoveWhoseNewOwnerCannotGetReadyIsNotTriedAgainAtOnce) {
   const auto prepares =
       std::count(world->commands.begin(), world->commands.end(), "prepare-add s-0 kv-1");
   EXPECT_EQ(prepares, 3);
-  EXPECT_THAT(Waits(), Contains(HasSubstr("could not get ready")));
+  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be carried out")));
   world->servers["kv-1"].refuses.clear();
   world->Advance(Seconds(60));
   EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-1"));

@@ -91,6 +91,20 @@ TEST_F(RolesTest, ALostPrimaryIsReplacedByASecondaryAtOnceAndNoDataMoves) {
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*", "kv-2", "kv-3"));
 }
 
+// All are new processes, so nobody is in step; the one that is the primary cannot load it.
+TEST_F(RolesTest, APrimaryThatCannotBeAddedGivesWayToOneThatMayLackSomething) {
+  world.servers["kv-0"].sick = true;
+  world.hold_writes = true;  // nobody is promoted meanwhile
+  for (const char* name : {"kv-1", "kv-2", "kv-0"}) world.Die(name);
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.servers["kv-0"].held.clear();
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+  world.Advance(Seconds(60));
+  EXPECT_THAT(Primary(), testing::AnyOf("kv-1", "kv-2", "kv-3"));
+  EXPECT_EQ(world.Served(), 1u);
+}
+
 // Finding 1 of the attack: kv-1 was offered for ever, and kv-2 never.
 class MemberThatCannotComeTest : public RolesTest {
  protected:
@@ -140,6 +154,20 @@ TEST_F(MemberThatCannotComeTest, ItIsTriedLessAndLessOftenAndComesWhenItCan) {
   world.Advance(Seconds(60));
   EXPECT_TRUE(InStep("kv-1"));
   EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
+}
+
+// A move to a server that cannot come into step would never end.
+TEST_F(MemberThatCannotComeTest, AMoveToItIsCalledOffAndGoesElsewhere) {
+  world.servers["kv-0"].cannot_bring = {"kv-3"};
+  world.Advance(Seconds(60));
+  ASSERT_TRUE(InStep("kv-1") && InStep("kv-2"));
+  Drain("kv-2");
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("its last move to kv-3")));
+  world.Join("kv-4");
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-4"));
 }
 
 TEST_F(MemberThatCannotComeTest, ANewLifeOfItIsTriedAtOnce) {

@@ -187,8 +187,10 @@ void World::Do(SendCommands& action) {
     if (!server.answers || !server.live) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
-    } else if ((comes && server.refuses.count(shard) > 0) || (sets && server.refuses_members) ||
-               (sets && CannotBring(server, grant)) || (demoted && server.stays_primary)) {
+    } else if ((comes && server.refuses.count(shard) > 0) ||
+               (server.sick && comes && action.kind != CommandKind::kPrepareAdd) ||
+               (sets && server.refuses_members) || (sets && CannotBring(server, grant)) ||
+               (demoted && server.stays_primary)) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
     } else {
@@ -257,7 +259,7 @@ void World::CheckElected(const std::string& shard, const std::string& server) co
   const auto last = members.find(shard);
   if (last == members.end()) return;
   const bool warned = std::any_of(notes.begin(), notes.end(), [&](const Note& n) {
-    return n.kind == NoteKind::kPrimaryElected && n.detail.find("may lack") != std::string::npos;
+    return n.kind == NoteKind::kUncleanPromotion;
   });
   if (warned || spec_.replication().quorum()) return;
   EXPECT_TRUE(last->second.contains({server, servers.at(server).incarnation.value()}))
@@ -332,6 +334,10 @@ std::vector<std::string> World::Published(const std::string& shard) const {
 
 std::pair<std::string, std::string> World::DrainState(const std::string& server) const {
   return partition_->DrainState(partition_->tables().FindServer(server), now);
+}
+
+std::string World::Quarantine(const std::string& server) const {
+  return partition_->QuarantineState(partition_->tables().FindServer(server), now);
 }
 
 std::vector<std::string> World::WaitsOf(const std::string& shard) const {

@@ -34,6 +34,7 @@ class World {
     bool answers = true;                 // false: commands vanish
     bool heard = true;                   // false: it obeys, and its answers vanish
     std::set<std::string> refuses;       // shards whose add, or change of role, fails
+    bool sick = false;                   // every add, and change of role, fails
     bool refuses_members = false;        // changes of members fail
     std::set<std::string> cannot_bring;  // servers that it, as the primary, cannot bring into step
     bool stays_primary = false;          // turns to secondary fail
@@ -79,6 +80,8 @@ class World {
   std::vector<std::string> WaitsOf(const std::string& shard) const;
   // Its state and how far it is, as `shardctl get servers` shows them.
   std::pair<std::string, std::string> DrainState(const std::string& server) const;
+  // Why the server is quarantined; empty: it is not.
+  std::string Quarantine(const std::string& server) const;
   // Servers that serve the shard, as the processes have it.
   std::vector<std::string> Holders(const std::string& shard) const;
   // Shards with exactly the wanted number of serving replicas, in the published map.

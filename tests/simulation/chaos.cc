@@ -49,7 +49,25 @@ Chaos::Chaos(Cluster& cluster, Operator& person, uint64_t seed,
 
 void Chaos::Start() {
   on_ = true;
+  PlanLasting();
   Next();
+}
+
+// A world that always heals hides what only a restart would mend.
+void Chaos::PlanLasting() {
+  // A quorum that has lost most of its members for good needs its operator (docs/operations.md).
+  if (random_.Below(3) != 0 || cluster_.quorum) return;
+  for (Fault kind : {&Chaos::LeaveForGood, &Chaos::GoGray, &Chaos::FallSick}) {
+    if (random_.Below(2) == 0) lasting_.push_back(kind);
+  }
+  for (size_t i = lasting_.size(); i > 0; --i) {
+    cluster_.schedule.After(UpTo(Seconds(60)), [this] {
+      if (!on_ || lasting_.empty()) return;
+      ++faults_;
+      (this->*lasting_.back())();
+      lasting_.pop_back();
+    });
+  }
 }
 
 void Chaos::Next() {
@@ -72,6 +90,7 @@ void Chaos::Heal() {
     undos_.pop_front();
     if (undo) undo();
   }
+  for (Fault fault : std::exchange(lasting_, {})) (this->*fault)();
   cluster_.StartAll();
   cluster_.store.LookAtLinks();
 }
@@ -99,6 +118,29 @@ const std::string& Chaos::SomeControl() {
 }
 std::string Chaos::SomeHost() { return random_.Below(3) == 0 ? SomeControl() : SomeServer(); }
 void Chaos::Tell(const std::string& what) { told_(what); }
+
+// ---- what lasts ----
+
+void Chaos::LeaveForGood() {
+  const std::string host = SomeServer();
+  if (cluster_.healthy().size() < 3) return;
+  Tell(host + " leaves for good");
+  cluster_.Leave(host);
+  cluster_.store.LookAtLinks();
+}
+void Chaos::GoGray() {
+  const std::string one = SomeServer();
+  const std::string other = SomeServer();
+  if (one == other) return;
+  Tell(absl::StrCat(one, " and ", other, " cannot reach each other any more"));
+  cluster_.BreakLink(one, other);
+}
+void Chaos::FallSick() {
+  const std::string host = SomeServer();
+  if (cluster_.healthy().size() < 3) return;
+  Tell(host + " can add no shard any more");
+  cluster_.habits.sick.insert(host);
+}
 
 // ---- processes ----
 

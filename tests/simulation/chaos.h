@@ -1,5 +1,6 @@
 // What goes wrong, when, and for how long: faults drawn from a seed. Each run has some
-// kinds of faults and not others, so that rare combinations come up often.
+// kinds of faults and not others, so that rare combinations come up often. Most end after a
+// while, or when everything heals; in some runs a few last for ever.
 #pragma once
 
 #include <functional>
@@ -32,6 +33,11 @@ class Chaos {
   };
   static const std::vector<Kind>& Kinds();
 
+  // Faults that nothing undoes.
+  void PlanLasting();
+  void LeaveForGood();
+  void GoGray();
+  void FallSick();
   void Next();
   // Undoes a fault after a while, or when everything heals.
   void Until(Duration most, std::function<void()> undo);
@@ -72,7 +78,8 @@ class Chaos {
   Random random_;
   const std::function<void(const std::string&)> told_;
   std::vector<Fault> enabled_;
-  Duration pause_{};  // between two faults, at most
+  Duration pause_{};            // between two faults, at most
+  std::vector<Fault> lasting_;  // that are still to come
   bool on_ = false;
   uint64_t faults_ = 0;
   std::list<std::function<void()>> undos_;

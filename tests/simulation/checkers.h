@@ -43,15 +43,24 @@ class Checkers final : public ServerWitness {
   void Called(uint64_t call, bool idempotent);
   void Processed(uint64_t request) override;
 
-  // Asks every server for every shard that it holds whether it would admit a request.
+  // ---- no storm ----
+  // A server on which everything fails is given no more, but for one shard at a time. From the end
+  // of the faults on: before, all servers may fail.
+  void ExpectCalm() { calm_since_ = cluster_->schedule.now(); }
+  void AddFailed(const SimServer& server, const server::Grant& grant) override;
+
+  // Asks every server for every shard that there ever was whether it would admit a request.
   void Probe();
   // The same, and returns the servers that would, by shard.
   using Serving = std::map<std::string, std::set<std::string>>;
   Serving Sweep();
 
   // ---- invariant B ----
-  // While only planned things happen, no shard has fewer replicas than it should.
+  // While only planned things happen, no shard of the spec has fewer replicas than it should;
+  // one that nobody serves least of all.
   void ExpectFullService(const v1::AppSpec& spec, const Serving& serving);
+  // All is at rest: what there is now is not to get less.
+  void Promise(const v1::AppSpec& spec) { promised_ = LeastReplicas(spec); }
 
   // ---- invariant C ----
   // `revision` of a spec is in it; that of the last one that was acknowledged.
@@ -88,20 +97,39 @@ class Checkers final : public ServerWitness {
 
   // Of each server that would admit a request for a shard now: shard, server.
   void ForEachServing(const std::function<void(const std::string&, const std::string&)>& found);
+  void LearnShards();
   bool IsMember(const SimServer& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
   std::string InStep(const SimServer& server, const std::string& shard) const;
+  std::vector<std::string> Primaries(const std::string& shard);
   std::string OtherPrimaries(const std::string& shard);
   void CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch);
   std::string ClientDisagrees(const SimClient& client, const std::string& shard,
-                              const std::set<std::string>& serving) const;
+                              const std::set<std::string>& serving);
+  bool CannotBeInStep(const std::string& server, const std::string& shard);
 
   Cluster* cluster_ = nullptr;
   std::string violation_;
+  size_t promised_ = 0;                                // replicas of each shard
+  std::set<std::string> shards_;                       // that there ever were
+  int32_t spec_version_ = -1;                          // of the spec that they are known from
   absl::flat_hash_map<std::string, Newest> newest_;    // by shard
   std::map<std::string, std::set<uint64_t>> written_;  // by shard
   std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
+  // Of a sick server, under one leader: its failures.
+  struct Failures {
+    int32_t leader = 0;
+    TimePoint since{};  // it leads
+    struct First {
+      ShardEpoch epoch;
+      TimePoint at;
+    };
+    std::map<std::string, First> first;  // of each shard, under its newest grant
+    std::optional<TimePoint> trial;      // when a shard came last after it was found out
+  };
+  std::map<std::string, Failures> failures_;
+  TimePoint calm_since_ = kNever;
   uint32_t acknowledged_ = 0;
   std::map<std::string, bool> drains_;  // by server: what was acknowledged last
   uint64_t digest_ = 14'695'981'039'346'656'037U;

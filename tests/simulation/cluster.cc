@@ -63,7 +63,7 @@ void Cluster::AddServer() {
 }
 
 void Cluster::Start(const std::string& host) {
-  if (ProcessOn(host) != nullptr) return;
+  if (ProcessOn(host) != nullptr || lasting.gone.contains(host)) return;
   Machine& machine = machines_[host];
   const std::shared_ptr<Process> process = NewProcess(host);
   if (machine.region.empty()) {
@@ -89,6 +89,25 @@ void Cluster::Kill(const std::string& host) {
   Machine& machine = machines_[host];
   machine.server.reset();
   machine.control.reset();
+}
+
+void Cluster::Leave(const std::string& host) {
+  lasting.gone.insert(host);
+  Kill(host);
+}
+
+void Cluster::BreakLink(const std::string& one, const std::string& other) {
+  lasting.gray.insert({one, other});
+  network.Cut(one, other);
+  network.Cut(other, one);
+}
+
+std::set<std::string> Cluster::healthy() const {
+  std::set<std::string> healthy;
+  for (const std::string& name : server_names_) {
+    if (!lasting.gone.contains(name) && !habits.sick.contains(name)) healthy.insert(name);
+  }
+  return healthy;
 }
 
 void Cluster::Terminate(const std::string& host) {

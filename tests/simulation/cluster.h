@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/network.h"
@@ -26,6 +28,16 @@ struct ClusterOptions {
   int64_t most_drift_ppm = 9'000;  // the lease margin allows for 1%
 };
 
+// What stays broken when all other faults end. (Sick servers: AppHabits.)
+struct Lasting {
+  std::set<std::string> gone;                          // servers that never come back
+  std::set<std::pair<std::string, std::string>> gray;  // servers that cannot reach each other
+
+  bool IsGray(const std::string& a, const std::string& b) const {
+    return gray.contains({a, b}) || gray.contains({b, a});
+  }
+};
+
 class Cluster {
  public:
   Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
@@ -39,6 +51,7 @@ class Cluster {
   AppHabits habits;
   bool replicates = false;  // shards have a primary and secondaries
   bool quorum = false;      // and acknowledge what most of them know
+  Lasting lasting;
 
   // ---- machines; names are hosts ----
   const std::vector<std::string>& servers() const { return server_names_; }
@@ -52,6 +65,11 @@ class Cluster {
   void AddServer();
   void Start(const std::string& host);
   void Kill(const std::string& host);
+  // For good.
+  void Leave(const std::string& host);
+  void BreakLink(const std::string& one, const std::string& other);
+  // Servers that could hold a shard: neither gone nor sick.
+  std::set<std::string> healthy() const;
   // SIGTERM. A server takes a while to go.
   void Terminate(const std::string& host);
   void Pause(const std::string& host);

@@ -103,7 +103,9 @@ server::Engine::Ports SimServer::Ports() {
 
 void SimServer::RunAdd(const server::Grant& grant) {
   Later(context_.habits.slowest_add, [this, grant] {
-    const bool fails = context_.network.Lucky(context_.habits.add_fails);
+    const bool sick = context_.habits.sick.contains(name_);
+    const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
+    if (sick) context_.witness.AddFailed(*this, grant);
     engine_->Loaded(grant, fails ? absl::InternalError("disk full") : Take(grant));
   });
 }

@@ -24,6 +24,7 @@ inline const std::string kApp = "kv";
 struct AppHabits {
   Duration slowest_add = Milliseconds(50);
   double add_fails = 0;
+  std::set<std::string> sick;  // servers on which each AddShard fails
   Duration slowest_work = Milliseconds(20);
 };
 
@@ -54,6 +55,8 @@ class ServerWitness {
   virtual void Admitted(const class SimServer& server, const std::string& shard, Role role,
                         ShardEpoch epoch) = 0;
   virtual void Processed(uint64_t request) = 0;
+  // AddShard fails on a sick server.
+  virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
   // Of apps with primaries and secondaries: a write is known to all members.
   virtual void Acknowledged(const std::string& shard, uint64_t request) = 0;
 };

@@ -1,0 +1,170 @@
+// Servers on which every shard fails. (Finding 3 of the attack: one that joined took shards down
+// for good, or moves went on and on.)
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+
+v1::AppSpec Moving(v1::PrimaryMove move, int shards = 12) {
+  v1::AppSpec spec = TestSpec(shards);
+  spec.mutable_moves()->set_primary_move(move);
+  spec.mutable_moves()->set_balance_interval_ms(1'000);
+  return spec;
+}
+
+// kv-0 and kv-1 serve twelve shards; kv-2 joins and cannot add any.
+class SickServerTest : public testing::TestWithParam<v1::PrimaryMove> {
+ protected:
+  SickServerTest() : spec(Moving(GetParam())), world(spec) {
+    world.Start();
+    world.Join("kv-0");
+    world.Join("kv-1");
+    world.Advance(Seconds(2));
+    EXPECT_EQ(Serving(), 12u);
+    world.commands.clear();
+    world.servers["kv-2"].sick = true;
+    world.Join("kv-2");
+  }
+  // By what the processes hold.
+  size_t Serving() const {
+    size_t serving = 0;
+    for (const auto& [name, count] : world.Counts()) serving += count;
+    return serving;
+  }
+  int Asked(const std::string& what) {
+    const auto starts = [&](const std::string& command) { return command.starts_with(what); };
+    return static_cast<int>(std::count_if(world.commands.begin(), world.commands.end(), starts));
+  }
+
+  v1::AppSpec spec;
+  World world;
+};
+
+TEST_P(SickServerTest, ShardsThatItCannotAddGoBackAndAreServed) {
+  world.Advance(Seconds(10));
+  EXPECT_EQ(Serving(), 12u);
+  EXPECT_EQ(world.Served(), 12u);
+  EXPECT_EQ(world.Counts()["kv-2"], 0u);
+}
+
+TEST_P(SickServerTest, ItIsQuarantinedAndSaysWhy) {
+  world.Advance(Seconds(10));
+  EXPECT_EQ(world.NoteCount(NoteKind::kServerQuarantined), 1u);
+  EXPECT_THAT(world.Quarantine("kv-2"),
+              AllOf(HasSubstr("3 different shards in a row could not be added (disk full)"),
+                    HasSubstr("tried with one shard in ")));
+  EXPECT_THAT(world.Quarantine("kv-0"), IsEmpty());
+}
+
+TEST_P(SickServerTest, NoStormFollows) {
+  world.Advance(Seconds(30));
+  world.commands.clear();
+  world.Advance(Seconds(600));
+  // Tried with one shard after half a minute, then one, two, four and eight: three times each.
+  EXPECT_THAT(Asked("add "), Le(30));
+  EXPECT_EQ(Serving(), 12u);
+}
+
+TEST_P(SickServerTest, WhenItIsWellItGetsItsShare) {
+  world.Advance(Seconds(60));
+  world.servers["kv-2"].sick = false;
+  world.Advance(Seconds(1'200));
+  EXPECT_THAT(world.Quarantine("kv-2"), IsEmpty());
+  EXPECT_EQ(world.NoteCount(NoteKind::kQuarantineEnded), 1u);
+  EXPECT_EQ(world.Counts()["kv-2"], 4u);
+}
+
+TEST_P(SickServerTest, ANewProcessIsTrustedAtOnce) {
+  world.Advance(Seconds(60));
+  world.servers["kv-2"].sick = false;
+  world.Die("kv-2");
+  world.Join("kv-2");
+  EXPECT_THAT(world.Quarantine("kv-2"), IsEmpty());
+  world.Advance(Seconds(300));
+  EXPECT_EQ(world.Counts()["kv-2"], 4u);
+}
+
+TEST_P(SickServerTest, ASuccessorGoesOn) {
+  world.Advance(Milliseconds(200));
+  for (int i = 0; i < 5; ++i) {
+    world.Restart();
+    world.Advance(Milliseconds(300));
+  }
+  world.Advance(Seconds(10));
+  EXPECT_EQ(Serving(), 12u);
+}
+
+// Better on a server that is to be emptied than nowhere.
+TEST_P(SickServerTest, AShardGoesBackToAServerThatIsDrained) {
+  World alone(spec);
+  alone.Start();
+  alone.Join("kv-0");
+  alone.Advance(Seconds(2));
+  alone.servers["kv-2"].sick = true;
+  alone.Join("kv-2");
+  v1::Drain drain;
+  drain.mutable_scope()->set_server("kv-0");
+  alone.drains = {drain};
+  alone.Apply(spec);
+  alone.Advance(Seconds(45));
+  EXPECT_EQ(alone.Counts()["kv-0"], 12u);
+  EXPECT_EQ(alone.Served(), 12u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Moves, SickServerTest, testing::Values(v1::HANDOVER, v1::DROP_THEN_ADD),
+                         [](const auto& info) {
+                           return info.param == v1::HANDOVER ? "Handover" : "DropThenAdd";
+                         });
+
+class EveryServerTest : public testing::Test {
+ protected:
+  EveryServerTest() : world(Moving(v1::HANDOVER)) {
+    world.Start();
+    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+    world.Advance(Seconds(2));
+  }
+  World world;
+};
+
+// Something that all of them need is away: none of them is to blame.
+TEST_F(EveryServerTest, WhereNobodyCanAddNobodyIsQuarantined) {
+  for (auto& [name, server] : world.servers) server.sick = true;
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) {
+    world.Die(name);
+    world.Join(name);
+    world.servers[name].held.clear();
+  }
+  world.Advance(Seconds(120));
+  EXPECT_EQ(world.NoteCount(NoteKind::kServerQuarantined), 0u);
+  for (auto& [name, server] : world.servers) server.sick = false;
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Served(), 12u);
+  EXPECT_EQ(world.NoteCount(NoteKind::kServerQuarantined), 0u);
+}
+
+// Shards that it serves stay; one whose process starts anew there cannot load any, and all go.
+TEST_F(EveryServerTest, ASickServerKeepsWhatItServesAndLosesWhatItCannotAdd) {
+  world.servers["kv-1"].sick = true;
+  world.Advance(Seconds(300));
+  EXPECT_EQ(world.Counts()["kv-1"], 4u);
+  world.Die("kv-1");
+  world.Join("kv-1");
+  world.servers["kv-1"].held.clear();
+  world.hold_collects = false;
+  world.Advance(Seconds(30));
+  EXPECT_EQ(world.Counts()["kv-1"], 0u);
+  EXPECT_EQ(world.Served(), 12u);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,86 @@
+// What operators are shown is what clients would meet.
+#include "orchestrator/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class StatusTest : public testing::Test {
+ protected:
+  StatusTest() : world(TestSpec(4, v1::PRIMARY_SECONDARY, 2)) {
+    world.Start();
+    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+    world.Advance(Seconds(5));
+  }
+  v1::AppStatus App() { return DescribeApp(world.partition(), world.now); }
+  v1::ShardStatus Shard() { return DescribeShards(world.partition(), "s-0").front(); }
+  v1::ServerStatus Server(const std::string& name) {
+    return DescribeServers(world.partition(), world.now, name).front();
+  }
+  std::string PrimaryOf(const std::string& shard) {
+    for (const std::string& role : world.Roles(shard)) {
+      if (role.ends_with("*")) return role.substr(0, role.size() - 1);
+    }
+    return "";
+  }
+
+  World world;
+};
+
+TEST_F(StatusTest, AllIsServed) {
+  EXPECT_EQ(App().shards_served(), 4u);
+  EXPECT_EQ(App().replicas_serving(), 8u);
+  EXPECT_EQ(App().conditions_size(), 0);
+  EXPECT_EQ(Shard().state(), "serving");
+}
+
+TEST_F(StatusTest, AShardWithoutItsPrimaryIsNotServed) {
+  world.hold_writes = true;  // nobody is promoted
+  world.Die(PrimaryOf("s-0"));
+  EXPECT_EQ(Shard().state(), "unserved");
+  EXPECT_LT(App().shards_served(), 4u);
+  EXPECT_THAT(App().conditions(),
+              Contains(HasSubstr("without a primary: what needs one is refused")));
+}
+
+TEST_F(StatusTest, AReplicaThatIsNotInStepDoesNotServe) {
+  World two(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  two.Start();
+  two.Join("kv-0");
+  two.servers["kv-0"].cannot_bring = {"kv-1"};
+  two.Advance(Seconds(2));
+  two.Join("kv-1");
+  two.Advance(Seconds(10));
+  const v1::ShardStatus shard = DescribeShards(two.partition(), "s-0").front();
+  EXPECT_EQ(shard.state(), "degraded");
+  EXPECT_EQ(shard.reason(), "serving on kv-1: not in step with the primary");
+  EXPECT_EQ(DescribeApp(two.partition(), two.now).replicas_serving(), 1u);
+  EXPECT_EQ(DescribeApp(two.partition(), two.now).shards_served(), 1u);
+}
+
+TEST_F(StatusTest, AQuarantinedServerSaysSoAndSoDoesItsApp) {
+  World secondaries(TestSpec(12));
+  secondaries.Start();
+  secondaries.Join("kv-0");
+  secondaries.Join("kv-1");
+  secondaries.Advance(Seconds(2));
+  secondaries.servers["kv-2"].sick = true;
+  secondaries.Join("kv-2");
+  secondaries.Advance(Seconds(10));
+  const auto servers = DescribeServers(secondaries.partition(), secondaries.now, "kv-2");
+  EXPECT_EQ(servers.front().state(), "quarantined");
+  EXPECT_THAT(servers.front().reason(), HasSubstr("could not be added (disk full)"));
+  EXPECT_THAT(DescribeApp(secondaries.partition(), secondaries.now).conditions(),
+              ElementsAre(HasSubstr("kv-2 is quarantined: ")));
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -36,6 +36,7 @@ enum class Defect : uint8_t {
   kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
   kTrustsSickServers,       // a server on which everything fails is given more
   kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
+  kForgetsTheLost,          // a server that ended while it was looked at stays live
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -72,6 +73,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kStarvesMembers, "starves-members"},
     DefectName{Defect::kTrustsSickServers, "trusts-sick-servers"},
     DefectName{Defect::kLeavesItWithTheSick, "leaves-it-with-the-sick"},
+    DefectName{Defect::kForgetsTheLost, "forgets-the-lost"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

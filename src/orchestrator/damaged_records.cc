@@ -86,6 +86,24 @@ void DamagedRecords::Add(RecordKind kind, const std::string& server, const std::
   Keep(record);
 }
 
+void DamagedRecords::Misplaced(const std::string& path, const std::string& right) {
+  if (!misplaced_.emplace(path, right).second) return;
+  const std::string sentence = SentenceOfMisplaced(path, right);
+  spdlog::error("app {}: {}", options_.app.value(), sentence);
+  v1::ControlEvent event;
+  event.set_kind("RecordMisplaced");
+  event.set_app(options_.app.value());
+  event.set_message(sentence);
+  events_.Append(std::move(event));
+}
+
+std::string DamagedRecords::SentenceOfMisplaced(const std::string& path, const std::string& right) {
+  if (right.empty()) return absl::StrCat(path, " has a name that is none of ours; it is ignored");
+  return absl::StrCat(path, " is ignored: its place is ", right,
+                      ". The process that made it computes buckets in another way than "
+                      "stored.proto says");
+}
+
 void DamagedRecords::Keep(const DamagedRecord& record) {
   std::vector<WriteOp> checks{LeaderFence(options_.paths, options_.leader_epoch)};
   KeepBytes(*options_.store, options_.paths, record.path, record.node, std::move(checks),
@@ -103,6 +121,11 @@ void DamagedRecords::Relook() {
   for (const auto& [path, record] : records_) {
     options_.store->Get(path, [this, post = options_.post, path = path](auto node) {
       post([this, path, node = std::move(node)] { OnRead(path, node); });
+    });
+  }
+  for (const auto& [path, right] : misplaced_) {
+    options_.store->Get(path, [this, post = options_.post, path = path](auto node) {
+      if (absl::IsNotFound(node.status())) post([this, path] { misplaced_.erase(path); });
     });
   }
 }
@@ -133,6 +156,7 @@ std::vector<std::string> DamagedRecords::Describe() const {
   for (const auto& [path, record] : records_) {
     lines.push_back(Sentence(record, options_.app.value()));
   }
+  for (const auto& [path, right] : misplaced_) lines.push_back(SentenceOfMisplaced(path, right));
   return lines;
 }
 

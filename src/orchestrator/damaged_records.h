@@ -42,6 +42,9 @@ class DamagedRecords {
   // REQUIRES: `node` was read at `path`, and cannot be read because of `why`.
   void Add(RecordKind kind, const std::string& server, const std::string& path, const Node& node,
            absl::Status why);
+  // There is a node where none of its name belongs; `right`: where it does; "": no name of ours.
+  // It is not read.
+  void Misplaced(const std::string& path, const std::string& right);
   // It was read well since, or is gone.
   void Resolved(const std::string& path) { records_.erase(path); }
   // Reads all again, to see which were mended or went.
@@ -55,11 +58,13 @@ class DamagedRecords {
  private:
   void Keep(const DamagedRecord& record);
   void OnRead(const std::string& path, const absl::StatusOr<Node>& node);
+  static std::string SentenceOfMisplaced(const std::string& path, const std::string& right);
 
   const WriterOptions options_;
   EventLog& events_;
   const Changed changed_;
   std::map<std::string, DamagedRecord> records_;  // by path
+  std::map<std::string, std::string> misplaced_;  // path -> where it belongs
 };
 
 }  // namespace shardmanager::orchestrator

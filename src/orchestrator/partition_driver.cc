@@ -358,7 +358,7 @@ void PartitionDriver::Do(Emptied&) {
   }
   ListAll(*context_.store, std::move(folders), [this, post = MakePost()](auto paths) {
     post([this, paths = std::move(paths)] {
-      if (!paths.ok()) return RetryLater(paths.status());
+      if (!paths.ok()) return EmptyLater(paths.status());
       std::vector<WriteOp> ops;
       for (const std::string& path : *paths) ops.push_back(DeleteNode{path});
       ops.push_back(DeleteNode{context_.paths.spec(app_)});
@@ -367,30 +367,33 @@ void PartitionDriver::Do(Emptied&) {
   });
 }
 
+// What is there is listed anew: some of it may have gone.
+void PartitionDriver::EmptyLater(const absl::Status& why) {
+  spdlog::warn("app {}: its records could not be deleted, trying again: {}", app_.value(),
+               why.ToString());
+  context_.executor->PostAt(context_.executor->Now() + kRetryDelay,
+                            [this, alive = std::weak_ptr<int>(alive_)] {
+                              if (alive.expired()) return;
+                              Emptied again;
+                              Do(again);
+                            });
+}
+
 void PartitionDriver::DeleteRecords(std::vector<WriteOp> ops, size_t from) {
   std::vector<WriteOp> some;
   some.push_back(LeaderFence(context_.paths, context_.leader_epoch));
   const size_t end = std::min(ops.size(), from + kDeletesPerWrite);
   some.insert(some.end(), ops.begin() + static_cast<std::ptrdiff_t>(from),
               ops.begin() + static_cast<std::ptrdiff_t>(end));
-  context_.store->Multi(
-      std::move(some), [this, post = MakePost(), ops = std::move(ops), end](WriteResult result) {
-        post([this, ops, end, result] {
-          if (!result.status.ok()) {
-            spdlog::warn("app {}: its records could not be deleted: {}", app_.value(),
-                         result.status.ToString());
-            Action again = Emptied{};
-            context_.executor->PostAt(context_.executor->Now() + kRetryDelay,
-                                      [this, alive = std::weak_ptr<int>(alive_), again]() mutable {
-                                        if (!alive.expired()) Perform(again);
-                                      });
-            return;
-          }
-          if (end < ops.size()) return DeleteRecords(ops, end);
-          spdlog::info("app {}: deleted", app_.value());
-          callbacks_.deleted();
-        });
-      });
+  context_.store->Multi(std::move(some),
+                        [this, post = MakePost(), ops = std::move(ops), end](WriteResult result) {
+                          post([this, ops, end, result] {
+                            if (!result.status.ok()) return EmptyLater(result.status);
+                            if (end < ops.size()) return DeleteRecords(ops, end);
+                            spdlog::info("app {}: deleted", app_.value());
+                            callbacks_.deleted();
+                          });
+                        });
 }
 
 }  // namespace shardmanager::orchestrator

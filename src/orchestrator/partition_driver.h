@@ -109,6 +109,7 @@ class PartitionDriver {
                  std::vector<NamedResult> results);
   void Feed(Event event);
   void DeleteRecords(std::vector<WriteOp> ops, size_t from);
+  void EmptyLater(const absl::Status& why);
   Members Named(const std::vector<ServerIndex>& servers) const;
   ServerAddress AddressOf(ServerIndex server, Incarnation incarnation) const;
   // Tasks of it are dropped once the owner of `alive` has gone.

@@ -75,6 +75,12 @@ class Run : public std::enable_shared_from_this<Run> {
   void TakeRegistrations(const Nodes& nodes) {
     for (const NamedNode& node : nodes) {
       const std::string name = LastPart(node.path);
+      const std::string right =
+          options_.paths.server(options_.app, ServerName(name), options_.buckets);
+      if (node.path != right) {
+        options_.damaged->Misplaced(node.path, right);
+        continue;
+      }
       StoredServer& server = Server(name);
       server.registration_version = node.node.stat.version;
       v1::ServerRecord record;

@@ -2,31 +2,31 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/defect.h"
 #include "coordination/records.h"
 #include "orchestrator/bulk_read.h"
 #include "orchestrator/damaged_records.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
-namespace {
 
-std::map<std::string, Incarnation> NewestLives(const std::vector<std::string>& children) {
-  std::map<std::string, Incarnation> lives;
-  for (const std::string& child : children) {
-    const auto name = ParseLiveName(child);
-    if (!name) {
-      spdlog::warn("a live node has a name that is none of ours: {}", child);
-      continue;
-    }
-    Incarnation& newest = lives[name->server.value()];
-    newest = std::max(newest, name->incarnation);
-  }
-  return lives;
+ServerWatch::ServerWatch(WriterOptions options, OnEvent on_event)
+    : options_(std::move(options)), on_event_(std::move(on_event)), buckets_(options_.buckets) {}
+
+ServerWatch::Bucket& ServerWatch::BucketFor(const std::string& server) {
+  return buckets_[BucketOf(server, options_.buckets)];
 }
 
-}  // namespace
+std::string ServerWatch::PathOf(const LiveName& name) const {
+  return options_.paths.live(options_.app, name.server, name.incarnation, options_.buckets);
+}
+
+std::string ServerWatch::FolderOf(uint32_t bucket) const {
+  return Paths::bucket(options_.paths.live(options_.app), bucket);
+}
 
 // A live node that is there proves that the server lives, whatever its record says: a
 // life that cannot be read must not be taken for one that is over.
@@ -48,30 +48,17 @@ ServerLife ServerWatch::TakeLife(const LiveName& name, const Node& node) {
   return life;
 }
 
-std::string ServerWatch::PathOf(const LiveName& name) const {
-  return options_.paths.live(options_.app, name.server, name.incarnation, options_.buckets);
-}
-
-ServerWatch::ServerWatch(WriterOptions options, OnEvent on_event)
-    : options_(std::move(options)),
-      on_event_(std::move(on_event)),
-      lives_(options_.buckets),
-      watched_(options_.buckets) {}
-
 void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife>>)> done) {
   std::vector<std::string> folders;
-  for (uint32_t b = 0; b < options_.buckets; ++b) {
-    folders.push_back(Paths::bucket(options_.paths.live(options_.app), b));
-  }
+  for (uint32_t b = 0; b < options_.buckets; ++b) folders.push_back(FolderOf(b));
   CoordinationStore* store = options_.store;
   auto finish = [this, done](absl::StatusOr<std::vector<NamedNode>> nodes) {
     if (!nodes.ok()) return done(nodes.status());
     std::vector<ServerLife> lives;
     for (const NamedNode& node : *nodes) {
       const auto name = ParseLiveName(node.path.substr(node.path.rfind('/') + 1));
-      if (!name) continue;
-      const std::string& server = name->server.value();
-      Incarnation& newest = lives_[BucketOf(server, options_.buckets)][server];
+      if (!name || node.path != PathOf(*name)) continue;  // ListBucket says so
+      Incarnation& newest = BucketFor(name->server.value()).told[name->server.value()];
       if (name->incarnation < newest) continue;
       newest = name->incarnation;
       lives.push_back(TakeLife(*name, node.node));
@@ -91,20 +78,22 @@ void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife
   });
 }
 
+// ---- listings ----
+
 void ServerWatch::Relist() {
-  for (uint32_t b = 0; b < options_.buckets; ++b) ListBucket(b, !watched_[b]);
+  for (uint32_t b = 0; b < options_.buckets; ++b) ListBucket(b, !buckets_[b].watched);
 }
 
 void ServerWatch::ListBucket(uint32_t bucket, bool watch) {
   CoordinationStore::Watch on_change;
   if (watch) {
-    watched_[bucket] = true;
+    buckets_[bucket].watched = true;
     on_change = [this, post = options_.post, bucket] {
       post([this, bucket] { ListBucket(bucket, /*watch=*/true); });
     };
   }
   options_.store->GetChildren(
-      Paths::bucket(options_.paths.live(options_.app), bucket),
+      FolderOf(bucket),
       [this, post = options_.post, bucket, watch](auto children) {
         post([=, this, children = std::move(children)] { OnListed(bucket, watch, children); });
       },
@@ -114,61 +103,107 @@ void ServerWatch::ListBucket(uint32_t bucket, bool watch) {
 void ServerWatch::OnListed(uint32_t bucket, bool watch,
                            const absl::StatusOr<std::vector<std::string>>& children) {
   if (!children.ok()) {
-    if (watch) watched_[bucket] = false;  // out of reach: the next Relist() sets it
+    if (watch) buckets_[bucket].watched = false;  // out of reach: the next Relist() sets it
     return;
   }
-  Compare(bucket, NewestLives(*children));
+  buckets_[bucket].listed = NewestLives(bucket, *children);
+  Reconcile(bucket);
 }
 
-void ServerWatch::Compare(uint32_t bucket, const Lives& now) {
-  const Lives before = std::exchange(lives_[bucket], now);
-  for (const auto& [server, incarnation] : now) {
-    auto known = before.find(server);
-    if (known == before.end() || known->second < incarnation) ReadLife(server, incarnation);
+// A name in a bucket that is not its own is ignored wherever it is seen, and said: nobody finds
+// the server's records there.
+ServerWatch::Lives ServerWatch::NewestLives(uint32_t bucket,
+                                            const std::vector<std::string>& children) {
+  Lives lives;
+  for (const std::string& child : children) {
+    const auto name = ParseLiveName(child);
+    const std::string path = FolderOf(bucket) + "/" + child;
+    if (!name || path != PathOf(*name)) {
+      options_.damaged->Misplaced(path, name ? PathOf(*name) : "");
+      continue;
+    }
+    Incarnation& newest = lives[name->server.value()];
+    newest = std::max(newest, name->incarnation);
   }
-  for (const auto& [server, incarnation] : before) {
-    if (now.find(server) == now.end()) ReadEnd(server, incarnation);
+  return lives;
+}
+
+void ServerWatch::Reconcile(uint32_t bucket) {
+  const Bucket& b = buckets_[bucket];
+  for (const auto& [server, incarnation] : b.listed) {
+    const auto told = b.told.find(server);
+    if (told == b.told.end() || told->second < incarnation) {
+      ReadLife({ServerName(server), incarnation});
+    }
+  }
+  for (const auto& [server, incarnation] : b.told) {
+    if (!b.listed.contains(server)) ReadEnd({ServerName(server), incarnation});
   }
 }
 
-void ServerWatch::ReadLife(const std::string& server, Incarnation incarnation) {
-  const LiveName name{ServerName(server), incarnation};
+// ---- lives that begin ----
+
+void ServerWatch::ReadLife(const LiveName& name) {
+  if (!reading_.emplace(name.server.value(), name.incarnation).second) return;
   options_.store->Get(PathOf(name), [this, post = options_.post, name](auto node) {
     post([this, name, node = std::move(node)] { OnLifeRead(name, node); });
   });
 }
 
 void ServerWatch::OnLifeRead(const LiveName& name, const absl::StatusOr<Node>& node) {
-  if (node.ok()) return on_event_(ServerUp{TakeLife(name, *node)});
-  // Gone again, or out of reach: as if it had not been listed, so that the next
-  // listing shows it as new.
-  lives_[BucketOf(name.server.value(), options_.buckets)].erase(name.server.value());
+  const std::string& server = name.server.value();
+  reading_.erase({server, name.incarnation});
+  Bucket& bucket = BucketFor(server);
+  if (!node.ok()) {
+    // Gone again, or out of reach: the next listing is compared with what was told.
+    if (Planted(Defect::kForgetsTheLost)) bucket.told.erase(server);
+    return;
+  }
+  const auto listed = bucket.listed.find(server);
+  if (listed == bucket.listed.end() || listed->second != name.incarnation) {
+    return Reconcile(BucketOf(server, options_.buckets));  // it ended while it was read
+  }
+  bucket.told[server] = name.incarnation;
+  on_event_(ServerUp{TakeLife(name, *node)});
 }
+
+// ---- lives that end ----
 
 // The registration version in the event must belong to the life that ended, not to a
 // new one that may be registering right now: else a failover write would not notice
 // the newcomer. Only a good-bye bumps it without one.
-void ServerWatch::ReadEnd(const std::string& server, Incarnation incarnation) {
-  const std::string path =
-      options_.paths.server(options_.app, ServerName(server), options_.buckets);
-  options_.store->Get(path, [this, post = options_.post, server, incarnation, path](auto node) {
-    ServerDown down{.name = server,
-                    .incarnation = incarnation,
-                    .registration_version = static_cast<int32_t>(incarnation.value())};
-    v1::ServerRecord record;
-    absl::Status status = node.status();
-    if (status.ok()) status = OpenServer(node->data, ServerName(server), &record);
-    if (status.ok() && record.departed() && node->stat.version == down.registration_version + 1) {
-      down.departed = true;
-      down.registration_version = node->stat.version;
-    }
-    post([this, down, path, status, node = std::move(node)] {
-      if (node.ok() && !status.ok()) {
-        options_.damaged->Add(RecordKind::kRegistration, down.name, path, *node, status);
-      }
-      on_event_(down);
-    });
+void ServerWatch::ReadEnd(const LiveName& name) {
+  if (!reading_.emplace(name.server.value(), name.incarnation).second) return;
+  const std::string path = options_.paths.server(options_.app, name.server, options_.buckets);
+  options_.store->Get(path, [this, post = options_.post, name, path](auto node) {
+    post([this, name, path, node = std::move(node)] { OnEndRead(name, path, node); });
   });
+}
+
+void ServerWatch::OnEndRead(const LiveName& name, const std::string& path,
+                            const absl::StatusOr<Node>& node) {
+  reading_.erase({name.server.value(), name.incarnation});
+  ServerDown down{.name = name.server.value(),
+                  .incarnation = name.incarnation,
+                  .registration_version = static_cast<int32_t>(name.incarnation.value())};
+  v1::ServerRecord record;
+  absl::Status status = node.status();
+  if (status.ok()) status = OpenServer(node->data, name.server, &record);
+  if (status.ok() && record.departed() && node->stat.version == down.registration_version + 1) {
+    down.departed = true;
+    down.registration_version = node->stat.version;
+  }
+  if (node.ok() && !status.ok()) {
+    options_.damaged->Add(RecordKind::kRegistration, down.name, path, *node, status);
+  }
+  TellDown(down);
+}
+
+void ServerWatch::TellDown(const ServerDown& down) {
+  Lives& told = BucketFor(down.name).told;
+  const auto found = told.find(down.name);
+  if (found != told.end() && found->second <= down.incarnation) told.erase(found);
+  on_event_(down);
 }
 
 // The registration is read before the live nodes are listed: if no live node follows,
@@ -177,23 +212,37 @@ void ServerWatch::Recheck(const std::string& server) {
   const std::string path =
       options_.paths.server(options_.app, ServerName(server), options_.buckets);
   const uint32_t bucket = BucketOf(server, options_.buckets);
-  const std::string folder = Paths::bucket(options_.paths.live(options_.app), bucket);
   CoordinationStore* store = options_.store;
-  store->Get(path, [this, store, folder, bucket, server, post = options_.post](auto node) {
-    if (!node.ok()) return;
-    ServerDown down{.name = server, .registration_version = node->stat.version};
-    v1::ServerRecord record;
-    down.departed = OpenServer(node->data, ServerName(server), &record).ok() && record.departed();
-    down.incarnation = Incarnation(static_cast<uint64_t>(node->stat.version));
+  store->Get(path, [this, store, bucket, server, folder = FolderOf(bucket),
+                    post = options_.post](auto node) {
+    ServerDown down{.name = server};
+    if (node.ok()) {
+      v1::ServerRecord record;
+      down.registration_version = node->stat.version;
+      down.departed = OpenServer(node->data, ServerName(server), &record).ok() && record.departed();
+      down.incarnation = Incarnation(static_cast<uint64_t>(node->stat.version));
+    } else {
+      post([this, bucket, down, status = node.status()] { OnRechecked(bucket, down, status); });
+      return;
+    }
     store->GetChildren(folder, [this, bucket, down, post](auto children) {
-      if (!children.ok()) return;
-      post([this, bucket, down, children = *std::move(children)] {
-        const Lives now = NewestLives(children);
-        Compare(bucket, now);
-        if (now.find(down.name) == now.end()) on_event_(down);
+      post([this, bucket, down, children = std::move(children)] {
+        OnRechecked(bucket, down, children);
       });
     });
   });
+}
+
+// What is asked anew waits for the connection.
+void ServerWatch::OnRechecked(uint32_t bucket, const ServerDown& down,
+                              const absl::StatusOr<std::vector<std::string>>& children) {
+  if (absl::IsUnavailable(children.status()) && !Planted(Defect::kForgetsTheLost)) {
+    return Recheck(down.name);
+  }
+  if (!children.ok()) return;  // the session is over, and this with it
+  buckets_[bucket].listed = NewestLives(bucket, *children);
+  Reconcile(bucket);
+  if (!buckets_[bucket].listed.contains(down.name)) TellDown(down);
 }
 
 }  // namespace shardmanager::orchestrator

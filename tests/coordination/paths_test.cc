@@ -34,6 +34,7 @@ TEST(PathsTest, RecordsOfOneServerShareABucket) {
 // The bucket of a name is part of the stored format: it must never change.
 TEST(PathsTest, BucketOfANameNeverChanges) {
   EXPECT_EQ(BucketOf("kv-1", 1u << 31), 375328951u);
+  EXPECT_EQ(BucketOf("kv-1", 64), 55u);                   // as stored.proto says
   EXPECT_EQ(BucketOf("", 64), 0xef46db3751d8e999u % 64);  // XXH64 of nothing
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "absl/strings/str_cat.h"
+#include "coordination/paths.h"
 #include "tests/simulation/checkers.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/operator.h"
@@ -57,6 +58,15 @@ class RecoveryTest : public testing::Test {
     return !known;
   }
 
+  // `acknowledged` is set when it is.
+  void Delete(bool* acknowledged) {
+    v1::DeleteAppRequest request;
+    request.set_app(kApp);
+    cluster_.control(kControl)->controller().DeleteApp(
+        request, [acknowledged](const auto& response) { *acknowledged = response.ok(); });
+  }
+  bool Exists() { return cluster_.store.tree().Get(Paths(kCell).spec(AppName(kApp))).ok(); }
+
   Checkers checkers_;
   Cluster cluster_{Options(), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
   Operator operator_{cluster_, checkers_, Spec()};
@@ -82,6 +92,27 @@ TEST_F(RecoveryTest, ABreakAtAnyMomentOfItLeavesNothingBehind) {
   }
   EXPECT_GT(moments, 5) << "nothing was interrupted";
   EXPECT_EQ(checkers_.violation(), "");
+}
+
+// Finding 7 of the attack: a break while the records were listed ended the deletion half way.
+TEST_F(RecoveryTest, ABreakAtAnyMomentOfADeletionDoesNotEndIt) {
+  int moments = 0;
+  for (bool exists = true; exists; ++moments) {
+    bool acknowledged = false;
+    Delete(&acknowledged);
+    RunFor(moments * Milliseconds(1) / 5);
+    exists = Exists();
+    cluster_.store.StopStore();
+    RunFor(Milliseconds(50));
+    cluster_.store.StartStore();
+    RunFor(Seconds(30));
+    ASSERT_EQ(Exists(), !acknowledged)
+        << "after a break " << moments << " fifths of a ms from the request";
+    operator_.ApplyUntilAcknowledged();
+    RunFor(Seconds(20));
+    ASSERT_EQ(checkers_.NotConverged(), "");
+  }
+  EXPECT_GT(moments, 5) << "nothing was interrupted";
 }
 
 }  // namespace

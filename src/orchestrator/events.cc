@@ -468,6 +468,8 @@ void Partition::Fire(const Timer& timer) {
       return RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
       return MarkDirty(ShardIndex(timer.id));
+    case TimerKind::kTryElsewhere:
+      return TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
       return LookForPlaces();
     case TimerKind::kTurnAgain:

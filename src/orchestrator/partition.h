@@ -262,6 +262,7 @@ class Partition {
   void NoteFailedAt(const Replica& replica);
   void AllowFailed(ShardIndex shard);
   void NotePoison(ReplicaIndex id);
+  void TryElsewhere(ShardIndex shard);
   void ForgetPoison(ShardIndex shard);
   void HoldMoves(ShardIndex shard, ServerIndex avoid);
   bool MayMove(ShardIndex shard) const;

@@ -2,10 +2,11 @@
 // back-off; after a few times (at once, if the server is sick: quarantine.h) it is given to
 // another one, first of all back to the one that had it before the move. One that fails on
 // several servers in a row is a poison shard: it would only break one server after the other, so
-// it stays where it is, is tried again there, and is told of.
+// it stays where it is, is tried again there, and is told of. At growing intervals it goes on to
+// other servers all the same: its last server may be the one that is broken.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/defect.h"
 #include "orchestrator/partition.h"
 
@@ -17,16 +18,18 @@ constexpr size_t kMostServers = 3;
 
 }  // namespace
 
-// Adds to change_ the end of a replica whose server cannot add it, if another one may. (Who
-// is to be the primary where there are secondaries: roles.cc.)
+// Adds to change_ the end of a replica whose server cannot add it, if another one may, or has
+// the shard already and one too many was asked for: a move. (Who is to be the primary where
+// there are secondaries: roles.cc.)
 void Partition::DecideElsewhere(ShardIndex id) {
+  const bool surplus = Count(id).healthy > tables_.shard(id).wanted;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     const uint8_t most = quarantine_.IsSick(replica.server) ? uint8_t{1} : kMostFailures;
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
                        replica.failures >= most && !IsEnding(r);
     if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
-    if (IsLastServer(replica) || !MayLeave(replica)) return;
-    if (IsMoving(id) || !HasOtherPlace(replica)) return;
+    if (!MayLeave(replica) || IsMoving(id)) return;
+    if (!surplus && (IsLastServer(replica) || !HasOtherPlace(replica))) return;
     change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
   });
 }
@@ -102,9 +105,21 @@ void Partition::NotePoison(ReplicaIndex id) {
   Shard& shard = tables_.shard(replica.shard);
   const bool last = IsLastServer(replica) && replica.failures >= kMostFailures;
   if (replica.phase != Phase::kGranted || !last || std::exchange(shard.poisoned, true)) return;
+  const Duration pause = move_holds_.Hold(replica.shard, ServerIndex(), now_);
+  SetTimer(pause, TimerKind::kTryElsewhere, replica.shard.index());
   AddNote(NoteKind::kShardPoisoned, replica.server, replica.shard,
-          absl::StrCat("it failed on ", kMostServers, " servers in a row, and stays here: ",
-                       ErrorOf(replica.shard, replica.server)));
+          absl::StrFormat("it failed on %d servers in a row; it stays here, and is tried elsewhere "
+                          "in %.0f s: %s",
+                          kMostServers, std::chrono::duration<double>(pause).count(),
+                          ErrorOf(replica.shard, replica.server)));
+}
+
+// It has stayed long enough. Only its last server counts as one where it failed.
+void Partition::TryElsewhere(ShardIndex id) {
+  const auto found = failed_at_.find(id);
+  if (!std::exchange(tables_.shard(id).poisoned, false) || found == failed_at_.end()) return;
+  found->second.clear();
+  MarkDirty(id);
 }
 
 // No other server has room for it: those that failed are better than none, unless that would
@@ -121,7 +136,7 @@ void Partition::AllowFailed(ShardIndex id) {
 // It serves, or all servers are to be tried anew.
 void Partition::ForgetPoison(ShardIndex id) {
   if (!failed_at_.empty()) failed_at_.erase(id);
-  tables_.shard(id).poisoned = false;
+  if (std::exchange(tables_.shard(id).poisoned, false)) move_holds_.Forget(id);
 }
 
 // A move of it could not be carried out.

@@ -282,11 +282,14 @@ void Partition::DecideSurplus(ShardIndex id, const Census& census) {
   change_.phases.push_back({victim, Phase::kDropping});
 }
 
-// Of more replicas than wanted, one that its primary could not bring into step several times goes:
-// else the surplus would wait for it for ever. If a move made it, the move has failed.
+// Of more replicas that serve than wanted, one that its primary could not bring into step several
+// times goes: else the surplus would wait for it for ever. If a move made it, the move has failed.
 void Partition::DecideOutOfStep(ShardIndex id) {
   const auto membership = members_.find(id);
   if (membership == members_.end()) return;
+  size_t serving = 0;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) { serving += Serves(replica); });
+  if (serving <= tables_.shard(id).wanted) return;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     const Membership::Member me{replica.server, tables_.server(replica.server).incarnation};
     const Membership::Failed* failed = membership->second.FindFailed(me);

@@ -24,6 +24,7 @@ enum class TimerKind : uint8_t {
   kMembersRetry,  // of a shard
   kMoveAgain,     // of a shard
   kTrial,         // of a server that is quarantined
+  kTryElsewhere,  // of a poison shard
   kTurnAgain,     // of a shard
   kMapDeadline,   // publish even if some server has not reported
 };

@@ -39,11 +39,14 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });
   if (shard.poisoned) {
+    const MoveHolds::Entry* held = move_holds_.Find(id, now);
     waits.push_back(
-        "it failed on several servers in a row: it is given to no other one (any change of the "
-        "spec has it tried elsewhere)");
+        absl::StrCat("it failed on several servers in a row: it stays with the last one, and is "
+                     "tried elsewhere ",
+                     In(held == nullptr ? now : held->until, now), ", or when the spec changes"));
   }
-  if (const MoveHolds::Entry* held = move_holds_.Find(id, now)) {
+  if (const MoveHolds::Entry* held = move_holds_.Find(id, now);
+      held != nullptr && !shard.poisoned) {
     const std::string to =
         held->avoid.valid() ? absl::StrCat(" to ", tables_.name(held->avoid)) : "";
     waits.push_back(absl::StrCat("its last move", to, " could not be carried out; the next one", to,

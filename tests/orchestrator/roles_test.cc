@@ -170,6 +170,15 @@ TEST_F(MemberThatCannotComeTest, AMoveToItIsCalledOffAndGoesElsewhere) {
   EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-4"));
 }
 
+// It serves reads, which is more than its successor does.
+TEST_F(MemberThatCannotComeTest, ItStaysWhileTheOneThatReplacesItDoesNotServe) {
+  world.Advance(Seconds(60));
+  world.servers["kv-3"].sick = true;
+  Drain("kv-1");
+  world.Advance(Seconds(10));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+}
+
 TEST_F(MemberThatCannotComeTest, ANewLifeOfItIsTriedAtOnce) {
   world.Advance(Seconds(120));
   world.servers["kv-0"].cannot_bring.clear();

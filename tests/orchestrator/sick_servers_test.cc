@@ -126,6 +126,23 @@ INSTANTIATE_TEST_SUITE_P(Moves, SickServerTest, testing::Values(v1::HANDOVER, v1
                            return info.param == v1::HANDOVER ? "Handover" : "DropThenAdd";
                          });
 
+// One too many was asked for: the move is called off although no other server could take it.
+TEST(SickServerMoveTest, AMoveOfASecondaryToItIsCalledOff) {
+  World world(TestSpec(1, v1::SECONDARY_ONLY, 1));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(2));
+  world.servers["kv-1"].sick = true;
+  world.Join("kv-1");
+  v1::Drain drain;
+  drain.mutable_scope()->set_server("kv-0");
+  world.drains = {drain};
+  world.Apply(TestSpec(1, v1::SECONDARY_ONLY, 1));
+  world.Advance(Seconds(20));
+  EXPECT_THAT(world.servers["kv-1"].record, IsEmpty());
+  EXPECT_EQ(world.Served(), 1u);
+}
+
 class EveryServerTest : public testing::Test {
  protected:
   EveryServerTest() : world(Moving(v1::HANDOVER)) {

@@ -15,6 +15,7 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"kill server", &Chaos::KillServer},
       {"terminate server", &Chaos::TerminateServer},
       {"pause server", &Chaos::PauseServer},
+      {"flicker", &Chaos::Flicker},
       {"kill control", &Chaos::KillControl},
       {"terminate control", &Chaos::TerminateControl},
       {"pause control", &Chaos::PauseControl},
@@ -25,6 +26,7 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"expire session", &Chaos::ExpireSession},
       {"lose answer", &Chaos::LoseAnswer},
       {"stop store", &Chaos::StopStore},
+      {"slow store", &Chaos::SlowStore},
       {"lose messages", &Chaos::LoseMessages},
       {"duplicate commands", &Chaos::DuplicateCommands},
       {"slow network", &Chaos::SlowNetwork},
@@ -56,7 +58,9 @@ void Chaos::Start() {
 // A world that always heals hides what only a restart would mend.
 void Chaos::PlanLasting() {
   // A quorum that has lost most of its members for good needs its operator (docs/operations.md).
-  if (random_.Below(3) != 0 || cluster_.quorum) return;
+  if (cluster_.quorum) return;
+  leaves_late_ = random_.Below(3) == 0;
+  if (random_.Below(3) != 0) return;
   for (Fault kind : {&Chaos::LeaveForGood, &Chaos::GoGray, &Chaos::FallSick}) {
     if (random_.Below(2) == 0) lasting_.push_back(kind);
   }
@@ -91,6 +95,7 @@ void Chaos::Heal() {
     if (undo) undo();
   }
   for (Fault fault : std::exchange(lasting_, {})) (this->*fault)();
+  if (leaves_late_) cluster_.schedule.After(UpTo(Seconds(15)), [this] { LeaveUnseen(); });
   cluster_.StartAll();
   cluster_.store.LookAtLinks();
 }
@@ -127,6 +132,23 @@ void Chaos::LeaveForGood() {
   Tell(host + " leaves for good");
   cluster_.Leave(host);
   cluster_.store.LookAtLinks();
+}
+// A crash, and then a life that ends with a good-bye while the leader, to whom the store is slow,
+// looks at it.
+void Chaos::LeaveUnseen() {
+  const std::string host = SomeServer();
+  if (cluster_.healthy().size() < 3 || !cluster_.Running(host)) return;
+  Tell(host + " crashes, begins anew, and leaves for good; the store is slow");
+  for (const std::string& control : cluster_.controls()) {
+    cluster_.store.SetSlow(control, Milliseconds(700));
+    cluster_.schedule.After(Seconds(5),
+                            [this, control] { cluster_.store.SetSlow(control, Duration(0)); });
+  }
+  BeginAnew(host);
+  cluster_.schedule.After(UpTo(Milliseconds(1'500)), [this, host] {
+    cluster_.Retire(host);
+    cluster_.store.LookAtLinks();
+  });
 }
 void Chaos::GoGray() {
   const std::string one = SomeServer();
@@ -168,6 +190,27 @@ void Chaos::TerminateControl() {
   Tell("terminate " + host);
   cluster_.Terminate(host);
   Until(Seconds(10), [this, host] { cluster_.Start(host); });
+}
+
+// Its next life begins at once, as the session of this one ends with it.
+void Chaos::BeginAnew(const std::string& host) {
+  cluster_.store.ExpireOneOf(host);
+  cluster_.Kill(host);
+  cluster_.Start(host);
+  cluster_.store.LookAtLinks();
+}
+
+// Its next life is over again before everybody has heard of it.
+void Chaos::Flicker() {
+  const std::string host = SomeServer();
+  if (!cluster_.Running(host)) return;
+  Tell("flicker " + host);
+  for (const std::string& control : cluster_.controls()) SlowStoreOf(control);
+  BeginAnew(host);
+  Until(Milliseconds(1'500), [this, host] {
+    cluster_.Terminate(host);
+    Until(Seconds(20), [this, host] { cluster_.Start(host); });
+  });
 }
 
 void Chaos::PauseFor(const std::string& host) {
@@ -260,6 +303,13 @@ void Chaos::StopStore() {
     Tell("start the store");
     cluster_.store.StartStore();
   });
+}
+
+void Chaos::SlowStore() { SlowStoreOf(SomeHost()); }
+void Chaos::SlowStoreOf(const std::string& host) {
+  Tell("slow store for " + host);
+  cluster_.store.SetSlow(host, UpTo(Milliseconds(700)));
+  Until(Seconds(10), [this, host] { cluster_.store.SetSlow(host, Duration(0)); });
 }
 
 // ---- the application and its operators ----

@@ -36,6 +36,7 @@ class Chaos {
   // Faults that nothing undoes.
   void PlanLasting();
   void LeaveForGood();
+  void LeaveUnseen();
   void GoGray();
   void FallSick();
   void Next();
@@ -45,6 +46,7 @@ class Chaos {
   void KillServer();
   void TerminateServer();
   void PauseServer();
+  void Flicker();
   void KillControl();
   void TerminateControl();
   void PauseControl();
@@ -55,6 +57,7 @@ class Chaos {
   void ExpireSession();
   void LoseAnswer();
   void StopStore();
+  void SlowStore();
   void LoseMessages();
   void DuplicateCommands();
   void SlowNetwork();
@@ -65,6 +68,8 @@ class Chaos {
   void AddServer();
 
   void KillAndRestart(const std::string& host);
+  void BeginAnew(const std::string& host);
+  void SlowStoreOf(const std::string& host);
   void PauseFor(const std::string& host);
   void CutSoon(const std::string& host);
   const std::string& SomeServer();
@@ -80,6 +85,7 @@ class Chaos {
   std::vector<Fault> enabled_;
   Duration pause_{};            // between two faults, at most
   std::vector<Fault> lasting_;  // that are still to come
+  bool leaves_late_ = false;    // a server, after the other faults
   bool on_ = false;
   uint64_t faults_ = 0;
   std::list<std::function<void()>> undos_;

@@ -96,6 +96,12 @@ void Cluster::Leave(const std::string& host) {
   Kill(host);
 }
 
+void Cluster::Retire(const std::string& host) {
+  lasting.gone.insert(host);
+  Resume(host);
+  Terminate(host);
+}
+
 void Cluster::BreakLink(const std::string& one, const std::string& other) {
   lasting.gray.insert({one, other});
   network.Cut(one, other);

@@ -65,8 +65,9 @@ class Cluster {
   void AddServer();
   void Start(const std::string& host);
   void Kill(const std::string& host);
-  // For good.
+  // For good; the second one with a good-bye.
   void Leave(const std::string& host);
+  void Retire(const std::string& host);
   void BreakLink(const std::string& one, const std::string& other);
   // Servers that could hold a shard: neither gone nor sick.
   std::set<std::string> healthy() const;

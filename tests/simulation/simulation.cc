@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/simulation/chaos.h"
@@ -196,7 +197,10 @@ class Run {
       control->controller().GetShards(request, [this, control](const auto& shards) {
         int asked = 0;
         for (const v1::ShardStatus& shard : shards->shards()) {
-          if (shard.state() != "serving" && ++asked <= 3) Explain(*control, shard.shard());
+          const bool named = absl::StrContains(checkers_.violation(), shard.shard() + " ");
+          if (named || (shard.state() != "serving" && ++asked <= 2)) {
+            Explain(*control, shard.shard());
+          }
         }
       });
     }

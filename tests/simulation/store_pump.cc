@@ -40,7 +40,11 @@ bool StorePump::Linked(const Process& process) const {
          network_.Open(kStoreHost, process.host());
 }
 
-Duration StorePump::Delay() {
+Duration StorePump::Delay(const Process& process) {
+  const auto slow = slow_.find(process.host());
+  if (slow != slow_.end() && slow->second > Duration(0)) {
+    return Duration(static_cast<int64_t>(random_.Below(slow->second.count() + 1)));
+  }
   // Mostly quick; now and then a hiccup.
   if (random_.Below(200) == 0) return Duration(static_cast<int64_t>(random_.Below(60'000)));
   return Duration(static_cast<int64_t>(50 + random_.Below(800)));
@@ -50,8 +54,9 @@ void StorePump::Kick() {
   ensemble_.AdvanceTo(schedule_.now());
   if (!losing_.empty()) MendLostAnswers();
   for (const SessionNumber number : ensemble_.Appliable()) {
-    if (std::exchange(sessions_.at(number).applying, true)) continue;
-    schedule_.After(Delay(), [this, number] {
+    Session& session = sessions_.at(number);
+    if (std::exchange(session.applying, true)) continue;
+    schedule_.After(Delay(*session.process), [this, number] {
       const auto session = sessions_.find(number);
       if (session == sessions_.end()) return;
       session->second.applying = false;
@@ -61,7 +66,7 @@ void StorePump::Kick() {
   for (const SessionNumber number : ensemble_.Deliverable()) {
     Session& session = sessions_.at(number);
     if (std::exchange(session.delivering, true)) continue;
-    session.process->RunAfter(Delay(), [this, number] {
+    session.process->RunAfter(Delay(*session.process), [this, number] {
       const auto found = sessions_.find(number);
       if (found == sessions_.end()) return;
       found->second.delivering = false;

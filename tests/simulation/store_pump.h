@@ -38,6 +38,8 @@ class StorePump {
   // The server of the store that the process talks to lost its leader: it answers reads
   // from what it knew, while the store hears nothing of the sessions.
   void Strand(const std::string& host, bool stranded);
+  // Each request and each answer of the host takes up to so long; 0: as for all.
+  void SetSlow(const std::string& host, Duration most) { slow_[host] = most; }
   void StopStore();
   void StartStore();
   bool store_up() const { return up_; }
@@ -60,7 +62,7 @@ class StorePump {
                                                 SessionOptions options);
   bool Linked(const Process& process) const;
   void Cut(SessionNumber number);
-  Duration Delay();
+  Duration Delay(const Process& process);
   void MendLostAnswers();
   // Brings the store to the present, and forgets the sessions that are over.
   void CatchUp();
@@ -70,7 +72,8 @@ class StorePump {
   Random& random_;
   MemoryEnsemble ensemble_;
   std::map<SessionNumber, Session> sessions_;
-  std::set<SessionNumber> losing_;  // the answer to their next write
+  std::set<SessionNumber> losing_;        // the answer to their next write
+  std::map<std::string, Duration> slow_;  // by host
   Duration touch_lag_{};
   bool up_ = true;
 };

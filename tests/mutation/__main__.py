@@ -1,0 +1,5 @@
+import sys
+
+from mutation import main
+
+sys.exit(main.main(sys.argv[1:]))

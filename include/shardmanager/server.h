@@ -156,8 +156,10 @@ struct ServerOptions {
   // Threads for the methods of ShardHandler; as many again for PrepareAddShard.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
-  // reports an error and the shard stays. When the process stops: past it the gRPC
-  // calls that still run are cancelled; see Server::Shutdown.
+  // is called off and the shard stays. (When it is handed over: three quarters of hold_timeout, if
+  // that is shorter, lest what is held meanwhile be held in vain. Give an application whose
+  // requests take long a longer hold_timeout, or its planned moves wait for a quiet moment.) When
+  // the process stops: past it the gRPC calls that still run are cancelled; see Server::Shutdown.
   std::chrono::milliseconds drain_timeout{10'000};
   // Longest that a request waits while its shard goes from one server to another; then it
   // is refused, and the router tries again. At most 1,024 wait at a time.
@@ -261,7 +263,7 @@ class Server {
   // every method.
   //
   // Methods of all four kinds. For a stream that is admitted the shard stays until it ends,
-  // or moves are called off after drain_timeout: of long streams, admit each message. A
+  // or moves are called off (drain_timeout): of long streams, admit each message. A
   // bidirectional stream that is sent on takes a thread more; when the new owner ends it while
   // the client neither writes nor has ended its side, the client gets CANCELLED a second later.
   template <typename Stub, typename Request, typename Response>

@@ -36,6 +36,7 @@ enum class Defect : uint8_t {
   kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
   kTrustsSickServers,       // a server on which everything fails is given more
   kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
+  kNeverCallsOff,           // a handover that the old owner cannot let go for is asked for for ever
   kForgetsTheLost,          // a server that ended while it was looked at stays live
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
@@ -73,6 +74,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kStarvesMembers, "starves-members"},
     DefectName{Defect::kTrustsSickServers, "trusts-sick-servers"},
     DefectName{Defect::kLeavesItWithTheSick, "leaves-it-with-the-sick"},
+    DefectName{Defect::kNeverCallsOff, "never-calls-off"},
     DefectName{Defect::kForgetsTheLost, "forgets-the-lost"},
 };
 

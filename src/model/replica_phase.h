@@ -33,6 +33,9 @@ enum class Proof : uint8_t {
   // The server has confirmed the drop (or that it is no primary any more), or is lost and
   // the write checks that it has not registered again.
   kStopped,
+  // The server has answered that it lets nothing go and serves on under this grant, and nobody
+  // else may process anything but what this server forwards.
+  kServesOn,
 };
 
 // What a transition does to the replica's role.
@@ -68,6 +71,10 @@ inline constexpr std::array kPhaseTransitions = {
                     "the handover is called off"},
     PhaseTransition{Phase::kPreparing, Phase::kAbsent, Proof::kStopped, "the server is lost"},
     PhaseTransition{Phase::kForwarding, Phase::kAbsent, Proof::kStopped, "the server is lost"},
+    PhaseTransition{Phase::kForwarding, Phase::kGranted, Proof::kServesOn,
+                    "requests in flight take too long: the handover is called off"},
+    PhaseTransition{Phase::kDropping, Phase::kGranted, Proof::kServesOn,
+                    "requests in flight take too long: the move is called off"},
     // Changes of role.
     PhaseTransition{Phase::kGranted, Phase::kGranted, Proof::kNoOtherPrimary,
                     "there is no primary any more", Turn::kPromote},
@@ -82,7 +89,7 @@ inline constexpr std::array kPhaseTransitions = {
     PhaseTransition{Phase::kDemoting, Phase::kDropping, Proof::kNone, "the shard is to go"},
     PhaseTransition{Phase::kDemoting, Phase::kAbsent, Proof::kStopped, "the server is lost"},
 };
-static_assert(kPhaseTransitions.size() == 21,
+static_assert(kPhaseTransitions.size() == 23,
               "say in docs/invariants.md what a new row must prove");
 
 // Null: the transition does not exist.

@@ -95,6 +95,14 @@ void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
     const Role role = change.turn == Turn::kPromote ? Role::kPrimary : replica.role;
     CheckPrimaryRight(shard, change.replica, role);
   }
+  if (rule->proof == Proof::kServesOn) {
+    SM_CHECK(IsCalledOff(replica), "it was told to let go, and has not said that it serves on");
+    tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& other) {
+      const bool idle = other.phase == Phase::kPreparing || other.phase == Phase::kReserved;
+      SM_CHECK(id == change.replica || other.role != Role::kPrimary || idle,
+               "a second replica has the right to serve as primary");
+    });
+  }
   if (rule->proof == Proof::kStopped) {
     // A server that is not live is checked again by the write itself.
     const bool stops = replica.phase == Phase::kDropping || replica.phase == Phase::kDemoting;
@@ -132,6 +140,7 @@ void Partition::StageChange(const PhaseChange& change) {
   Touch(replica.server);
   if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard, replica.server);
   if (change.failed && replica.phase == Phase::kGranted) NoteFailedAt(replica);
+  if (change.failed && change.to == Phase::kGranted) HoldMoves(replica.shard, ServerIndex());
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
                           change.turn == Turn::kNone;
@@ -245,10 +254,13 @@ void Partition::ApplyBatch() {
       if (!std::exchange(replica.in_write, false)) return;
       const bool served = Serves(replica);
       const Phase before = std::exchange(replica.phase, replica.writing);
+      const bool stays = replica.phase == Phase::kGranted &&
+                         (before == Phase::kForwarding || before == Phase::kDropping);
       if (!ApplyTurn(r, before)) {
-        replica.contact = Contact::kIdle;
+        replica.contact = stays ? Contact::kDone : Contact::kIdle;
         replica.failures = 0;
       }
+      if (stays) NoteStays(replica);
       uint32_t& serving = tables_.server(replica.server).serving;
       serving -= served;
       serving += Serves(replica);

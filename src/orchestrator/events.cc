@@ -21,15 +21,8 @@ constexpr Duration kMapPatience = Seconds(2);
 // first one for so long.
 constexpr Duration kGatherQuiet = Milliseconds(200);
 constexpr Duration kGatherMost = Seconds(2);
-constexpr Duration kBackoffBase = Milliseconds(100);
-constexpr Duration kMaxServerBackoff = Seconds(5);
-constexpr int kBackoffMaxShift = 8;  // 25.6 s
 
 }  // namespace
-
-Duration Partition::Backoff(uint32_t failures) {
-  return kBackoffBase * (1 << std::min<int>(static_cast<int>(failures) - 1, kBackoffMaxShift));
-}
 
 Duration Partition::LookInterval() const {
   return Milliseconds(spec_.moves().collect_interval_ms());
@@ -303,6 +296,7 @@ void Partition::On(CommandResult& event) {
     }
     case CommandOutcome::kFailed:
     case CommandOutcome::kStale:
+    case CommandOutcome::kCalledOff:
     case CommandOutcome::kUnreachable:
       CommandFailed(id, event);
       return;
@@ -322,41 +316,6 @@ void Partition::AddDone(ReplicaIndex id) {
   if (IsMove(replica.cause)) move_holds_.Forget(replica.shard);
   Settle(id);
 }
-
-void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
-  Replica& replica = tables_.replica(id);
-  replica.contact = Contact::kRetry;
-  const auto [known, fresh] = errors_.try_emplace(Key(event.shard, event.server));
-  Trouble& trouble = known->second;
-  if (fresh) trouble.since = now_;
-  trouble.error = event.error;
-  if (event.outcome == CommandOutcome::kUnreachable) {
-    replica.failures = 0;  // the server's timer brings it back, not its own
-    ServerUnreachable(event.server);
-    trouble.retry_at = retry_at_[event.server];
-    return;
-  }
-  if (replica.failures < UINT8_MAX) ++replica.failures;
-  trouble.retry_at = now_ + Backoff(replica.failures);
-  AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
-  SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
-  const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
-  if (comes && event.outcome == CommandOutcome::kFailed) NoteAddFailed(replica, event.error);
-  NotePoison(id);
-  MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
-}
-
-// One timer for all of a server's commands that did not get through.
-void Partition::ServerUnreachable(ServerIndex id) {
-  Server& server = tables_.server(id);
-  if (std::exchange(server.retry_timer, true)) return;
-  ++server.unreachable;
-  const Duration delay = std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff);
-  retry_at_[id] = now_ + delay;
-  SetTimer(delay, TimerKind::kServerRetry, id.index());
-}
-
-void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0; }
 
 void Partition::AskForReport(ServerIndex id) {
   Server& server = tables_.server(id);
@@ -426,25 +385,6 @@ void Partition::GiveUp(ServerIndex id) {
             absl::StrCat(server.replicas.size(), " replicas"));
   }
   MarkServerDirty(id);
-}
-
-void Partition::RetryServer(ServerIndex id) {
-  Server& server = tables_.server(id);
-  server.retry_timer = false;
-  retry_at_.erase(id);
-  for (ReplicaIndex r : server.replicas) {
-    Replica& replica = tables_.replica(r);
-    if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
-    replica.contact = Contact::kIdle;
-    MarkDirty(replica.shard);
-  }
-}
-
-void Partition::RetryShard(ShardIndex id) {
-  tables_.ForEach(id, [](ReplicaIndex, Replica& replica) {
-    if (replica.contact == Contact::kRetry) replica.contact = Contact::kIdle;
-  });
-  MarkDirty(id);
 }
 
 void Partition::LookAgain(const Timer& timer) {

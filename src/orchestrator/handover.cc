@@ -11,6 +11,10 @@
 //   * the new one, before the old one was told to let go: nothing has happened;
 //   * the new one, later: the old one stops, for the new one may have processed what it
 //     forwarded, and the shard is placed anew.
+// If the old one says that it cannot let go, as requests in flight take too long, it has forwarded
+// nothing and never will to this new owner: the new one ends, and it serves on under its grant.
+#include "absl/strings/str_format.h"
+#include "base/defect.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -39,8 +43,10 @@ void Partition::DecideHandover(ShardIndex id) {
   };
   const bool forwards =
       handover.from.valid() && tables_.replica(handover.from).phase == Phase::kForwarding;
+  const bool stays = forwards && IsCalledOff(tables_.replica(handover.from));
   if (!handover.to.valid() || gone(handover.to)) {
     if (handover.to.valid()) change(handover.to, Phase::kAbsent);
+    if (stays) return Stay(handover.from);
     if (forwards) change(handover.from, gone(handover.from) ? Phase::kAbsent : Phase::kDropping);
     return;
   }
@@ -50,6 +56,9 @@ void Partition::DecideHandover(ShardIndex id) {
   } else if (gone(handover.from)) {
     change(handover.from, Phase::kAbsent);
     change(handover.to, Phase::kGranted);
+  } else if (stays) {
+    change(handover.to, Phase::kDropping);
+    Stay(handover.from);
   } else if (!forwards) {
     const bool sick = quarantine_.IsSick(to.server) && now_ < quarantine_.Find(to.server)->trial_at;
     if (to.failures >= kMostFailures || sick) {
@@ -61,6 +70,51 @@ void Partition::DecideHandover(ShardIndex id) {
     change(handover.from, Phase::kDropping);
     change(handover.to, Phase::kGranted);
   }
+}
+
+// A move in which the old owner stops first, and has said that it cannot: it was called off.
+void Partition::DecideToStay(ShardIndex id) {
+  ReplicaIndex stays;
+  ReplicaIndex reserved;
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (replica.phase == Phase::kReserved) reserved = r;
+    if (replica.phase == Phase::kDropping && IsCalledOff(replica)) stays = r;
+  });
+  if (!stays.valid()) return;
+  change_.phases.push_back({reserved, Phase::kAbsent});
+  Stay(stays);
+}
+
+void Partition::Stay(ReplicaIndex old_owner) {
+  change_.phases.push_back({.replica = old_owner, .to = Phase::kGranted, .failed = true});
+}
+
+void Partition::NoteStays(const Replica& old_owner) {
+  errors_.erase(Key(old_owner.shard, old_owner.server));
+  const MoveHolds::Entry* held = move_holds_.Find(old_owner.shard, now_);
+  const Duration pause = held == nullptr ? Duration(0) : held->until - now_;
+  AddNote(NoteKind::kMoveCalledOff, old_owner.server, old_owner.shard,
+          absl::StrFormat("it serves on here, as requests in flight did not end in time; the next "
+                          "move is tried in %.0f s",
+                          std::chrono::duration<double>(pause).count()));
+}
+
+// Its server serves on under its grant: requests in flight took too long for it to let go. Only
+// for another server is it to be left there; what is to end is asked to end again.
+bool Partition::IsCalledOff(const Replica& old_owner) const {
+  const bool lets_go = old_owner.phase == Phase::kForwarding || old_owner.phase == Phase::kDropping;
+  if (!lets_go || old_owner.role != Role::kPrimary || old_owner.contact != Contact::kRetry) {
+    return false;
+  }
+  const auto trouble = errors_.find(Key(old_owner.shard, old_owner.server));
+  if (trouble == errors_.end() || trouble->second.outcome != CommandOutcome::kCalledOff) {
+    return false;
+  }
+  const Phase next = old_owner.phase == Phase::kForwarding ? Phase::kPreparing : Phase::kReserved;
+  bool awaited = false;
+  tables_.ForEach(old_owner.shard,
+                  [&](ReplicaIndex, const Replica& replica) { awaited |= replica.phase == next; });
+  return awaited && tables_.shard(old_owner.shard).wanted > 0 && !Planted(Defect::kNeverCallsOff);
 }
 
 // The old owner goes on forwarding until the new one serves all.

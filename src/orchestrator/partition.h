@@ -41,6 +41,7 @@
 #include "orchestrator/quarantine.h"
 #include "orchestrator/tables.h"
 #include "orchestrator/timers.h"
+#include "orchestrator/trouble.h"
 
 namespace shardmanager::orchestrator {
 
@@ -170,12 +171,6 @@ class Partition {
     ReplicaIndex reserved;
     absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
   };
-  // The last commands to a replica were in vain.
-  struct Trouble {
-    std::string error;
-    TimePoint since;
-    TimePoint retry_at;
-  };
   struct Outbox {
     ServerIndex server;
     CommandKind kind;
@@ -262,6 +257,7 @@ class Partition {
   void NoteFailedAt(const Replica& replica);
   void AllowFailed(ShardIndex shard);
   void NotePoison(ReplicaIndex id);
+  bool IsOvertaken(const Replica& replica) const;
   void TryElsewhere(ShardIndex shard);
   void ForgetPoison(ShardIndex shard);
   void HoldMoves(ShardIndex shard, ServerIndex avoid);
@@ -338,6 +334,10 @@ class Partition {
   bool MovesByHandover() const;
   Handover HandoverOf(ShardIndex shard) const;
   void DecideHandover(ShardIndex shard);
+  void DecideToStay(ShardIndex shard);
+  bool IsCalledOff(const Replica& old_owner) const;
+  void Stay(ReplicaIndex old_owner);
+  void NoteStays(const Replica& old_owner);
   bool StillForwards(const Replica& replica) const;
   ReplicaIndex OtherOf(const Replica& replica) const;
 

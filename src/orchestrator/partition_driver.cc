@@ -32,6 +32,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kShardPoisoned:
     case NoteKind::kServerQuarantined:
     case NoteKind::kUncleanPromotion:
+    case NoteKind::kMoveCalledOff:
     case NoteKind::kWriteRefused:
     case NoteKind::kLoadRefused:
       return spdlog::level::warn;

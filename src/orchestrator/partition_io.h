@@ -99,7 +99,14 @@ struct WriteDone {
   ServerIndex conflict;
 };
 
-enum class CommandOutcome : uint8_t { kDone, kLoading, kFailed, kStale, kUnreachable };
+enum class CommandOutcome : uint8_t {
+  kDone,
+  kLoading,
+  kFailed,
+  kStale,
+  kCalledOff,  // of kDrop and kPrepareDrop: it serves on under its grant
+  kUnreachable,
+};
 struct CommandResult {
   CommandKind kind = CommandKind::kAdd;
   CommandOutcome outcome = CommandOutcome::kDone;
@@ -108,7 +115,7 @@ struct CommandResult {
   ShardIndex shard;
   ShardEpoch epoch;
   float progress = 0;  // with kLoading, 0 to 1
-  std::string error;   // with kFailed, kStale, kUnreachable
+  std::string error;   // of the last four
 };
 
 struct HeldReplica {
@@ -207,6 +214,7 @@ enum class NoteKind : uint8_t {
   kShardUnplaceable,
   kCommandFailed,
   kMoveStarted,
+  kMoveCalledOff,
   kPrimaryElected,
   kUncleanPromotion,  // acknowledged writes may be lost
   kShardPoisoned,

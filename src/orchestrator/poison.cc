@@ -27,7 +27,9 @@ void Partition::DecideElsewhere(ShardIndex id) {
     const uint8_t most = quarantine_.IsSick(replica.server) ? uint8_t{1} : kMostFailures;
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
                        replica.failures >= most && !IsEnding(r);
-    if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
+    const bool overtaken = IsOvertaken(replica) && !IsMoving(id) && MayLeave(replica);
+    if (overtaken && !IsEnding(r)) change_.phases.push_back({r, Phase::kDropping});
+    if (overtaken || !fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
     if (!MayLeave(replica) || IsMoving(id)) return;
     if (!surplus && (IsLastServer(replica) || !HasOtherPlace(replica))) return;
     change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
@@ -100,6 +102,14 @@ bool Partition::HasOtherPlace(const Replica& replica) const {
 }
 
 // Its server has failed to add it once more.
+// Its server has seen that this grant is over, as after a command that came late: nothing is
+// served under it any more. The shard needs a new one.
+bool Partition::IsOvertaken(const Replica& replica) const {
+  if (replica.phase != Phase::kGranted || replica.contact != Contact::kRetry) return false;
+  const auto trouble = errors_.find(Key(replica.shard, replica.server));
+  return trouble != errors_.end() && trouble->second.outcome == CommandOutcome::kStale;
+}
+
 void Partition::NotePoison(ReplicaIndex id) {
   const Replica& replica = tables_.replica(id);
   Shard& shard = tables_.shard(replica.shard);

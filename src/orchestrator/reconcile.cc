@@ -82,6 +82,7 @@ void Partition::Decide(ShardIndex id) {
   DecideEnds(id);
   if (shard.wanted == 0) return DecideRetirement(id);
   if (change_.empty()) DecideHandover(id);
+  if (change_.empty()) DecideToStay(id);
   if (!change_.phases.empty() && HandoverOf(id).to.valid()) return;  // one step at a time
   if (HasBothRoles() && change_.empty()) DecideRoles(id);
   if (HasBothRoles() && !change_.empty()) return;

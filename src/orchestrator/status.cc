@@ -165,6 +165,8 @@ const char* KindName(NoteKind kind) {
       return "CommandFailed";
     case NoteKind::kMoveStarted:
       return "MoveStarted";
+    case NoteKind::kMoveCalledOff:
+      return "MoveCalledOff";
     case NoteKind::kShardPoisoned:
       return "ShardPoisoned";
     case NoteKind::kPrimaryElected:

@@ -49,8 +49,11 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
       held != nullptr && !shard.poisoned) {
     const std::string to =
         held->avoid.valid() ? absl::StrCat(" to ", tables_.name(held->avoid)) : "";
-    waits.push_back(absl::StrCat("its last move", to, " could not be carried out; the next one", to,
-                                 " is tried ", In(held->until, now)));
+    const char* what = held->avoid.valid()
+                           ? " could not be carried out"
+                           : " was called off, as requests in flight did not end in time";
+    waits.push_back(absl::StrCat("its last move", to, what, "; the next one", to, " is tried ",
+                                 In(held->until, now)));
   }
   if (HasBothRoles()) AddRoleWaits(id, now, waits);
   AddPlaceWaits(id, now, waits);

@@ -9,6 +9,14 @@
 #include "base/defect.h"
 
 namespace shardmanager::server {
+namespace {
+
+// The rest of the time for which requests are held is for DropShard, and the way to the new owner.
+Duration HandoverDrainTimeout(const ServerOptions& options) {
+  return std::min(options.drain_timeout, options.hold_timeout * 3 / 4);
+}
+
+}  // namespace
 
 Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationStoreFactory& stores,
                Ports ports, AdmissionTable::Clock now)
@@ -19,8 +27,10 @@ Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationSto
       gates_([this](const ShardId& shard) { OnDrained(shard); }, now,
              [this](const ShardId& shard) { book_.Post(Forwarded{shard}); }),
       book_(executor_,
-            ShardBook({options_.app, options_.name,
-                       std::chrono::duration_cast<Duration>(options_.drain_timeout)}),
+            ShardBook({.app = options_.app,
+                       .server = options_.name,
+                       .drain_timeout = options_.drain_timeout,
+                       .handover_drain_timeout = HandoverDrainTimeout(options_)}),
             [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }),
       membership_(executor_, Membership(options_.app),
                   [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }) {}

@@ -7,6 +7,11 @@
 #include "base/defect.h"
 
 namespace shardmanager::server {
+namespace {
+
+constexpr char kCalledOff[] = "requests in flight did not finish in time; the shard stays";
+
+}  // namespace
 
 Output<ShardBook::Action> ShardBook::OnEvent(TimePoint now, Event event) {
   now_ = now;
@@ -60,14 +65,14 @@ bool ShardBook::CallOff(Entry& entry) {
                   "requests in flight did not finish in time; none is admitted any more");
     return false;
   }
+  if (entry.successor) entry.called_off = std::max(entry.called_off, entry.successor->epoch);
   Enter(entry, State::kServing);
   entry.next.reset();
   entry.dropped = false;
   entry.drop_first = false;
   entry.successor.reset();
   Open(entry);
-  AnswerWaiters(entry, Waits::kToGo, ResultState::kFailed,
-                "requests in flight did not finish in time; the shard stays");
+  AnswerWaiters(entry, Waits::kToGo, ResultState::kCalledOff, kCalledOff);
   return true;
 }
 
@@ -244,6 +249,7 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
     return;
   }
   if (epoch < entry.highest) return Repeat(entry, {shard, epoch, ResultState::kDone}, reply);
+  if (successor && successor->epoch <= entry.called_off) return StayOff(entry, epoch, reply);
   entry.highest = epoch;
   // Also when it only lets go to forward: a late repeat of the grant must not open it again.
   entry.dropped = !successor || !Planted(Defect::kReopensAfterHandover);
@@ -264,6 +270,18 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
   }
   if (entry.state == State::kDropping && held && !entry.successor) EndHandover(entry);
   Release(entry);
+}
+
+// A repeat, asking to let go for a new owner for whom that was called off. The control plane goes
+// by it that nothing is ever forwarded to that one.
+void ShardBook::StayOff(Entry& entry, ShardEpoch epoch, ReplyId reply) {
+  const bool leaves = entry.state == State::kLeaving ||
+                      (entry.state == State::kDraining && entry.successor);  // for a later one
+  const ShardId& shard = entry.grant.shard;
+  if (entry.state == State::kServing || leaves) {
+    return Answer(reply, {shard, epoch, ResultState::kCalledOff, 0, kCalledOff});
+  }
+  Repeat(entry, {shard, epoch, ResultState::kDone}, reply);
 }
 
 // A late repeat, about an older grant than the one that goes or has gone: changes nothing.

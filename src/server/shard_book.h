@@ -62,7 +62,7 @@ struct Grant {
 // Names one call whose results are awaited; 0: nobody waits.
 using ReplyId = uint64_t;
 
-enum class ResultState : uint8_t { kLoading, kDone, kFailed, kStale };
+enum class ResultState : uint8_t { kLoading, kDone, kFailed, kStale, kCalledOff };
 struct ShardResult {
   ShardId shard;
   ShardEpoch epoch;
@@ -214,6 +214,8 @@ struct ShardBookOptions {
   std::string app;
   std::string server;
   Duration drain_timeout = Seconds(10);
+  // The same where what comes meanwhile is held: it is not to be held in vain.
+  Duration handover_drain_timeout = Milliseconds(1'500);
   // How long it goes on forwarding after the drop, for clients that do not know yet.
   Duration forward_linger = Seconds(10);
 };
@@ -281,9 +283,10 @@ class ShardBook {
     bool dropped = false;                // the wish for `highest` is: not here
     std::optional<Wish> next;            // to begin when what goes on now has ended
     std::optional<Successor> successor;  // to forward to, once it is dropped
-    Incarnation life;                    // in which the newest grant came
-    Incarnation opened;                  // the last life that opened it, or found it open
-    TimePoint drain_until{};             // kNever: the drain was called off, and goes on
+    ShardEpoch called_off;    // never let go for this grant of a new owner, or an older one
+    Incarnation life;         // in which the newest grant came
+    Incarnation opened;       // the last life that opened it, or found it open
+    TimePoint drain_until{};  // kNever: the drain was called off, and goes on
     TimePoint forward_until = kNever;
     std::vector<Waiter> waiters;
   };
@@ -310,6 +313,7 @@ class ShardBook {
   bool GoOn(Entry& entry, const Wish& wish);
   void Go(const ShardId& shard, ShardEpoch epoch, std::optional<Successor> successor,
           ReplyId reply);
+  void StayOff(Entry& entry, ShardEpoch epoch, ReplyId reply);
   void Repeat(Entry& entry, ShardResult done, ReplyId reply);
   bool HasGone(Entry& entry, const std::optional<Successor>& successor);
   void Release(Entry& entry);

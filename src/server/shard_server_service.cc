@@ -35,6 +35,8 @@ v1::ShardState ToProto(ResultState state) {
       return v1::FAILED;
     case ResultState::kStale:
       return v1::STALE;
+    case ResultState::kCalledOff:
+      return v1::CALLED_OFF;
   }
   return v1::SHARD_STATE_UNSPECIFIED;
 }

@@ -143,7 +143,8 @@ void ShardBook::On(Forwarded& event) {
 void ShardBook::Drain(Entry& entry) {
   EndDrain(entry);
   Enter(entry, State::kDraining);
-  entry.drain_until = now_ + options_.drain_timeout;
+  entry.drain_until =
+      now_ + (entry.successor ? options_.handover_drain_timeout : options_.drain_timeout);
   deadlines_.insert({entry.drain_until, entry.grant.shard});
   entry.paused = Turns(entry) || SendsOn(entry);
   if (Turns(entry)) {

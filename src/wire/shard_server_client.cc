@@ -65,6 +65,8 @@ CommandOutcome ToOutcome(v1::ShardState state) {
       return CommandOutcome::kFailed;
     case v1::STALE:
       return CommandOutcome::kStale;
+    case v1::CALLED_OFF:
+      return CommandOutcome::kCalledOff;
     default:
       return CommandOutcome::kLoading;
   }

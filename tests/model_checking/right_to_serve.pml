@@ -16,7 +16,7 @@
  * NO_REGISTRATION_CHECK, ACT_BEFORE_PERSIST, NO_EPOCH_CHECK, DROP_BEFORE_ACK,
  * READ_BEFORE_REGISTERING, TWO_SESSIONS; of the handover: FORWARD_WITHOUT_DRAIN,
  * REOPENS_AFTER_HANDOVER, SERVES_WHILE_PREPARING, FORWARDS_TO_ANYBODY,
- * LEAVES_OPEN_ACROSS_LIVES, OLD_READ_REVIVES. Tied to the code in docs/invariants.md.
+ * LEAVES_OPEN_ACROSS_LIVES, OLD_READ_REVIVES, FORGETS_CALL_OFF. Tied to the code in docs/invariants.md.
  */
 #ifndef FAULTS
 #define FAULTS 2      /* crashes, lapses, lost and repeated commands, depositions */
@@ -26,6 +26,9 @@
 #endif
 #ifndef MOVES
 #define MOVES 1
+#endif
+#ifndef SLOW
+#define SLOW 1        /* requests that take too long for a server to let go */
 #endif
 #define NOBODY 2
 #define CONFLICTED 2  /* neither lost nor seen: it came back during a failover */
@@ -53,6 +56,8 @@
 #define PREPARE_DROP 4
 #define DONE(kind) (kind + 4)     /* the answer on its way back */
 #define REFUSED(kind) (kind + 8)
+#define OVERTAKEN 13              /* to ADD: the server has seen that this grant is over */
+#define CALLED_OFF 14             /* to PREPARE_DROP: it serves on */
 
 typedef Pair { byte at[2] }  /* one value for each server */
 
@@ -78,6 +83,7 @@ byte seen[2];                /* highest shard epoch */
 bool dropped[2];             /* and it is known to be over */
 byte seen_leader[2];         /* highest leader epoch */
 byte successor[2];           /* forwards to this grant of the other server */
+byte off[2];                 /* never lets go for this grant of the other server, or an older one */
 
 /* ---- control-plane processes ---- */
 bool leads[2];               /* as it believes */
@@ -114,6 +120,7 @@ bool r_spent;
 byte faults = FAULTS;
 byte elections = ELECTIONS;
 byte moves = MOVES;
+byte slow = SLOW;
 
 #define OTHER(s) (1 - (s))
 #ifdef NO_LEASE
@@ -133,7 +140,7 @@ inline Unregistered(s) {
 
 inline Quit(s) {  /* the process is gone, and what it knew */
   Unregistered(s); does[s] = NOTHING; seen[s] = 0; dropped[s] = false; seen_leader[s] = 0;
-  successor[s] = 0
+  successor[s] = 0; off[s] = 0
 }
 
 #ifdef NO_EPOCH_CHECK
@@ -144,6 +151,12 @@ inline Quit(s) {  /* the process is gone, and what it knew */
 #define OLD_LEADER(s, e) (e < seen_leader[s])
 #define STALE_ADD(s, e) (e < seen[s] || (e == seen[s] && dropped[s]))
 #define STALE_DROP(s, e) (e < seen[s] && !dropped[s])
+#endif
+
+#ifdef FORGETS_CALL_OFF
+#define STAYS_OFF(s, next) false
+#else
+#define STAYS_OFF(s, next) (does[s] == SERVES && next <= off[s])
 #endif
 
 /* ShardBook::Come and Go, after CheckHeader. Loading takes no time of its own here. */
@@ -160,7 +173,8 @@ inline Carry(s, kind, with, next) {
        does[s] = (does[s] == SERVES && seen[s] == with -> SERVES : PREPARED);
 #endif
        seen[s] = with; dropped[s] = false; came[s] = (member[s] != 2); successor[s] = 0
-  :: kind == PREPARE_DROP && !STALE_DROP(s, with) ->
+  :: kind == PREPARE_DROP && !STALE_DROP(s, with) && STAYS_OFF(s, next) -> answer = CALLED_OFF
+  :: kind == PREPARE_DROP && !STALE_DROP(s, with) && !STAYS_OFF(s, next) ->
 #ifndef FORWARD_WITHOUT_DRAIN
        if  /* what holds nothing (a new life) has nothing to forward */
        :: does[s] == NOTHING
@@ -176,7 +190,7 @@ inline Carry(s, kind, with, next) {
 #endif
   :: kind == DROP && !STALE_DROP(s, with) ->
        does[s] = NOTHING; seen[s] = (seen[s] > with -> seen[s] : with); dropped[s] = true; successor[s] = 0
-  :: else -> answer = REFUSED(kind)
+  :: else -> answer = (kind == ADD -> OVERTAKEN : REFUSED(kind))
   fi
 }
 
@@ -270,10 +284,13 @@ proctype Server(byte s) {
        z_kind = SILENT; z_to = 0; z_grant = 0; z_life = 0; z_epoch = 0; z_next = 0; answer = 0; CHECK_A }
 #ifdef HANDOVER
   /* The application is ready, no request runs, it was dropped; or requests take too long,
-     which is why it serves on. */
+     which is why it serves on, and says so. */
   :: atomic { up[s] && does[s] == LEAVES -> does[s] = FORWARDS }
-  :: atomic { up[s] && life[s] != 0 && does[s] == LEAVES && faults > 0 ->
-       faults--; does[s] = SERVES; dropped[s] = false; successor[s] = 0; CHECK_A }
+  :: atomic { up[s] && life[s] != 0 && does[s] == LEAVES && slow > 0 ->
+       slow--; does[s] = SERVES; dropped[s] = false; off[s] = successor[s]; successor[s] = 0;
+       if :: c_kind[0] == PREPARE_DROP && c_to[0] == s && c_life[0] == life[s] -> c_kind[0] = CALLED_OFF :: else fi;
+       if :: c_kind[1] == PREPARE_DROP && c_to[1] == s && c_life[1] == life[s] -> c_kind[1] = CALLED_OFF :: else fi;
+       CHECK_A }
   /* A request is forwarded, and arrives. */
   :: atomic { up[s] && LEASED(s) && does[s] == FORWARDS && !r_spent ->
        r_spent = true; r_to = OTHER(s); r_grant = successor[s] }
@@ -387,7 +404,9 @@ inline Check(l, s) { w_check[l].at[s] = true; w_version[l].at[s] = v_registratio
 #define P(s) v_phase[l].at[s]
 #define LOST(s) (v_lost[l].at[s] != 0)  /* or it came back, and is to be seen yet */
 #define GONE(s) (v_lost[l].at[s] == 1)
-#define ANSWERED(s) (v_done[l].at[s] != 0)
+#define ANSWERED(s) (v_done[l].at[s] == 1)
+#define SERVES_ON(s) (v_done[l].at[s] == 2)
+#define IS_OVER(s) (v_done[l].at[s] == 3)
 
 #define FREE (!w_out[l])
 #define QUIET (c_kind[l] == SILENT && !refused[l])
@@ -417,7 +436,10 @@ inline Send(l, kind, s) {
        Begin(l); Set(l, s, ABSENT); Grant(l, o, GRANTED); Check(l, s) } \
   :: atomic { leads[l] && FREE && !LOST(s) && P(s) == ABSENT && P(o) == ABSENT -> \
        Begin(l); Grant(l, s, GRANTED) } \
-  :: atomic { leads[l] && QUIET && !LOST(s) && MAY_ADD(s) && !ANSWERED(s) -> Send(l, ADD, s) } \
+  :: atomic { leads[l] && QUIET && !LOST(s) && MAY_ADD(s) && !ANSWERED(s) && !IS_OVER(s) -> Send(l, ADD, s) } \
+  /* It needs a new grant: this one ends first. */ \
+  :: atomic { leads[l] && FREE && !LOST(s) && P(s) == GRANTED && IS_OVER(s) && (P(o) == ABSENT || P(o) == DROPPING) -> \
+       Begin(l); Set(l, s, DROPPING) } \
   BASIC_RULES(s, o) HANDOVER_RULES(s, o)
 
 #ifdef HANDOVER
@@ -435,8 +457,12 @@ inline Send(l, kind, s) {
   /* 2: P stops, and forwards. */ \
   :: atomic { leads[l] && FREE && !GONE(s) && !GONE(o) && P(s) == GRANTED && P(o) == PREPARING && ANSWERED(o) -> \
        Begin(l); Set(l, s, FORWARDING) } \
-  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == FORWARDING && P(o) == PREPARING && !ANSWERED(s) -> \
+  :: atomic { leads[l] && FREE && QUIET && !LOST(s) && P(s) == FORWARDING && P(o) == PREPARING && !ANSWERED(s) && !SERVES_ON(s) -> \
        Send(l, PREPARE_DROP, s) } \
+  /* P cannot: called off. */ \
+  :: atomic { leads[l] && FREE && !GONE(s) && P(s) == FORWARDING && P(o) == PREPARING && SERVES_ON(s) -> \
+       Begin(l); Set(l, s, GRANTED); \
+       if :: GONE(o) -> Set(l, o, ABSENT); Check(l, o) :: else -> Set(l, o, DROPPING) fi } \
   /* 3: Q serves. It need not be prepared any more: then it loads. */ \
   :: atomic { leads[l] && FREE && !GONE(s) && !GONE(o) && P(s) == FORWARDING && P(o) == PREPARING && STOPPED(s) -> \
        Begin(l); Set(l, s, DROPPING); Set(l, o, GRANTED) } \
@@ -500,6 +526,8 @@ proctype Leader(byte l) {
        :: leads[l] && c_epoch[l] == epoch[l] && c_life[l] == v_registration[l].at[c_to[l]] &&
           c_grant[l] == v_grant[l].at[c_to[l]] && !v_lost[l].at[c_to[l]] ->
             if
+            :: c_kind[l] == CALLED_OFF && v_phase[l].at[c_to[l]] == FORWARDING -> v_done[l].at[c_to[l]] = 2
+            :: c_kind[l] == OVERTAKEN && v_phase[l].at[c_to[l]] == GRANTED -> v_done[l].at[c_to[l]] = 3
             :: DEMANDED(v_phase[l].at[c_to[l]], c_kind[l], DONE) -> v_done[l].at[c_to[l]] = 1
             :: DEMANDED(v_phase[l].at[c_to[l]], c_kind[l], REFUSED) -> refused[l] = true
             :: else

@@ -8,7 +8,9 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -161,6 +163,118 @@ TEST_F(HandoverTest, IsCalledOffWhenTheNewOwnerCannotPrepare) {
   EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before);
   EXPECT_EQ(world.NoteCount(NoteKind::kCommandFailed), 3u);
   EXPECT_THAT(Published(), ElementsAre("kv-0*"));
+}
+
+// ---- called off by the old owner (finding 4 of the attack): its requests take too long
+
+TEST_F(HandoverTest, WhenTheOldOwnerCannotLetGoItServesOnUnderItsGrant) {
+  const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
+  world.servers.at("kv-0").cannot_let_go = true;
+  Write();
+  EXPECT_THAT(Write(), ElementsAre("prepare-drop s-0 kv-0"));
+  EXPECT_THAT(Published(), ElementsAre("kv-0*"));
+  EXPECT_THAT(Write(), ElementsAre("drop s-0 kv-1")) << "kv-0 is asked for nothing";
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted", "kv-1 dropping"));
+  EXPECT_THAT(Published(), ElementsAre("kv-0*"));
+  Write();
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted"));
+  EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before);
+}
+
+TEST_F(HandoverTest, WhatWasCalledOffIsTriedAgainAtGrowingIntervals) {
+  world.servers.at("kv-0").cannot_let_go = true;
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+  world.Advance(Seconds(30));
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), 1u);
+  EXPECT_THAT(world.WaitsOf("s-0"),
+              Contains(HasSubstr("its last move was called off, as requests in flight")));
+  for (const int minutes : {2, 4, 8, 16, 32, 32}) {
+    const size_t before = world.NoteCount(NoteKind::kMoveCalledOff);
+    world.Advance(Seconds(60 * minutes));
+    EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), before + 1) << minutes;
+    EXPECT_THAT(Published(), ElementsAre("kv-0*"));
+  }
+  world.servers.at("kv-0").cannot_let_go = false;
+  world.Advance(Seconds(60 * 33));
+  EXPECT_THAT(Published(), ElementsAre("kv-1*"));
+  EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
+}
+
+TEST_F(HandoverTest, ASuccessorHearsOfWhatWasCalledOffFromTheOldOwner) {
+  world.servers.at("kv-0").cannot_let_go = true;
+  Write();
+  Write();
+  world.writes.clear();  // lost with the leader that sent it
+  world.Restart();
+  LetGo();
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted"));
+  EXPECT_THAT(Published(), ElementsAre("kv-0*"));
+}
+
+TEST_F(HandoverTest, WhenItIsCalledOffAndTheNewOwnerIsLostTheOldOneServesOn) {
+  const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
+  world.servers.at("kv-0").cannot_let_go = true;
+  Write();
+  world.servers.at("kv-1").answers = false;
+  Write();
+  world.Die("kv-1");
+  LetGo();
+  EXPECT_THAT(Stored(), ElementsAre("kv-0 granted"));
+  EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before);
+}
+
+TEST_F(HandoverTest, WhatIsCalledOffOfAnAppThatIsDeletedIsAskedForAgain) {
+  world.servers.at("kv-0").cannot_let_go = true;
+  Write();
+  world.Apply(TestSpec(1), /*deleting=*/true);
+  LetGo();
+  EXPECT_FALSE(world.emptied);
+  world.servers.at("kv-0").cannot_let_go = false;
+  world.Advance(Seconds(60));
+  EXPECT_TRUE(world.emptied);
+}
+
+// As when it was told to drop it once more, late.
+TEST_F(HandoverTest, AGrantThatItsServerSaysIsOverIsReplacedByANewOne) {
+  world.drains.clear();
+  world.Apply(TestSpec(1));
+  LetGo();
+  const std::string owner = world.Holders("s-0")[0];
+  World::AppServer& server = world.servers.at(owner);
+  const ShardEpoch before = server.held.at("s-0").epoch;
+  server.held.erase("s-0");
+  server.over["s-0"] = before;
+  world.Advance(Seconds(31));  // it is asked what it holds
+  ASSERT_THAT(Published(), SizeIs(1));
+  const std::string next = world.Holders("s-0")[0];
+  EXPECT_GT(world.servers.at(next).held.at("s-0").epoch, before);
+}
+
+TEST(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
+  v1::AppSpec spec = TestSpec(1);
+  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Gather();
+  world.Join("kv-1");
+  world.Advance(Seconds(1));
+  ASSERT_THAT(world.Holders("s-0"), ElementsAre("kv-0"));
+  const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
+  world.servers.at("kv-0").cannot_let_go = true;
+  v1::Drain drain;
+  drain.mutable_scope()->set_server("kv-0");
+  world.drains = {drain};
+  world.commands.clear();
+  world.Apply(spec);
+  world.Advance(Seconds(55));
+  EXPECT_THAT(world.commands, ElementsAre("drop s-0 kv-0"));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*"));
+  EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before);
+  world.servers.at("kv-0").cannot_let_go = false;
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*"));
 }
 
 TEST_F(HandoverTest, OfAnAppThatIsDeletedEndsEmpty) {

@@ -193,6 +193,14 @@ void World::Do(SendCommands& action) {
                (demoted && server.stays_primary)) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
+    } else if (action.kind == CommandKind::kAdd && server.over.contains(shard) &&
+               grant.epoch <= server.over[shard]) {
+      result.outcome = CommandOutcome::kStale;
+      result.error = "it has been dropped";
+    } else if (server.cannot_let_go && server.held.contains(shard) &&
+               (action.kind == CommandKind::kDrop || action.kind == CommandKind::kPrepareDrop)) {
+      result.outcome = CommandOutcome::kCalledOff;
+      result.error = "requests in flight did not finish in time; the shard stays";
     } else {
       Obey(action, grant, server);
     }

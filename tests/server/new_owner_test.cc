@@ -180,7 +180,7 @@ TEST_F(HandoverBookTest, DrainOfForwardedRequestsThatTakesTooLongIsCalledOff) {
   const ReplyId drop = Drop("s", 5);
   AdvanceBy(Seconds(10));
   EXPECT_THAT(asked(), ElementsAre("open s@5 to kv-2"));  // and to nobody else
-  EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 failed", "end"));
+  EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 called off", "end"));
 }
 
 // PrepareAddShard is followed by AddShard with the same grant, or by DropShard.

@@ -96,11 +96,14 @@ TEST_F(HandoverBookTest, PrepareDropOfWhatIsNotHeldIsDoneAndBarsItsEpoch) {
 
 // ---- what goes wrong
 
+// Before the requests that it holds are refused.
 TEST_F(HandoverBookTest, DrainThatTakesTooLongIsCalledOff) {
   const ReplyId reply = HoldRequests();
-  AdvanceBy(Seconds(10));
+  AdvanceBy(Milliseconds(1'499));
+  EXPECT_THAT(asked(), IsEmpty());
+  AdvanceBy(Milliseconds(1));
   EXPECT_THAT(asked(), ElementsAre("open s@5"));
-  EXPECT_THAT(results(reply), ElementsAre("s@5 loading", "s@5 failed", "end"));
+  EXPECT_THAT(results(reply), ElementsAre("s@5 loading", "s@5 called off", "end"));
   EXPECT_THAT(Held(), ElementsAre("s@5 serving"));
   Drain("s");  // too late
   EXPECT_THAT(asked(), IsEmpty());
@@ -115,6 +118,35 @@ TEST_F(HandoverBookTest, CalledOffHandoverMayBeAskedForAgain) {
   Drain("s");
   EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("forward s to kv-2@8"));
+}
+
+// The control plane has ended the new owner by then, or is about to.
+TEST_F(HandoverBookTest, F11_WhatWasCalledOffIsNeverLetGoForThatNewOwner) {
+  HoldRequests();
+  AdvanceBy(Seconds(10));
+  asked();
+  EXPECT_THAT(results(PrepareDrop("s", 5, 6)), ElementsAre("s@5 called off", "end"));
+  EXPECT_THAT(asked(), IsEmpty());
+  EXPECT_THAT(Held(), ElementsAre("s@5 serving"));
+  PrepareDrop("s", 5, 8);
+  PreparedToDrop("s");
+  asked();
+  EXPECT_THAT(results(PrepareDrop("s", 5, 6)), ElementsAre("s@5 called off", "end"));
+  Drain("s");
+  EndDrop("s");
+  EXPECT_THAT(asked(), ElementsAre("forward s to kv-2@8"));
+  EXPECT_THAT(results(PrepareDrop("s", 5, 6)), ElementsAre("s@5 done", "end"));
+  EXPECT_THAT(asked(), IsEmpty());
+}
+
+// A new life that holds nothing does not say that it serves.
+TEST_F(HandoverBookTest, WhatWasCalledOffAndDroppedSinceIsDone) {
+  HoldRequests();
+  AdvanceBy(Seconds(10));
+  Drop("s", 5);
+  Drain("s");
+  EndDrop("s");
+  EXPECT_THAT(results(PrepareDrop("s", 5, 6)), ElementsAre("s@5 done", "end"));
 }
 
 TEST_F(HandoverBookTest, DropMeanwhileEndsTheHolding) {

@@ -158,7 +158,7 @@ class ShardBookTest : public ::testing::Test {
     if (a.last) results_[a.reply].push_back("end");
   }
   static std::string Text(const ShardResult& r) {
-    constexpr const char* kStates[] = {"loading", "done", "failed", "stale"};
+    constexpr const char* kStates[] = {"loading", "done", "failed", "stale", "called off"};
     return r.shard.value() + "@" + std::to_string(r.epoch.value()) + " " +
            kStates[static_cast<size_t>(r.state)];
   }

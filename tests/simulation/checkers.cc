@@ -159,13 +159,17 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
     failures.trial.reset();
   }
   size_t before = 0;
+  ShardEpoch newest;  // of those
   for (const auto& [shard, first] : failures.first) {
-    before += first.at >= std::max(failures.since, calm_since_) && first.at < now - kGrace;
+    if (first.at < std::max(failures.since, calm_since_) || first.at >= now - kGrace) continue;
+    ++before;
+    newest = std::max(newest, first.epoch);
   }
   Failures::First& first = failures.first[grant.shard.value()];
   const bool again = std::exchange(first.epoch, grant.epoch) == grant.epoch;
   if (!again) first.at = now;
-  if (before < kEnough || again) return;
+  // What was granted before it was found out may come late.
+  if (before < kEnough || again || grant.epoch < newest) return;
   if (failures.trial && now - *failures.trial < kLeastPause) {
     Violate(absl::StrCat("storm: ", grant.shard.value(), " is added at ", server.endpoint(),
                          ", where ", before, " shards failed before, and one just now"));
@@ -215,8 +219,7 @@ size_t Checkers::LeastReplicas(const v1::AppSpec& spec) const {
 // ---- B ----
 
 void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
-  // The move of a lone primary without a handover has a gap.
-  if (spec.replication().strategy() == v1::PRIMARY_ONLY) return;
+  if (spec.replication().strategy() == v1::PRIMARY_ONLY) return CheckClosed(spec, serving);
   // One that changes its role holds its requests for a moment.
   const size_t turning = spec.replication().strategy() == v1::PRIMARY_SECONDARY ? 1 : 0;
   const size_t least = std::min(promised_, LeastReplicas(spec));
@@ -226,6 +229,24 @@ void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving
     if (servers + turning >= least) continue;
     Violate(absl::StrCat("B: only planned things happen, and ", shard.id(), " is served by ",
                          servers, " servers of ", WantedReplicas(spec)));
+  }
+}
+
+// A lone primary that moves is closed for as long as its requests in flight may take, and once
+// more while it is dropped and added. One that cannot be moved is not closed again and again.
+void Checkers::CheckClosed(const v1::AppSpec& spec, const Serving& serving) {
+  constexpr Duration kMost = Seconds(5);  // in all, of a planned event
+  const TimePoint now = cluster_->schedule.now();
+  const Duration since_then = now - std::exchange(swept_, now);
+  // What cannot be added, or forwarded, there is closed until it is back where it was.
+  if (!cluster_->lasting.gray.empty() || !cluster_->habits.sick.empty()) return;
+  for (const v1::Shard& shard : spec.key_space().shards()) {
+    if (serving.contains(shard.id())) continue;
+    Duration& closed = closed_[shard.id()];
+    closed += since_then;
+    if (closed <= kMost) continue;
+    Violate(absl::StrCat("B: only planned things happen, and nobody served ", shard.id(), " for ",
+                         closed / Milliseconds(1), " ms in all"));
   }
 }
 

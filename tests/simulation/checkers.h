@@ -60,7 +60,11 @@ class Checkers final : public ServerWitness {
   // one that nobody serves least of all.
   void ExpectFullService(const v1::AppSpec& spec, const Serving& serving);
   // All is at rest: what there is now is not to get less.
-  void Promise(const v1::AppSpec& spec) { promised_ = LeastReplicas(spec); }
+  void Promise(const v1::AppSpec& spec) {
+    promised_ = LeastReplicas(spec);
+    swept_ = cluster_->schedule.now();
+    closed_.clear();
+  }
 
   // ---- invariant C ----
   // `revision` of a spec is in it; that of the last one that was acknowledged.
@@ -98,6 +102,7 @@ class Checkers final : public ServerWitness {
   // Of each server that would admit a request for a shard now: shard, server.
   void ForEachServing(const std::function<void(const std::string&, const std::string&)>& found);
   void LearnShards();
+  void CheckClosed(const v1::AppSpec& spec, const Serving& serving);
   bool IsMember(const SimServer& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
@@ -112,6 +117,8 @@ class Checkers final : public ServerWitness {
   Cluster* cluster_ = nullptr;
   std::string violation_;
   size_t promised_ = 0;                                // replicas of each shard
+  TimePoint swept_{};                                  // last, since the promise
+  std::map<std::string, Duration> closed_;             // how long nobody served it since, by shard
   std::set<std::string> shards_;                       // that there ever were
   int32_t spec_version_ = -1;                          // of the spec that they are known from
   absl::flat_hash_map<std::string, Newest> newest_;    // by shard

@@ -87,9 +87,11 @@ class Call : public std::enable_shared_from_this<Call> {
       case server::ResultState::kFailed:
         return CommandOutcome::kFailed;
       case server::ResultState::kStale:
+        return CommandOutcome::kStale;
+      case server::ResultState::kCalledOff:
         break;
     }
-    return CommandOutcome::kStale;
+    return CommandOutcome::kCalledOff;
   }
 
   void End(const std::string& why) {

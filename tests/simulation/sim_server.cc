@@ -117,6 +117,15 @@ void SimServer::RunChangeRole(const server::Grant& grant) {
   });
 }
 
+void SimServer::WorkLong(const std::string& shard, Duration time) {
+  const Process::Within within(*process_);
+  const auto admitted = engine_->gates().Admit(shard);
+  if (admitted.slot == nullptr) return;
+  process_->RunAfter(time, [alive = std::weak_ptr<int>(alive_), slot = admitted.slot] {
+    if (!alive.expired()) slot->Release();
+  });
+}
+
 void SimServer::Later(Duration most, std::function<void()> work) {
   process_->RunAfter(UpTo(most), [alive = std::weak_ptr<int>(alive_), work = std::move(work)] {
     if (!alive.expired()) work();

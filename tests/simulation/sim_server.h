@@ -86,6 +86,8 @@ class SimServer {
   SimServer(const SimServer&) = delete;
   SimServer& operator=(const SimServer&) = delete;
 
+  // A request for the shard is in flight for so long, if it is admitted now.
+  void WorkLong(const std::string& shard, Duration time);
   // Lets its shards go and says good-bye, as on SIGTERM.
   void Terminate();
   bool gone() const { return gone_; }

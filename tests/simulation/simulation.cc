@@ -105,8 +105,8 @@ class Run {
   }
 
   // Until all is well and nothing has been written for a while (invariant D).
-  void AwaitRest(const std::string& since) {
-    const TimePoint give_up = cluster_.schedule.now() + options_.patience;
+  void AwaitRest(const std::string& since, int patience = 1) {
+    const TimePoint give_up = cluster_.schedule.now() + patience * options_.patience;
     TimePoint rests_since = cluster_.schedule.now();
     uint64_t writes = checkers_.AssignmentWrites();
     std::string why = "nothing was looked at";
@@ -120,8 +120,8 @@ class Run {
       }
       if (cluster_.schedule.now() - rests_since >= kRest) return;
       if (cluster_.schedule.now() >= give_up) {
-        checkers_.Violate(
-            absl::StrCat("D: ", options_.patience / Seconds(1), " s after ", since, ": ", why));
+        checkers_.Violate(absl::StrCat("D: ", patience * options_.patience / Seconds(1),
+                                       " s after ", since, ": ", why));
       }
     }
   }
@@ -150,9 +150,11 @@ class Run {
     if (!checkers_.violation().empty()) return;
     if (full_service_) checkers_.Promise(*full_service_);
     const std::string drained = SomeHealthyServer();
+    // A move that is called off is tried again after one or two minutes.
+    const bool slowly = Draw(3) == 0 && BeginLongRequests(drained);
     Trace("drain of " + drained);
     operator_.DrainUntilAcknowledged(drained, true);
-    AwaitRest("a server was drained");
+    AwaitRest("a server was drained", slowly ? 2 : 1);
     if (!checkers_.violation().empty()) return;
     const std::string& leaves = cluster_.controls()[0];
     Trace("restart of " + leaves);
@@ -169,6 +171,18 @@ class Run {
       checkers_.Violate(absl::StrCat("B: only planned things happened, and ", Refused() - refused,
                                      " requests were refused"));
     }
+  }
+
+  // Requests that outlive every drain time-out: the shard stays until they have ended.
+  bool BeginLongRequests(const std::string& name) {
+    SimServer* server = cluster_.server(name);
+    if (server == nullptr || !full_service_) return false;
+    if (full_service_->replication().strategy() != v1::PRIMARY_ONLY) return false;
+    Trace("long requests at " + name);
+    for (const v1::Shard& shard : full_service_->key_space().shards()) {
+      if (Draw(2) == 0) server->WorkLong(shard.id(), Seconds(25));
+    }
+    return true;
   }
 
   // Not the first one: it was there from the beginning, and has most.

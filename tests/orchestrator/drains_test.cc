@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "tests/orchestrator/world.h"
 
@@ -9,6 +13,7 @@ namespace shardmanager::orchestrator {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -25,6 +30,13 @@ v1::Drain DrainOfServer(const std::string& server) {
 v1::Drain DrainOfRegion(const std::string& region) {
   v1::Drain drain;
   drain.mutable_scope()->mutable_domain()->set_region(region);
+  return drain;
+}
+
+v1::Drain DrainOfDomain(const FaultDomain& at) {
+  v1::Drain drain = DrainOfRegion(at.region);
+  drain.mutable_scope()->mutable_domain()->set_datacenter(at.datacenter);
+  drain.mutable_scope()->mutable_domain()->set_rack(at.rack);
   return drain;
 }
 
@@ -109,6 +121,55 @@ TEST_F(DrainsTest, AFaultDomainsDrainIsForThoseWhoJoinLaterToo) {
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-9"), 0u);
   EXPECT_THAT(world.DrainState("kv-9"), Pair("drained", "empty"));
+}
+
+// Names of racks and datacenters repeat: each stands for itself only within what is around it.
+class DomainDrainTest : public ::testing::Test {
+ protected:
+  DomainDrainTest() {
+    world.Start();
+    for (const auto& [name, at] : servers) world.JoinAt(name, at);
+    world.Advance(Seconds(30));
+    EXPECT_EQ(world.Served(), 12u);
+  }
+  // Names of the servers that are empty in the end.
+  std::set<std::string> EmptiedBy(const FaultDomain& at) {
+    world.drains = {DrainOfDomain(at)};
+    world.Apply(TestSpec(12));
+    world.Advance(Seconds(60));
+    EXPECT_EQ(world.Served(), 12u);
+    std::set<std::string> empty;
+    for (const auto& [name, replicas] : world.Counts()) {
+      const std::string state = replicas == 0 ? "drained" : "live";
+      EXPECT_EQ(world.DrainState(name).first, state) << name;
+      if (replicas == 0) empty.insert(name);
+    }
+    return empty;
+  }
+
+  const std::map<std::string, FaultDomain> servers = {
+      {"kv-0", {"r1", "d1", "k1"}}, {"kv-1", {"r1", "d1", "k1"}}, {"kv-2", {"r1", "d1", "k2"}},
+      {"kv-3", {"r1", "d2", "k1"}}, {"kv-4", {"r2", "d1", "k1"}}, {"kv-5", {"r2", "d2", "k2"}}};
+  World world{TestSpec(12)};
+};
+
+TEST_F(DomainDrainTest, ARackIsEmptiedAndItsNeighboursAreNot) {
+  EXPECT_THAT(EmptiedBy({"r1", "d1", "k1"}), ElementsAre("kv-0", "kv-1"));
+}
+
+TEST_F(DomainDrainTest, ADatacenterIsEmptiedAndItsNeighboursAreNot) {
+  EXPECT_THAT(EmptiedBy({"r1", "d1", ""}), ElementsAre("kv-0", "kv-1", "kv-2"));
+}
+
+TEST_F(DomainDrainTest, ARegionIsEmptiedAndItsNeighbourIsNot) {
+  EXPECT_THAT(EmptiedBy({"r1", "", ""}), ElementsAre("kv-0", "kv-1", "kv-2", "kv-3"));
+}
+
+TEST_F(DomainDrainTest, AServerThatComesBackInAnotherRackIsUsedAgain) {
+  EXPECT_THAT(EmptiedBy({"r1", "d1", "k2"}), ElementsAre("kv-2"));
+  world.Depart("kv-2");
+  world.JoinAt("kv-2", {"r1", "d1", "k3"});
+  EXPECT_EQ(world.DrainState("kv-2").first, "live");
 }
 
 TEST_F(DrainsTest, ASuccessorGoesOn) {

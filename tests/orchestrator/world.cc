@@ -56,17 +56,21 @@ ServerLife World::LifeOf(const std::string& name) const {
   return {.name = name,
           .incarnation = server.incarnation,
           .endpoint = name + ":1",
-          .fault_domain = {server.region, "", ""},
+          .fault_domain = server.at,
           .capacity = server.capacity,
           .metric_capacity = server.metric_capacity};
 }
 
 void World::Join(const std::string& name, const std::string& region, uint32_t capacity) {
+  JoinAt(name, {region, "", ""}, capacity);
+}
+
+void World::JoinAt(const std::string& name, const FaultDomain& at, uint32_t capacity) {
   AppServer& server = servers[name];
   server.incarnation = Incarnation(server.incarnation.value() + 1);
   server.live = true;
   server.departed = false;
-  server.region = region;
+  server.at = at;
   server.capacity = capacity;
   server.held.clear();
   for (const StoredReplica& r : server.record) {

@@ -25,7 +25,7 @@ class World {
     Incarnation incarnation;
     bool live = false;
     bool departed = false;
-    std::string region;
+    FaultDomain at;
     uint32_t capacity = 0;
     std::map<std::string, Held> held;    // what the process serves
     std::vector<StoredReplica> record;   // its assignment record in the store
@@ -49,6 +49,7 @@ class World {
   void Start();    // Recovered from the store
   void Restart();  // a new leader, one epoch on
   void Join(const std::string& server, const std::string& region = "r1", uint32_t capacity = 0);
+  void JoinAt(const std::string& server, const FaultDomain& at, uint32_t capacity = 0);
   void Gather() { Advance(Milliseconds(200)); }  // those who joined are all there are
   void Die(const std::string& server);           // its session has expired
   void Depart(const std::string& server);        // SIGTERM

@@ -204,6 +204,12 @@ std::optional<Custody> Confirm(const Custody& custody, const std::string& taker,
   return next;
 }
 
+bool HasArrived(const Custody& custody, const CopyThere& taker) {
+  const bool whole = taker.state == CopyState::kOwned || taker.state == CopyState::kReleased;
+  return custody.state == CopyState::kReleased && whole && taker.lineage == custody.lineage &&
+         taker.last_sequence >= custody.place.sequence;
+}
+
 // ---- pruning ----
 
 std::optional<int64_t> PruneAt(const Custody& custody, int64_t grace_ms) {

@@ -109,6 +109,15 @@ absl::Status CheckReader(const Custody& custody, const ServerAt& taker, ShardEpo
 absl::Status CheckStore(const Custody& custody, ShardEpoch epoch);
 // The taker has everything. Nothing: that changes nothing here.
 std::optional<Custody> Confirm(const Custody& custody, const std::string& taker, ShardEpoch epoch);
+// What another server's disk has of the shard: its answer to OpenTransfer.
+struct CopyThere {
+  CopyState state = CopyState::kAbsent;
+  uint64_t lineage = 0;
+  uint64_t last_sequence = 0;
+};
+// Has the taker of this released copy everything that is in it, though its confirmation was lost?
+// A copy that the taker released before it claimed this one is older: its sequence tells.
+bool HasArrived(const Custody& custody, const CopyThere& taker);
 
 // ---- pruning ----
 // Nothing: these rows are still needed, or gone already. Else when they may go.

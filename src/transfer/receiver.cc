@@ -295,10 +295,15 @@ void Receiver::On(Claimed& event) {
           absl::StrCat("server ", source_.server, " still serves the shard")));
     case Verdict::kGaveUp: {
       const bool from_here = event.other.server == options_.self.server;
-      if (from_here && custody_.state == CopyState::kReleased) {
+      if (from_here && custody_.state == CopyState::kReleased && !custody_.confirmed) {
         return OwnNow(custody_.lineage, custody_.place.sequence);
       }
-      if (from_here) break;
+      if (from_here) {  // it had everything once, and may have changed it
+        return End(absl::FailedPreconditionError(
+            absl::StrCat("server ", source_.server,
+                         " gave up a copy that it was to get from this server, "
+                         "whose own one is not the newest")));
+      }
       given_up_ = event.other_epoch;
       return GoTo(event.other);
     }

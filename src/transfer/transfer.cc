@@ -286,10 +286,8 @@ void TransferImpl::AskWhetherItArrived(const ShardId& shard, LocalCopy& copy) {
   transfer::TransferClient client(channels_, Self(), shard, custody.other_epoch);
   const auto answer = client.Open(custody.other);
   const auto* opened = std::get_if<transfer::Opened>(&answer);
-  const bool arrived =
-      opened != nullptr && opened->lineage == custody.lineage &&
-      (opened->state == CopyState::kOwned || opened->state == CopyState::kReleased);
-  if (!arrived) return;
+  if (opened == nullptr) return;
+  if (!HasArrived(custody, {opened->state, opened->lineage, opened->last_sequence})) return;
   if (absl::Status s = copy.Confirmed(custody.other.server, custody.other_epoch); !s.ok()) {
     spdlog::warn("shard {}: {}", shard.value(), s.ToString());
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "local_shard.h"
 #include "tests/kvstore/loopback_server.h"
+#include "transfer/custody.h"
 
 namespace kvstore {
 namespace {
@@ -68,18 +70,28 @@ class Site : public shardmanager::TransferStorage {
     return {kShard, shardmanager::Role::kPrimary, ShardEpoch(epoch)};
   }
 
+  // REQUIRES: stopped. As if the new owner's confirmation had been lost.
+  void ForgetConfirmation() {
+    auto shard = *LocalShard::Open(FileOf(kShard));
+    auto custody = *shardmanager::transfer::Unseal(shard->State()->record);
+    ASSERT_TRUE(std::exchange(custody.confirmed, false));
+    ASSERT_TRUE(shard->Write({.record = shardmanager::transfer::Seal(custody)}).ok());
+  }
+
   absl::StatusOr<std::shared_ptr<TransferableShard>> Open(const ShardId& id) override {
-    auto opened = LocalShard::Open(folder_ + "/" + id.value() + ".db");
+    auto opened = LocalShard::Open(FileOf(id));
     if (!opened.ok()) return opened.status();
     shard_ = *opened;
     return *std::move(opened);
   }
   absl::StatusOr<std::vector<ShardId>> List() override {
-    if (!std::filesystem::exists(folder_ + "/s.db")) return std::vector<ShardId>();
+    if (!std::filesystem::exists(FileOf(kShard))) return std::vector<ShardId>();
     return std::vector<ShardId>{kShard};
   }
 
  private:
+  std::string FileOf(const ShardId& shard) const { return folder_ + "/" + shard.value() + ".db"; }
+
   const std::string name_, folder_;
   std::shared_ptr<LocalShard> shard_;
   std::unique_ptr<Transfer> transfer_;
@@ -107,6 +119,28 @@ class TransferTest : public ::testing::Test {
   static void Put(Site& site, uint64_t epoch, const std::string& key, const std::string& value) {
     const absl::Status status = site.shard().Put(ShardEpoch(epoch), key, value);
     ASSERT_TRUE(status.ok()) << status;
+  }
+
+  // Nothing: the file is busy.
+  static std::optional<int64_t> RowsIn(const std::string& file) {
+    sqlite3* db = nullptr;
+    std::optional<int64_t> rows;
+    const auto take = [](void* out, int, char** columns, char**) {
+      *static_cast<std::optional<int64_t>*>(out) = std::stoll(columns[0]);
+      return 0;
+    };
+    if (sqlite3_open(file.c_str(), &db) == SQLITE_OK) {
+      sqlite3_exec(db, "SELECT count(*) FROM kv", take, &rows, nullptr);
+    }
+    sqlite3_close(db);
+    return rows;
+  }
+  static void AwaitPruned(const std::string& file) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (RowsIn(file) != 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(RowsIn(file), 0);
   }
 
   std::string folder_;
@@ -224,13 +258,19 @@ TEST_F(TransferTest, PrunesWhatWasConfirmedWhenTheGracePeriodIsOver) {
   ASSERT_TRUE(q_->Prepare(2, *p_).ok());
   EXPECT_EQ(p_->shard().State()->total.count, 2'000u);
   ASSERT_TRUE(p_->Leave().ok());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (p_->shard().State()->total.count > 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(p_->shard().State()->total.count, 0u);
+  AwaitPruned(folder_ + "/p/s.db");
   ASSERT_TRUE(q_->Add(2).ok());
   EXPECT_EQ(q_->shard().State()->total.count, 2'000u);
+}
+
+TEST_F(TransferTest, ALostConfirmationIsAskedForAndThenTheRowsGo) {
+  ASSERT_TRUE(q_->Prepare(2, *p_).ok());
+  ASSERT_TRUE(p_->Leave().ok());
+  ASSERT_TRUE(q_->Add(2).ok());
+  p_->Stop();
+  p_->ForgetConfirmation();
+  p_->Start({.grace = std::chrono::seconds(0)});
+  AwaitPruned(folder_ + "/p/s.db");
 }
 
 TEST_F(TransferTest, StopEndsAReceptionThatWaits) {

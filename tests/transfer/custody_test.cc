@@ -80,6 +80,24 @@ TEST(CustodyTest, ThirdServerIsSentToTheSecond) {
   EXPECT_EQ(given.verdict, Verdict::kReleased);
 }
 
+// Its taker may have served it: what is here is the past, and must not be served again.
+TEST(CustodyTest, CopyThatWasConfirmedIsNotGivenAwayASecondTime) {
+  const Custody confirmed = *Confirm(ReleasedToQ(3, 4), "q", ShardEpoch(4));
+  for (const Claim& claim : {Claim{kQ, ShardEpoch(5), {}}, Claim{kR, ShardEpoch(5), ShardEpoch(4)},
+                             Claim{kQ, ShardEpoch(5), ShardEpoch(4)}}) {
+    const ClaimAnswer answer = AnswerClaim(confirmed, false, 9, claim, 0);
+    EXPECT_EQ(answer.verdict, Verdict::kElsewhere) << "to " << claim.taker.server;
+    EXPECT_EQ(answer.other, kQ);
+    EXPECT_FALSE(answer.next.has_value());
+  }
+}
+
+TEST(CustodyTest, TakerThatNeverOwnedTheCopyGetsItUnderANewerGrant) {
+  const ClaimAnswer answer = AnswerClaim(ReleasedToQ(3, 4), false, 9, {kQ, ShardEpoch(5), {}}, 0);
+  EXPECT_EQ(answer.verdict, Verdict::kReleased);
+  EXPECT_EQ(answer.next->other_epoch, ShardEpoch(5));
+}
+
 TEST(CustodyTest, GivingUpIsAPromise) {
   const Custody receiving{
       .state = CopyState::kReceiving, .epoch = ShardEpoch(4), .floor = ShardEpoch(4), .other = kR};
@@ -88,6 +106,21 @@ TEST(CustodyTest, GivingUpIsAPromise) {
   EXPECT_TRUE(absl::IsAborted(CheckStore(*answer.next, ShardEpoch(4))));
   EXPECT_TRUE(absl::IsAborted(DecideAdd(*answer.next, ShardEpoch(4), false, 0).status()));
   EXPECT_TRUE(CheckStore(*answer.next, ShardEpoch(6)).ok());
+}
+
+TEST(CustodyTest, ArrivedIsWhatTheTakerOwnsOrOwned) {
+  const Custody released = ReleasedToQ(3, 4);
+  const uint64_t lineage = released.lineage;
+  EXPECT_TRUE(HasArrived(released, {CopyState::kOwned, lineage, 9}));
+  EXPECT_TRUE(HasArrived(released, {CopyState::kReleased, lineage, 12}));
+  EXPECT_FALSE(HasArrived(released, {CopyState::kReceiving, lineage, 9}));
+  EXPECT_FALSE(HasArrived(released, {CopyState::kAbsent, 0, 0}));
+  EXPECT_FALSE(HasArrived(released, {CopyState::kOwned, lineage + 1, 9})) << "another shard's life";
+}
+
+// The taker claimed, and died before it stored anything: it still has what it gave away before.
+TEST(CustodyTest, WhatTheTakerReleasedBeforeIsNotTakenForTheCopyThatItClaimed) {
+  EXPECT_FALSE(HasArrived(ReleasedToQ(3, 4), {CopyState::kReleased, ReleasedToQ(3, 4).lineage, 8}));
 }
 
 TEST(CustodyTest, PrunesOnlyWhatIsConfirmedAndAfterTheGracePeriod) {

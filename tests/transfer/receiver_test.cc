@@ -160,15 +160,69 @@ TEST_F(ReceiverTest, MismatchClearsTheCopyAndFails) {
   EXPECT_TRUE(absl::IsDataLoss(Got<GiveUp>()->status));
 }
 
+// One row less, and as many rows with another value among them.
 TEST_F(ReceiverTest, RowsThatReadBackOtherwiseFail) {
+  for (const Total& read : {Total{1, 77}, Total{2, 78}}) {
+    Begin();
+    Send(Opened{CopyState::kOwned, 1, 1, 10, {}});
+    Send(Stored{});
+    Send(RowsCame{100, "b", true});
+    Send(Stored{kTwo});
+    Send(ChangesCame{0, 0, 10, true, kTwo, false});
+    Send(Counted{read});
+    EXPECT_NE(Got<Reset>(), nullptr) << read.count << " rows with the sum " << read.sum;
+  }
+}
+
+// The last changes are compared, too: they come after the copy was verified.
+TEST_F(ReceiverTest, CopyThatDiffersAtTheCutoverIsNotOwned) {
+  for (const Total& stored : {Total{1, 77}, Total{2, 78}}) {
+    Begin();
+    GetReady();
+    Send(ChangesCame{0, 0, 10, true, kTwo, true});
+    Send(Claimed{Verdict::kReleased, 11, kTwo, {}, {}});
+    Send(ChangesCame{1, 10, 11, true, kTwo, true});
+    Send(Stored{stored});
+    EXPECT_EQ(Got<Own>(), nullptr) << stored.count << " rows with the sum " << stored.sum;
+    ASSERT_NE(Got<Reset>(), nullptr);
+    Send(Stored{});
+    ASSERT_NE(Got<GiveUp>(), nullptr);
+    EXPECT_TRUE(absl::IsDataLoss(Got<GiveUp>()->status));
+  }
+}
+
+// Nothing came between the comparison and the claim, and yet the source has something else.
+TEST_F(ReceiverTest, CopyThatDiffersFromTheClaimsTotalsIsNotOwned) {
   Begin();
-  Send(Opened{CopyState::kOwned, 1, 1, 10, {}});
-  Send(Stored{});
-  Send(RowsCame{100, "b", true});
-  Send(Stored{kTwo});
-  Send(ChangesCame{0, 0, 10, true, kTwo, false});
-  Send(Counted{{1, 3}});
+  GetReady();
+  Send(ChangesCame{0, 0, 10, true, kTwo, true});
+  Send(Claimed{Verdict::kReleased, 10, {2, 78}, {}, {}});
+  EXPECT_EQ(Got<Own>(), nullptr);
   EXPECT_NE(Got<Reset>(), nullptr);
+}
+
+// It has changes that the source never made, or made and lost.
+TEST_F(ReceiverTest, CopyThatIsAheadOfTheSourceIsNotOwned) {
+  Begin();
+  GetReady();
+  Send(ChangesCame{0, 0, 10, true, kTwo, true});
+  Send(Claimed{Verdict::kReleased, 9, kTwo, {}, {}});
+  EXPECT_EQ(Got<Own>(), nullptr);
+  EXPECT_NE(Got<Reset>(), nullptr);
+}
+
+TEST_F(ReceiverTest, LostConfirmationIsSentAgain) {
+  Begin();
+  GetReady();
+  Send(ChangesCame{0, 0, 10, true, kTwo, true});
+  Send(Claimed{Verdict::kReleased, 10, kTwo, {}, {}});
+  Send(Stored{kTwo});
+  ASSERT_NE(Got<SendConfirm>(), nullptr);
+  Send(Failed{absl::UnavailableError("gone")});
+  ASSERT_NE(out_.next_wake, kNever);
+  Advance(out_.next_wake - now_);
+  EXPECT_NE(Got<SendConfirm>(), nullptr);
+  EXPECT_EQ(Got<GiveUp>(), nullptr) << "it serves";
 }
 
 TEST_F(ReceiverTest, GoesOnWhereItEndedIfTheSourceStillKnows) {
@@ -251,6 +305,24 @@ TEST_F(ReceiverTest, ReleasedCopyIsOwnedAgainOnlyIfItsTakerGaveUp) {
   Begin({}, released);
   Send(Take{});
   Send(Opened{CopyState::kAbsent, 0, 1, 0, {}});  // it lost its disk: who knows what it served
+  ASSERT_NE(Got<GiveUp>(), nullptr);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Got<GiveUp>()->status));
+}
+
+// Whoever was confirmed to have everything may have served it, and changed it since.
+TEST_F(ReceiverTest, CopyThatWasConfirmedIsNotOwnedAgainThoughItsTakerGaveUp) {
+  Begin({}, {.state = CopyState::kReleased,
+             .epoch = ShardEpoch(3),
+             .lineage = 1,
+             .place = {.started = true, .copied = true, .sequence = 7},
+             .other = kSource,
+             .other_epoch = ShardEpoch(4),
+             .confirmed = true});
+  Send(Take{});
+  Send(Opened{CopyState::kReceiving, 1, 1, 5, {}});
+  ASSERT_NE(Got<SendClaim>(), nullptr);
+  Send(Claimed{Verdict::kGaveUp, 0, {}, kSelf, ShardEpoch(5)});
+  EXPECT_EQ(Got<Own>(), nullptr);
   ASSERT_NE(Got<GiveUp>(), nullptr);
   EXPECT_TRUE(absl::IsFailedPrecondition(Got<GiveUp>()->status));
 }

@@ -209,6 +209,66 @@ TEST_F(MemoryEnsembleTest, AWatchOfAStrandedSessionFiresWhenItsServerHasCaughtUp
   EXPECT_TRUE(fired);
 }
 
+// As its server is not the one that had the write.
+TEST_F(MemoryEnsembleTest, AfterALostAnswerAServerThatLagsShowsTheWriteOnlyAfterASync) {
+  auto a = Connect();
+  ensemble.LagAfterReconnect(1, seconds(2));
+  ensemble.LoseNextAnswer(1);
+  Create(*a, "/x");
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(absl::IsUnavailable(*last_write));
+  ensemble.Reconnect(1);
+  std::optional<absl::Status> plain, synced, after;
+  a->Get("/x", [&](auto node) { plain = node.status(); });
+  a->Sync([&](absl::Status status) { synced = status; });
+  a->Get("/x", [&](auto node) { after = node.status(); });
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(absl::IsNotFound(*plain));
+  EXPECT_FALSE(synced.has_value());
+  EXPECT_EQ(ensemble.next_deadline(), TimePoint(seconds(2)));
+  ensemble.AdvanceTo(TimePoint(seconds(2)));
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(synced->ok());
+  EXPECT_TRUE(after->ok());
+}
+
+TEST_F(MemoryEnsembleTest, AServerThatLagsFiresWatchesWhenItHasCaughtUpAndKeepsTheSession) {
+  auto a = Connect();
+  auto b = Connect();
+  Create(*a, "/mine", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.LagAfterReconnect(1, seconds(20));
+  ensemble.Disconnect(1);
+  Create(*b, "/x");
+  ensemble.RunUntilIdle();
+  ensemble.Reconnect(1);
+  bool fired = false;
+  std::optional<absl::Status> read;
+  a->Get(
+      "/x", [&](auto node) { read = node.status(); }, [&] { fired = true; });
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(absl::IsNotFound(*read));
+  EXPECT_FALSE(fired);
+  ensemble.AdvanceTo(TimePoint(seconds(19)));
+  EXPECT_TRUE(Exists("/mine")) << "the store hears of the session";
+  ensemble.AdvanceTo(TimePoint(seconds(20)));
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(fired);
+  EXPECT_EQ(a->state(), SessionState::kConnected);
+}
+
+TEST_F(MemoryEnsembleTest, ASessionThatExpiresWhileItsServerLagsIsToldOnce) {
+  auto a = Connect();
+  ensemble.LagAfterReconnect(1, seconds(2));
+  ensemble.Disconnect(1);
+  ensemble.Reconnect(1);
+  ensemble.RunUntilIdle();
+  ensemble.Expire(1);
+  ensemble.AdvanceTo(TimePoint(seconds(3)));
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(a->state(), SessionState::kExpired);
+}
+
 TEST_F(MemoryEnsembleTest, ARequestJustBeforeTheBreakDoesNotProlongTheSession) {
   auto a = Connect();
   Create(*a, "/x", /*ephemeral=*/true);

@@ -218,6 +218,24 @@ TEST_F(ServerWatchTest, ARecheckGoesOnAfterABreakOfTheConnection) {
   EXPECT_THAT(Heard(), testing::Contains("down 3 registered 3 departed"));
 }
 
+// The connection broke while the watch was being set: who believes that it is set hears of what
+// comes only with the next regular listing, seconds later.
+TEST_F(ServerWatchTest, AWatchThatCouldNotBeSetIsSetByTheNextListing) {
+  Begin();
+  for (int breaks = 0; breaks < 2; ++breaks) {  // the first fires the watches, which are set anew
+    ensemble_.Disconnect(session_);
+    ensemble_.RunUntilIdle();
+    ensemble_.Reconnect(session_);
+    if (breaks == 1) ensemble_.RunUntilIdle();
+  }
+  watch_.Relist();
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(Heard(), IsEmpty());
+  Register(1);
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(Heard(), ElementsAre("up 1"));
+}
+
 // Finding 14: it was ignored without a word, until a new leader took it for a server.
 TEST_F(ServerWatchTest, ALifeInAWrongBucketIsIgnoredAndSaid) {
   const uint32_t wrong = (BucketOf(kServer.value(), kBuckets) + 1) % kBuckets;

@@ -68,7 +68,8 @@ void MemoryEnsemble::Apply(SessionNumber number) {
   Session& s = sessions_.at(number);
   Request request = std::move(s.requests.front());
   s.requests.pop_front();
-  if (s.stale == nullptr) Touch(s);
+  if (!Silent(s)) Touch(s);
+  if (request.kind == Kind::kWrite && s.lose_next_answer) RememberSeen(s);
   Callback deliver = request.apply();
   s.deliveries.push_back({next_order_++, true, std::move(deliver), std::move(request.fail)});
   if (request.kind == Kind::kWrite && std::exchange(s.lose_next_answer, false)) Disconnect(number);
@@ -106,6 +107,7 @@ bool MemoryEnsemble::CanDeliver(const Session& s) const {
 TimePoint MemoryEnsemble::DeadlineOf(const Session& s) const {
   TimePoint deadline = kNever;
   if (s.cut_at) deadline = std::min(deadline, *s.cut_at + Duration(s.timeout) * 2 / 3);
+  if (s.lags_until) deadline = std::min(deadline, *s.lags_until);
   if (store_up_ && s.alive && Silent(s)) deadline = std::min(deadline, s.last_heard + s.timeout);
   return deadline;
 }
@@ -147,6 +149,7 @@ void MemoryEnsemble::AdvanceTo(TimePoint now) {
     if (store_up_ && s.alive && Silent(s) && now_ >= s.last_heard + s.timeout) {
       RemoveFromStore(number);
     }
+    if (s.lags_until && now_ >= *s.lags_until) CatchUp(number);
   }
   std::erase_if(sessions_, [](const auto& entry) {
     return entry.second.client == nullptr && !entry.second.alive;
@@ -162,6 +165,7 @@ void MemoryEnsemble::Disconnect(SessionNumber number) {
   if (!Silent(s)) s.last_heard = LastHeard(s);
   CatchUp(number);
   if (!s.connected) return;
+  RememberSeen(s);
   s.cut_at.reset();
   s.connected = false;
   TellClient(s, SessionState::kSuspended, ConnectionLost());
@@ -174,27 +178,48 @@ void MemoryEnsemble::Cut(SessionNumber number) {
   if (!Silent(s)) s.last_heard = LastHeard(s);
   CatchUp(number);
   if (!s.connected) return;
+  RememberSeen(s);
   s.cut_at = now_;
 }
 
 void MemoryEnsemble::Strand(SessionNumber number, bool stranded) {
   Session& s = sessions_.at(number);
   if (!stranded) return CatchUp(number);
-  if (Silent(s)) return;
+  if (Silent(s) || s.lags_until) return;
   s.last_heard = LastHeard(s);
   s.stale = std::make_shared<const MemoryTree>(tree_);
 }
 
-// The stranded server hears of all that it missed.
+void MemoryEnsemble::LagAfterReconnect(SessionNumber number, Duration lag) {
+  sessions_.at(number).lag = lag;
+}
+
+// A client is never shown less than it has seen; of what it did not hear the answer to, nobody
+// knows whether the next server has it.
+void MemoryEnsemble::RememberSeen(Session& s) {
+  if (s.lag && s.seen == nullptr) s.seen = std::make_shared<const MemoryTree>(tree_);
+}
+
+void MemoryEnsemble::ForgetLag(Session& s) {
+  if (s.lags_until) s.stale.reset();
+  if (s.stale == nullptr) s.missed.clear();
+  s.lags_until.reset();
+  s.lag.reset();
+  s.seen.reset();
+}
+
+// The server that was behind hears of all that it missed.
 void MemoryEnsemble::CatchUp(SessionNumber number) {
   Session& s = sessions_.at(number);
   if (s.stale == nullptr) return;
+  const bool was_silent = Silent(s);
   s.stale.reset();
+  s.lags_until.reset();
   for (const TreeEvent& event : std::exchange(s.missed, {})) {
     const auto watched = watches_.find({event.kind, event.path});
     if (watched != watches_.end() && watched->second.erase(number) > 0) Fire(s, event);
   }
-  s.speaks_since = now_;
+  if (was_silent) s.speaks_since = now_;
   if (s.alive) return;
   s.connected = false;
   TellClient(s, SessionState::kSuspended, ConnectionLost());
@@ -209,6 +234,7 @@ void MemoryEnsemble::Reconnect(SessionNumber number) {
   if (s.cut_at && s.alive) {
     s.cut_at.reset();  // nobody noticed
     s.speaks_since = now_;
+    ForgetLag(s);
   } else if (s.cut_at) {
     s.cut_at.reset();
     s.connected = false;
@@ -220,6 +246,7 @@ void MemoryEnsemble::Reconnect(SessionNumber number) {
 void MemoryEnsemble::Expire(SessionNumber number) {
   RemoveFromStore(number);
   Session& s = sessions_.at(number);
+  ForgetLag(s);
   if (!s.connected || Silent(s)) return;
   s.connected = false;
   TellExpired(s);
@@ -238,6 +265,7 @@ void MemoryEnsemble::StopStore() {
   for (auto& [number, s] : sessions_) {
     if (!s.connected) continue;
     s.cut_at.reset();
+    ForgetLag(s);
     s.stale.reset();
     s.missed.clear();
     s.connected = false;
@@ -280,6 +308,7 @@ void MemoryEnsemble::CloseSession(SessionNumber number) {
   s.client = nullptr;
   s.connected = false;
   s.stale.reset();
+  ForgetLag(s);
   s.cut_at.reset();
   s.requests.clear();
   s.deliveries.clear();
@@ -309,6 +338,10 @@ void MemoryEnsemble::TryConnect(SessionNumber number) {
   s.last_heard = now_;
   s.speaks_since = now_;
   s.reported = now_;  // the session is presented to the leader
+  if (s.seen != nullptr) {
+    s.stale = std::exchange(s.seen, nullptr);
+    s.lags_until = now_ + *std::exchange(s.lag, std::nullopt);
+  }
   auto* client = s.client;
   EnqueueLocal(number, [client] { client->OnState(SessionState::kConnected); });
 }
@@ -350,7 +383,8 @@ void MemoryEnsemble::FireWatches(const std::vector<TreeEvent>& events) {
     }
   }
   for (auto& [number, s] : sessions_) {
-    if (s.stale != nullptr) s.missed.insert(s.missed.end(), events.begin(), events.end());
+    const bool behind = s.stale != nullptr || s.seen != nullptr;
+    if (behind) s.missed.insert(s.missed.end(), events.begin(), events.end());
   }
 }
 

@@ -94,6 +94,11 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // answers reads from what it knew, syncs and writes wait, the client notices nothing,
   // and the store hears nothing of the session. In the end the server catches up.
   void Strand(SessionNumber session, bool stranded);
+  // When its connection has broken next, the session comes back to a server of the store that is
+  // behind the others: until `lag` after that it answers reads from what the session had seen
+  // before the break (and so without the write whose answer was lost), and syncs and
+  // writes wait. The store hears of the session all the while.
+  void LagAfterReconnect(SessionNumber session, Duration lag);
   // The store is down for everybody. After StartStore() all sessions have their full
   // time-out again, as with ZooKeeper.
   void StopStore();
@@ -133,8 +138,11 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
     bool hold_answers = false;
     bool lose_next_answer = false;
     std::optional<TimePoint> cut_at;          // and the client does not know yet
-    std::shared_ptr<const MemoryTree> stale;  // what its stranded server knows
+    std::shared_ptr<const MemoryTree> stale;  // what its server knows, if it is behind
     std::vector<TreeEvent> missed;            // by that server
+    std::optional<TimePoint> lags_until;      // it is behind, and not cut off
+    std::optional<Duration> lag;              // of the server that it reconnects to
+    std::shared_ptr<const MemoryTree> seen;   // before the break: what that server will know
     TimePoint last_heard;
     TimePoint speaks_since;         // the connection has been up, and the client able
     TimePoint reported;             // the newest touch that the leader is known to know of
@@ -170,7 +178,11 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   void FireWatches(const std::vector<TreeEvent>& events);
   void Fire(Session& s, const TreeEvent& event);
   void CatchUp(SessionNumber number);
-  bool Silent(const Session& s) const { return !s.connected || s.cut_at || s.stale != nullptr; }
+  bool Silent(const Session& s) const {
+    return !s.connected || s.cut_at || (s.stale != nullptr && !s.lags_until);
+  }
+  void RememberSeen(Session& s);
+  void ForgetLag(Session& s);
   TimePoint DeadlineOf(const Session& s) const;
   // When the store last heard of a session whose connection breaks now.
   TimePoint LastHeard(Session& s) const;

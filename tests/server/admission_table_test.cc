@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -146,6 +147,50 @@ TEST_F(AdmissionTableTest, GrowsWithoutLosingShardsOrAdmissions) {
   EXPECT_EQ(drained_, 0);
   early.slot->Release();
   EXPECT_EQ(drained_, 1);
+}
+
+// A request looks at the gate, is counted, looks at the lease, and looks at the gate again. The
+// clock is asked between the last two looks: there this one closes the gate.
+AdmissionTable* closes_now = nullptr;
+TimePoint ClosingClock() {
+  if (AdmissionTable* table = std::exchange(closes_now, nullptr)) table->Close(kShard);
+  return MonotonicNow();
+}
+
+TEST(AdmissionBetweenLooksTest, RequestThatMeetsACloseIsRefusedAndNotCounted) {
+  int drained = 0;
+  AdmissionTable table([&](const ShardId&) { ++drained; }, ClosingClock);
+  table.SetLease(MonotonicNow() + Seconds(3'600));
+  table.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  closes_now = &table;
+  EXPECT_EQ(table.Admit("s").slot, nullptr);
+  EXPECT_TRUE(table.Idle(kShard)) << "nothing is in flight, and its drop would wait for ever";
+  EXPECT_EQ(drained, 1);
+}
+
+// The same between the first look and the count, where only another thread can be in time.
+TEST(AdmissionRaceTest, NoCloseLeavesARequestCountedThatWasRefused) {
+  constexpr int kCloses = 100'000;
+  AdmissionTable table([](const ShardId&) {});
+  table.SetLease(MonotonicNow() + Seconds(3'600));
+  std::atomic<bool> stop{false};
+  std::thread admits([&] {
+    while (!stop) {
+      const auto admitted = table.Admit("s");
+      if (admitted.slot != nullptr) admitted.slot->Release();
+    }
+  });
+  bool leaked = false;
+  for (int i = 0; i < kCloses && !leaked; ++i) {
+    table.Open(kShard, Role::kPrimary, ShardEpoch(5));
+    table.Close(kShard);
+    const TimePoint patience = MonotonicNow() + Seconds(10);
+    while (!table.Idle(kShard) && MonotonicNow() < patience) std::this_thread::yield();
+    leaked = !table.Idle(kShard);
+  }
+  stop = true;
+  admits.join();
+  EXPECT_FALSE(leaked);
 }
 
 // Many threads admit while one closes. Once a drain is reported nobody works on the

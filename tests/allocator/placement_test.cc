@@ -60,6 +60,51 @@ TEST(PlacementTest, ReplicasOfAShardStandInDifferentRegions) {
   EXPECT_EQ(regions.size(), 3u);
 }
 
+// One shard of two replicas. The first one fits on server 0 only; the second one is at `from`, and
+// is moved to where it shares least with the first one.
+uint32_t SecondGoesTo(PlacementInput in, uint32_t from) {
+  in.metrics = {{.name = "cpu"}};
+  in.capacity.assign(in.servers.size(), 0.1);
+  in.capacity[0] = 0.5;
+  AddShard(in, {0, from}, 0.1);
+  in.load[0] = 0.5;
+  Solved solved(in);
+  EXPECT_EQ(solved.where(0), 0u);
+  return solved.where(1);
+}
+
+TEST(PlacementTest, ReplicasShareARegionRatherThanADatacenterRatherThanARack) {
+  PlacementInput in;
+  in.servers = {{.region = 0, .datacenter = 0, .rack = 0},
+                {.region = 0, .datacenter = 0, .rack = 0},
+                {.region = 0, .datacenter = 0, .rack = 1},
+                {.region = 0, .datacenter = 1, .rack = 2},
+                {.region = 1, .datacenter = 2, .rack = 3}};
+  for (uint32_t best = 4; best > 1; --best) {
+    EXPECT_EQ(SecondGoesTo(in, 1), best);
+    in.servers.pop_back();
+  }
+}
+
+// Not only because a rack is in a region: each level has a weight of its own.
+TEST(PlacementTest, ASharedRegionWeighsMoreThanASharedDatacenterAndRack) {
+  PlacementInput in;
+  in.servers = {{.region = 0, .datacenter = 0, .rack = 0},
+                {.region = 0, .datacenter = 1, .rack = 1},   // shares the region
+                {.region = 1, .datacenter = 0, .rack = 0}};  // shares the rest
+  EXPECT_EQ(SecondGoesTo(in, 1), 2u);
+  EXPECT_EQ(SecondGoesTo(in, 2), 2u);
+}
+
+TEST(PlacementTest, ASharedDatacenterWeighsMoreThanASharedRack) {
+  PlacementInput in;
+  in.servers = {{.region = 0, .datacenter = 0, .rack = 0},
+                {.region = 0, .datacenter = 0, .rack = 1},
+                {.region = 0, .datacenter = 1, .rack = 0}};
+  EXPECT_EQ(SecondGoesTo(in, 1), 2u);
+  EXPECT_EQ(SecondGoesTo(in, 2), 2u);
+}
+
 TEST(PlacementTest, APreferredRegionCountsMoreThanBalance) {
   PlacementInput in = SixServers();
   for (int i = 0; i < 9; ++i) {

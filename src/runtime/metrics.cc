@@ -94,7 +94,9 @@ std::string Metrics::Text() const {
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& listen,
                                                                     const Metrics& metrics) {
   try {
-    auto exposer = std::make_unique<prometheus::Exposer>(listen, /*num_threads=*/1);
+    auto exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", listen, "num_threads", std::to_string(kConnections),
+        "request_timeout_ms", std::to_string(kRequestTimeout.count())});
     exposer->RegisterCollectable(metrics.registry_);
     return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(exposer)));
   } catch (const std::exception& e) {

@@ -5,6 +5,7 @@
 //   "kv"}}); moves.Add();
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -91,8 +92,19 @@ class Metrics {
 
 // Serves http://<listen>/metrics until it is destroyed, which may take 2 s: its
 // library looks that seldom whether it should stop.
+//
+// A client that connects and sends nothing does not hold up scrapes: as long as fewer than
+// kConnections clients do that, a scrape is answered at once. With more of them a scrape waits
+// until enough of them are closed, which happens to each after kRequestTimeout.
 class MetricsServer {
  public:
+  // Connections that are served at the same time; more wait. Each takes a thread of the HTTP
+  // server from the moment it is accepted, even if its client says nothing.
+  static constexpr int kConnections = 16;
+  // A connection is closed when its client has not sent a whole request for so long, or does not
+  // take any of the answer for so long.
+  static constexpr std::chrono::milliseconds kRequestTimeout{2000};
+
   // `listen`: "host:port", the host a numeric address; port 0: a free one.
   // Errors: UNAVAILABLE, it cannot listen there, and why. `metrics` must outlive
   // the server.

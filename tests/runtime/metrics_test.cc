@@ -7,27 +7,59 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <deque>
+#include <string>
+
 namespace shardmanager {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string HttpGet(int port, const std::string& path) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string answer;
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-    if (write(fd, request.data(), request.size()) != static_cast<ssize_t>(request.size()))
-      return "";
-    char buffer[4096];
-    for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) answer.append(buffer, n);
+// A connection to the server on loopback; closed when it goes out of scope.
+class Connection {
+ public:
+  explicit Connection(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
-  close(fd);
-  return answer;
+  ~Connection() { close(fd_); }
+  Connection(const Connection&) = delete;
+
+  bool connected() const { return connected_; }
+
+  bool Send(const std::string& text) const {
+    return write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  }
+
+  // All that comes until the server closes the connection, or sends nothing for 15 s.
+  std::string ReadAll() const {
+    const timeval patience{15, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t n; (n = read(fd_, buffer, sizeof buffer)) > 0;) answer.append(buffer, n);
+    return answer;
+  }
+
+  // Whether the server has neither closed the connection nor sent anything so far.
+  bool IsIdle() const {
+    char byte;
+    return recv(fd_, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  }
+
+ private:
+  int fd_;
+  bool connected_ = false;
+};
+
+std::string HttpGet(int port, const std::string& path) {
+  const Connection connection(port);
+  if (!connection.connected() || !connection.Send("GET " + path + " HTTP/1.0\r\n\r\n")) return "";
+  return connection.ReadAll();
 }
 
 TEST(MetricsTest, RendersCountersGaugesAndHistograms) {
@@ -80,6 +112,33 @@ TEST(MetricsServerTest, AnswersAScrape) {
   const std::string answer = HttpGet((*server)->port(), "/metrics");
   EXPECT_THAT(answer, HasSubstr("200 OK"));
   EXPECT_THAT(answer, HasSubstr("shardmanager_x_total 5\n"));
+}
+
+TEST(MetricsServerTest, IdleConnectionsDoNotHoldUpAScrape) {
+  Metrics metrics;
+  auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::deque<Connection> idle;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(idle.emplace_back((*server)->port()).connected());
+    if (i % 2 == 1) {
+      ASSERT_TRUE(idle.back().Send("GET /metrics"));  // and never ends its request
+    }
+  }
+  EXPECT_THAT(HttpGet((*server)->port(), "/metrics"), HasSubstr("200 OK"));
+  EXPECT_TRUE(idle.front().IsIdle()) << "the scrape had to wait for the idle connection's end";
+}
+
+TEST(MetricsServerTest, ClosesIdleConnectionsThatTakeAllItsThreads) {
+  Metrics metrics;
+  auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::deque<Connection> idle;
+  for (int i = 0; i < 2 * MetricsServer::kConnections; ++i) {
+    ASSERT_TRUE(idle.emplace_back((*server)->port()).connected());
+  }
+  EXPECT_THAT(HttpGet((*server)->port(), "/metrics"), HasSubstr("200 OK"));
+  EXPECT_FALSE(idle.front().IsIdle());
 }
 
 TEST(MetricsServerTest, SaysWhichAddressIsTaken) {

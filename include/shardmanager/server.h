@@ -240,7 +240,8 @@ class Server {
   // Returns once registered; waits (saying so once in the log) while the
   // coordination store is out of reach or a former life's session still stands.
   // Errors: INVALID_ARGUMENT (options), UNAVAILABLE (the port is taken),
-  // ALREADY_EXISTS (another live process has this name). `handler` and `services`
+  // ALREADY_EXISTS (another live process has this name), FAILED_PRECONDITION (not a cell, or
+  // ZooKeeper grants other session time-outs than the cell's leases need). `handler` and `services`
   // must outlive the server.
   absl::Status Start(ShardHandler& handler, std::vector<grpc::Service*> services);
 

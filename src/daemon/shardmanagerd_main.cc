@@ -58,6 +58,7 @@ struct Flags {
   std::string metrics_listen;
   std::string data_dir;
   bool dev = false;
+  bool min_session_timeout_is_set = false;
   uint32_t session_timeout_ms = 10'000;
   uint32_t zookeeper_tick_ms = 2'000;
 };
@@ -139,6 +140,7 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
   options.cell.set_buckets(64);
   options.cell.set_made_ms(WallMilliseconds());
   options.process = absl::StrCat(HostName(), "/", getpid());
+  options.min_session_timeout_tells_tick = !flags.min_session_timeout_is_set;
   return options;
 }
 
@@ -232,6 +234,9 @@ int Main(int argc, char** argv) {
                                            "When the cell is made: ZooKeeper's tickTime")
                                 ->check(CLI::Range(50, 60'000))
                                 ->capture_default_str();
+  cli.add_flag("--min-session-timeout-is-set", flags.min_session_timeout_is_set,
+               "ZooKeeper's minSessionTimeout was set by hand: do not conclude from it that its "
+               "tickTime is larger than the cell's");
   CLI11_PARSE(cli, argc, argv);
   if (flags.dev && tick->count() == 0) flags.zookeeper_tick_ms = 200;
   if (flags.dev && timeout->count() == 0) flags.session_timeout_ms = 3'000;

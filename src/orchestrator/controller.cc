@@ -49,6 +49,7 @@ void Controller::Stop() {
       stopping_ = true;
       EndLead();
       election_.reset();
+      session_check_.reset();
       // Closing ends the session: the holder node goes, a standby takes over at once.
       if (store_ != nullptr) store_->Close();
     });
@@ -65,6 +66,7 @@ void Controller::NewSession() {
   const uint64_t session = ++session_;
   EndLead();
   election_.reset();
+  session_check_.reset();
   if (store_ != nullptr) store_->Close();
   joined_ = false;
   leader_.reset();
@@ -101,10 +103,37 @@ void Controller::Later(uint64_t session, Duration delay, void (Controller::*what
   });
 }
 
+// Sessions are checked before the cell is made, as its time-outs cannot be changed afterwards.
 void Controller::JoinCell() {
-  EnsureCell(*store_, options_.cell, [this, session = session_](auto config) {
+  LoadCell(*store_, options_.cell.cell(), [this, session = session_](auto config) {
     executor_->Post([this, session, config = std::move(config)]() mutable {
-      if (session == session_ && !stopping_) OnCell(std::move(config));
+      if (session != session_ || stopping_ || joined_) return;
+      if (absl::IsNotFound(config.status())) config = options_.cell;
+      if (!config.ok()) return OnCell(std::move(config));
+      CheckSessions(*config);
+    });
+  });
+}
+
+void Controller::CheckSessions(const v1::CellConfig& config) {
+  const SessionTerms terms = TermsOf(config);
+  session_check_ = std::make_unique<SessionCheck>(stores_, *executor_, terms,
+                                                  options_.min_session_timeout_tells_tick,
+                                                  [this, terms](absl::Status granted) {
+                                                    if (!granted.ok())
+                                                      return OnCell(std::move(granted));
+                                                    MakeCell(terms);
+                                                  });
+}
+
+void Controller::MakeCell(const SessionTerms& checked) {
+  session_check_.reset();
+  EnsureCell(*store_, options_.cell, [this, checked, session = session_](auto config) {
+    executor_->Post([this, checked, session, config = std::move(config)]() mutable {
+      if (session != session_ || stopping_) return;
+      // Another process made it meanwhile, with other time-outs.
+      if (config.ok() && TermsOf(*config) != checked) return JoinCell();
+      OnCell(std::move(config));
     });
   });
 }

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "coordination/election.h"
+#include "coordination/session_check.h"
 #include "coordination/store.h"
 #include "orchestrator/event_log.h"
 #include "orchestrator/partition_driver.h"
@@ -31,6 +32,8 @@ struct ControllerOptions {
   v1::CellConfig cell;
   // Who we are, for people: "host/pid".
   std::string process;
+  // False: ZooKeeper's minSessionTimeout was set by hand, and says nothing of its tickTime.
+  bool min_session_timeout_tells_tick = true;
 };
 
 // Thread-safe. Replies come on the controller's own thread.
@@ -73,7 +76,8 @@ class Controller {
   bool leads() const { return leads_; }
 
   // Called (on the controller's thread) when the process cannot go on, for example
-  // because the path belongs to another cell.
+  // because the path belongs to another cell, or ZooKeeper grants other sessions than the
+  // cell's leases need.
   std::function<void(absl::Status)> on_fatal;
   // Called (on the controller's thread) when it is known anew who leads: the endpoint of
   // the other process that does; "": this one does. Not when nobody does.
@@ -90,6 +94,8 @@ class Controller {
   void NewSession();
   void OnSession(uint64_t session, SessionState state);
   void JoinCell();
+  void CheckSessions(const v1::CellConfig& config);
+  void MakeCell(const SessionTerms& checked);
   void OnCell(absl::StatusOr<v1::CellConfig> config);
   void OnElected(LeaderEpoch epoch);
   void OnLost(const std::string& why);
@@ -142,6 +148,7 @@ class Controller {
   uint64_t session_ = 0;  // counts sessions: callbacks of old ones are ignored
   bool stopping_ = false;
   std::unique_ptr<CoordinationStore> store_;
+  std::unique_ptr<SessionCheck> session_check_;  // while joining
   std::unique_ptr<LeaderElection> election_;
   v1::CellConfig cell_;
   bool joined_ = false;

@@ -11,6 +11,7 @@
 #include "coordination/envelope.h"
 #include "coordination/quarantine.h"
 #include "coordination/records.h"
+#include "coordination/session_check.h"
 
 namespace shardmanager::server {
 namespace {
@@ -96,8 +97,8 @@ void CellLink::Do(const ReadCell& action) {
           callbacks_.event(SessionReplaced{});
           return;
         }
-        callbacks_.event(CellAnswer{action.ticket, Answer::kOk, absl::OkStatus(),
-                                    Milliseconds(config->zookeeper_tick_ms())});
+        callbacks_.event(
+            CellAnswer{action.ticket, Answer::kOk, absl::OkStatus(), TermsOf(*config)});
         return;
       }
       const bool never =

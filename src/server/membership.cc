@@ -9,8 +9,8 @@ namespace shardmanager::server {
 namespace {
 
 constexpr Duration kRetryDelay = Milliseconds(200);
-// Renewals per session time-out: several may be lost before the lease lapses.
-constexpr int kRenewalsPerTimeout = 6;
+// Between sessions with a time-out that does not fit: ZooKeeper's settings are to be mended.
+constexpr Duration kUnsoundSessionDelay = Seconds(10);
 // A good-bye that the store does not hear is not waited for.
 constexpr Duration kGoodByePatience = Seconds(2);
 
@@ -83,6 +83,8 @@ void Membership::Enter(Step step) {
       out_.actions.emplace_back(SayGoodBye{ticket_, incarnation_});
       return;
     case Step::kOffline:
+      out_.actions.emplace_back(NewSession{});
+      return;
     case Step::kMember:
     case Step::kGone:
       return;
@@ -92,11 +94,32 @@ void Membership::Enter(Step step) {
 // The same step again, a little later.
 void Membership::Retry() { retry_at_ = now_ + kRetryDelay; }
 
+// Whether leases can work with the time-out that was granted. A server that starts gives up
+// otherwise; one that was a member asks for another session until ZooKeeper's settings fit.
+bool Membership::SessionIsSound() {
+  const absl::Status granted = CheckGranted(terms_, timeout_);
+  if (granted.ok()) return true;
+  if (!was_member_) {
+    out_.actions.emplace_back(GiveUp{granted});
+    return false;
+  }
+  EndLease();
+  Say(absl::StrCat("no lease is possible, primaries are refused: ", granted.message()));
+  if (step_ == Step::kOffline) {
+    retry_at_ = now_ + kUnsoundSessionDelay;
+  } else {
+    Enter(Step::kOffline);  // at once: the live node must not stand for a server without a lease
+  }
+  return false;
+}
+
 void Membership::On(SessionUp& event) {
   timeout_ = event.timeout;
   proven_ = std::max(proven_, event.asked_at);
   // While the store was away, sessions did not expire: a former life's time starts anew.
   blocker_ = Incarnation();
+  const bool leaves = step_ == Step::kLeaving || step_ == Step::kGone;
+  if (cell_known_ && !leaves && !SessionIsSound()) return;
   if (step_ == Step::kMember) Renew();  // the lease may be about to lapse, or have
   if (step_ == Step::kOffline) Enter(cell_known_ ? Step::kApp : Step::kCell);
 }
@@ -112,14 +135,11 @@ void Membership::On(SessionExpired&) {
     return;
   }
   Say("the session has expired; registering again");
-  step_ = Step::kOffline;
-  out_.actions.emplace_back(NewSession{});
+  Enter(Step::kOffline);
 }
 
 void Membership::On(SessionReplaced&) {
-  if (step_ != Step::kCell) return;
-  step_ = Step::kOffline;
-  out_.actions.emplace_back(NewSession{});
+  if (step_ == Step::kCell) Enter(Step::kOffline);
 }
 
 void Membership::On(CellAnswer& event) {
@@ -135,8 +155,8 @@ void Membership::On(CellAnswer& event) {
     return Retry();
   }
   cell_known_ = true;
-  tick_ = event.tick;
-  Enter(Step::kApp);
+  terms_ = event.terms;
+  if (SessionIsSound()) Enter(Step::kApp);
 }
 
 void Membership::On(AppAnswer& event) {
@@ -186,6 +206,7 @@ void Membership::On(RegisterAnswer& event) {
 
 void Membership::Member(Incarnation incarnation) {
   incarnation_ = incarnation;
+  was_member_ = true;
   out_.actions.emplace_back(BecameMember{incarnation});
   Enter(Step::kAssignment);
 }
@@ -205,7 +226,7 @@ void Membership::On(AssignmentAnswer& event) {
 
 void Membership::Renew() {
   // At least every tick, so that each one proves the one before it in time.
-  renew_at_ = now_ + std::min(timeout_ / kRenewalsPerTimeout, tick_);
+  renew_at_ = now_ + std::min(timeout_ / kRenewalsPerTimeout, terms_.tick);
   if (std::exchange(lease_asked_, true)) return;  // one at a time: it waits for its answer
   out_.actions.emplace_back(RenewLease{++lease_ticket_, incarnation_});
 }
@@ -216,8 +237,8 @@ void Membership::On(LeaseAnswer& event) {
   if (event.answer == Answer::kOk) {
     const TimePoint begin = LeaseBegin(event.sent_at);
     // The next one can prove this one.
-    if (begin < event.sent_at) renew_at_ = now_ + tick_ / 2 + Milliseconds(1);
-    const TimePoint until = LeaseUntil(begin, timeout_, tick_);
+    if (begin < event.sent_at) renew_at_ = now_ + terms_.tick / 2 + Milliseconds(1);
+    const TimePoint until = LeaseUntil(begin, timeout_, terms_.tick);
     out_.actions.emplace_back(SetLease{until});
     if (until <= now_) return;  // lapsed already
     lapse_at_ = until;
@@ -241,12 +262,12 @@ void Membership::On(LeaseAnswer& event) {
 // a pause does not trust itself. Checked as a model: tests/model_checking/lease.pml.
 TimePoint Membership::LeaseBegin(TimePoint sent_at) {
   if (Planted(Defect::kLeaseFromSendTime)) return sent_at;
-  if (unproven_ && unproven_->answered_at + tick_ / 2 < sent_at) {
+  if (unproven_ && unproven_->answered_at + terms_.tick / 2 < sent_at) {
     proven_ = unproven_->sent_at;
     unproven_.reset();
   }
   if (!unproven_) unproven_ = {sent_at, now_};
-  return std::min(sent_at, proven_ + tick_);
+  return std::min(sent_at, proven_ + terms_.tick);
 }
 
 void Membership::EndLease() {

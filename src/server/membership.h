@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "base/defect.h"
 #include "base/state_machine.h"
+#include "model/session_terms.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -49,7 +50,7 @@ struct CellAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
   absl::Status why;  // with kRefused: cannot ever join
-  Duration tick{};
+  SessionTerms terms{};
 };
 struct AppAnswer {
   uint64_t ticket = 0;
@@ -153,11 +154,10 @@ class Membership {
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
 
-  // The lease that begins at `from`: see LeaseBegin(). The margin is one tick that
-  // LeaseBegin() may be ahead, one to spare, and clocks that drift by 1%.
+  // The lease that begins at `from`: see LeaseBegin().
   static TimePoint LeaseUntil(TimePoint from, Duration timeout, Duration tick) {
     if (Planted(Defect::kNoLeaseMargin)) return from + timeout;
-    return from + timeout - 2 * tick - timeout / 100;
+    return from + LeaseLength(timeout, tick);
   }
 
  private:
@@ -185,6 +185,7 @@ class Membership {
   void On(Leave& event);
   void On(LeaveAnswer& event);
 
+  bool SessionIsSound();
   void Enter(Step step);
   void Retry();
   void Renew();
@@ -211,8 +212,9 @@ class Membership {
   std::optional<Renewal> unproven_;  // the oldest one
   bool lease_asked_ = false;
   bool cell_known_ = false;
+  bool was_member_ = false;
   Duration timeout_{};
-  Duration tick_{};
+  SessionTerms terms_;  // once the cell is known
   Standing standing_;
   Incarnation incarnation_;
   std::optional<TimePoint> retry_at_;

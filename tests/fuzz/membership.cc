@@ -74,7 +74,8 @@ class Trial {
     if (!keep) questions_.erase(questions_.begin() + static_cast<std::ptrdiff_t>(i));
     switch (q.kind) {
       case Question::kCell:
-        return Feed(CellAnswer{q.ticket, answer, absl::UnimplementedError("newer"), kTick});
+        return Feed(
+            CellAnswer{q.ticket, answer, absl::UnimplementedError("newer"), {kTimeout, kTick}});
       case Question::kApp:
         return Feed(AppAnswer{q.ticket, answer, input_.Flag()});
       case Question::kStanding:

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration kTimeout = Seconds(10);
 constexpr Duration kTick = Milliseconds(200);
+constexpr SessionTerms kTerms{.timeout = kTimeout, .tick = kTick};
 
 class MembershipTest : public ::testing::Test {
  protected:
@@ -42,7 +43,7 @@ class MembershipTest : public ::testing::Test {
   uint64_t ConnectAndLook() {
     Feed(SessionUp{kTimeout, now_});
     if (auto cell = Asked<ReadCell>()) {
-      Feed(CellAnswer{cell->ticket, Answer::kOk, absl::OkStatus(), kTick});
+      Feed(CellAnswer{cell->ticket, Answer::kOk, absl::OkStatus(), kTerms});
     }
     Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, false});
     return Asked<ReadStanding>().value().ticket;
@@ -105,6 +106,40 @@ TEST_F(MembershipTest, LaterRegistrationChecksTheVersionThatWasRead) {
   EXPECT_EQ(action.incarnation, Incarnation(5));
 }
 
+// ZooKeeper with default limits and a tickTime of 200 ms, for example: the lease would have
+// lapsed before it began, and every request been refused.
+TEST_F(MembershipTest, GivesUpWhenTheGrantedSessionDoesNotFitTheCell) {
+  Feed(SessionUp{Seconds(4), now_});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
+  ASSERT_TRUE(Asked<GiveUp>().has_value());
+  EXPECT_THAT(std::string(Asked<GiveUp>()->why.message()),
+              ::testing::HasSubstr("10000 ms and was granted 4000 ms"));
+  EXPECT_FALSE(Asked<ReadApp>().has_value());
+}
+
+TEST_F(MembershipTest, GivesUpWhenASecondSessionDoesNotFitTheCell) {
+  Feed(SessionUp{kTimeout, now_});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
+  Feed(SessionExpired{});
+  Feed(SessionUp{Seconds(4), now_});
+  EXPECT_TRUE(Asked<GiveUp>().has_value());
+}
+
+TEST_F(MembershipTest, MemberWhoseSessionDoesNotFitAnyMoreLeavesAndTriesAgainAndSaysWhy) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  Feed(SessionUp{Seconds(4), now_});  // connected again, to a ZooKeeper with other settings
+  EXPECT_EQ(Asked<SetLease>().value().until, TimePoint::min());
+  EXPECT_THAT(Asked<Waiting>().value().why, ::testing::HasSubstr("was granted 4000 ms"));
+  EXPECT_TRUE(Asked<NewSession>().has_value()) << "so that others get its shards";
+  Feed(SessionUp{Seconds(4), now_});
+  EXPECT_FALSE(Asked<NewSession>().has_value()) << "no storm of sessions";
+  AdvanceBy(next_wake_ - now_);
+  EXPECT_TRUE(Asked<NewSession>().has_value());
+  Feed(SessionUp{kTimeout, now_});
+  EXPECT_TRUE(Asked<ReadApp>().has_value()) << "the settings were mended";
+}
+
 TEST_F(MembershipTest, WaitsForTheCellAndTheAppAndSaysSoOnce) {
   Feed(SessionUp{kTimeout, now_});
   Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kNotYet, {}, {}});
@@ -113,14 +148,14 @@ TEST_F(MembershipTest, WaitsForTheCellAndTheAppAndSaysSoOnce) {
   Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kNotYet, {}, {}});
   EXPECT_FALSE(Asked<Waiting>().has_value());
   AdvanceBy(Seconds(1));
-  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTick});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
   Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kNotYet, false});
   EXPECT_TRUE(Asked<Waiting>().has_value());
 }
 
 TEST_F(MembershipTest, ASpecThatCannotBeReadMayAskForTheStricterPolicyAndIsTold) {
   Feed(SessionUp{kTimeout, now_});
-  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTick});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
   Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, /*stop_all=*/true,
                  absl::DataLossError("record checksum differs")});
   EXPECT_TRUE(Asked<SetPolicy>().value().stop_all);

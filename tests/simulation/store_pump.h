@@ -70,7 +70,8 @@ class StorePump {
   Schedule& schedule_;
   Network& network_;
   Random& random_;
-  MemoryEnsemble ensemble_;
+  // As of a ZooKeeper with the shortest tick of a seed, 100 ms.
+  MemoryEnsemble ensemble_{{.min_session_timeout = std::chrono::milliseconds(200)}};
   std::map<SessionNumber, Session> sessions_;
   std::set<SessionNumber> losing_;        // the answer to their next write
   std::map<std::string, Duration> slow_;  // by host

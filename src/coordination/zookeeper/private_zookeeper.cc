@@ -194,8 +194,6 @@ absl::Status PrivateZookeeper::WriteConfig() const {
   const fs::path file = fs::path(options_.data_dir) / "zoo.cfg";
   std::ofstream out(file);
   out << "tickTime=" << options_.tick_ms << "\n"
-      << "minSessionTimeout=" << 2 * options_.tick_ms << "\n"
-      << "maxSessionTimeout=60000\n"
       << "dataDir=" << options_.data_dir << "\n"
       << "clientPort=" << options_.port << "\n"
       << "clientPortAddress=" << host() << "\n"
@@ -205,6 +203,9 @@ absl::Status PrivateZookeeper::WriteConfig() const {
       << "4lw.commands.whitelist=ruok,srvr\n"
       << "autopurge.snapRetainCount=3\n"
       << "autopurge.purgeInterval=1\n";
+  if (options_.max_session_timeout_ms != 0) {
+    out << "maxSessionTimeout=" << options_.max_session_timeout_ms << "\n";
+  }
   if (!options_.ensemble.empty()) WriteEnsemble(options_, out);
   out.close();
   if (out) return absl::OkStatus();

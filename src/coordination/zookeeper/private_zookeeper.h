@@ -26,8 +26,10 @@ struct PrivateZookeeperOptions {
   std::string data_dir;
   // On 127.0.0.1. 0: one that is free.
   int port = 0;
-  // Its tickTime. Session time-outs are granted between two ticks and one minute.
+  // Its tickTime. Session time-outs are granted from two ticks on.
   int tick_ms = 200;
+  // The longest one that is granted. 0: ZooKeeper's default, 20 ticks.
+  int max_session_timeout_ms = 60'000;
   // Whether a write is on disk before it is acknowledged. Without it, what was
   // acknowledged survives a kill of the process but not of the machine.
   bool force_sync = true;

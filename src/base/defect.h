@@ -38,6 +38,7 @@ enum class Defect : uint8_t {
   kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
   kNeverCallsOff,           // a handover that the old owner cannot let go for is asked for for ever
   kForgetsTheLost,          // a server that ended while it was looked at stays live
+  kLeadsWithoutALease,      // a leader that is cut off from the store answers as the leader
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -76,6 +77,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kLeavesItWithTheSick, "leaves-it-with-the-sick"},
     DefectName{Defect::kNeverCallsOff, "never-calls-off"},
     DefectName{Defect::kForgetsTheLost, "forgets-the-lost"},
+    DefectName{Defect::kLeadsWithoutALease, "leads-without-a-lease"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

@@ -85,7 +85,11 @@ class AdminClient::Impl {
       status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
     }
     if (!status.ok()) return status.status();
-    return status->leading() ? absl::OkStatus() : absl::UnavailableError("nobody leads now");
+    if (status->leading()) return absl::OkStatus();
+    if (status->cut_off_ms() == 0) return absl::UnavailableError("nobody leads now");
+    return absl::UnavailableError(absl::StrCat("who leads is unknown: ", server_,
+                                               " is cut off from ZooKeeper since ",
+                                               status->cut_off_ms() / 1'000, " s"));
   }
 
   void TurnTo(std::string server) {

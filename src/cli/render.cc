@@ -164,10 +164,20 @@ std::string EventLine(const v1::ControlEvent& event, bool colour) {
                       event.message().empty() ? "" : "  ", Shown(event.message()));
 }
 
+// What it is, as far as it can tell.
+Cell RoleOf(const v1::GetStatusResponse& status) {
+  if (status.leading()) return {"leader", Tone::kGood};
+  const char* role = status.led_before() ? "leader" : "standby";
+  if (status.cut_off_ms() == 0) return {role};
+  return {absl::StrCat(role, " (cut off from ZooKeeper since ", status.cut_off_ms() / 1'000,
+                       " s: who leads is unknown)"),
+          Tone::kBad};
+}
+
 std::string StatusText(const v1::GetStatusResponse& status, bool colour) {
   FieldList fields(colour);
   fields.Add("Cell", Shown(status.cell()));
-  fields.Add("Role", status.leading() ? Cell{"leader", Tone::kGood} : Cell{"standby"});
+  fields.Add("Role", RoleOf(status));
   fields.Add("Leader", status.leader_endpoint().empty() ? Cell{"none is known", Tone::kWarning}
                                                         : Cell{Shown(status.leader_endpoint())});
   fields.Add("Leader epoch", absl::StrCat(status.leader_epoch()));

@@ -174,6 +174,8 @@ int Serve(Flags flags) {
     fatal = std::move(status);
     signals.RequestStop();
   };
+  relay.hub().SetStale(true);  // until it is in touch
+  controller->on_touch = [&relay](bool in_touch) { relay.hub().SetStale(!in_touch); };
   controller->on_leader = [&relay](const std::string& other_leader) {
     if (other_leader.empty()) return relay.SetUpstream({});
     spdlog::info("standing by; maps come from the leader at {}", other_leader);

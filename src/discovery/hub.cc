@@ -12,7 +12,9 @@ struct Topic {
   explicit Topic(AppName name, FeedLimits limits) : app(std::move(name)), feed(limits) {}
 
   const AppName app;
-  bool wanted = false;  // guarded by the hub's mutex
+  // Guarded by the hub's mutex.
+  bool wanted = false;
+  bool stale = false;
 
   std::mutex mutex;
   MapFeed feed;
@@ -40,6 +42,8 @@ Message Subscription::Pull() {
   if (pending_.empty()) {
     MapFeed::CatchUp catch_up = topic_->feed.CatchUpFrom(at_);
     if (catch_up.messages.empty()) {
+      const bool stale = topic_->feed.stale();
+      if (std::exchange(told_stale_, stale) != stale) return topic_->feed.Heartbeat();
       topic_->waiting.insert(this);
       return nullptr;
     }
@@ -80,6 +84,30 @@ Verdict Hub::PublishUpdate(const AppName& app, const Update& update) {
   }
   fan_out_.Post([this, topic] { WakeWaiting(*topic); });
   return {};
+}
+
+void Hub::SetStale(const AppName& app, bool stale) {
+  const std::shared_ptr<Topic> topic = FindTopic(app);
+  if (topic == nullptr) return;
+  std::lock_guard lock(mutex_);
+  topic->stale = stale;
+  UpdateStale(topic);
+}
+
+void Hub::SetStale(bool stale) {
+  std::lock_guard lock(mutex_);
+  stale_ = stale;
+  for (const auto& [name, topic] : topics_) UpdateStale(topic);
+}
+
+// REQUIRES: mutex_ held.
+void Hub::UpdateStale(const std::shared_ptr<Topic>& topic) {
+  const bool stale = stale_ || topic->stale;
+  std::lock_guard lock(topic->mutex);
+  if (topic->feed.stale() == stale) return;
+  topic->feed.SetStale(stale);
+  if (topic->waiting.empty() || std::exchange(topic->wake_posted, true)) return;
+  fan_out_.Post([this, topic] { WakeWaiting(*topic); });
 }
 
 void Hub::WakeWaiting(Topic& topic) {
@@ -127,7 +155,10 @@ void Hub::Forget(std::shared_ptr<Topic> topic) {
 std::shared_ptr<Topic> Hub::GetTopic(const AppName& app) {
   std::lock_guard lock(mutex_);
   std::shared_ptr<Topic>& topic = topics_[app.value()];
-  if (topic == nullptr) topic = std::make_shared<Topic>(app, options_.limits);
+  if (topic == nullptr) {
+    topic = std::make_shared<Topic>(app, options_.limits);
+    topic->feed.SetStale(stale_);
+  }
   return topic;
 }
 

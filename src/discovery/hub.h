@@ -38,8 +38,8 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   Subscription& operator=(const Subscription&) = delete;
 
   // The next message to send. Null: the subscriber is up to date (or no map is
-  // known yet), and `wake` will be called soon after that changes (and perhaps once
-  // more for nothing).
+  // known yet) and knows whether the map may be stale, and `wake` will be called soon after that
+  // changes (and perhaps once more for nothing).
   Message Pull();
   // Tells the subscriber that the stream is alive.
   Message Heartbeat() const;
@@ -55,6 +55,7 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   // Guarded by the topic's mutex.
   std::optional<MapVersion> at_;  // once `pending_` is sent
   std::vector<Message> pending_;  // in reverse order
+  bool told_stale_ = false;
 };
 
 struct HubOptions {
@@ -80,6 +81,12 @@ class Hub {
   // From exactly the version published last; kGap otherwise.
   Verdict Publish(const AppName& app, const v1::MapDelta& delta);
 
+  // From now on subscribers are told (Heartbeat.stale) that a newer map of the app may
+  // exist elsewhere, or are not any more; or of all apps. An app is stale when either says so.
+  // An app that nobody asked for yet and that has no map is not.
+  void SetStale(const AppName& app, bool stale);
+  void SetStale(bool stale);
+
   // `known`: the version that the subscriber holds. `wake` is called on the hub's
   // thread and must not block; it may be called while (and just after) the
   // subscription is destroyed.
@@ -97,6 +104,7 @@ class Hub {
   std::shared_ptr<Topic> FindTopic(const AppName& app) const;
   template <typename Update>
   Verdict PublishUpdate(const AppName& app, const Update& update);
+  void UpdateStale(const std::shared_ptr<Topic>& topic);
   void WakeWaiting(Topic& topic);
   void Forget(std::shared_ptr<Topic> topic);
 
@@ -104,6 +112,7 @@ class Hub {
   mutable std::mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Topic>> topics_;
   size_t subscribers_ = 0;
+  bool stale_ = false;  // all apps
   SerialExecutor fan_out_;
 };
 

@@ -75,10 +75,11 @@ Message EncodeDelta(const Change& change) {
   return Wrap(v1::WatchResponse::kDeltaFieldNumber, body);
 }
 
-Message EncodeHeartbeat(const MapVersion* version) {
+Message EncodeHeartbeat(const MapVersion* version, bool stale) {
   v1::WatchResponse response;
   v1::Heartbeat* heartbeat = response.mutable_heartbeat();
   if (version != nullptr) *heartbeat->mutable_version() = version->ToProto();
+  heartbeat->set_stale(stale);
   return std::make_shared<std::string>(response.SerializeAsString());
 }
 

@@ -42,8 +42,8 @@ struct Change {
 };
 
 Message EncodeDelta(const Change& change);
-// `version` null: no map yet.
-Message EncodeHeartbeat(const MapVersion* version);
+// `version` null: no map yet. `stale`: Heartbeat.stale.
+Message EncodeHeartbeat(const MapVersion* version, bool stale);
 
 // Builds the parts of a snapshot, each of about `part_bytes` at most. Servers
 // first, then shards in ascending order, then Finish().

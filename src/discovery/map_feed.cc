@@ -97,9 +97,9 @@ MapFeed::CatchUp MapFeed::SnapshotCatchUp() {
 }
 
 Message MapFeed::Heartbeat() const {
-  if (!state_.has_value()) return EncodeHeartbeat(nullptr);
+  if (!state_.has_value()) return EncodeHeartbeat(nullptr, stale_);
   const MapVersion version = state_->version();
-  return EncodeHeartbeat(&version);
+  return EncodeHeartbeat(&version, stale_);
 }
 
 }  // namespace shardmanager::discovery

@@ -59,6 +59,10 @@ class MapFeed {
 
   Message Heartbeat() const;
 
+  // Whether the publisher cannot tell that its map is the newest (Heartbeat.stale).
+  void SetStale(bool stale) { stale_ = stale; }
+  bool stale() const { return stale_; }
+
  private:
   struct Base {
     MapVersion version;
@@ -73,6 +77,7 @@ class MapFeed {
   CatchUp SnapshotCatchUp();
 
   const FeedLimits limits_;
+  bool stale_ = false;
   std::optional<MapState> state_;
   DeltaLog log_;
   // Encoded when first asked for. A snapshot stays in use as long as one delta

@@ -35,9 +35,11 @@ void Apply(const v1::MapDelta& delta, v1::MapSnapshot& map) {
 void MapReceiver::StreamOpened() {
   partial_.reset();
   behind_.reset();
+  stale_ = false;
 }
 
 Received MapReceiver::Receive(v1::WatchResponse response) {
+  stale_ = response.heartbeat().stale();
   switch (response.update_case()) {
     case v1::WatchResponse::kSnapshot:
       return ReceivePart(std::move(*response.mutable_snapshot()));

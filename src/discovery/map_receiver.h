@@ -31,6 +31,10 @@ class MapReceiver {
   // Snapshots come out whole. What comes out counts as held from then on.
   Received Receive(v1::WatchResponse response);
 
+  // The last message was a heartbeat that said that the publisher may not have the newest
+  // map: another publisher may.
+  bool stale() const { return stale_; }
+
   // What to send as WatchRequest.known: the version held, unless the last stream
   // broke or Distrust() was called.
   std::optional<MapVersion> known() const;
@@ -50,6 +54,7 @@ class MapReceiver {
 
   std::optional<MapVersion> held_;
   bool needs_snapshot_ = false;
+  bool stale_ = false;
   std::optional<v1::MapSnapshot> partial_;
   // Where the publisher stands, as long as that is behind what is held: it may send an
   // old snapshot and then one delta that passes us.

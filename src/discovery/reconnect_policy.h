@@ -31,7 +31,10 @@ class ReconnectPolicy {
 
   size_t endpoint() const { return endpoint_; }
   // The connection delivered: what fails next is a new story.
-  void OnUseful() { failures_ = 0; }
+  void OnUseful() { failures_ = stale_ = 0; }
+  // The publisher said (again) that it may not have the newest map. True: try the next
+  // endpoint. False: all were tried in turn and said so; stay until it says so once more.
+  bool OnStale() { return ++stale_ % endpoints_ != 0; }
   // It failed, or ended.
   Next OnFailure();
 
@@ -41,6 +44,7 @@ class ReconnectPolicy {
   Random random_;
   size_t endpoint_ = 0;
   uint64_t failures_ = 0;
+  uint64_t stale_ = 0;  // publishers in a row that said so
 };
 
 }  // namespace shardmanager::discovery

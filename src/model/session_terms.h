@@ -4,6 +4,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "base/lease.h"
 #include "base/time.h"
 
 namespace shardmanager {
@@ -15,12 +16,6 @@ struct SessionTerms {
 
   friend bool operator==(const SessionTerms&, const SessionTerms&) = default;
 };
-
-// How long a lease lasts from its begin on. The margin is one tick that the begin may be ahead
-// of what ZooKeeper's leader knows, one to spare, and clocks that drift by 1%.
-constexpr Duration LeaseLength(Duration timeout, Duration tick) {
-  return timeout - 2 * tick - timeout / 100;
-}
 
 // Renewals go out at least this often, and at least every tick.
 constexpr int kRenewalsPerTimeout = 6;

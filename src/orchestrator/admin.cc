@@ -1,4 +1,5 @@
 // What operators ask of the controller (admin.proto).
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -251,7 +252,7 @@ void Controller::ExplainShard(v1::ExplainShardRequest request,
           allocator::Explanation explanation = allocator::Explain(
               *snapshot, {.only = subject.server, .most_candidates = subject.most_candidates});
           executor_->Post([this, reply, app, subject, life, explanation = std::move(explanation)] {
-            if (!lead_) return reply(NotLeading());
+            if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
             PartitionDriver* still = life.expired() ? nullptr : FindApp(app);
             if (still == nullptr) return reply(NoSuchApp(app));
             reply(DescribeExplanation(*still->partition(), executor_->Now(), subject, explanation));
@@ -281,9 +282,14 @@ void Controller::GetStatus(Reply<v1::GetStatusResponse> reply) {
   executor_->Post([this, reply] {
     v1::GetStatusResponse response;
     response.set_cell(options_.cell.cell());
-    response.set_leading(lead_.has_value());
+    response.set_leading(MayAnswer().ok());
     if (lead_) response.set_leader_epoch(lead_->epoch.value());
-    if (leader_) response.set_leader_endpoint(leader_->endpoint());
+    if (leader_ && (InTouch() || !lead_)) response.set_leader_endpoint(leader_->endpoint());
+    if (!InTouch()) {
+      response.set_cut_off_ms(std::max(Milliseconds(1), executor_->Now() - heard_) /
+                              Milliseconds(1));
+      response.set_led_before(lead_.has_value());
+    }
     reply(std::move(response));
   });
 }

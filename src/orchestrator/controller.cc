@@ -39,7 +39,9 @@ void Controller::Start(const std::string& endpoint) {
   executor_->Post([this, endpoint] {
     self_.set_process(options_.process);
     self_.set_endpoint(endpoint);
+    heard_ = executor_->Now();
     NewSession();
+    Beat();
   });
 }
 
@@ -69,6 +71,7 @@ void Controller::NewSession() {
   session_check_.reset();
   if (store_ != nullptr) store_->Close();
   joined_ = false;
+  renewing_ = false;
   leader_.reset();
   SessionOptions session_options;
   session_options.timeout = std::chrono::milliseconds(options_.cell.session_timeout_ms());
@@ -150,6 +153,7 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
   }
   joined_ = true;
   cell_ = *std::move(config);
+  Renew();
   LeaderElection::Callbacks callbacks;
   callbacks.on_elected = [this, session = session_](LeaderEpoch epoch) {
     executor_->Post([this, session, epoch] {
@@ -172,7 +176,7 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
 
 void Controller::OnElected(LeaderEpoch epoch) {
   lead_.emplace(Lead{epoch, {}, {}});
-  leads_ = true;
+  leads_ = InTouch();
   leader_ = self_;
   if (on_leader) on_leader("");
   Record("LeaderElected",
@@ -199,8 +203,8 @@ void Controller::OnObserved(std::optional<v1::LeaderRecord> leader) {
   if (leader_->endpoint() != self_.endpoint()) on_leader(leader_->endpoint());
 }
 
-void Controller::Record(const char* kind, const std::string& message) {
-  spdlog::info("{} {}", kind, message);
+void Controller::Record(const char* kind, const std::string& message, bool trouble) {
+  spdlog::log(trouble ? spdlog::level::warn : spdlog::level::info, "{} {}", kind, message);
   v1::ControlEvent event;
   event.set_kind(kind);
   event.set_message(message);

@@ -73,12 +73,17 @@ class Controller {
   void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply);
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
+  // And can prove it.
   bool leads() const { return leads_; }
 
   // Called (on the controller's thread) when the process cannot go on, for example
   // because the path belongs to another cell, or ZooKeeper grants other sessions than the
   // cell's leases need.
   std::function<void(absl::Status)> on_fatal;
+  // Called (on the controller's thread) when the store answers, and when it has not for so
+  // long that this process knows nothing for certain any more: `in_touch` is false until the
+  // first call. What it publishes or passes on may be out of date then.
+  std::function<void(bool in_touch)> on_touch;
   // Called (on the controller's thread) when it is known anew who leads: the endpoint of
   // the other process that does; "": this one does. Not when nobody does.
   std::function<void(const std::string& other_leader)> on_leader;
@@ -103,6 +108,17 @@ class Controller {
   void OnObserved(std::optional<v1::LeaderRecord> leader);
   void Later(uint64_t session, Duration delay, void (Controller::*what)());
 
+  // The lease of this process: what it knows is certain while the store answers
+  // (src/orchestrator/lead_lease.cc).
+  void Beat();
+  void Renew();
+  void OnRenewed(TimePoint sent_at, const absl::StatusOr<Node>& holder);
+  bool InTouch() const;
+  void LookAtLease();
+  absl::Status OutOfTouch() const;
+  // OK: this process leads and can prove it.
+  absl::Status MayAnswer() const;
+
   // Apps, while leading.
   void ListApps();
   void OnApps(const std::vector<std::string>& apps);
@@ -126,12 +142,12 @@ class Controller {
   // `base` is the version of the record that the spec replaces, or kNewApp.
   static constexpr int32_t kNewApp = -1;
   void WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done);
-  void Record(const char* kind, const std::string& message);
-  // Runs `work` on the controller's thread if this process leads.
+  void Record(const char* kind, const std::string& message, bool trouble = false);
+  // Runs `work` on the controller's thread if this process leads and can prove it.
   template <typename T>
   void OnThread(const Reply<T>& reply, std::function<void()> work) {
     executor_->Post([this, reply, work = std::move(work)] {
-      if (!lead_) return reply(NotLeading());
+      if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
       work();
     });
   }
@@ -153,9 +169,14 @@ class Controller {
   v1::CellConfig cell_;
   bool joined_ = false;
   bool relook_timer_ = false;
+  // Of the last renewal that the store answered; before: the start of the first session.
+  TimePoint heard_{};
+  TimePoint lease_until_ = TimePoint::min();
+  bool renewing_ = false;  // one renewal at a time is out
+  bool in_touch_ = false;  // as on_touch was told
   std::optional<v1::LeaderRecord> leader_;
   std::optional<Lead> lead_;
-  std::atomic<bool> leads_{false};  // lead_ is set
+  std::atomic<bool> leads_{false};  // lead_ is set, and its lease runs
   Repeater unreachable_;
 
   const std::unique_ptr<Executor> solver_;

@@ -18,7 +18,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
-#include "base/defect.h"
+#include "base/lease.h"
 #include "base/state_machine.h"
 #include "model/session_terms.h"
 #include "shardmanager/types.h"
@@ -154,10 +154,9 @@ class Membership {
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
 
-  // The lease that begins at `from`: see LeaseBegin().
+  // The lease that begins at `from`: see LeaseBegin(), which may be one tick ahead.
   static TimePoint LeaseUntil(TimePoint from, Duration timeout, Duration tick) {
-    if (Planted(Defect::kNoLeaseMargin)) return from + timeout;
-    return from + LeaseLength(timeout, tick);
+    return shardmanager::LeaseUntil(from, timeout, tick);
   }
 
  private:

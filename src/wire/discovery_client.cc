@@ -155,11 +155,12 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   bool OnMessage(Stream& stream, v1::WatchResponse response) {
     if (closed_ || stream_.get() != &stream) return false;
     silent_since_ = MonotonicNow();
+    discovery::Received received = receiver_.Receive(std::move(response));
     if (!std::exchange(delivered_, true)) {
-      policy_.OnUseful();
+      if (!receiver_.stale()) policy_.OnUseful();
       sink_.OnStreamState(absl::OkStatus());
     }
-    return Deliver(receiver_.Receive(std::move(response)));
+    return Deliver(std::move(received)) && TakeStale(receiver_.stale());
   }
 
   void OnEnd(Stream& stream, const grpc::Status& status) {
@@ -196,6 +197,14 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
                       received);
   }
 
+  // False: another publisher may know more.
+  bool TakeStale(bool stale) {
+    if (std::exchange(stale_, stale) != stale) sink_.OnStale(stale);
+    if (!stale || !policy_.OnStale()) return true;
+    problem_ = "it says that a newer map may exist";
+    return false;
+  }
+
   void WatchSilence(const std::shared_ptr<Stream>& stream, Duration limit) {
     const std::weak_ptr<Stream> weak = stream;
     impl_.executor.PostAt(silent_since_ + limit, [watch = shared_from_this(), weak, limit] {
@@ -219,6 +228,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   std::shared_ptr<Stream> stream_;
   TimePoint silent_since_;
   bool delivered_ = false;  // this stream said something
+  bool stale_ = false;      // as the sink was told
   std::string problem_;     // why we cancelled this stream
   bool closed_ = false;
 };

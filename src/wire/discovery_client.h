@@ -31,6 +31,9 @@ class MapSink {
   // Asked when a delta was refused: the version that is held, so that nothing older
   // comes. Nothing: any map will do.
   virtual std::optional<MapVersion> Held() const { return std::nullopt; }
+  // The publisher says that a newer map may exist elsewhere, or that is over: at each
+  // change. The client looks for another publisher by itself.
+  virtual void OnStale(bool stale) { (void)stale; }
   // The stream is lost (why), or one delivers again (OK). For people: nothing needs
   // to be done.
   virtual void OnStreamState(const absl::Status& status) { (void)status; }

@@ -20,6 +20,7 @@ class DiscoveryRelay::App final : public MapSink {
   ~App() override {
     watch_.reset();
     SetConnected(false);
+    relay_.hub_.SetStale(app_, false);  // until the next upstream says so
   }
 
   void OnSnapshot(v1::MapSnapshot whole) override {
@@ -31,6 +32,8 @@ class DiscoveryRelay::App final : public MapSink {
   }
 
   std::optional<MapVersion> Held() const override { return relay_.hub_.Version(app_); }
+
+  void OnStale(bool stale) override { relay_.hub_.SetStale(app_, stale); }
 
   void OnStreamState(const absl::Status& status) override {
     SetConnected(status.ok());

@@ -124,6 +124,12 @@ TEST(RenderTest, ShowsWhoAnswersAndWhoLeads) {
   EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>("cell: 'c' version: '0.1.0'"), false),
             "Cell:          c\nRole:          standby\nLeader:        none is known\n"
             "Leader epoch:  0\nVersion:       0.1.0\n");
+  EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>(
+                           "cell: 'c' version: '0.1.0' cut_off_ms: 31500 led_before: true"),
+                       false),
+            "Cell:          c\n"
+            "Role:          leader (cut off from ZooKeeper since 31 s: who leads is unknown)\n"
+            "Leader:        none is known\nLeader epoch:  0\nVersion:       0.1.0\n");
 }
 
 Surroundings Around() {

@@ -61,6 +61,12 @@ void RecordingSink::OnStreamState(const absl::Status& status) {
   changed_.notify_all();
 }
 
+void RecordingSink::OnStale(bool stale) {
+  std::lock_guard lock(mutex_);
+  stale_ = stale;
+  changed_.notify_all();
+}
+
 template <typename Condition>
 bool RecordingSink::Await(Condition condition) {
   std::unique_lock lock(mutex_);
@@ -75,6 +81,10 @@ bool RecordingSink::AwaitConnected() {
 }
 bool RecordingSink::AwaitLost() {
   return Await([&] { return losses_ > 0 && !connected_; });
+}
+
+bool RecordingSink::AwaitStale(bool stale) {
+  return Await([&] { return stale_ == stale; });
 }
 
 std::vector<std::string> RecordingSink::Shards() const {
@@ -92,6 +102,11 @@ int RecordingSink::deltas() const {
 std::string RecordingSink::last_loss() const {
   std::lock_guard lock(mutex_);
   return last_loss_;
+}
+
+bool RecordingSink::stale() const {
+  std::lock_guard lock(mutex_);
+  return stale_;
 }
 
 }  // namespace shardmanager::discovery

@@ -44,17 +44,20 @@ class RecordingSink final : public wire::MapSink {
  public:
   void OnSnapshot(v1::MapSnapshot whole) override;
   bool OnDelta(v1::MapDelta delta) override;
+  void OnStale(bool stale) override;
   void OnStreamState(const absl::Status& status) override;
 
   // Wait for it, but not for ever.
   bool AwaitVersion(MapVersion version);
   bool AwaitConnected();
   bool AwaitLost();
+  bool AwaitStale(bool stale);
 
   std::vector<std::string> Shards() const;
   int snapshots() const;
   int deltas() const;
   std::string last_loss() const;
+  bool stale() const;
 
  private:
   template <typename Condition>
@@ -66,6 +69,7 @@ class RecordingSink final : public wire::MapSink {
   int snapshots_ = 0;
   int deltas_ = 0;
   bool connected_ = false;
+  bool stale_ = false;
   int losses_ = 0;
   std::string last_loss_;
 };

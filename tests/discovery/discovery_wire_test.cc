@@ -120,6 +120,45 @@ TEST(DiscoveryWireTest, F11APublisherThatIsBehindDoesNotBringTheMapBack) {
   EXPECT_EQ(sink.deltas(), 0);
 }
 
+// Finding 9 of the attack: a leader that was cut off from ZooKeeper kept its subscribers.
+TEST(DiscoveryWireTest, ARelayTurnsToAnotherUpstreamWhenItsOwnMayBeStale) {
+  Hub old_leader;
+  old_leader.Publish(kApp, MakeSnapshot(V(5), {{1}}));
+  Hub new_leader;
+  new_leader.Publish(kApp, MakeSnapshot(V(1, 2), {{3}}));
+  DiscoveryServer old_server(old_leader);
+  DiscoveryServer new_server(new_leader);
+  DiscoveryRelay relay(QuickClient({old_server.endpoint(), new_server.endpoint()}));
+  DiscoveryServer relay_server(relay.hub());
+  DiscoveryClient client(QuickClient({relay_server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(5)));
+  old_leader.SetStale(true);
+  ASSERT_TRUE(sink.AwaitVersion(V(1, 2)));
+  EXPECT_FALSE(sink.stale());
+}
+
+// Off the request path everything serves on: an old map is better than none.
+TEST(DiscoveryWireTest, WhereAllPublishersAreStaleTheMapIsPassedOnAndMarked) {
+  Hub one;
+  one.Publish(kApp, MakeSnapshot(V(5), {{1}}));
+  one.SetStale(true);
+  Hub other;
+  other.SetStale(true);
+  DiscoveryServer one_server(one);
+  DiscoveryServer other_server(other);
+  DiscoveryRelay relay(QuickClient({one_server.endpoint(), other_server.endpoint()}));
+  DiscoveryServer relay_server(relay.hub());
+  DiscoveryClient client(QuickClient({relay_server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(5)));
+  ASSERT_TRUE(sink.AwaitStale(true));
+  one.SetStale(false);
+  ASSERT_TRUE(sink.AwaitStale(false));
+}
+
 // Accepts subscribers and never says anything.
 class SilentService final : public v1::Discovery::CallbackService {
   class Silence final : public grpc::ServerWriteReactor<v1::WatchResponse> {

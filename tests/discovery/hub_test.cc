@@ -90,6 +90,56 @@ TEST(HubTest, ASubscriberThatDoesNotPullGetsOneMergedDelta) {
   EXPECT_EQ(slow.plain().deltas(), 1);
 }
 
+bool IsStale(const Message& message) {
+  v1::WatchResponse response;
+  return message != nullptr && response.ParseFromString(*message) && response.heartbeat().stale();
+}
+
+// Finding 9 of the attack: a leader that was cut off went on as if its map were the newest.
+TEST(HubTest, SubscribersAreToldOnceThatTheMapMayBeOld) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  const auto early = hub.Subscribe(kApp, V(1), [] {});
+  EXPECT_EQ(early->Pull(), nullptr);
+  hub.SetStale(true);
+  EXPECT_TRUE(IsStale(early->Pull()));
+  EXPECT_EQ(early->Pull(), nullptr);
+  EXPECT_TRUE(IsStale(early->Heartbeat()));
+
+  const auto late = hub.Subscribe(kApp, std::nullopt, [] {});
+  EXPECT_FALSE(IsStale(late->Pull())) << "first what there is";
+  EXPECT_TRUE(IsStale(late->Pull()));
+  EXPECT_EQ(late->Pull(), nullptr);
+
+  hub.SetStale(false);
+  const Message fresh = early->Pull();
+  ASSERT_NE(fresh, nullptr);
+  EXPECT_FALSE(IsStale(fresh));
+  EXPECT_EQ(early->Pull(), nullptr);
+}
+
+TEST(HubTest, AnAppIsStaleWhenItsOwnPublisherOrAllAre) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  const auto subscription = hub.Subscribe(kApp, V(1), [] {});
+  hub.SetStale(kApp, true);
+  EXPECT_TRUE(IsStale(subscription->Pull()));
+  hub.SetStale(true);
+  hub.SetStale(kApp, false);
+  EXPECT_EQ(subscription->Pull(), nullptr);
+  EXPECT_TRUE(IsStale(subscription->Heartbeat()));
+  // An app that comes later, too.
+  EXPECT_TRUE(IsStale(hub.Subscribe(AppName("later"), std::nullopt, [] {})->Pull()));
+}
+
+TEST(HubTest, WakesThoseWhoWaitWhenTheMapMayBeOld) {
+  Hub hub;
+  Puller puller(hub);
+  puller.PullAll();
+  hub.SetStale(true);
+  puller.AwaitWake(1);
+}
+
 TEST(HubTest, TellsWhichAppsAreWantedAndWhichNoMore) {
   std::vector<std::string> calls;  // under the hub's lock
   Hub hub({.limits = {},

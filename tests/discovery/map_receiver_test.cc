@@ -49,6 +49,22 @@ TEST(MapReceiverTest, PutsPartsTogether) {
   EXPECT_EQ(receiver.known(), V(1));
 }
 
+TEST(MapReceiverTest, IsStaleFromAHeartbeatThatSaysSoToTheNextMessage) {
+  MapReceiver receiver;
+  v1::WatchResponse stale = HeartbeatOf(V(1));
+  stale.mutable_heartbeat()->set_stale(true);
+  EXPECT_TRUE(IsNothing(receiver.Receive(stale)));
+  EXPECT_TRUE(receiver.stale());
+  receiver.Receive(HeartbeatOf(V(1)));
+  EXPECT_FALSE(receiver.stale());
+  receiver.Receive(stale);
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(MakeSnapshot(V(1), {{0}})))));
+  EXPECT_FALSE(receiver.stale());
+  receiver.Receive(stale);
+  receiver.StreamOpened();
+  EXPECT_FALSE(receiver.stale());
+}
+
 TEST(MapReceiverTest, PartsOfALostStreamAreVoid) {
   MapReceiver receiver;
   v1::MapSnapshot part = MakeSnapshot(V(1), {{0}});

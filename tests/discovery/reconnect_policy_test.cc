@@ -34,6 +34,21 @@ TEST(ReconnectPolicyTest, TriesAgainWithinHalfASecondUnlessToldOtherwise) {
   for (int i = 0; i < 100; ++i) EXPECT_LE(policy.OnFailure().delay, Milliseconds(500));
 }
 
+TEST(ReconnectPolicyTest, TriesEachOtherEndpointOnceWhenAllAreStaleThenStaysForOneHeartbeat) {
+  ReconnectPolicy policy(3, kLimits, 1);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(policy.OnStale());
+    EXPECT_TRUE(policy.OnStale());
+    EXPECT_FALSE(policy.OnStale());
+  }
+  policy.OnStale();
+  policy.OnUseful();
+  EXPECT_TRUE(policy.OnStale());
+  EXPECT_TRUE(policy.OnStale());
+  ReconnectPolicy only(1, kLimits, 1);
+  EXPECT_FALSE(only.OnStale());
+}
+
 TEST(ReconnectPolicyTest, SubscribersDoNotComeBackInStep) {
   ReconnectPolicy one(1, kLimits, 1);
   ReconnectPolicy other(1, kLimits, 2);

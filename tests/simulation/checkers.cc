@@ -135,6 +135,36 @@ void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
   written = std::move(left);
 }
 
+// ---- one leader's word ----
+
+void Checkers::AskLeaders() {
+  const auto epoch = cluster_->store.tree().Get(kPaths.leader_epoch());
+  if (!epoch.ok()) return;
+  if (std::exchange(leader_epoch_, epoch->stat.version) != epoch->stat.version) {
+    elected_at_ = cluster_->schedule.now();
+  }
+  v1::GetShardsRequest request;
+  request.set_app(kApp);
+  request.set_shard("s-0");
+  for (const std::string& host : cluster_->controls()) {
+    SimControl* control = cluster_->control(host);
+    if (control == nullptr || !cluster_->Running(host)) continue;
+    control->controller().GetShards(request, [this, host](const auto& response) {
+      if (response.ok() || absl::IsNotFound(response.status())) AnsweredAsLeader(host);
+    });
+  }
+}
+
+void Checkers::AnsweredAsLeader(const std::string& host) {
+  const auto holder = cluster_->store.tree().Get(kPaths.leader_holder());
+  v1::LeaderRecord leader;
+  if (!holder.ok() || !Open(holder->data, &leader).ok() || leader.process() == host) return;
+  const Duration since = cluster_->schedule.now() - elected_at_;
+  if (since <= cluster_->session_timeout()) return;
+  Violate(absl::StrCat("two leaders: ", host, " answers an operator as the leader, ",
+                       since / Milliseconds(1), " ms after ", leader.process(), " was elected"));
+}
+
 void Checkers::Called(uint64_t call, bool idempotent) {
   if (!idempotent) once_[call] = 0;
 }

@@ -32,6 +32,11 @@ class Checkers final : public ServerWitness {
   void Admitted(const SimServer& server, const std::string& shard, Role role,
                 ShardEpoch epoch) override;
 
+  // ---- one leader's word ----
+  // Asks each control-plane process as an operator would. None answers as the leader once another
+  // one has been elected for longer than a lease can last.
+  void AskLeaders();
+
   // ---- acknowledged writes ----
   // Whoever begins to serve as primary has them all, unless nobody is left that has: a member that
   // lives, and has not lost its session since it came into step.
@@ -103,6 +108,7 @@ class Checkers final : public ServerWitness {
   void ForEachServing(const std::function<void(const std::string&, const std::string&)>& found);
   void LearnShards();
   void CheckClosed(const v1::AppSpec& spec, const Serving& serving);
+  void AnsweredAsLeader(const std::string& host);
   bool IsMember(const SimServer& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
@@ -115,6 +121,8 @@ class Checkers final : public ServerWitness {
   bool CannotBeInStep(const std::string& server, const std::string& shard);
 
   Cluster* cluster_ = nullptr;
+  int32_t leader_epoch_ = -1;  // as AskLeaders() saw it last,
+  TimePoint elected_at_{};     // and when it was new
   std::string violation_;
   size_t promised_ = 0;                                // replicas of each shard
   TimePoint swept_{};                                  // last, since the promise

@@ -168,7 +168,8 @@ void Cluster::AddRelay() {
       SimSubscriber::Options{
           ControlFeeds(), [this](const v1::MapSnapshot& map) { return relay_.feed->Publish(map); },
           [this](const v1::MapDelta& delta) { return relay_.feed->Publish(delta); },
-          [this] { return relay_.feed->version(); }});
+          [this] { return relay_.feed->version(); },
+          [this](bool stale) { relay_.feed->SetUpstreamStale(stale); }});
 }
 
 void Cluster::AddClient(int number, std::function<void(uint64_t, bool)> on_call) {

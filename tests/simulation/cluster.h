@@ -61,6 +61,7 @@ class Cluster {
   SimServer* server(const std::string& name);
   SimControl* control(const std::string& name);
   uint32_t buckets() const { return options_.cell.buckets(); }
+  Duration session_timeout() const { return Milliseconds(options_.cell.session_timeout_ms()); }
 
   void AddServer();
   void Start(const std::string& host);

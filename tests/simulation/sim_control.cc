@@ -55,6 +55,7 @@ SimControl::SimControl(Context context, std::shared_ptr<Process> process, v1::Ce
       orchestrator::ControllerOptions{std::move(cell), process_->host()}, *stores_, *sender_,
       *publisher_, events_, std::move(executors));
   controller_->on_leader = [this](const std::string& leader) { Follow(leader); };
+  controller_->on_touch = [this](bool in_touch) { feed_.SetStale(!in_touch); };
   controller_->Start(process_->host());
 }
 
@@ -73,7 +74,7 @@ void SimControl::Stop() {
 
 void SimControl::Follow(const std::string& leader) {
   upstream_.reset();
-  if (leader.empty()) return;
+  if (leader.empty()) return feed_.SetUpstreamStale(false);
   upstream_ = std::make_unique<SimSubscriber>(
       context_.network, process_,
       SimSubscriber::Options{{[control = context_.control, leader]() -> SimFeed* {
@@ -82,7 +83,8 @@ void SimControl::Follow(const std::string& leader) {
                              }},
                              [this](const v1::MapSnapshot& map) { return feed_.Publish(map); },
                              [this](const v1::MapDelta& delta) { return feed_.Publish(delta); },
-                             [this] { return feed_.version(); }});
+                             [this] { return feed_.version(); },
+                             [this](bool stale) { feed_.SetUpstreamStale(stale); }});
 }
 
 }  // namespace shardmanager::simulation

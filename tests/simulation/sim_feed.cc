@@ -22,6 +22,21 @@ SimFeed::SimFeed(Network& network, std::shared_ptr<Process> process)
 bool SimFeed::Publish(const v1::MapSnapshot& map) { return PushIf(feed_.Publish(map)); }
 bool SimFeed::Publish(const v1::MapDelta& delta) { return PushIf(feed_.Publish(delta)); }
 
+void SimFeed::SetStale(bool stale) {
+  stale_ = stale;
+  UpdateStale();
+}
+void SimFeed::SetUpstreamStale(bool stale) {
+  upstream_stale_ = stale;
+  UpdateStale();
+}
+void SimFeed::UpdateStale() {
+  const bool stale = stale_ || upstream_stale_;
+  if (feed_.stale() == stale) return;
+  feed_.SetStale(stale);
+  for (const auto& stream : streams_) Send(stream, feed_.Heartbeat());
+}
+
 bool SimFeed::PushIf(const discovery::Verdict& verdict) {
   if (verdict.kind == discovery::Verdict::kApplied) Push();
   return verdict.kind == discovery::Verdict::kApplied || verdict.kind == discovery::Verdict::kStale;
@@ -29,8 +44,10 @@ bool SimFeed::PushIf(const discovery::Verdict& verdict) {
 
 void SimFeed::Open(std::shared_ptr<Process> to, std::optional<MapVersion> known,
                    std::weak_ptr<Deliver> deliver) {
-  streams_.push_back(std::make_shared<Stream>(Stream{std::move(to), known, std::move(deliver)}));
+  const auto stream = std::make_shared<Stream>(Stream{std::move(to), known, std::move(deliver)});
+  streams_.push_back(stream);
   Push();
+  if (feed_.stale()) Send(stream, feed_.Heartbeat());
 }
 
 void SimFeed::Push() {
@@ -129,9 +146,14 @@ void SimSubscriber::Receive(v1::WatchResponse response) {
   bool used = true;
   if (const auto* map = std::get_if<v1::MapSnapshot>(&received)) used = options_.on_snapshot(*map);
   if (const auto* delta = std::get_if<v1::MapDelta>(&received)) used = options_.on_delta(*delta);
-  if (used) return;
+  if (used) return TakeStale(receiver_.stale());
   receiver_.Distrust(options_.held());
   Fail();
+}
+
+void SimSubscriber::TakeStale(bool stale) {
+  if (options_.on_stale) options_.on_stale(stale);
+  if (stale && policy_.OnStale()) Fail();
 }
 
 }  // namespace shardmanager::simulation

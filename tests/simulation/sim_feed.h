@@ -26,6 +26,9 @@ class SimFeed {
   // False: it does not fit what was published before.
   bool Publish(const v1::MapSnapshot& map);
   bool Publish(const v1::MapDelta& delta);
+  // Discovery's Heartbeat.stale: this process, or its publisher, may not have the newest.
+  void SetStale(bool stale);
+  void SetUpstreamStale(bool stale);
   std::optional<MapVersion> version() const { return feed_.version(); }
 
   // A stream: messages reach `to` one after another, until either end goes.
@@ -45,11 +48,14 @@ class SimFeed {
   bool PushIf(const discovery::Verdict& verdict);
   void Push();
   void Beat();
+  void UpdateStale();
   void Send(const std::shared_ptr<Stream>& stream, const discovery::Message& message);
 
   Network& network_;
   const std::shared_ptr<Process> process_;
   discovery::MapFeed feed_;
+  bool stale_ = false;
+  bool upstream_stale_ = false;
   std::vector<std::shared_ptr<Stream>> streams_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
@@ -65,6 +71,8 @@ class SimSubscriber {
     std::function<bool(const v1::MapDelta&)> on_delta;
     // The version that it has by now.
     std::function<std::optional<MapVersion>()> held;
+    // The publisher says that a newer map may exist, or that is over. May be empty.
+    std::function<void(bool stale)> on_stale;
   };
 
   SimSubscriber(Network& network, std::shared_ptr<Process> process, Options options);
@@ -73,6 +81,7 @@ class SimSubscriber {
   void Connect();
   void Fail();
   void Receive(v1::WatchResponse response);
+  void TakeStale(bool stale);
   void CheckSilence(uint64_t stream);
 
   Network& network_;

@@ -100,6 +100,7 @@ class Run {
       } else {
         checkers_.Probe();
       }
+      checkers_.AskLeaders();
       KeepSweeping();
     });
   }

@@ -1,0 +1,97 @@
+// The lease of a control-plane process. A leader whose connection to the store breaks is
+// not told that its session has ended and that another process was elected: only its own
+// clock can tell it. Fenced writes (LeaderFence) keep it from doing harm; the lease keeps
+// it from telling operators and clients what was true once.
+//
+// A process whose lease has lapsed keeps its state. If the session turns out to live, the
+// next renewal goes through and the process goes on where it was.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/defect.h"
+#include "base/lease.h"
+#include "orchestrator/controller.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr int kRenewalsPerTimeout = 6;
+
+}  // namespace
+
+// Goes on for as long as the process runs, whatever becomes of its sessions.
+void Controller::Beat() {
+  if (stopping_) return;
+  if (joined_) Renew();
+  LookAtLease();
+  const v1::CellConfig& cell = joined_ ? cell_ : options_.cell;
+  const Duration interval = std::min(Milliseconds(cell.zookeeper_tick_ms()),
+                                     Milliseconds(cell.session_timeout_ms()) / kRenewalsPerTimeout);
+  executor_->PostAt(executor_->Now() + interval, [this] { Beat(); });
+}
+
+// A read after a sync: it shows whether the session lived, and whether this process led,
+// at some moment after the sync was sent.
+void Controller::Renew() {
+  if (std::exchange(renewing_, true)) return;
+  const TimePoint sent_at = executor_->Now();
+  auto synced = std::make_shared<absl::Status>();
+  store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
+  store_->Get(paths_.leader_holder(),
+              [this, session = session_, sent_at, synced](absl::StatusOr<Node> holder) {
+                if (!synced->ok()) holder = *synced;
+                executor_->Post([this, session, sent_at, holder = std::move(holder)] {
+                  if (session != session_ || stopping_) return;
+                  renewing_ = false;
+                  OnRenewed(sent_at, holder);
+                  LookAtLease();
+                });
+              });
+}
+
+void Controller::OnRenewed(TimePoint sent_at, const absl::StatusOr<Node>& holder) {
+  if (!holder.ok() && !absl::IsNotFound(holder.status())) return;  // no answer: ask again
+  // Deposed: the election finds that out from its watch.
+  const bool ours = holder.ok() && holder->stat.ephemeral_session == store_->session_id();
+  if (lead_ && !ours) return;
+  heard_ = sent_at;
+  lease_until_ =
+      LeaseUntil(sent_at, store_->session_timeout(), Milliseconds(cell_.zookeeper_tick_ms()));
+}
+
+bool Controller::InTouch() const {
+  if (Planted(Defect::kLeadsWithoutALease)) return true;
+  return executor_->Now() < lease_until_;
+}
+
+// Tells of a change.
+void Controller::LookAtLease() {
+  const bool in_touch = InTouch();
+  const bool led = leads_;
+  leads_ = lead_ && in_touch;
+  if (led && !leads_ && lead_) {
+    Record("LeaderCutOff", absl::StrCat("who leads is ", OutOfTouch().message()),
+           /*trouble=*/true);
+  }
+  if (!led && leads_) {
+    Record("LeaderProven", absl::StrCat(self_.process(), " leads cell ", cell_.cell(), ", epoch ",
+                                        lead_->epoch.value(), ": ZooKeeper answers"));
+  }
+  if (std::exchange(in_touch_, in_touch) != in_touch && on_touch) on_touch(in_touch);
+}
+
+absl::Status Controller::OutOfTouch() const {
+  const auto silent = (executor_->Now() - heard_) / Seconds(1);
+  return absl::UnavailableError(
+      absl::StrCat("unknown since ", silent, " s: ZooKeeper has not answered this process (",
+                   self_.process(), ") since then, and another process may lead"));
+}
+
+absl::Status Controller::MayAnswer() const {
+  if (!lead_) return NotLeading();
+  return InTouch() ? absl::OkStatus() : OutOfTouch();
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,66 +1,19 @@
 #include "runtime/metrics.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <deque>
 #include <string>
+
+#include "tests/support/http_get.h"
 
 namespace shardmanager {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A connection to the server on loopback; closed when it goes out of scope.
-class Connection {
- public:
-  explicit Connection(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Connection() { close(fd_); }
-  Connection(const Connection&) = delete;
-
-  bool connected() const { return connected_; }
-
-  bool Send(const std::string& text) const {
-    return write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  }
-
-  // All that comes until the server closes the connection, or sends nothing for 15 s.
-  std::string ReadAll() const {
-    const timeval patience{15, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    std::string answer;
-    char buffer[4096];
-    for (ssize_t n; (n = read(fd_, buffer, sizeof buffer)) > 0;) answer.append(buffer, n);
-    return answer;
-  }
-
-  // Whether the server has neither closed the connection nor sent anything so far.
-  bool IsIdle() const {
-    char byte;
-    return recv(fd_, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
-  }
-
- private:
-  int fd_;
-  bool connected_ = false;
-};
-
-std::string HttpGet(int port, const std::string& path) {
-  const Connection connection(port);
-  if (!connection.connected() || !connection.Send("GET " + path + " HTTP/1.0\r\n\r\n")) return "";
-  return connection.ReadAll();
-}
+using testing::Connection;
+using testing::HttpGet;
 
 TEST(MetricsTest, RendersCountersGaugesAndHistograms) {
   Metrics metrics;
@@ -76,6 +29,7 @@ TEST(MetricsTest, RendersCountersGaugesAndHistograms) {
   EXPECT_THAT(text, HasSubstr("shardmanager_servers 6\n"));
   EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_bucket{le=\"0.1\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_count 2\n"));
+  EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_sum 0.55\n"));
 }
 
 TEST(MetricsTest, OneNameAndLabelsAreOneMetric) {

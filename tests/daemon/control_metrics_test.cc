@@ -1,0 +1,50 @@
+// What a scrape of shardmanagerd shows, by its values.
+#include "daemon/control_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace shardmanager::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::ControlEvent Event(const std::string& kind, const std::string& app) {
+  v1::ControlEvent event;
+  event.set_kind(kind);
+  event.set_app(app);
+  return event;
+}
+
+TEST(ControlMetricsTest, CountsEachEventOnceByKindAndApp) {
+  Metrics metrics;
+  orchestrator::EventLog events;
+  events.Append(Event("ServerLost", "kv"));
+  ControlMetrics counted(metrics, events);
+  for (int i = 0; i < 3; ++i) events.Append(Event("MoveStarted", "kv"));
+  events.Append(Event("MoveStarted", "mail"));
+
+  const auto count = [&](const std::string& kind, const std::string& app) {
+    return metrics.AddCounter("shardmanager_events_total",
+                              "What the control plane saw and did, by kind (see shardctl watch).",
+                              {{"kind", kind}, {"app", app}});
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (count("MoveStarted", "mail").value() < 1) {  // the last one
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(count("MoveStarted", "mail").value(), 1);
+  EXPECT_EQ(count("MoveStarted", "kv").value(), 3);
+  EXPECT_EQ(count("ServerLost", "kv").value(), 1) << "it happened before anybody followed";
+  EXPECT_EQ(count("ServerLost", "mail").value(), 0);
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("shardmanager_events_total{app=\"kv\",kind=\"MoveStarted\"} 3\n"));
+}
+
+}  // namespace
+}  // namespace shardmanager::daemon

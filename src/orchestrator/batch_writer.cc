@@ -8,6 +8,8 @@
 #include "base/defect.h"
 #include "coordination/election.h"
 #include "coordination/envelope.h"
+#include "coordination/write_check.h"
+#include "orchestrator/record_size.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/stored.pb.h"
 
@@ -49,7 +51,21 @@ std::string Encode(const ServerWrite& write, const Tables& tables) {
   return Seal(record);
 }
 
+// The server whose record takes most of the batch. REQUIRES: the ops end with the records, in
+// order.
+ServerIndex LargestOf(const Persist& batch, const std::vector<WriteOp>& ops) {
+  const auto larger = [](const WriteOp& a, const WriteOp& b) {
+    return WriteBytes(a) < WriteBytes(b);
+  };
+  const auto first = ops.end() - static_cast<std::ptrdiff_t>(batch.writes.size());
+  return batch.writes[static_cast<size_t>(std::max_element(first, ops.end(), larger) - first)]
+      .server;
+}
+
 }  // namespace
+
+// What the partition holds for a batch that fits does, together with the check of the leader epoch.
+static_assert(kMostBatchBytes + 1'000 <= kMaxWriteBytes);
 
 void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
   auto flight = std::make_shared<InFlight>();
@@ -81,6 +97,11 @@ void BatchWriter::Write(const Persist& batch, const Tables& tables, Done done) {
     } else {
       ops.push_back(CreateNode{path, std::move(data)});
     }
+  }
+  if (const absl::Status fits = CheckWriteSize(ops); !fits.ok()) {
+    spdlog::warn("app {}: batch {} is too large: {}", options_.app.value(), flight->batch,
+                 fits.ToString());
+    return Finish(*flight, WriteOutcome::kTooLarge, LargestOf(batch, ops));
   }
   options_.store->Multi(std::move(ops), [this, post = options_.post, flight](WriteResult result) {
     post([this, flight, result = std::move(result)] { OnResult(flight, result); });

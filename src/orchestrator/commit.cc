@@ -4,24 +4,29 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "orchestrator/partition.h"
+#include "orchestrator/record_size.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
-// A batch is one multi: keep it well below the store's limit of about 1 MB. A
-// server's whole record is rewritten with each change of it; records are compressed
-// later, which this estimate leaves as reserve.
-constexpr size_t kMaxBatchBytes = 600'000;
-constexpr size_t kServerBytes = 128;
-constexpr size_t kReplicaBytes = 40;
-// A record that alone is as large takes so much of changes along, lest a large server's
-// shards be written one by one.
+// A batch is one multi, and a server's whole record is rewritten with each change of it: a batch
+// takes no more than this if it need not, lest the store be busy with one batch for long.
+constexpr size_t kUsualBatchBytes = 600'000;
+// A record that alone is as large takes so much of changes along, as far as they fit, lest a large
+// server's shards be written one by one.
 constexpr size_t kLeastChangeBytes = 100'000;
 
 // How many shards that do not fit may be passed over for others that do.
 constexpr size_t kMaxPassedOver = 10'000;
 
 constexpr Duration kWriteRetryDelay = Milliseconds(100);
+
+// Most bytes of a batch whose first change takes `first`. One that is too large by itself may fit
+// when it is compressed: it is tried, alone.
+size_t LimitOf(size_t first) {
+  if (first > kMostBatchBytes) return first;
+  return std::max(kUsualBatchBytes, std::min(first + kLeastChangeBytes, kMostBatchBytes));
+}
 
 }  // namespace
 
@@ -32,7 +37,7 @@ void Partition::FormBatch() {
   batch_servers_.clear();
   batch_checks_.clear();
   size_t bytes = 0;
-  size_t limit = kMaxBatchBytes;
+  size_t limit = kUsualBatchBytes;
   // What does not fit waits for the next batch, but the rest of the queue is looked
   // through: a shard whose servers' records are rewritten anyway costs next to
   // nothing. Without that, a lost server whose shards go to all others in turn would
@@ -41,9 +46,13 @@ void Partition::FormBatch() {
   while (!write_queue_.empty() && bytes < limit && passed_over.size() < kMaxPassedOver) {
     const ShardIndex id = write_queue_.front();
     write_queue_.pop_front();
-    Decide(id);  // again: things may have changed since it was queued
+    Decide(id);            // again: things may have changed since it was queued
+    if (AwaitsRecord()) {  // its timer brings the shard back
+      tables_.shard(id).waits_for_write = false;
+      continue;
+    }
     const size_t cost = CostOf(change_);
-    if (batch_shards_.empty()) limit = std::max(limit, cost + kLeastChangeBytes);
+    if (batch_shards_.empty()) limit = LimitOf(cost);
     if (bytes + cost > limit) {
       passed_over.push_back(id);
       continue;
@@ -60,16 +69,21 @@ void Partition::FormBatch() {
   if (!batch_shards_.empty()) SendBatch();
 }
 
-// Bytes that the change adds to the batch, about.
+// Bytes that the change adds to the batch, at most.
 size_t Partition::CostOf(const Change& change) const {
   size_t bytes = 0;
-  const auto add = [&](ServerIndex id) {
+  const auto add_record = [&](ServerIndex id) {
     const Server& server = tables_.server(id);
-    bytes += kReplicaBytes;
-    if (server.batch != batch_) bytes += kServerBytes + server.replicas.size() * kReplicaBytes;
+    if (server.batch == batch_) return;
+    const std::string& name = tables_.name(id);
+    bytes += EmptyRecordBytes(spec_.name(), name) + server.record_bytes;
+    if (server.state != ServerState::kLive) bytes += CheckBytes(spec_.name(), name);
   };
-  for (const PhaseChange& c : change.phases) add(tables_.replica(c.replica).server);
-  for (const NewReplica& fresh : change.news) add(fresh.server);
+  for (const PhaseChange& c : change.phases) add_record(tables_.replica(c.replica).server);
+  for (const NewReplica& fresh : change.news) {
+    add_record(fresh.server);
+    bytes += most_replica_bytes_;
+  }
   return bytes;
 }
 
@@ -238,6 +252,10 @@ void Partition::On(WriteDone& event) {
       SetTimer(kWriteRetryDelay, TimerKind::kWriteRetry);
       RevertBatch();
       return;
+    case WriteOutcome::kTooLarge:
+      RecordRefused(event.conflict);
+      RevertBatch();
+      return;
     case WriteOutcome::kDeposed:
       stopped_ = true;
       out_ = {};
@@ -247,6 +265,7 @@ void Partition::On(WriteDone& event) {
 }
 
 void Partition::ApplyBatch() {
+  for (ServerIndex id : batch_servers_) oversize_.Written(id);
   std::vector<ReplicaIndex> ended;
   for (ShardIndex id : batch_shards_) {
     tables_.shard(id).in_batch = false;

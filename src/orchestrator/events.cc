@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/partition.h"
+#include "orchestrator/record_size.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -16,11 +17,6 @@ constexpr Duration kReplanInterval = Seconds(5);
 // How long a new leader waits for servers to say what they hold before it publishes
 // without them.
 constexpr Duration kMapPatience = Seconds(2);
-// A fleet that starts joins server by server, and the first one must not get everything:
-// shards that never had a place wait until no server has joined for so long, or since the
-// first one for so long.
-constexpr Duration kGatherQuiet = Milliseconds(200);
-constexpr Duration kGatherMost = Seconds(2);
 
 }  // namespace
 
@@ -128,6 +124,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     if (region_allowed_.size() <= number) region_allowed_.resize(number + 1);
     region_allowed_[number] = true;
   }
+  most_replica_bytes_ = 0;
   map_order_.clear();
   map_order_.reserve(layout_.size());
   for (const LayoutShard& entry : layout_) {
@@ -139,6 +136,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     shard.unplaceable = false;
     ForgetPoison(id);
     map_order_.push_back(id);
+    most_replica_bytes_ = std::max(most_replica_bytes_, ReplicaBytes(entry.id.value()));
     MarkDirty(id);
   }
   unplaceable_.clear();
@@ -193,17 +191,6 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   at_rest_ = false;
   RetryUnplaceable();
   Gather();
-}
-
-// A server joined: others may be about to.
-void Partition::Gather() {
-  if (now_ >= gather_until_) gather_deadline_ = now_ + kGatherMost;
-  gather_until_ = std::min(now_ + kGatherQuiet, gather_deadline_);
-  SetTimer(gather_until_ - now_, TimerKind::kGather);
-}
-
-void Partition::RetryUnplaceable() {
-  for (ShardIndex shard : missing_) tables_.shard(shard).unplaceable = false;
 }
 
 void Partition::On(ServerDown& event) {
@@ -431,6 +418,8 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kWriteRetry:
       writes_blocked_ = false;
       return;
+    case TimerKind::kRecordRetry:
+      return MarkServerDirty(ServerIndex(timer.id));
     case TimerKind::kMapDeadline:
       map_deadline_passed_ = true;
       return;

@@ -37,11 +37,12 @@
 #include "orchestrator/load_table.h"
 #include "orchestrator/membership.h"
 #include "orchestrator/move_holds.h"
+#include "orchestrator/oversize_records.h"
 #include "orchestrator/partition_io.h"
+#include "orchestrator/partition_parts.h"
 #include "orchestrator/quarantine.h"
 #include "orchestrator/tables.h"
 #include "orchestrator/timers.h"
-#include "orchestrator/trouble.h"
 
 namespace shardmanager::orchestrator {
 
@@ -120,6 +121,8 @@ class Partition {
   // Servers that get nothing new as they cannot add shards; of one, why; empty: it is none.
   size_t quarantined() const { return quarantine_.sick(); }
   std::string QuarantineState(ServerIndex server, TimePoint now) const;
+  // Why the server's assignment record takes no change, or no more replicas; empty: it does.
+  std::string RecordState(ServerIndex server, TimePoint now) const;
   // Loads out of range that were reported.
   uint64_t loads_refused() const { return loads_refused_; }
   // Beside the tables' own, in bytes.
@@ -141,12 +144,6 @@ class Partition {
     ServerIndex origin;  // as Replica::origin
     Role role;
   };
-  // What a replica that changes its role, or comes into step, is when that is durable.
-  struct Turning {
-    Role role;
-    ShardEpoch epoch;
-    uint32_t member_life;
-  };
   struct Change {
     absl::InlinedVector<PhaseChange, 4> phases;
     absl::InlinedVector<NewReplica, 2> news;
@@ -156,12 +153,6 @@ class Partition {
       news.clear();
     }
   };
-  // What a plan wants for one shard; checked again when it is used.
-  struct Intent {
-    ServerIndex from;  // invalid: a missing replica
-    ServerIndex to;
-    allocator::MoveReason reason;
-  };
   // A shard's replicas counted, those that the change removes left out.
   struct Census {
     uint32_t healthy = 0;  // granted or reserved, on servers that are not given up
@@ -170,12 +161,6 @@ class Partition {
     bool moving = false;         // a replica is reserved or dropping
     ReplicaIndex reserved;
     absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
-  };
-  struct Outbox {
-    ServerIndex server;
-    CommandKind kind;
-    Grant grant;
-    ServerIndex other;  // as in SendCommands
   };
   // Of one command to one server, in a row. Then something else is tried: another server, or
   // (of a move, or a change of role) the old state.
@@ -275,6 +260,12 @@ class Partition {
   bool MayReturn(ServerIndex server) const;
   void DecideReturn(ShardIndex shard, Census& census);
 
+  // record_room.cc
+  bool RecordTakes(ServerIndex server, size_t bytes) const;
+  uint32_t RecordCapacity(ServerIndex server) const;
+  void RecordRefused(ServerIndex server);
+  bool AwaitsRecord() const;
+
   // roles.cc
   void DecideRoles(ShardIndex shard);
   void DecideDemotion(ShardIndex shard, ReplicaIndex demoting);
@@ -347,10 +338,6 @@ class Partition {
   void AdoptReported(const ServerReport& report);
 
   // loads.cc
-  struct LoadProblem {
-    uint64_t count = 0;
-    std::string first;
-  };
   bool AdoptMetrics();  // true: they changed
   void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered);
   void RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem);
@@ -447,6 +434,8 @@ class Partition {
   absl::flat_hash_map<ShardIndex, Servers> failed_at_;      // since it was served last
   absl::flat_hash_map<ShardIndex, ServerIndex> return_to_;  // who had it before a move failed
   MoveHolds move_holds_;
+  OversizeRecords oversize_;
+  size_t most_replica_bytes_ = 0;  // of a replica of any shard in the spec
   Quarantine quarantine_;
   absl::flat_hash_map<ShardIndex, Membership> members_;
   absl::flat_hash_map<ShardIndex, ServerIndex> stand_in_;  // was the primary, and sends on

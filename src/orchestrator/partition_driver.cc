@@ -34,6 +34,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kUncleanPromotion:
     case NoteKind::kMoveCalledOff:
     case NoteKind::kWriteRefused:
+    case NoteKind::kRecordTooLarge:
     case NoteKind::kLoadRefused:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:

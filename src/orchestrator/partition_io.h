@@ -91,6 +91,7 @@ enum class WriteOutcome : uint8_t {
   kOk,
   kConflict,  // the registration check of `conflict` failed: it came back
   kFailed,    // not written, for a reason that may pass
+  kTooLarge,  // not written: larger than the store takes, most of it the record of `conflict`
   kDeposed,   // the leader epoch has moved on
 };
 struct WriteDone {
@@ -219,6 +220,7 @@ enum class NoteKind : uint8_t {
   kUncleanPromotion,  // acknowledged writes may be lost
   kShardPoisoned,
   kWriteRefused,
+  kRecordTooLarge,
   kSpecApplied,
   kLoadRefused,
   kDrainStarted,

@@ -12,9 +12,11 @@ namespace {
 constexpr uint64_t kPeriodicSteps = 10'000;
 constexpr uint64_t kPeriodicStepsPerShard = 100;
 
-// Most replicas that a server is given, whatever it says: its record, in which each takes
-// some 40 bytes, is written as a whole, and must fit into one write (kMaxWriteBytes).
-constexpr uint32_t kMostReplicasPerServer = 20'000;
+// A fleet that starts joins server by server, and the first one must not get everything:
+// shards that never had a place wait until no server has joined for so long, or since the
+// first one for so long.
+constexpr Duration kGatherQuiet = Milliseconds(200);
+constexpr Duration kGatherMost = Seconds(2);
 
 // Smaller of two caps in which 0 means "none".
 uint32_t TighterCap(uint32_t a, uint32_t b) {
@@ -44,6 +46,17 @@ std::vector<allocator::ServerInfo>::iterator PositionIn(allocator::Snapshot& sna
 }
 
 }  // namespace
+
+// A server joined: others may be about to.
+void Partition::Gather() {
+  if (now_ >= gather_until_) gather_deadline_ = now_ + kGatherMost;
+  gather_until_ = std::min(now_ + kGatherQuiet, gather_deadline_);
+  SetTimer(gather_until_ - now_, TimerKind::kGather);
+}
+
+void Partition::RetryUnplaceable() {
+  for (ShardIndex shard : missing_) tables_.shard(shard).unplaceable = false;
+}
 
 // Missing replicas come first; balance is looked at when nothing is missing.
 void Partition::RequestPlan() {
@@ -135,7 +148,8 @@ allocator::Snapshot Partition::FleetSnapshot(const LoadTable& loads) const {
     const bool accepts = Accepts(ServerIndex(i));
     const bool sick = quarantine_.IsSick(ServerIndex(i));
     const auto one_more = static_cast<uint32_t>(server.replicas.size() + 1);  // of a trial
-    const uint32_t capacity = TighterCap(ReplicaCapacity(ServerIndex(i)), kMostReplicasPerServer);
+    const uint32_t capacity =
+        TighterCap(ReplicaCapacity(ServerIndex(i)), RecordCapacity(ServerIndex(i)));
     snapshot.servers.push_back(
         {.server = ServerIndex(i),
          .region = server.region,

@@ -4,6 +4,7 @@
 
 #include "base/defect.h"
 #include "orchestrator/partition.h"
+#include "orchestrator/record_size.h"
 
 namespace shardmanager::orchestrator {
 
@@ -317,7 +318,8 @@ bool Partition::IsGivenUp(const Server& server) { return IsGone(server) && serve
 bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
   const Server& server = tables_.server(id);
   return server.state == ServerState::kLive && !server.draining && !TakesNothing(server) &&
-         !IsBarred(id) && !tables_.FindReplica(shard, id).valid();
+         !IsBarred(id) && RecordTakes(id, ReplicaBytes(tables_.name(shard))) &&
+         !tables_.FindReplica(shard, id).valid();
 }
 
 bool Partition::HasPrimaries() const {

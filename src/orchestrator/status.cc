@@ -175,6 +175,8 @@ const char* KindName(NoteKind kind) {
       return "UncleanPromotion";
     case NoteKind::kWriteRefused:
       return "WriteRefused";
+    case NoteKind::kRecordTooLarge:
+      return "RecordTooLarge";
     case NoteKind::kSpecApplied:
       return "SpecApplied";
     case NoteKind::kLoadRefused:
@@ -259,6 +261,10 @@ v1::AppStatus DescribeApp(const Partition& partition, TimePoint now) {
         absl::StrCat(held_back, " shards wait: they may be on ", partition.UnreadServers()));
   }
   if (live == 0) status.add_conditions("no live servers");
+  for (size_t i = 0; i < tables.server_count(); ++i) {
+    const std::string why = partition.RecordState(ServerIndex(i), now);
+    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), ": ", why));
+  }
   for (size_t i = 0; partition.quarantined() > 0 && i < tables.server_count(); ++i) {
     const std::string why = partition.QuarantineState(ServerIndex(i), now);
     if (why.empty()) continue;
@@ -294,6 +300,9 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
         if (status.state() == "live") status.set_state("quarantined");
         status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
       }
+    }
+    if (std::string why = partition.RecordState(id, now); !why.empty()) {
+      status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
     }
     status.set_endpoint(server.endpoint);
     status.set_incarnation(server.incarnation.value());

@@ -1,5 +1,7 @@
 #include "orchestrator/tables.h"
 
+#include "orchestrator/record_size.h"
+
 namespace shardmanager::orchestrator {
 
 ShardIndex Tables::InternShard(std::string_view id) {
@@ -35,6 +37,7 @@ ReplicaIndex Tables::AddReplica(ShardIndex shard, ServerIndex server, Role role,
   first = id;
   of_server.push_back(id);
   servers_[server.index()].primaries += role == Role::kPrimary;
+  servers_[server.index()].record_bytes += ReplicaBytes(name(shard));
   return id;
 }
 
@@ -53,6 +56,7 @@ void Tables::RemoveReplica(ReplicaIndex id) {
   *link = replica.next;
 
   servers_[replica.server.index()].primaries -= replica.role == Role::kPrimary;
+  servers_[replica.server.index()].record_bytes -= ReplicaBytes(name(replica.shard));
   std::vector<ReplicaIndex>& of_server = servers_[replica.server.index()].replicas;
   of_server[replica.position] = of_server.back();
   replicas_[of_server.back().index()].position = replica.position;

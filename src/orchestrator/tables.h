@@ -101,7 +101,8 @@ struct Server {
   uint32_t primaries = 0;         // replicas with that role
   uint32_t drain_replicas = 0;    // that it had when that began
   TimePoint drain_since{};
-  uint64_t batch = 0;  // last batch that touched it
+  uint64_t batch = 0;       // last batch that touched it
+  size_t record_bytes = 0;  // of its replicas in its record, at most: see record_size.h
   TimePoint lost_at{};
   TimePoint failover_at{};
   std::vector<ReplicaIndex> replicas;

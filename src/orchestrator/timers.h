@@ -21,6 +21,7 @@ enum class TimerKind : uint8_t {
   kGather,
   kPublish,
   kWriteRetry,
+  kRecordRetry,   // of a server: its record was too large
   kMembersRetry,  // of a shard
   kMoveAgain,     // of a shard
   kTrial,         // of a server that is quarantined

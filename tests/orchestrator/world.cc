@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/spec_validation.h"
+#include "orchestrator/record_size.h"
+#include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
 
@@ -137,7 +139,27 @@ void World::Carry(Output<Action> output) {
   next_wake_ = output.next_wake;
 }
 
+// As the records are before compression, so that it holds whatever the names are.
+void World::CheckSize(const Persist& action) const {
+  size_t bytes = 0;
+  for (const ServerWrite& write : action.writes) {
+    v1::AssignmentRecord record;
+    record.set_server(partition_->tables().name(write.server));
+    for (const ReplicaRecord& r : write.replicas) {
+      v1::AssignedReplica* replica = record.add_replicas();
+      replica->set_shard(Name(r.shard));
+      replica->set_role(r.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+      replica->set_epoch(r.epoch.value());
+      replica->set_phase(v1::GRANTED);
+      replica->set_member_life(r.member_life);
+    }
+    bytes += record.ByteSizeLong();
+  }
+  EXPECT_LE(bytes, kMostBatchBytes);
+}
+
 void World::Do(Persist& action) {
+  CheckSize(action);
   if (hold_writes) {
     writes.push_back(std::move(action));
     return;

@@ -129,6 +129,7 @@ class World {
   void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
   void CheckElected(const std::string& shard, const std::string& server) const;
   void StoreWrite(const Persist& action);
+  void CheckSize(const Persist& action) const;
   ServerLife LifeOf(const std::string& name) const;
 
   v1::AppSpec spec_;

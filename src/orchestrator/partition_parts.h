@@ -1,0 +1,48 @@
+// Plain values that the partition keeps about shards and commands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "orchestrator/partition_io.h"
+#include "orchestrator/tables.h"
+
+namespace shardmanager::orchestrator {
+
+// What a replica that changes its role, or comes into step, is when that is durable.
+struct Turning {
+  Role role;
+  ShardEpoch epoch;
+  uint32_t member_life;
+};
+
+// What a plan wants for one shard; checked again when it is used.
+struct Intent {
+  ServerIndex from;  // invalid: a missing replica
+  ServerIndex to;
+  allocator::MoveReason reason;
+};
+
+// The last commands to a replica were in vain.
+struct Trouble {
+  std::string error;  // of the last one
+  CommandOutcome outcome = CommandOutcome::kFailed;
+  TimePoint since;  // the first one
+  TimePoint retry_at;
+};
+
+// A command to be sent when all decisions of this pass are made.
+struct Outbox {
+  ServerIndex server;
+  CommandKind kind;
+  Grant grant;
+  ServerIndex other;  // as in SendCommands
+};
+
+// Loads of one report that are out of range.
+struct LoadProblem {
+  uint64_t count = 0;
+  std::string first;
+};
+
+}  // namespace shardmanager::orchestrator

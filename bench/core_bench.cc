@@ -26,31 +26,19 @@
 #include "allocator/allocator.h"
 #include "allocator/explain.h"
 #include "base/random.h"
+#include "core_world.h"
 #include "model/spec_validation.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
+
+int RegionLost();  // core_region_lost.cc
+
 namespace {
 
 constexpr uint32_t kServers = 50'000;
 constexpr uint32_t kShards = 1'300'000;
 constexpr uint32_t kFailovers = 200;
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-size_t HeapBytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
-void Figure(const char* name, double value, const char* unit) {
-  std::printf("FIGURE %s %.6g %s\n", name, value, unit);
-}
-
-std::string ServerName(uint32_t i) { return absl::StrFormat("server-%05d", i); }
-std::string ShardName(uint32_t i) { return absl::StrFormat("shard-%07d", i); }
 
 v1::AppSpec Spec() {
   v1::AppSpec spec;
@@ -86,62 +74,6 @@ Recovered StoredState() {
   }
   return state;
 }
-
-// Plays the world: obeys at once, in order, without being measured for it.
-class World {
- public:
-  World() : partition_({.leader_epoch = LeaderEpoch(7)}) {}
-
-  Partition& partition() { return partition_; }
-  std::vector<CommandResult>& results() { return results_; }
-  size_t events() const { return events_; }
-
-  void Send(Event event) {
-    ++events_;
-    now_ += Duration(1);
-    Take(partition_.OnEvent(now_, std::move(event)));
-  }
-
-  // Everything that is due except command results.
-  void Pump() {
-    while (!pending_.empty()) {
-      std::vector<Event> events = std::exchange(pending_, {});
-      for (Event& event : events) Send(std::move(event));
-    }
-  }
-
-  void SendResults() {
-    for (CommandResult& result : std::exchange(results_, {})) Send(std::move(result));
-  }
-
- private:
-  void Take(Output<Action> output) {
-    for (Action& action : output.actions) {
-      if (auto* collect = std::get_if<Collect>(&action)) {
-        pending_.push_back(ServerReport{
-            .server = collect->server, .incarnation = collect->incarnation, .ok = false});
-      } else if (auto* send = std::get_if<SendCommands>(&action)) {
-        for (const Grant& g : send->grants) {
-          results_.push_back({.kind = send->kind,
-                              .server = send->server,
-                              .incarnation = send->incarnation,
-                              .shard = g.shard,
-                              .epoch = g.epoch});
-        }
-      } else if (auto* persist = std::get_if<Persist>(&action)) {
-        pending_.push_back(WriteDone{persist->batch, WriteOutcome::kOk, {}});
-      } else if (auto* plan = std::get_if<ComputePlan>(&action)) {
-        pending_.push_back(PlanReady{plan->id, allocator::Solve(plan->snapshot, plan->options)});
-      }
-    }
-  }
-
-  Partition partition_;
-  TimePoint now_{};
-  size_t events_ = 0;
-  std::vector<Event> pending_;
-  std::vector<CommandResult> results_;
-};
 
 double PlainMapUpdatesPerSecond() {
   std::map<std::pair<uint32_t, uint32_t>, int> states;
@@ -215,4 +147,12 @@ int Main() {
 }  // namespace
 }  // namespace shardmanager::orchestrator
 
-int main() { return shardmanager::orchestrator::Main(); }
+int main(int argc, char** argv) {
+  using namespace shardmanager::orchestrator;
+  if (argc == 1) return Main();
+  if (argc == 3 && std::string(argv[1]) == "--scenario" && std::string(argv[2]) == "region-lost") {
+    return RegionLost();
+  }
+  std::fprintf(stderr, "usage: %s [--scenario region-lost]\n", argv[0]);
+  return 2;
+}

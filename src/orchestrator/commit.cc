@@ -96,6 +96,7 @@ void Partition::Stage(ShardIndex id) {
   for (const NewReplica& fresh : change_.news) StageNew(id, fresh);
   shard.in_batch = true;
   shard.missing = false;
+  missing_.Release(id);
   intents_.erase(id);
   batch_shards_.push_back(id);
 }
@@ -369,6 +370,7 @@ void Partition::Settle(ReplicaIndex id) {
     if (--tables_.server(replica.origin).failover_pending == 0) {
       finished_failovers_.push_back(replica.origin);
     }
+    missing_.MayHelp(Help::kAny);  // its target may take the next one
     NextFailover();
   }
 }

@@ -13,7 +13,6 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-constexpr Duration kReplanInterval = Seconds(5);
 // How long a new leader waits for servers to say what they hold before it publishes
 // without them.
 constexpr Duration kMapPatience = Seconds(2);
@@ -56,7 +55,7 @@ void Partition::On(Recovered& event) {
   recovered_ = true;
   publish_whole_ = true;
   SetTimer(kMapPatience, TimerKind::kMapDeadline);
-  SetTimer(kReplanInterval, TimerKind::kReplan);
+  SetTimer(MissingShards::kTick, TimerKind::kReplan);
   SetBalanceTimer();
 }
 
@@ -133,13 +132,13 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
     shard.map_index = static_cast<uint32_t>(map_order_.size());
     shard.region = entry.preferred_region.empty() ? 0 : DomainNumber(entry.preferred_region);
-    shard.unplaceable = false;
     ForgetPoison(id);
     map_order_.push_back(id);
     most_replica_bytes_ = std::max(most_replica_bytes_, ReplicaBytes(entry.id.value()));
     MarkDirty(id);
   }
-  unplaceable_.clear();
+  missing_.RetryAll();
+  missing_.ForgetAll();
   for (uint32_t i = 0; other_roles && i < tables_.server_count(); ++i) UpdateDrain(ServerIndex(i));
   publish_whole_ = true;
   balance_soon_ = true;
@@ -347,6 +346,7 @@ void Partition::On(ServerReport& event) {
       MarkPublish(replica.shard);
     }
   }
+  if (!metric_names_.empty()) missing_.MayHelp(Help::kRoom);
   NoteLoadProblem(event.server, problem);
   DropStrays(event);
 }
@@ -371,6 +371,7 @@ void Partition::GiveUp(ServerIndex id) {
     AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
             absl::StrCat(server.replicas.size(), " replicas"));
   }
+  missing_.MayHelp(Help::kAny);  // its fault domain is free again
   MarkServerDirty(id);
 }
 
@@ -394,8 +395,10 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMembersRetry:
       return RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
+      missing_.Retry(ShardIndex(timer.id));  // it may go to any server again
       return MarkDirty(ShardIndex(timer.id));
     case TimerKind::kTryElsewhere:
+      missing_.Retry(ShardIndex(timer.id));
       return TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
       return LookForPlaces();
@@ -408,8 +411,8 @@ void Partition::Fire(const Timer& timer) {
       balance_soon_ = true;
       return SetBalanceTimer();
     case TimerKind::kReplan:
-      RetryUnplaceable();
-      return SetTimer(kReplanInterval, TimerKind::kReplan);
+      missing_.Tick(now_);
+      return SetTimer(MissingShards::kTick, TimerKind::kReplan);
     case TimerKind::kGather:
       return;  // the pass that follows plans
     case TimerKind::kPublish:
@@ -419,6 +422,7 @@ void Partition::Fire(const Timer& timer) {
       writes_blocked_ = false;
       return;
     case TimerKind::kRecordRetry:
+      missing_.MayHelp(Help::kRoom);
       return MarkServerDirty(ServerIndex(timer.id));
     case TimerKind::kMapDeadline:
       map_deadline_passed_ = true;

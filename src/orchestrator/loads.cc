@@ -94,6 +94,7 @@ void Partition::InheritLoads(ReplicaIndex fresh) {
 }
 
 void Partition::RemoveReplica(ReplicaIndex id) {
+  missing_.MayHelp(Help::kRoom);
   const ServerIndex server = tables_.replica(id).server;
   reported_.Forget(id, server);
   planned_.Forget(id, server);

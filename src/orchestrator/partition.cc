@@ -192,8 +192,8 @@ const std::string& Partition::ErrorOf(ShardIndex shard, ServerIndex server) cons
 }
 
 std::string_view Partition::UnplaceableReason(ShardIndex shard) const {
-  auto it = unplaceable_.find(shard);
-  return it == unplaceable_.end() ? std::string_view() : allocator::ToString(it->second);
+  const allocator::SkipReason* reason = missing_.Find(shard);
+  return reason == nullptr ? std::string_view() : allocator::ToString(*reason);
 }
 
 int Partition::ProgressOf(ShardIndex shard, ServerIndex server) const {

@@ -36,6 +36,7 @@
 #include "orchestrator/budgets.h"
 #include "orchestrator/load_table.h"
 #include "orchestrator/membership.h"
+#include "orchestrator/missing_shards.h"
 #include "orchestrator/move_holds.h"
 #include "orchestrator/oversize_records.h"
 #include "orchestrator/partition_io.h"
@@ -366,6 +367,7 @@ class Partition {
 
   // planning.cc
   void RequestPlan();
+  std::vector<ShardIndex> TakeMissing();
   void ConsiderBalance();
   bool WorthBalancing() const;
   void BarFull(allocator::Snapshot& snapshot) const;
@@ -442,8 +444,8 @@ class Partition {
   absl::flat_hash_map<ShardIndex, ServerIndex> turn_to_;   // is to be the primary, for balance
   absl::flat_hash_set<ShardIndex> turns_;                  // primaries that are being changed
   std::set<ShardIndex> turn_waiters_;                      // for room among those
-  std::vector<ShardIndex> missing_;
-  absl::flat_hash_map<ShardIndex, allocator::SkipReason> unplaceable_;
+  MissingShards missing_;
+  bool retry_soon_ = false;  // shards without a place are to be tried again
   std::deque<ShardIndex> budget_waiters_;
   uint64_t plan_ = 0;
   bool plan_out_ = false;

@@ -54,32 +54,46 @@ void Partition::Gather() {
   SetTimer(gather_until_ - now_, TimerKind::kGather);
 }
 
-void Partition::RetryUnplaceable() {
-  for (ShardIndex shard : missing_) tables_.shard(shard).unplaceable = false;
-}
+void Partition::RetryUnplaceable() { retry_soon_ = true; }
 
 // Missing replicas come first; balance is looked at when nothing is missing.
 void Partition::RequestPlan() {
   if (plan_out_ || !recovered_ || deleting_) return;
-  std::vector<ShardIndex> wanted;
-  std::vector<ShardIndex> kept;
-  for (ShardIndex id : missing_) {
-    const Shard& shard = tables_.shard(id);
-    if (!shard.missing) continue;
-    kept.push_back(id);
-    if (!shard.unplaceable && !WaitsForFleet(shard, now_)) wanted.push_back(id);
-  }
-  missing_ = std::move(kept);
+  std::vector<ShardIndex> wanted = TakeMissing();
   if (wanted.empty()) {
     ConsiderBalance();
     return;
   }
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   allocator::Snapshot snapshot = FleetSnapshot(reported_);
   BarFull(snapshot);
   for (ShardIndex id : wanted) AddToSnapshot(id, /*emergency=*/true, reported_, snapshot);
   SendPlanRequest(std::move(snapshot), allocator::Mode::kEmergency);
+  missing_.SetPlanned(std::move(wanted));
+}
+
+// Shards that the next plan looks at, ascending.
+std::vector<ShardIndex> Partition::TakeMissing() {
+  const bool gathered = now_ >= gather_until_;
+  // Servers that join one after another are one change, unless they are the first ones.
+  const bool first = missing_.count(allocator::SkipReason::kNoServers) > 0;
+  if (retry_soon_ && (gathered || first)) {
+    retry_soon_ = false;
+    missing_.RetryAll();
+  }
+  if (gathered) missing_.FleetGathered();
+  std::vector<ShardIndex> wanted;
+  for (ShardIndex id : missing_.TakeNext()) {
+    const Shard& shard = tables_.shard(id);
+    if (!shard.missing) continue;
+    if (WaitsForFleet(shard, now_)) {
+      missing_.AwaitFleet(id);
+    } else {
+      wanted.push_back(id);
+    }
+  }
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return wanted;
 }
 
 void Partition::ConsiderBalance() {
@@ -285,7 +299,12 @@ void Partition::On(PlanReady& event) {
     last_balance_ = now_;
     last_balance_moves_ = event.plan.moves.size();
   }
-  NoteSkipped(event.plan);
+  // What a periodic plan skips may only lack room among the moves.
+  if (plan_is_emergency_) NoteSkipped(event.plan);
+  for (ShardIndex id :
+       missing_.TakePlanned()) {  // unless they get a place now, they need another plan
+    if (tables_.shard(id).missing && !missing_.Waits(id)) missing_.Add(id);
+  }
   for (const allocator::Move& move : event.plan.moves) AcceptMove(move);
 }
 
@@ -293,12 +312,11 @@ void Partition::On(PlanReady& event) {
 void Partition::NoteSkipped(const allocator::Plan& plan) {
   const allocator::Skipped* first = nullptr;
   for (const allocator::Skipped& skipped : plan.skipped) {
-    Shard& shard = tables_.shard(skipped.shard);
-    if (!shard.missing) continue;
-    shard.unplaceable = true;
+    if (!tables_.shard(skipped.shard).missing) continue;
+    const bool failed = !FailedAt(skipped.shard).empty();
     AllowFailed(skipped.shard);
-    const auto [known, fresh] = unplaceable_.try_emplace(skipped.shard, skipped.reason);
-    const bool news = fresh || std::exchange(known->second, skipped.reason) != skipped.reason;
+    if (failed && FailedAt(skipped.shard).empty()) missing_.MayHelp(Help::kAny);
+    const bool news = missing_.Park(skipped.shard, skipped.reason, now_);
     if (news && first == nullptr) first = &skipped;
   }
   if (first == nullptr) return;

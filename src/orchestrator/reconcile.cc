@@ -24,11 +24,10 @@ void Partition::Look(ShardIndex id) {
       lacks = false;
     }
   }
-  if (lacks && !std::exchange(shard.missing, true)) missing_.push_back(id);
+  if (lacks && !std::exchange(shard.missing, true)) missing_.Add(id);
   if (!lacks) {
     shard.missing = false;
-    shard.unplaceable = false;
-    if (!unplaceable_.empty()) unplaceable_.erase(id);
+    missing_.Forget(id);
   }
   Command(id);
 }

@@ -62,7 +62,6 @@ struct Shard {
   bool publish = false;           // in the queue for the next map
   bool missing = false;           // lacks replicas that nobody has a place for yet
   bool waits_for_budget = false;  // in the queue for room among failovers
-  bool unplaceable = false;       // the last plan found no place
   bool poisoned = false;          // several servers could not add it: it stays with the last one
   bool right_seen = false;        // somebody was granted it as primary at recovery
   bool primary_is_new = false;    // it was changed, as planned, just now

@@ -1,6 +1,7 @@
 // What a shard waits for, and what the balance does, as sentences for people. Reading
 // only.
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -141,10 +142,11 @@ void Partition::AddPlaceWaits(ShardIndex id, TimePoint now, std::vector<std::str
   const Shard& shard = tables_.shard(id);
   if (shard.waits_for_budget) out.push_back(FailoverWait(id));
   if (!shard.missing) return;
-  const std::string_view reason = UnplaceableReason(id);
-  if (shard.unplaceable && !reason.empty()) {
-    out.push_back(absl::StrCat("no place was found for a replica: ", std::string(reason),
-                               "; looked for again within 5 s, and when a server joins"));
+  if (missing_.Waits(id)) {
+    out.push_back(
+        absl::StrCat("no place was found for a replica: ", std::string(UnplaceableReason(id)),
+                     absl::StrFormat("; looked for again within %.0f s, and when a server joins",
+                                     std::ceil(SecondsOf(missing_.retry_by(now) - now)))));
   } else if (WaitsForFleet(shard, now)) {
     out.push_back(absl::StrCat("servers are joining; its first place is looked for ",
                                In(gather_until_, now), ", when they have gathered"));

@@ -162,7 +162,8 @@ struct ServerOptions {
   // the process stops: past it the gRPC calls that still run are cancelled; see Server::Shutdown.
   std::chrono::milliseconds drain_timeout{10'000};
   // Longest that a request waits while its shard goes from one server to another; then it
-  // is refused, and the router tries again. At most 1,024 wait at a time.
+  // is refused, and the router tries again. And how long after the lease has lapsed requests
+  // wait for its renewal, as long as the session may still live. At most 1,024 wait at a time.
   std::chrono::milliseconds hold_timeout{2'000};
 };
 
@@ -257,11 +258,11 @@ class Server {
   void Shutdown();
 
   // May this request, which the router sent, be processed here? Adds the refusal
-  // to the trailing metadata. No lock, no I/O, but while the shard goes to another server:
-  // then it may wait (hold_timeout), and the call may be made there in our stead, with its
-  // deadline, cancellation and metadata; its answer is the status then, and `*response` or
-  // the stream that it has given. `method` is that of the client's stub. Call it first in
-  // every method.
+  // to the trailing metadata. No lock, no I/O, but while the lease has lapsed, or the shard
+  // goes to another server: then it may wait (hold_timeout), and the call may be made there in our
+  // stead, with its deadline, cancellation and metadata; its answer is the status then, and
+  // `*response` or the stream that it has given. `method` is that of the client's stub. Call it
+  // first in every method.
   //
   // Methods of all four kinds. For a stream that is admitted the shard stays until it ends,
   // or moves are called off (drain_timeout): of long streams, admit each message. A
@@ -295,6 +296,13 @@ class Server {
 
   // "host:port" where it listens. REQUIRES: Start() returned OK.
   std::string endpoint() const;
+
+  // What the library counts, in Prometheus' text format, to be served with your own metrics:
+  //   shardmanager_server_lease_left_at_renewal_seconds   histogram; 0: the lease had lapsed
+  //   shardmanager_server_lease_remaining_seconds         gauge
+  //   shardmanager_server_lease_held_requests_total       waited for a lapsed lease
+  //   shardmanager_server_lease_refused_requests_total    refused as lease-lapsed
+  std::string MetricsText() const;
 
  private:
   Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,

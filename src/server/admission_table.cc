@@ -72,7 +72,7 @@ AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint6
   // lease that is valid now.
   if (!LeaseHolds(role)) {
     slot.Release();
-    return {.refusal = meta::kLeaseLapsed};
+    return AdmitWithoutLease(slot);
   }
   // And the gate is looked at once more: a lease that came back while we were between
   // the two looks came after the gates were closed that a former life left open.
@@ -90,7 +90,26 @@ AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint6
 bool AdmissionTable::LeaseHolds(Role role) const {
   if (Planted(Defect::kNoLease)) return true;
   if (role != Role::kPrimary && !stop_all_.load(std::memory_order_relaxed)) return true;
-  return now_().time_since_epoch().count() < lease_until_.load();
+  return LeaseIsValid();
+}
+
+// Held while the session may still live. Nothing is admitted before the lease is valid again.
+AdmissionTable::Admitted AdmissionTable::AdmitWithoutLease(AdmissionSlot& slot) {
+  Admitted without{.refusal = request_metadata::kLeaseLapsed};
+  std::lock_guard lock(mutex_);
+  if (SessionHasEnded()) return without;
+  without.held_at = &slot;
+  without.held_since = slot.changes_;
+  without.lapsed_at = lease_until();
+  return without;
+}
+
+void AdmissionTable::SetLease(TimePoint until) {
+  std::lock_guard lock(mutex_);
+  if (!SessionHasEnded() && until > lease_until()) lease_meter_.Renewed(lease_until() - now_());
+  lease_until_ = until.time_since_epoch().count();
+  if (!LeaseIsValid() && !SessionHasEnded()) return;
+  for (std::condition_variable* turn : held_for_lease_) turn->notify_one();
 }
 
 // What is meant for the primary, at a secondary. One that was the primary sends it on; one
@@ -123,8 +142,9 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   Admitted held{.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
   // What was forwarded once is not forwarded again.
   if (mode == Mode::kForward && forwarder == nullptr) {
-    auto to = SuccessorOf(slot);
-    return {.refusal = to ? meta::kMoving : meta::kLeaseLapsed, .forward_to = std::move(to)};
+    if (auto to = SuccessorOf(slot)) return {.refusal = meta::kMoving, .forward_to = std::move(to)};
+    lock.unlock();
+    return AdmitWithoutLease(slot);
   }
   if (mode == Mode::kPause || (mode == Mode::kHold && forwarder == nullptr)) return held;
   lock.unlock();
@@ -152,17 +172,22 @@ std::unique_ptr<Successor> AdmissionTable::SuccessorOf(const AdmissionSlot& slot
 
 bool AdmissionTable::AwaitTurn(const Admitted& held, TimePoint until) {
   AdmissionSlot& slot = *held.held_at;
+  const auto changed = [&] {
+    if (slot.changes_ != held.held_since) return true;
+    return held.lapsed_at && (LeaseIsValid() || SessionHasEnded());
+  };
   std::unique_lock lock(mutex_);
-  if (slot.changes_ != held.held_since) return true;
+  if (changed()) return true;
   if (held_ == kMostHeld) return false;
   ++held_;
   std::condition_variable turn;
   slot.held_.push_back(&turn);
-  const bool changed =
-      turn.wait_for(lock, until - MonotonicNow(), [&] { return slot.changes_ != held.held_since; });
+  if (held.lapsed_at) held_for_lease_.push_back(&turn);
+  const bool its_turn = turn.wait_for(lock, until - MonotonicNow(), changed);
   std::erase(slot.held_, &turn);
+  std::erase(held_for_lease_, &turn);
   --held_;
-  return changed;
+  return its_turn;
 }
 
 // ---- modes ----

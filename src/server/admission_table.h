@@ -13,7 +13,8 @@
 //
 // A shard in a handover is closed, too: what finds it so asks, under a lock, whether it is
 // to be held, forwarded, or (forwarded by the old owner) admitted. The same goes for what is
-// meant for the primary and finds a secondary.
+// meant for the primary and finds a secondary, and for what finds that the lease has lapsed
+// while the session may still live: a renewal may come at any moment, so that is held, too.
 #pragma once
 
 #include <atomic>
@@ -22,12 +23,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/time.h"
 #include "runtime/clock.h"
 #include "server/handover.h"
+#include "server/lease_meter.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -78,6 +81,8 @@ class AdmissionTable {
     // Refused now, but worth to AwaitTurn() and to ask again.
     AdmissionSlot* held_at = nullptr;
     uint64_t held_since = 0;
+    // With held_at: it waits for the lease, which lapsed then. Without: for the shard.
+    std::optional<TimePoint> lapsed_at = std::nullopt;
     // Not admitted: to be sent on to this one.
     std::unique_ptr<Successor> forward_to = nullptr;
   };
@@ -92,13 +97,14 @@ class AdmissionTable {
                           std::function<void(const ShardId&)> on_forwarded = nullptr);
   ~AdmissionTable();
 
-  // Wait-free, but in a handover. The caller releases the slot when the request is done.
-  // `forwarder`: not null when another server forwards the request. `for_primary`: a
+  // Wait-free, but in a handover and without a lease. The caller releases the slot when the request
+  // is done. `forwarder`: not null when another server forwards the request. `for_primary`: a
   // secondary is not to process it.
   Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr,
                  bool for_primary = false);
-  // Blocks a request that was held until something changed, first come, first served.
-  // False: not by `until`, or too many wait.
+  // Blocks a request that was held until its shard changed, or (`lapsed_at`) until the lease is
+  // valid or its session has ended; first come, first served. False: not by `until`, or too
+  // many wait. Admits nothing: ask again.
   bool AwaitTurn(const Admitted& held, TimePoint until);
   static constexpr size_t kMostHeld = 1'024;
 
@@ -125,11 +131,13 @@ class AdmissionTable {
   // Reports at once if nothing is in flight.
   void Close(const ShardId& shard);
   // Primary work (all work, with `stop_all`) is admitted before this time only.
-  void SetLease(TimePoint until) { lease_until_ = until.time_since_epoch().count(); }
+  // TimePoint::min(): the session has ended; nothing waits for a renewal.
+  void SetLease(TimePoint until);
   void SetStopAll(bool stop_all) { stop_all_ = stop_all; }
   // From here on everything is refused as "stopping".
   void StopAdmitting() { stopping_ = true; }
   TimePoint lease_until() const { return TimePoint(Duration(lease_until_.load())); }
+  LeaseMeter& lease_meter() { return lease_meter_; }
 
  private:
   friend class AdmissionSlot;
@@ -149,7 +157,10 @@ class AdmissionTable {
   Admitted AdmitInHandover(AdmissionSlot& slot, const Request& request);
   Admitted AdmitToPrimary(AdmissionSlot& slot, const Request& request);
   std::unique_ptr<Successor> SuccessorOf(const AdmissionSlot& slot) const;
+  Admitted AdmitWithoutLease(AdmissionSlot& slot);
   bool LeaseHolds(Role role) const;
+  bool LeaseIsValid() const { return now_() < lease_until(); }
+  bool SessionHasEnded() const { return lease_until() == TimePoint::min(); }
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   void CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   AdmissionSlot* Find(std::string_view shard) const;
@@ -165,8 +176,10 @@ class AdmissionTable {
   std::atomic<int64_t> lease_until_;
   std::atomic<bool> stop_all_{false};
   std::atomic<bool> stopping_{false};
-  std::mutex mutex_;  // of handovers
+  std::mutex mutex_;  // of handovers, and of what waits for the lease
   size_t held_ = 0;   // requests, of all shards
+  std::deque<std::condition_variable*> held_for_lease_;  // of them
+  LeaseMeter lease_meter_;
 };
 
 }  // namespace shardmanager::server

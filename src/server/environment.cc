@@ -28,7 +28,8 @@ Environment Production(const ServerOptions& options) {
   return {.stores = std::make_unique<ZookeeperStoreFactory>(options.zookeeper),
           .executor = std::make_unique<SerialExecutor>("sm-server"),
           .now = MonotonicNow,
-          .clients_lag = Milliseconds(200)};
+          .clients_lag = Milliseconds(200),
+          .holds_lapsed = true};
 }
 
 }  // namespace

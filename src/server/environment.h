@@ -27,6 +27,8 @@ struct Environment {
   // Within so long after a shard went elsewhere its clients know; until then a server that
   // stops goes on sending on what they send.
   Duration clients_lag{};
+  // Requests wait for the renewal of a lapsed lease. Not where the clock stands still.
+  bool holds_lapsed = false;
   // Null, or what stands between the library and the application's handler.
   std::function<std::unique_ptr<ShardHandler>(ShardHandler& handler)> around = nullptr;
   // Null, or called when the server has asked to leave the cell, before it waits until it has.

@@ -236,9 +236,10 @@ void Membership::On(LeaseAnswer& event) {
   lease_asked_ = false;
   if (event.answer == Answer::kOk) {
     const TimePoint begin = LeaseBegin(event.sent_at);
-    // The next one can prove this one.
-    if (begin < event.sent_at) renew_at_ = now_ + terms_.tick / 2 + Milliseconds(1);
     const TimePoint until = LeaseUntil(begin, timeout_, terms_.tick);
+    // The next one can prove this one. Requests may wait for that.
+    const bool needs_proof = begin < event.sent_at || until <= now_;
+    if (needs_proof) renew_at_ = now_ + terms_.tick / 2 + Milliseconds(1);
     out_.actions.emplace_back(SetLease{until});
     if (until <= now_) return;  // lapsed already
     lapse_at_ = until;

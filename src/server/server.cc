@@ -25,7 +25,8 @@ const char* Explain(const char* refusal) {
     return "the shard is on its way to another server, and the request waited too long";
   }
   if (std::strcmp(refusal, meta::kLeaseLapsed) == 0) {
-    return "this server's lease has lapsed: it is cut off from the coordination store";
+    return "this server has no valid lease: the coordination store does not answer it in time, "
+           "or has ended its session (the server's log says which)";
   }
   if (std::strcmp(refusal, meta::kWrongServer) == 0) {
     return "the request is for another server or app";
@@ -126,5 +127,6 @@ Admission Server::AdmitOrForward(grpc::ServerContext& context, sdk_internal::Stu
 }
 Admission Server::Admit(const ShardId& shard) { return impl_->Admit(shard); }
 std::string Server::endpoint() const { return impl_->endpoint(); }
+std::string Server::MetricsText() const { return impl_->MetricsText(); }
 
 }  // namespace shardmanager

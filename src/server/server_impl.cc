@@ -235,10 +235,32 @@ server::AdmissionTable::Admitted ServerImpl::Ask(const grpc::ServerContext& cont
   auto admitted = engine_.gates().Admit(shard, by, for_primary);
   if (admitted.held_at == nullptr) return admitted;
   const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
-  while (admitted.held_at != nullptr && engine_.gates().AwaitTurn(admitted, until)) {
+  if (admitted.lapsed_at) engine_.gates().lease_meter().Held();
+  while (admitted.held_at != nullptr &&
+         engine_.gates().AwaitTurn(admitted, HeldUntil(admitted, until))) {
     admitted = engine_.gates().Admit(shard, by, for_primary);
   }
   return admitted;
+}
+
+// A lease that has not been renewed for as long as a request may be held will hardly be renewed
+// for the next one: from then on requests are refused at once.
+TimePoint ServerImpl::HeldUntil(const server::AdmissionTable::Admitted& held,
+                                TimePoint until) const {
+  if (!held.lapsed_at) return until;
+  if (!environment_.holds_lapsed) return MonotonicNow();
+  return std::min<TimePoint>(until, *held.lapsed_at + options_.hold_timeout);
+}
+
+void ServerImpl::CountRefusal(const server::AdmissionTable::Admitted& admitted) {
+  const bool lapsed = std::string_view(admitted.refusal) == request_metadata::kLeaseLapsed;
+  if (lapsed) engine_.gates().lease_meter().Refused();
+}
+
+std::string ServerImpl::MetricsText() {
+  const TimePoint now = environment_.now();
+  const TimePoint until = std::max(engine_.gates().lease_until(), now);  // min() would overflow
+  return engine_.gates().lease_meter().Text(until - now);
 }
 
 Admission ServerImpl::Answer(grpc::ServerContext& context,
@@ -248,6 +270,7 @@ Admission ServerImpl::Answer(grpc::ServerContext& context,
     context.AddTrailingMetadata(meta::kAdmitted, "1");
     return Admission(admitted.slot, admitted.epoch, admitted.role);
   }
+  CountRefusal(admitted);
   context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
   return Admission(admitted.refusal);
 }
@@ -285,6 +308,7 @@ std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
 Admission ServerImpl::Admit(const ShardId& shard) {
   const server::AdmissionTable::Admitted admitted = engine_.gates().Admit(shard.value());
   if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
+  CountRefusal(admitted);
   return Admission(admitted.refusal);
 }
 

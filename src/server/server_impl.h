@@ -37,6 +37,7 @@ class ServerImpl {
                            server_internal::Onward onward);
   Admission Admit(const ShardId& shard);
   const std::string& endpoint() const { return endpoint_; }
+  std::string MetricsText();
 
  private:
   absl::Status CheckOptions() const;
@@ -44,8 +45,11 @@ class ServerImpl {
   std::string AdvertisedHost() const;
   server::ShardServerService::Callbacks ServiceCallbacks();
   std::map<std::string, double> LoadOf(const ShardId& shard);
-  // As the request's metadata say; may wait while the shard is handed over.
+  // As the request's metadata say; may wait while the shard is handed over, or the lease has
+  // lapsed.
   server::AdmissionTable::Admitted Ask(const grpc::ServerContext& context);
+  TimePoint HeldUntil(const server::AdmissionTable::Admitted& held, TimePoint until) const;
+  void CountRefusal(const server::AdmissionTable::Admitted& admitted);
   Admission Answer(grpc::ServerContext& context, const server::AdmissionTable::Admitted& admitted);
   std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
                                       sdk_internal::StubFactory make_stub,

@@ -198,6 +198,8 @@ TEST_F(AdmissionHandoverTest, F5_ForwardsOnlyUnderTheLease) {
   HoldOpenShard();
   table_.Forward(kShard, kNext);
   table_.SetLease(MonotonicNow());
+  EXPECT_EQ(Ask(), "held");
+  table_.SetLease(TimePoint::min());
   EXPECT_EQ(Ask(), meta::kLeaseLapsed);
   table_.SetLease(MonotonicNow() + Seconds(3'600));
   EXPECT_EQ(Ask(), "to kv-2");
@@ -273,6 +275,8 @@ TEST_F(AdmissionHandoverTest, ForwardedRequestIsAdmittedUnderTheNewGrant) {
 TEST_F(AdmissionHandoverTest, F5_ForwardedRequestsNeedTheLeaseToo) {
   OpenForwarded();
   table_.SetLease(MonotonicNow());
+  EXPECT_EQ(Ask(&kOldOwner), "held");
+  table_.SetLease(TimePoint::min());
   EXPECT_EQ(Ask(&kOldOwner), meta::kLeaseLapsed);
 }
 

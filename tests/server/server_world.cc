@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 constexpr uint32_t kBuckets = 2;
-constexpr uint32_t kTickMs = 200;
 const AppName kApp("kv");
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -53,11 +52,11 @@ bool Eventually(const std::function<bool()>& done) {
   return true;
 }
 
-ServerWorld::ServerWorld() {
+ServerWorld::ServerWorld(const Timing& timing) {
   std::string pattern = testing::TempDir() + "/server.XXXXXX";
   folder_ = mkdtemp(pattern.data());
   auto started = PrivateZookeeper::Start(
-      {.data_dir = folder_, .tick_ms = static_cast<int>(kTickMs), .force_sync = false});
+      {.data_dir = folder_, .tick_ms = static_cast<int>(timing.tick_ms), .force_sync = false});
   if (!started.ok()) {
     ADD_FAILURE() << started.status();
     abort();
@@ -68,8 +67,8 @@ ServerWorld::ServerWorld() {
   store_ = ZookeeperStoreFactory(zookeeper_->connect_string()).NewSession({kPatience, nullptr});
   v1::CellConfig config;
   config.set_cell("cell");
-  config.set_zookeeper_tick_ms(kTickMs);
-  config.set_session_timeout_ms(kSessionTimeout.count());
+  config.set_zookeeper_tick_ms(timing.tick_ms);
+  config.set_session_timeout_ms(timing.session_timeout_ms);
   config.set_buckets(kBuckets);
   std::promise<absl::Status> made;
   EnsureCell(*store_, config, [&](auto result) { made.set_value(result.status()); });

@@ -27,8 +27,14 @@ bool Eventually(const std::function<bool()>& done);
 class ServerWorld {
  public:
   static constexpr std::chrono::milliseconds kSessionTimeout{2'000};
+  struct Timing {
+    uint32_t tick_ms = 200;
+    uint32_t session_timeout_ms = static_cast<uint32_t>(kSessionTimeout.count());
+  };
 
-  ServerWorld();
+  // Session time-out and tick of ZooKeeper and of the cell.
+  explicit ServerWorld(const Timing& timing);
+  ServerWorld() : ServerWorld(Timing{}) {}
   ~ServerWorld();
 
   PrivateZookeeper& zookeeper() { return *zookeeper_; }

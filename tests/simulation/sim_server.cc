@@ -165,7 +165,10 @@ void SimServer::Admit(const Request& request, const Done& done, TimePoint held_u
       request.shard, request.forwarded_by.empty() ? nullptr : &by, request.for_primary);
   if (admitted.slot != nullptr) return Work(request, done, admitted);
   if (admitted.forward_to != nullptr) return Forward(request, done, *admitted.forward_to);
-  if (admitted.held_at == nullptr || process_->LocalNow() >= held_until) {
+  const TimePoint until = admitted.lapsed_at
+                              ? std::min<TimePoint>(held_until, *admitted.lapsed_at + kHoldTimeout)
+                              : held_until;
+  if (admitted.held_at == nullptr || process_->LocalNow() >= until) {
     return done(RequestEnd::kRefused);
   }
   process_->RunAfter(kAskAgain,

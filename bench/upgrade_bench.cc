@@ -1,11 +1,12 @@
 // What do clients notice of a rolling upgrade? scripts/bench upgrade
 //
 // After the paper's Figure 17: 10,000 shards on 60 server processes, all of which are
-// restarted, at most 10% at a time, under closed-loop clients; three times:
+// restarted, at most 10% at a time, under closed-loop clients; four times:
 //   graceful      each batch is drained (shardctl drain) before it is stopped, and a primary
 //                 is handed over
 //   no_handover   the same, but a primary is dropped before it is added elsewhere
 //   neither       each batch is stopped as it is
+//   loaded        as graceful, on a busy machine whose ZooKeeper stops now and then
 //
 // A request succeeds, for the figures, if its first attempt was answered: the paper's clients
 // did not try again. The router does, within 5 s: what failed even so is told apart. Each
@@ -25,6 +26,7 @@
 #include "absl/strings/str_format.h"
 #include "cluster.h"
 #include "upgrade_load.h"
+#include "upgrade_trouble.h"
 
 namespace shardmanager {
 namespace {
@@ -47,10 +49,12 @@ struct Way {
   const char* name;
   bool drains;
   v1::PrimaryMove move;
+  bool trouble = false;  // UpgradeTrouble
 };
 constexpr Way kWays[] = {{"graceful", true, v1::HANDOVER},
                          {"no_handover", true, v1::DROP_THEN_ADD},
-                         {"neither", false, v1::DROP_THEN_ADD}};
+                         {"neither", false, v1::DROP_THEN_ADD},
+                         {"loaded", true, v1::HANDOVER, /*trouble=*/true}};
 
 v1::AppSpec Spec(const Flags& flags, const Way& way) {
   v1::AppSpec spec;
@@ -103,6 +107,8 @@ class Upgrade {
                       .samples = samples()});
     std::this_thread::sleep_for(std::chrono::seconds(5));  // what it is like in quiet times
     Print("before", load.Take());
+    std::optional<UpgradeTrouble> trouble;
+    if (way_.trouble) trouble.emplace(cluster_->zookeeper());
     const int batch = std::max(1, flags_.servers * flags_.batch_percent / 100);
     for (int first = 1; first <= flags_.servers; first += batch) {
       if (absl::Status s = Restart(first, std::min(first + batch - 1, flags_.servers)); !s.ok()) {
@@ -112,6 +118,7 @@ class Upgrade {
                   std::min(first + batch - 1, flags_.servers), flags_.servers);
       std::fflush(stdout);
     }
+    trouble.reset();
     UpgradeLoad::Totals totals = load.Take();
     Print("during", totals);
     return totals;
@@ -191,14 +198,14 @@ class Upgrade {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  CLI::App cli("Restarts all servers under load, in three ways.");
+  CLI::App cli("Restarts all servers under load, in four ways.");
   cli.add_option("--servers", flags.servers)->check(CLI::PositiveNumber)->capture_default_str();
   cli.add_option("--shards", flags.shards)->check(CLI::PositiveNumber)->capture_default_str();
   cli.add_option("--batch-percent", flags.batch_percent, "Most servers that restart at a time")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   cli.add_option("--clients", flags.clients)->check(CLI::PositiveNumber)->capture_default_str();
-  cli.add_option("--only", flags.only, "graceful, no_handover or neither");
+  cli.add_option("--only", flags.only, "graceful, no_handover, neither or loaded");
   cli.add_option("--folder", flags.folder, "Data, logs and samples; kept")->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
   std::vector<std::string> figures;

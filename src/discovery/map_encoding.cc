@@ -83,6 +83,13 @@ Message EncodeHeartbeat(const MapVersion* version, bool stale) {
   return std::make_shared<std::string>(response.SerializeAsString());
 }
 
+// Fields may come in any order: this one goes to the end.
+Message WithMore(const Message& message) {
+  v1::WatchResponse more;
+  more.set_more(true);
+  return std::make_shared<std::string>(*message + more.SerializeAsString());
+}
+
 SnapshotEncoder::SnapshotEncoder(MapVersion version, const std::string& cell, size_t part_bytes)
     : part_bytes_(part_bytes) {
   AppendVersion(v1::MapSnapshot::kVersionFieldNumber, version, head_);

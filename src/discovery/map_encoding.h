@@ -42,6 +42,8 @@ struct Change {
 };
 
 Message EncodeDelta(const Change& change);
+// The same with WatchResponse.more.
+Message WithMore(const Message& message);
 // `version` null: no map yet. `stale`: Heartbeat.stale.
 Message EncodeHeartbeat(const MapVersion* version, bool stale);
 

@@ -85,6 +85,7 @@ MapFeed::CatchUp MapFeed::SnapshotCatchUp() {
   const MapVersion newest = state_->version();
   if (base_.has_value() && base_->version != newest) {
     if (Message delta = DeltaFrom(base_->version)) {
+      if (!std::exchange(base_->marked, true)) base_->parts.back() = WithMore(base_->parts.back());
       CatchUp result{base_->parts, newest};
       result.messages.push_back(std::move(delta));
       return result;

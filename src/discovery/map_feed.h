@@ -67,6 +67,7 @@ class MapFeed {
   struct Base {
     MapVersion version;
     std::vector<Message> parts;
+    bool marked = false;  // the last part, with WatchResponse.more: a newer version exists
   };
 
   void Advance(Change change);

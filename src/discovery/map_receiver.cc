@@ -42,17 +42,18 @@ Received MapReceiver::Receive(v1::WatchResponse response) {
   stale_ = response.heartbeat().stale();
   switch (response.update_case()) {
     case v1::WatchResponse::kSnapshot:
-      return ReceivePart(std::move(*response.mutable_snapshot()));
+      return ReceivePart(std::move(*response.mutable_snapshot()), response.more());
     case v1::WatchResponse::kDelta:
       return ReceiveDelta(std::move(*response.mutable_delta()));
     case v1::WatchResponse::kHeartbeat:
+      return ReceiveHeartbeat();
     case v1::WatchResponse::UPDATE_NOT_SET:  // a kind that only newer builds know
       return Nothing{};
   }
   return Nothing{};
 }
 
-Received MapReceiver::ReceivePart(v1::MapSnapshot part) {
+Received MapReceiver::ReceivePart(v1::MapSnapshot part, bool more) {
   const MapVersion version = MapVersion::From(part.version());
   if (!partial_.has_value()) {
     partial_ = std::move(part);
@@ -68,29 +69,38 @@ Received MapReceiver::ReceivePart(v1::MapSnapshot part) {
   if (!partial_->last()) return Nothing{};
   v1::MapSnapshot whole = std::move(*partial_);
   partial_.reset();
-  return ReceiveWhole(std::move(whole));
+  return ReceiveWhole(std::move(whole), more);
 }
 
-Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole) {
+Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole, bool more) {
   const MapVersion version = MapVersion::From(whole.version());
-  needs_snapshot_ = false;
   behind_.reset();
-  if (held_.has_value() && version <= *held_) {
-    if (version < *held_) behind_ = std::move(whole);
-    return Nothing{};
+  const bool newer = !held_.has_value() || version > *held_;
+  if (!newer || !more) needs_snapshot_ = false;
+  if (newer && !more) {
+    held_ = version;
+    return whole;
   }
-  held_ = version;
-  return whole;
+  if (version != held_) behind_ = std::move(whole);
+  return Nothing{};
+}
+
+// The publisher has nothing more to say: what it said last is the newest that it has.
+Received MapReceiver::ReceiveHeartbeat() {
+  if (!behind_.has_value() || partial_.has_value()) return Nothing{};
+  if (held_.has_value() && MapVersion::From(behind_->version()) <= *held_) return Nothing{};
+  v1::MapSnapshot whole = std::move(*behind_);
+  return ReceiveWhole(std::move(whole), /*more=*/false);
 }
 
 Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
   const MapVersion from = MapVersion::From(delta.from());
   const MapVersion to = MapVersion::From(delta.version());
   if (partial_.has_value()) return Break("a delta in the middle of a snapshot");
-  if (!held_.has_value()) return Break("a delta before any snapshot");
   if (behind_.has_value() && from == MapVersion::From(behind_->version())) {
     return AdvanceBehind(delta);
   }
+  if (!held_.has_value()) return Break("a delta before any snapshot");
   if (to <= *held_) return Nothing{};
   if (from != *held_) {
     return Break(absl::StrCat("a delta from ", from.ToString(), " to ", to.ToString(),
@@ -103,7 +113,7 @@ Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
 Received MapReceiver::AdvanceBehind(const v1::MapDelta& delta) {
   v1::MapSnapshot advanced = std::move(*behind_);
   Apply(delta, advanced);
-  return ReceiveWhole(std::move(advanced));
+  return ReceiveWhole(std::move(advanced), /*more=*/false);
 }
 
 Received MapReceiver::Break(std::string reason) {

@@ -28,7 +28,8 @@ class MapReceiver {
   // A new stream begins: the parts of a snapshot that the last one left are void.
   void StreamOpened();
 
-  // Snapshots come out whole. What comes out counts as held from then on.
+  // Snapshots come out whole, an old one (WatchResponse.more) only together with the delta
+  // that follows it. What comes out counts as held from then on.
   Received Receive(v1::WatchResponse response);
 
   // The last message was a heartbeat that said that the publisher may not have the newest
@@ -46,8 +47,9 @@ class MapReceiver {
   void Distrust(std::optional<MapVersion> held);
 
  private:
-  Received ReceivePart(v1::MapSnapshot part);
-  Received ReceiveWhole(v1::MapSnapshot whole);
+  Received ReceivePart(v1::MapSnapshot part, bool more);
+  Received ReceiveWhole(v1::MapSnapshot whole, bool more);
+  Received ReceiveHeartbeat();
   Received ReceiveDelta(v1::MapDelta delta);
   Received AdvanceBehind(const v1::MapDelta& delta);
   Received Break(std::string reason);
@@ -56,8 +58,9 @@ class MapReceiver {
   bool needs_snapshot_ = false;
   bool stale_ = false;
   std::optional<v1::MapSnapshot> partial_;
-  // Where the publisher stands, as long as that is behind what is held: it may send an
-  // old snapshot and then one delta that passes us.
+  // Where the publisher stands, as long as that is not to be used: it is behind what is
+  // held, or the publisher said that more follows. It may send an old snapshot and then one
+  // delta that passes us.
   std::optional<v1::MapSnapshot> behind_;
 };
 

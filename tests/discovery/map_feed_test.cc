@@ -76,6 +76,26 @@ TEST(MapFeedTest, F12NewSubscriberGetsTheWholeStateFirst) {
   EXPECT_THAT(subscriber.map().Shards()[1], HasSubstr("kv-7"));
 }
 
+// Finding 15 of the attack: an old snapshot looked like the newest one.
+TEST(MapFeedTest, AnOldSnapshotSaysThatMoreFollows) {
+  constexpr size_t kSmall = 100;
+  MapFeed feed({.message_bytes = kSmall});
+  feed.Publish(MakeSnapshot(V(1), Owners(10, {1})));
+  const auto newest = feed.CatchUpFrom(std::nullopt).messages;
+  ASSERT_GT(newest.size(), 2u);
+  for (const Message& part : newest) EXPECT_FALSE(Parse(part).more());
+
+  feed.Publish(MakeDelta(V(1), V(2), 1, {7}));
+  for (int subscriber = 0; subscriber < 2; ++subscriber) {
+    const auto old = feed.CatchUpFrom(std::nullopt).messages;
+    ASSERT_EQ(old.size(), newest.size() + 1);
+    EXPECT_TRUE(Parse(old[newest.size() - 1]).more());
+    EXPECT_TRUE(Parse(old[newest.size() - 1]).snapshot().last());
+    EXPECT_FALSE(Parse(old.back()).more());
+    EXPECT_TRUE(Parse(old.back()).has_delta());
+  }
+}
+
 TEST(MapFeedTest, ResumesByVersionWithOneMergedDelta) {
   MapFeed feed;
   feed.Publish(MakeSnapshot(V(1), {{0}, {1}, {2}}));

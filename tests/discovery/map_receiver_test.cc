@@ -155,6 +155,50 @@ TEST(MapReceiverTest, APublisherThatCatchesUpExactlyGoesOnWithDeltas) {
   EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(8), V(9), 0, {1})))));
 }
 
+v1::WatchResponse WithMore(v1::WatchResponse response) {
+  response.set_more(true);
+  return response;
+}
+
+// Finding 15 of the attack: new subscribers used a snapshot whose successor was on its way.
+TEST(MapReceiverTest, AnOldSnapshotComesOutTogetherWithTheDeltaThatFollows) {
+  MapReceiver receiver;
+  EXPECT_TRUE(IsNothing(receiver.Receive(WithMore(Of(MakeSnapshot(V(1), {{0}, {1}}))))));
+  EXPECT_EQ(receiver.known(), std::nullopt);
+  Received received = receiver.Receive(Of(MakeDelta(V(1), V(9), 1, {4})));
+  ASSERT_TRUE(IsSnapshot(received));
+  PlainMap map;
+  map.Apply(std::get<v1::MapSnapshot>(received));
+  EXPECT_EQ(map.version(), V(9));
+  EXPECT_THAT(map.Shards()[1], testing::HasSubstr("kv-4"));
+  EXPECT_EQ(receiver.known(), V(9));
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(9), V(10), 0, {1})))));
+}
+
+TEST(MapReceiverTest, WhoHoldsAnOlderMapKeepsItUntilTheDelta) {
+  MapReceiver receiver(V(1));
+  receiver.Distrust(V(1));
+  EXPECT_TRUE(IsNothing(receiver.Receive(WithMore(Of(MakeSnapshot(V(2), {{0}}))))));
+  EXPECT_EQ(receiver.held(), V(1));
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(MakeDelta(V(2), V(3), 0, {1})))));
+}
+
+TEST(MapReceiverTest, AHeartbeatEndsTheWaitForMore) {
+  MapReceiver receiver;
+  receiver.Receive(WithMore(Of(MakeSnapshot(V(1), {{0}}))));
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(HeartbeatOf(V(1)))));
+  EXPECT_EQ(receiver.known(), V(1));
+  EXPECT_TRUE(IsNothing(receiver.Receive(HeartbeatOf(V(1)))));
+}
+
+TEST(MapReceiverTest, ALostStreamEndsTheWaitForMore) {
+  MapReceiver receiver;
+  receiver.Receive(WithMore(Of(MakeSnapshot(V(1), {{0}}))));
+  receiver.StreamOpened();
+  EXPECT_EQ(receiver.known(), std::nullopt);
+  EXPECT_TRUE(IsBroken(receiver.Receive(Of(MakeDelta(V(1), V(2), 0, {1})))));
+}
+
 TEST(MapReceiverTest, DistrustBringsTheSameVersionAgain) {
   MapReceiver receiver;
   receiver.Receive(Of(MakeSnapshot(V(5), {{0}})));

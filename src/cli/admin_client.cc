@@ -42,6 +42,16 @@ class AdminClient::Impl {
   template <typename Request, typename Response>
   using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
+  // A change that was not answered in time may have happened, and says so.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Change(Method<Request, Response> method, const Request& request) {
+    absl::StatusOr<Response> response = Call(method, request);
+    if (!absl::IsDeadlineExceeded(response.status())) return response;
+    return absl::DeadlineExceededError(
+        "whether the change happened is unknown, and it may still happen; ask with `shardctl get "
+        "apps` and `shardctl describe app`");
+  }
+
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) {
     Response response;
@@ -51,6 +61,7 @@ class AdminClient::Impl {
       TurnTo(leader);
       status = CallOnce(method, request, &response, &leader);
     }
+    if (absl::IsDeadlineExceeded(status)) return absl::DeadlineExceededError("");
     if (!status.ok()) return status;
     return response;
   }
@@ -129,19 +140,19 @@ const std::string& AdminClient::server() const { return impl_->server(); }
 std::chrono::milliseconds AdminClient::timeout() const { return impl_->timeout(); }
 
 absl::StatusOr<v1::ApplyAppResponse> AdminClient::ApplyApp(const v1::ApplyAppRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::ApplyApp, request);
+  return impl_->Change(&v1::Admin::Stub::ApplyApp, request);
 }
 absl::StatusOr<v1::DeleteAppResponse> AdminClient::DeleteApp(const v1::DeleteAppRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::DeleteApp, request);
+  return impl_->Change(&v1::Admin::Stub::DeleteApp, request);
 }
 absl::StatusOr<v1::GetAppsResponse> AdminClient::GetApps(const v1::GetAppsRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetApps, request);
 }
 absl::StatusOr<v1::DrainResponse> AdminClient::Drain(const v1::DrainRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::Drain, request);
+  return impl_->Change(&v1::Admin::Stub::Drain, request);
 }
 absl::StatusOr<v1::UndrainResponse> AdminClient::Undrain(const v1::UndrainRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::Undrain, request);
+  return impl_->Change(&v1::Admin::Stub::Undrain, request);
 }
 absl::StatusOr<v1::GetServersResponse> AdminClient::GetServers(
     const v1::GetServersRequest& request) {
@@ -156,7 +167,7 @@ absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(
 }
 absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
     const v1::ReleaseServerRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::ReleaseServer, request);
+  return impl_->Change(&v1::Admin::Stub::ReleaseServer, request);
 }
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
   return impl_->Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());

@@ -74,7 +74,8 @@ ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& t
       return kUnreachable;
     case absl::StatusCode::kDeadlineExceeded:
       *terminal.err << "error: no answer from the control plane at " << client.server()
-                    << " within " << AgeText(client.timeout()) << "\n";
+                    << " within " << AgeText(client.timeout())
+                    << (message.empty() ? "" : ": " + message) << "\n";
       return kUnreachable;
     case absl::StatusCode::kNotFound:
       *terminal.err << "error: " << message << "\n";

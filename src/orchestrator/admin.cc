@@ -56,8 +56,9 @@ absl::Status Controller::NoSuchApp(const std::string& app) const {
   return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
 }
 
-void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply,
+                          Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     const v1::AppSpec& spec = request.spec();
     if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
     PartitionDriver* existing = FindApp(spec.name());
@@ -95,11 +96,12 @@ void Controller::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     const std::string name = spec.name();
     if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
     const int32_t base = existing == nullptr ? kNewApp : existing->spec_version();
-    WriteSpec(stored, base, [this, name, response, reply](absl::Status status) {
+    const auto written = [this, name, response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       if (lead_) AddApp(name);
       reply(response);
-    });
+    };
+    WriteSpec(stored, base, written, wanted);
   });
 }
 
@@ -125,8 +127,9 @@ void Controller::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   });
 }
 
-void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
+                           Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
     PartitionDriver* existing = FindApp(request.app());
     if (existing == nullptr) return reply(NoSuchApp(request.app()));
     if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
@@ -150,7 +153,8 @@ absl::Status Controller::MayChangeSpec(const PartitionDriver& app) {
 }
 
 // Answers on the controller's thread. REQUIRES: it leads.
-void Controller::WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done) {
+void Controller::WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done,
+                           const Wanted& wanted) {
   const SpecStore specs(store_.get(), paths_, cell_.buckets(), lead_->epoch);
   const AppName app(spec.spec().name());
   auto posted = [this, done, spec, epoch = lead_->epoch, base](absl::Status status) {
@@ -163,7 +167,7 @@ void Controller::WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::
     });
   };
   if (base == kNewApp) {
-    specs.Create(app, spec, posted);
+    specs.Create(app, spec, posted, wanted);
   } else {
     specs.Replace(app, spec, base, posted);
   }
@@ -262,8 +266,8 @@ void Controller::ExplainShard(v1::ExplainShardRequest request,
 }
 
 void Controller::ReleaseServer(v1::ReleaseServerRequest request,
-                               Reply<v1::ReleaseServerResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+                               Reply<v1::ReleaseServerResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
     PartitionDriver* driver = FindApp(request.app());
     if (driver == nullptr) return reply(NoSuchApp(request.app()));
     driver->Release(request.server(), [this, request, reply](absl::StatusOr<std::string> kept_at) {

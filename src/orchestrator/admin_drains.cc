@@ -83,8 +83,8 @@ bool TakeOut(const v1::DrainScope& scope, v1::StoredSpec& stored) {
 
 }  // namespace
 
-void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
     v1::Drain drain = request.drain();
     if (absl::Status valid = ValidateDrain(drain); !valid.ok()) return reply(valid);
     if (!request.app().empty() && FindApp(request.app()) == nullptr) {
@@ -113,8 +113,9 @@ void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply)
   });
 }
 
-void Controller::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+void Controller::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply,
+                         Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
     if (absl::Status valid = ValidateScope(request.scope()); !valid.ok()) return reply(valid);
     if (!request.app().empty() && FindApp(request.app()) == nullptr) {
       return reply(NoSuchApp(request.app()));

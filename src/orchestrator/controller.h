@@ -41,6 +41,9 @@ class Controller {
  public:
   template <typename T>
   using Reply = std::function<void(absl::StatusOr<T>)>;
+  // Does somebody still wait for the answer? Asked before a change is begun: once the caller
+  // has gone, and has reported a failure, nothing is begun any more. Thread-safe; empty: yes.
+  using Wanted = std::function<bool()>;
 
   // Where it runs. Null: a thread of its own.
   struct Executors {
@@ -60,17 +63,22 @@ class Controller {
   void Stop();
 
   // What operators ask (admin.proto). All but GetStatus answer FAILED_PRECONDITION
-  // while another process leads, UNAVAILABLE while nobody is known to.
-  void ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply);
-  void DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply);
+  // while another process leads, UNAVAILABLE while nobody is known to. Changes answer
+  //   CANCELLED     nobody waits for them; nothing was changed
+  //   UNAVAILABLE   the store is out of reach; the message says whether the change may have
+  //                 happened
+  void ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply, Wanted wanted = {});
+  void DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
+                 Wanted wanted = {});
   void GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply);
   void GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply);
   void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
   // Computed where plans are: it may wait for one that is being made.
   void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
-  void Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply);
-  void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply);
-  void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply);
+  void Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted = {});
+  void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply, Wanted wanted = {});
+  void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
+                     Wanted wanted = {});
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   EventLog& events() { return events_; }
   // And can prove it.
@@ -118,6 +126,8 @@ class Controller {
   absl::Status OutOfTouch() const;
   // OK: this process leads and can prove it.
   absl::Status MayAnswer() const;
+  // And may begin a change now.
+  absl::Status MayChange(const Wanted& wanted) const;
 
   // Apps, while leading.
   void ListApps();
@@ -141,13 +151,22 @@ class Controller {
   static absl::Status MayChangeSpec(const PartitionDriver& app);
   // `base` is the version of the record that the spec replaces, or kNewApp.
   static constexpr int32_t kNewApp = -1;
-  void WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done);
+  void WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::Done done,
+                 const Wanted& wanted = {});
   void Record(const char* kind, const std::string& message, bool trouble = false);
   // Runs `work` on the controller's thread if this process leads and can prove it.
   template <typename T>
   void OnThread(const Reply<T>& reply, std::function<void()> work) {
     executor_->Post([this, reply, work = std::move(work)] {
       if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
+      work();
+    });
+  }
+  // The same for a change.
+  template <typename T>
+  void ToChange(const Reply<T>& reply, const Wanted& wanted, std::function<void()> work) {
+    executor_->Post([this, reply, wanted, work = std::move(work)] {
+      if (absl::Status may = MayChange(wanted); !may.ok()) return reply(may);
       work();
     });
   }

@@ -94,4 +94,17 @@ absl::Status Controller::MayAnswer() const {
   return InTouch() ? absl::OkStatus() : OutOfTouch();
 }
 
+// A write that waits for a connection would happen long after its caller was told that it
+// failed.
+absl::Status Controller::MayChange(const Wanted& wanted) const {
+  if (absl::Status may = MayAnswer(); !may.ok()) return may;
+  if (wanted && !wanted()) {
+    return absl::CancelledError("nobody waits for the answer any more; nothing was changed");
+  }
+  if (store_->state() == SessionState::kConnected) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("nothing was changed: ", self_.process(),
+                   " leads, but has lost its connection to ZooKeeper and tries to connect again"));
+}
+
 }  // namespace shardmanager::orchestrator

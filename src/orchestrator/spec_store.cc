@@ -9,8 +9,19 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+absl::Status NothingWasChanged() {
+  return absl::UnavailableError("nothing was changed: the connection to ZooKeeper broke");
+}
+
+absl::Status Unknown() {
+  return absl::UnavailableError(
+      "whether the change happened is unknown: the connection to ZooKeeper broke before it "
+      "answered. Ask with `shardctl get apps` and `shardctl describe app`");
+}
+
 absl::Status Explain(const WriteResult& result) {
   if (result.status.ok() || absl::IsResourceExhausted(result.status)) return result.status;
+  if (absl::IsAborted(result.status)) return Unknown();  // the session has expired
   if (result.failed_op == 0) return absl::AbortedError("another process leads now; try again");
   return absl::AbortedError("the spec was changed by somebody else meanwhile; try again (" +
                             std::string(result.status.message()) + ")");
@@ -29,9 +40,13 @@ std::vector<WriteOp> SpecStore::Folders(const AppName& app) const {
   return ops;
 }
 
-void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done) const {
-  store_->Get(paths_.app(app), [self = *this, app, spec, done](absl::StatusOr<Node> node) {
-    if (!node.ok() && !absl::IsNotFound(node.status())) return done(node.status());
+void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done,
+                       std::function<bool()> wanted) const {
+  store_->Get(paths_.app(app), [self = *this, app, spec, done, wanted](absl::StatusOr<Node> node) {
+    if (!node.ok() && !absl::IsNotFound(node.status())) return done(NothingWasChanged());
+    if (wanted && !wanted()) {
+      return done(absl::CancelledError("nobody waits for the answer any more"));
+    }
     std::vector<WriteOp> ops;
     if (!node.ok()) ops = self.Folders(app);
     std::string data = Seal(spec);
@@ -55,10 +70,11 @@ void SpecStore::Write(const AppName& app, std::vector<WriteOp> ops, std::string 
     if (!absl::IsUnavailable(result.status)) return done(Explain(result));
     // Nobody knows whether it happened: read back.
     self.store_->Sync([self, app, data, done](absl::Status synced) {
-      if (!synced.ok()) return done(synced);
+      if (!synced.ok()) return done(Unknown());
       self.store_->Get(self.paths_.spec(app), [data, done](absl::StatusOr<Node> node) {
         if (node.ok() && node->data == data) return done(absl::OkStatus());
-        done(absl::UnavailableError("the connection to the store was lost; nothing was changed"));
+        if (!node.ok() && !absl::IsNotFound(node.status())) return done(Unknown());
+        done(NothingWasChanged());
       });
     });
   });

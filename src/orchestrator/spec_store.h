@@ -14,7 +14,9 @@ namespace shardmanager::orchestrator {
 // All calls answer on the session's thread; OK means durable. Errors:
 //   ABORTED              somebody else changed the spec meanwhile, or leads now
 //   RESOURCE_EXHAUSTED   the spec is larger than a record may be
-//   UNAVAILABLE          the store is out of reach
+//   CANCELLED            nobody wants it any more; nothing was changed
+//   UNAVAILABLE          the connection broke; the message says whether the change may have
+//                        happened
 class SpecStore {
  public:
   using Done = std::function<void(absl::Status)>;
@@ -22,8 +24,10 @@ class SpecStore {
   SpecStore(CoordinationStore* store, Paths paths, uint32_t buckets, LeaderEpoch leader_epoch)
       : store_(store), paths_(std::move(paths)), buckets_(buckets), leader_epoch_(leader_epoch) {}
 
-  // A new app: its folders (unless an earlier app of that name left them) and spec.
-  void Create(const AppName& app, const v1::StoredSpec& spec, Done done) const;
+  // A new app: its folders (unless an earlier app of that name left them) and spec. `wanted`,
+  // if not empty, is asked before the write.
+  void Create(const AppName& app, const v1::StoredSpec& spec, Done done,
+              std::function<bool()> wanted = {}) const;
   // REQUIRES: `version` is the one that the caller read.
   void Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version, Done done) const;
 

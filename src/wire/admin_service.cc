@@ -2,7 +2,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <utility>
@@ -17,8 +19,42 @@ namespace {
 
 using orchestrator::Controller;
 
+using Clock = std::chrono::system_clock;
+
 // Longest wait for the controller; it answers at once unless the store hangs.
 constexpr std::chrono::seconds kPatience{30};
+// How often to look whether the client has gone.
+constexpr std::chrono::milliseconds kLook{100};
+
+// One call: whether somebody waits for it. Outlives the call in what the controller was asked.
+class Caller {
+ public:
+  explicit Caller(const grpc::ServerContext& context) : deadline_(context.deadline()) {}
+
+  void Leaves() { gone_ = true; }
+  bool Waits() const { return !gone_ && Clock::now() < deadline_; }
+
+  // Until then the controller may take to answer: a little less than the client allows, so that
+  // the client hears which component did not answer.
+  Clock::time_point Patience() const {
+    const Clock::time_point now = Clock::now();
+    const auto allowed = std::min<Clock::duration>(kPatience, deadline_ - now);
+    return now + allowed - std::min<Clock::duration>(std::chrono::milliseconds(500), allowed / 5);
+  }
+
+ private:
+  const Clock::time_point deadline_;
+  std::atomic<bool> gone_{false};
+};
+
+// What became of a change whose answer did not come.
+grpc::Status UnknownOutcome(Clock::duration waited) {
+  return {grpc::StatusCode::UNAVAILABLE,
+          absl::StrCat("whether the change happened is unknown: ZooKeeper has not answered for ",
+                       std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
+                       " ms, and the change may still happen when it does. Ask with `shardctl get "
+                       "apps` and `shardctl describe app`")};
+}
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
@@ -35,11 +71,11 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status ApplyApp(grpc::ServerContext* context, const v1::ApplyAppRequest* request,
                         v1::ApplyAppResponse* response) override {
-    return Ask(context, request, response, &Controller::ApplyApp);
+    return Change(context, request, response, &Controller::ApplyApp);
   }
   grpc::Status DeleteApp(grpc::ServerContext* context, const v1::DeleteAppRequest* request,
                          v1::DeleteAppResponse* response) override {
-    return Ask(context, request, response, &Controller::DeleteApp);
+    return Change(context, request, response, &Controller::DeleteApp);
   }
   grpc::Status GetApps(grpc::ServerContext* context, const v1::GetAppsRequest* request,
                        v1::GetAppsResponse* response) override {
@@ -55,7 +91,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status ReleaseServer(grpc::ServerContext* context, const v1::ReleaseServerRequest* request,
                              v1::ReleaseServerResponse* response) override {
-    return Ask(context, request, response, &Controller::ReleaseServer);
+    return Change(context, request, response, &Controller::ReleaseServer);
   }
   grpc::Status ExplainShard(grpc::ServerContext* context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
@@ -64,11 +100,11 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override {
-    return Ask(context, request, response, &Controller::Drain);
+    return Change(context, request, response, &Controller::Drain);
   }
   grpc::Status Undrain(grpc::ServerContext* context, const v1::UndrainRequest* request,
                        v1::UndrainResponse* response) override {
-    return Ask(context, request, response, &Controller::Undrain);
+    return Change(context, request, response, &Controller::Undrain);
   }
 
   grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
@@ -106,8 +142,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   grpc::Status Await(std::promise<absl::StatusOr<Response>>& answer, Response* response) {
     auto future = answer.get_future();
     if (future.wait_for(kPatience) != std::future_status::ready) {
-      return {grpc::StatusCode::UNAVAILABLE,
-              "the coordination store does not answer; the change may or may not have happened"};
+      return {grpc::StatusCode::UNAVAILABLE, "this process is busy and does not answer"};
     }
     absl::StatusOr<Response> result = future.get();
     if (!result.ok()) return ToGrpc(result.status());
@@ -123,6 +158,30 @@ class AdminService::Impl final : public v1::Admin::Service {
     grpc::Status status = Await(*answer, response);
     if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) NameLeader(context);
     return status;
+  }
+
+  template <typename Request, typename Response>
+  grpc::Status Change(grpc::ServerContext* context, const Request* request, Response* response,
+                      void (Controller::*method)(Request, Controller::Reply<Response>,
+                                                 Controller::Wanted)) {
+    const Clock::time_point asked = Clock::now();
+    auto caller = std::make_shared<Caller>(*context);
+    auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
+    auto future = answer->get_future();
+    (controller_.*method)(
+        *request, [answer](auto r) { answer->set_value(std::move(r)); },
+        [caller] { return caller->Waits(); });
+    const Clock::time_point until = caller->Patience();
+    while (future.wait_until(std::min(until, Clock::now() + kLook)) != std::future_status::ready) {
+      if (!context->IsCancelled() && Clock::now() < until) continue;
+      caller->Leaves();
+      return UnknownOutcome(Clock::now() - asked);
+    }
+    absl::StatusOr<Response> result = future.get();
+    if (absl::IsFailedPrecondition(result.status())) NameLeader(context);
+    if (!result.ok()) return ToGrpc(result.status());
+    *response = *std::move(result);
+    return grpc::Status::OK;
   }
 
   // So that a client that met a standby can turn to the leader.

@@ -13,6 +13,7 @@ namespace shardmanager::testing {
 namespace {
 
 using local::MapView;
+using ::testing::HasSubstr;
 using ::testing::Optional;
 
 constexpr int kShards = 12;
@@ -71,6 +72,28 @@ TEST_F(OutageTest, NewClientStartsFromTheMapCacheWithoutControlPlaneAndDiscovery
     EXPECT_THAT(late.Get(KeyOf(shard)).value, Optional(std::string("from the cache")));
   }
   std::filesystem::remove_all(cache);
+}
+
+// Findings 9, 16 and 17 of the attack: all was reported as well while ZooKeeper was dead, and a
+// command that was reported as failed was carried out when it was back.
+TEST_F(OutageTest, WhatNobodyKnowsIsNotReportedWhileZooKeeperIsAway) {
+  SM_ASSERT_OK(Serve());
+  cluster_->zookeeper().Kill();
+  // At first the leader may still lead; either way it changes nothing later.
+  const auto deleted = cluster_->Shardctl({"--timeout", "3s", "delete", "app", "kv", "--yes"});
+  EXPECT_NE(deleted.exit_code, 0);
+  EXPECT_THAT(deleted.output, HasSubstr("ZooKeeper"));
+  ASSERT_TRUE(events_->WaitFor("LeaderCutOff", "", TimePoint(), kPatience));
+  const auto apps = cluster_->Shardctl({"get", "apps"});
+  EXPECT_NE(apps.exit_code, 0);
+  EXPECT_THAT(apps.output, HasSubstr("unknown since"));
+  EXPECT_THAT(cluster_->Shardctl({"status"}).output, HasSubstr("leader (cut off from ZooKeeper"));
+
+  SM_ASSERT_OK(cluster_->StartZookeeper());
+  SM_ASSERT_OK(cluster_->admin().AwaitLeading(kPatience));
+  const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+  EXPECT_THAT(cluster_->Shardctl({"get", "apps"}).output, HasSubstr("12/12"));
 }
 
 TEST_F(OutageTest, RestartedServerServesItsShardsFromZooKeeperAlone) {

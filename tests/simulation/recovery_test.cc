@@ -1,4 +1,6 @@
-// A new leader that reads everything back, and whose connection breaks meanwhile.
+// A new leader that reads everything back, and whose connection breaks meanwhile; and changes
+// that an operator asks for while the store is out of reach.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
@@ -10,6 +12,8 @@
 
 namespace shardmanager::simulation {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr char kControl[] = "control-0";
 
@@ -65,6 +69,16 @@ class RecoveryTest : public testing::Test {
     cluster_.control(kControl)->controller().DeleteApp(
         request, [acknowledged](const auto& response) { *acknowledged = response.ok(); });
   }
+  // As the operator hears it within 100 ms.
+  absl::Status DeleteNow(orchestrator::Controller::Wanted wanted = {}) {
+    auto heard = std::make_shared<absl::Status>(absl::DeadlineExceededError("no answer"));
+    v1::DeleteAppRequest request;
+    request.set_app(kApp);
+    cluster_.control(kControl)->controller().DeleteApp(
+        request, [heard](const auto& response) { *heard = response.status(); }, std::move(wanted));
+    RunFor(Milliseconds(100));
+    return *heard;
+  }
   bool Exists() { return cluster_.store.tree().Get(Paths(kCell).spec(AppName(kApp))).ok(); }
 
   Checkers checkers_;
@@ -92,6 +106,31 @@ TEST_F(RecoveryTest, ABreakAtAnyMomentOfItLeavesNothingBehind) {
   }
   EXPECT_GT(moments, 5) << "nothing was interrupted";
   EXPECT_EQ(checkers_.violation(), "");
+}
+
+// Finding 16 of the attack: what was reported as failed happened when the store was back.
+TEST_F(RecoveryTest, AChangeThatIsAskedForWhileTheStoreIsAwayNeverHappens) {
+  cluster_.store.StopStore();
+  RunFor(Milliseconds(200));
+  ASSERT_TRUE(Leads()) << "its lease runs";
+  const absl::Status refused = DeleteNow();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(refused.message(), HasSubstr("nothing was changed"));
+  EXPECT_THAT(refused.message(), HasSubstr("ZooKeeper"));
+  RunFor(Seconds(20));
+  cluster_.store.StartStore();
+  RunFor(Seconds(20));
+  EXPECT_TRUE(Exists());
+  EXPECT_EQ(checkers_.NotConverged(), "");
+}
+
+TEST_F(RecoveryTest, AChangeThatNobodyWaitsForIsNotBegun) {
+  EXPECT_EQ(DeleteNow([] { return false; }).code(), absl::StatusCode::kCancelled);
+  RunFor(Seconds(20));
+  EXPECT_TRUE(Exists());
+  EXPECT_TRUE(DeleteNow([] { return true; }).ok());
+  RunFor(Seconds(20));
+  EXPECT_FALSE(Exists());
 }
 
 // Finding 7 of the attack: a break while the records were listed ended the deletion half way.

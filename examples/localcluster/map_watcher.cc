@@ -108,6 +108,7 @@ void MapWatcher::ReadStream(grpc::ClientContext& context) {
     if (view_.version.first > 0) {
       request.mutable_known()->set_leader_epoch(view_.version.first);
       request.mutable_known()->set_sequence(view_.version.second);
+      request.mutable_known()->set_cell_made_ms(view_.cell_made_ms);
     }
   }
   auto stream = v1::Discovery::NewStub(channel_)->Watch(&context, request);
@@ -138,6 +139,7 @@ bool MapWatcher::ApplySnapshot(const v1::MapSnapshot& snapshot) {
   }
   if (!snapshot.last()) return true;
   incoming_.version = {snapshot.version().leader_epoch(), snapshot.version().sequence()};
+  incoming_.cell_made_ms = snapshot.version().cell_made_ms();
   incoming_.changed = MonotonicNow();
   view_ = std::exchange(incoming_, {});
   return true;

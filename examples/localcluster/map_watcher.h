@@ -33,6 +33,7 @@ namespace shardmanager::local {
 // One app's shard map at one moment.
 struct MapView {
   std::pair<uint64_t, uint64_t> version;  // leader epoch, sequence
+  int64_t cell_made_ms = 0;               // of that version, too
   std::map<uint32_t, std::string> servers;
   struct Shard {
     std::string id;

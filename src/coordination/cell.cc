@@ -29,6 +29,26 @@ absl::StatusOr<v1::CellConfig> Parse(const std::string& cell, const absl::Status
   return config;
 }
 
+// A cell that an early build made has no identity yet. Of several processes that give it
+// one, one wins.
+void Identify(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
+  const std::string path = Paths(wanted.cell()).config();
+  store.Get(path, [&store, path, wanted, done](absl::StatusOr<Node> node) {
+    absl::StatusOr<v1::CellConfig> config = Parse(wanted.cell(), node);
+    if (absl::IsUnavailable(config.status())) return EnsureCell(store, wanted, done);
+    if (!config.ok() || config->made_ms() != 0) return done(std::move(config));
+    config->set_made_ms(wanted.made_ms());
+    std::vector<WriteOp> ops;
+    ops.push_back(SetNode{path, Seal(*config), node->stat.version});
+    store.Multi(std::move(ops), [&store, wanted, config, done](WriteResult result) {
+      if (result.status.ok()) return done(config);
+      if (absl::IsAborted(result.status)) return done(result.status);
+      // Somebody was faster, or nobody knows: look again.
+      EnsureCell(store, wanted, done);
+    });
+  });
+}
+
 void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
   const Paths paths(wanted.cell());
   std::vector<WriteOp> ops;
@@ -56,8 +76,11 @@ void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
 void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
   LoadCell(store, wanted.cell(), [&store, wanted, done](absl::StatusOr<v1::CellConfig> config) {
     if (absl::IsUnavailable(config.status())) return EnsureCell(store, wanted, done);
-    if (!absl::IsNotFound(config.status())) return done(std::move(config));
-    CreateCell(store, wanted, done);
+    if (absl::IsNotFound(config.status())) return CreateCell(store, wanted, done);
+    if (config.ok() && config->made_ms() == 0 && wanted.made_ms() != 0) {
+      return Identify(store, wanted, done);
+    }
+    done(std::move(config));
   });
 }
 

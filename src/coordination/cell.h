@@ -12,10 +12,10 @@ namespace shardmanager {
 using CellCallback = std::function<void(absl::StatusOr<v1::CellConfig>)>;
 
 // Makes the cell if it is not there, in one write, and gives its stored config, which
-// wins over `wanted`. Any number of processes may do so at once. `done` comes on the
-// session's thread, after any wait for the connection. Errors: FAILED_PRECONDITION,
-// the path holds something else or another cell; UNIMPLEMENTED, made by a newer
-// version; ABORTED, the session has expired.
+// wins over `wanted`, but for an identity (`made_ms`) that it does not have yet. Any number of
+// processes may do so at once. `done` comes on the session's thread, after any wait for the
+// connection. Errors: FAILED_PRECONDITION, the path holds something else or another cell;
+// UNIMPLEMENTED, made by a newer version; ABORTED, the session has expired.
 void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done);
 
 // For processes that only join. NOT_FOUND: not made yet; with `changed`, a watch is

@@ -14,7 +14,9 @@ Verdict MapFeed::Publish(const v1::MapSnapshot& whole) {
   if (absl::Status status = MapState::Decode(whole, &next); !status.ok()) {
     return {Verdict::kMalformed, std::string(status.message())};
   }
-  if (state_.has_value() && state_->SameLayout(next)) {
+  // The identity of a cell is not in deltas: another cell comes as a snapshot.
+  const bool same_cell = state_.has_value() && state_->cell() == next.cell();
+  if (same_cell && state_->SameLayout(next)) {
     Advance(state_->DifferenceTo(next));
   } else {
     log_.Clear();

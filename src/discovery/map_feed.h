@@ -41,7 +41,7 @@ class MapFeed {
  public:
   explicit MapFeed(FeedLimits limits = {}) : limits_(limits), log_(limits.log) {}
 
-  // The whole map in one piece. With the same layout as before, subscribers get
+  // The whole map in one piece. With the same cell and layout as before, subscribers get
   // only the difference.
   Verdict Publish(const v1::MapSnapshot& whole);
   Verdict Publish(const v1::MapDelta& delta);

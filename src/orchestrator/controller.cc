@@ -252,7 +252,8 @@ void Controller::AddApp(const std::string& app) {
                         .paths = paths_,
                         .buckets = cell_.buckets(),
                         .leader_epoch = lead_->epoch,
-                        .cell = CellIdentity(cell_)};
+                        .cell = CellIdentity(cell_),
+                        .cell_made_ms = cell_.made_ms()};
   PartitionDriver::Callbacks callbacks;
   // Later: a driver is not destroyed inside its own callback.
   callbacks.deposed = [this, session = session_] {

@@ -6,6 +6,7 @@ v1::MapVersion MapBuilder::version() const {
   v1::MapVersion version;
   version.set_leader_epoch(leader_epoch_.value());
   version.set_sequence(sequence_);
+  version.set_cell_made_ms(cell_made_ms_);
   return version;
 }
 

@@ -15,9 +15,12 @@ namespace shardmanager::orchestrator {
 class MapBuilder {
  public:
   // `sequence`: of the last map that this leader published for the app. `cell`: as
-  // CellIdentity() has it.
-  MapBuilder(LeaderEpoch leader_epoch, uint64_t sequence, std::string cell)
-      : leader_epoch_(leader_epoch), sequence_(sequence), cell_(std::move(cell)) {}
+  // CellIdentity() has it. `cell_made_ms`: CellConfig.made_ms.
+  MapBuilder(LeaderEpoch leader_epoch, uint64_t sequence, std::string cell, int64_t cell_made_ms)
+      : leader_epoch_(leader_epoch),
+        sequence_(sequence),
+        cell_(std::move(cell)),
+        cell_made_ms_(cell_made_ms) {}
 
   v1::MapSnapshot Whole(const Partition& partition);
   // REQUIRES: Whole() was called before.
@@ -33,6 +36,7 @@ class MapBuilder {
   const LeaderEpoch leader_epoch_;
   uint64_t sequence_;
   const std::string cell_;
+  const int64_t cell_made_ms_;
   absl::flat_hash_map<ServerIndex, std::string> known_;  // server -> endpoint
 };
 

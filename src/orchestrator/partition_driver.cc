@@ -56,7 +56,7 @@ PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted cou
       damaged_(MakeWriterOptions(), *context_.events,
                [this](const DamagedRecord&) { callbacks_.restart(); }),
       counted_(counted),
-      maps_(context_.leader_epoch, counted.maps, context_.cell) {}
+      maps_(context_.leader_epoch, counted.maps, context_.cell, context_.cell_made_ms) {}
 
 PartitionDriver::~PartitionDriver() = default;
 

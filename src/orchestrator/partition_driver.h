@@ -34,7 +34,8 @@ struct DriverContext {
   Paths paths;
   uint32_t buckets;
   LeaderEpoch leader_epoch;
-  std::string cell;  // CellIdentity()
+  std::string cell;          // CellIdentity()
+  int64_t cell_made_ms = 0;  // CellConfig.made_ms
 };
 
 // What one app's drivers under one leader must not use twice: where the last one

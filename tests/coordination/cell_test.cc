@@ -52,6 +52,30 @@ TYPED_TEST(CellTest, MakesTheCellsFoldersAndKeepsItsConfig) {
   EXPECT_EQ(this->Load(s, "c")->SerializeAsString(), made->SerializeAsString());
 }
 
+v1::CellConfig MadeAt(int64_t made_ms) {
+  v1::CellConfig config = Wanted("c");
+  config.set_made_ms(made_ms);
+  return config;
+}
+
+TYPED_TEST(CellTest, KeepsTheIdentityThatItWasMadeWith) {
+  auto s = this->Connect();
+  EXPECT_EQ(this->Ensure(s, MadeAt(1'000))->made_ms(), 1'000);
+  EXPECT_EQ(this->Ensure(s, MadeAt(2'000))->made_ms(), 1'000);
+  EXPECT_EQ(this->Load(s, "c")->made_ms(), 1'000);
+}
+
+TYPED_TEST(CellTest, ACellWithoutAnIdentityGetsOneOnce) {
+  auto s = this->Connect();
+  ASSERT_EQ(this->Ensure(s, Wanted("c", 16))->made_ms(), 0);
+  const Config given = this->Ensure(s, MadeAt(2'000));
+  ASSERT_TRUE(given.ok()) << given.status();
+  EXPECT_EQ(given->made_ms(), 2'000);
+  EXPECT_EQ(given->buckets(), 16u) << "all else stays";
+  EXPECT_EQ(this->Ensure(s, MadeAt(3'000))->made_ms(), 2'000);
+  EXPECT_EQ(this->Load(s, "c")->SerializeAsString(), given->SerializeAsString());
+}
+
 TYPED_TEST(CellTest, StoredConfigWinsOverTheWantedOne) {
   auto s = this->Connect();
   ASSERT_TRUE(this->Ensure(s, Wanted("c", 16)).ok());

@@ -159,6 +159,30 @@ TEST(DiscoveryWireTest, WhereAllPublishersAreStaleTheMapIsPassedOnAndMarked) {
   ASSERT_TRUE(sink.AwaitStale(false));
 }
 
+// Finding 10 of the attack: after a cell was made anew, relays and clients kept the dead map.
+TEST(DiscoveryWireTest, ACellMadeAnewUnderTheSameNameReachesClientsOfARelay) {
+  const MapVersion before{.leader_epoch = 9, .sequence = 99, .cell_made_ms = 1'000};
+  const MapVersion after{.leader_epoch = 1, .sequence = 1, .cell_made_ms = 2'000};
+  auto hub = std::make_unique<Hub>();
+  hub->Publish(kApp, MakeSnapshot(before, {{1}, {2}}));
+  auto server = std::make_unique<DiscoveryServer>(*hub);
+  const int port = server->port();
+  DiscoveryRelay relay(QuickClient({Endpoint(port)}));
+  DiscoveryServer relay_server(relay.hub());
+  DiscoveryClient client(QuickClient({relay_server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(before));
+  server.reset();
+  hub = std::make_unique<Hub>();
+  server = std::make_unique<DiscoveryServer>(*hub, port);
+  hub->Publish(kApp, MakeSnapshot(after, {{3}, {4}}));
+  ASSERT_TRUE(sink.AwaitVersion(after));
+  EXPECT_THAT(sink.Shards()[0], HasSubstr("kv-3"));
+  hub->Publish(kApp, MakeDelta(after, {1, 2, 2'000}, 0, {5}));
+  ASSERT_TRUE(sink.AwaitVersion({1, 2, 2'000}));
+}
+
 // Accepts subscribers and never says anything.
 class SilentService final : public v1::Discovery::CallbackService {
   class Silence final : public grpc::ServerWriteReactor<v1::WatchResponse> {

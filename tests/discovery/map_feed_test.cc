@@ -61,6 +61,24 @@ TEST(MapFeedTest, ALaterLeaderStartsItsSequenceAgain) {
   EXPECT_EQ(feed.version(), V(1, 2));
 }
 
+// Finding 10 of the attack: a relay kept the map of a cell that was gone.
+TEST(MapFeedTest, ACellMadeAnewIsNewerWhateverItsLeaderEpoch) {
+  MapFeed feed;
+  v1::MapSnapshot old_cell = MakeSnapshot({9, 99, /*cell_made_ms=*/1'000}, {{0}, {1}});
+  old_cell.set_cell("c@1000");
+  v1::MapSnapshot new_cell = MakeSnapshot({1, 1, /*cell_made_ms=*/2'000}, {{0}, {2}});
+  new_cell.set_cell("c@2000");
+  feed.Publish(old_cell);
+  EXPECT_EQ(feed.Publish(new_cell).kind, Verdict::kApplied);
+  EXPECT_EQ(feed.Publish(old_cell).kind, Verdict::kStale);
+  // The identity is not in deltas.
+  const v1::WatchResponse response =
+      Parse(feed.CatchUpFrom(MapVersion{9, 99, 1'000}).messages.at(0));
+  ASSERT_TRUE(response.has_snapshot());
+  EXPECT_EQ(response.snapshot().cell(), "c@2000");
+  EXPECT_EQ(MapVersion::From(response.snapshot().version()), (MapVersion{1, 1, 2'000}));
+}
+
 // F12: a new subscriber got deltas but no initial state.
 TEST(MapFeedTest, F12NewSubscriberGetsTheWholeStateFirst) {
   MapFeed feed;

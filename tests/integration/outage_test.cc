@@ -96,6 +96,40 @@ TEST_F(OutageTest, WhatNobodyKnowsIsNotReportedWhileZooKeeperIsAway) {
   EXPECT_THAT(cluster_->Shardctl({"get", "apps"}).output, HasSubstr("12/12"));
 }
 
+void RemoveBelow(const std::string& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::filesystem::remove_all(entry.path());
+  }
+}
+
+// Finding 10 of the attack: the relay kept the map of the dead cell, whose versions are higher.
+TEST_F(OutageTest, ClientsOfARelayFollowACellThatIsMadeAnew) {
+  SM_ASSERT_OK(Serve());
+  cluster_->control_plane().Kill();
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  ASSERT_TRUE(map_->WaitFor([](const MapView& v) { return v.version.first == 2; }, kPatience))
+      << map_->view().Describe();
+
+  cluster_->control_plane().Kill();
+  for (const std::string& name : cluster_->server_names()) cluster_->server(name).Kill();
+  cluster_->zookeeper().Kill();
+  RemoveBelow(cluster_->data_folder());
+  RemoveBelow(cluster_->folder() + "/zookeeper/version-2");
+
+  SM_ASSERT_OK(cluster_->StartZookeeper());
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  SM_ASSERT_OK(cluster_->admin().AwaitLeading(kPatience));
+  SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(kShards)).status());
+  for (const std::string& name : cluster_->server_names()) {
+    SM_ASSERT_OK(cluster_->RestartServer(name));
+  }
+  const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+  EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.version.first == 1 && v.all_served(); },
+                            kPatience))
+      << map_->view().Describe();
+}
+
 TEST_F(OutageTest, RestartedServerServesItsShardsFromZooKeeperAlone) {
   // A port of its own, so that clients find it with the map they have.
   SM_ASSERT_OK(cluster_->StartCore());

@@ -392,6 +392,33 @@ TEST_F(ShardctlTest, GoesOnWatchingTheNextLeaderAndRepeatsNothing) {
   EXPECT_THAT(err.str(), HasSubstr("\nwatching the leader at " + next.endpoint() + "\n"));
 }
 
+// A pass of the controller says many things at once.
+TEST_F(ShardctlTest, ShowsEveryEventOfOneMillisecondAlsoThoseThatComeAfterABreak) {
+  admin_.status.set_leading(true);
+  admin_.status.set_leader_endpoint(admin_.endpoint());
+  v1::ControlEvent event = ThreeEvents().back();
+  for (const char* shard : {"s-1", "s-2", "s-3"}) {
+    event.set_shard(shard);
+    admin_.events.push_back(event);
+  }
+  event.set_shard("s-4");
+  admin_.later_events = {event};
+  event.set_shard("later");  // so that it ends, whatever is lost
+  for (int i = 0; i < 4; ++i) {
+    event.set_time_ms(event.time_ms() + 5);
+    admin_.later_events.push_back(event);
+  }
+  FewLines lines(4);
+  std::ostream out(&lines);
+  std::istringstream in;
+  std::ostringstream err;
+  Terminal terminal = {.in = &in, .out = &out, .err = &err};
+  RunShardctl({"watch", "-s", admin_.endpoint()}, terminal);
+  for (const char* shard : {"s-1", "s-2", "s-3", "s-4"}) {
+    EXPECT_THAT(lines.str(), HasSubstr(shard)) << "shown once, as four lines are all there is";
+  }
+}
+
 TEST_F(ShardctlTest, WatchesNobodyWhileNobodyLeads) {
   EXPECT_EQ(Run({"watch"}), kUnreachable);
   EXPECT_THAT(err_, HasSubstr("nobody leads now"));

@@ -13,6 +13,7 @@
 
 #include "runtime/child_process.h"
 #include "tests/discovery/discovery_server.h"
+#include "tests/support/http_get.h"
 
 namespace shardmanager::discovery {
 namespace {
@@ -71,6 +72,54 @@ TEST(DiscoverydTest, RelaysUntilItIsToldToStop) {
     ASSERT_TRUE(sink.AwaitLost()) << "subscribers are told at once";
   }
   EXPECT_EQ(discoveryd.ExitCode(), 0) << discoveryd.Said();
+}
+
+// The value of a metric in the answer to a scrape; -1: it is not there.
+double ValueIn(const std::string& scrape, const std::string& metric) {
+  const size_t at = scrape.find("\n" + metric + " ");
+  return at == std::string::npos ? -1 : std::stod(scrape.substr(at + metric.size() + 2));
+}
+
+constexpr char kUpdates[] = "shardmanager_discovery_updates_total";
+
+// Once so many updates are counted: all metrics are brought up to date together, once a second.
+std::string ScrapeOf(int port, double updates) {
+  std::string scrape;
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (ValueIn(scrape, kUpdates) < updates && std::chrono::steady_clock::now() < deadline) {
+    scrape = testing::HttpGet(port, "/metrics");
+  }
+  return scrape;
+}
+
+TEST(DiscoverydTest, ItsMetricsCountSubscribersAppsAndUpdates) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  DiscoveryServer upstream(hub);
+  const std::string listen = Endpoint(FreePort());
+  const int metrics = FreePort();
+  Discoveryd discoveryd({"--upstream", upstream.endpoint(), "--listen", listen, "--metrics-listen",
+                         Endpoint(metrics)});
+  wire::DiscoveryClient client(QuickClient({listen}));
+  RecordingSink first, second;
+  const auto watch = client.Watch(kApp, std::nullopt, first);
+  const auto other_watch = client.Watch(kApp, std::nullopt, second);
+  ASSERT_TRUE(first.AwaitVersion(V(1))) << discoveryd.Said();
+  ASSERT_TRUE(second.AwaitVersion(V(1)));
+  for (uint64_t v = 1; v < 5; ++v) {  // one by one: those that wait would be joined into one
+    hub.Publish(kApp, MakeDelta(V(v), V(v + 1), 1, {7}));
+    ASSERT_TRUE(first.AwaitVersion(V(v + 1)));
+  }
+  ASSERT_TRUE(second.AwaitVersion(V(5)));
+
+  EXPECT_EQ(ValueIn(ScrapeOf(metrics, 5), kUpdates), 5) << "a snapshot and four deltas";
+  hub.Publish(kApp, MakeDelta(V(5), V(6), 1, {8}));
+  const std::string scrape = ScrapeOf(metrics, 6);
+  EXPECT_EQ(ValueIn(scrape, kUpdates), 6);
+  EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_subscribers"), 2);
+  EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps"), 1);
+  EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps_connected"), 1);
+  EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_updates_refused_total"), 0);
 }
 
 TEST(DiscoverydTest, ATakenPortIsAClearErrorAndNotSharedInSilence) {

@@ -70,12 +70,14 @@ bool Controller::InTouch() const {
 void Controller::LookAtLease() {
   const bool in_touch = InTouch();
   const bool led = leads_;
-  leads_ = lead_ && in_touch;
-  if (led && !leads_ && lead_) {
+  const bool leads = lead_ && in_touch;
+  if (led && !leads && lead_) {
+    // Before leads() says so: with that, streams of events end.
     Record("LeaderCutOff", absl::StrCat("who leads is ", OutOfTouch().message()),
            /*trouble=*/true);
   }
-  if (!led && leads_) {
+  leads_ = leads;
+  if (!led && leads) {
     Record("LeaderProven", absl::StrCat(self_.process(), " leads cell ", cell_.cell(), ", epoch ",
                                         lead_->epoch.value(), ": ZooKeeper answers"));
   }

@@ -373,9 +373,12 @@ class Partition {
   void BarFull(allocator::Snapshot& snapshot) const;
   bool Accepts(ServerIndex server) const;
   allocator::Snapshot FleetSnapshot(const LoadTable& loads) const;
-  void AddToSnapshot(ShardIndex shard, bool emergency, const LoadTable& loads,
+  enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
+  void AddToSnapshot(ShardIndex shard, Purpose purpose, const LoadTable& loads,
                      allocator::Snapshot& snapshot) const;
-  void AddLoads(ShardIndex shard, const LoadTable& loads, allocator::Snapshot& snapshot) const;
+  bool MakesRoom(const Replica& replica) const;
+  void AddLoads(ShardIndex shard, Purpose purpose, const LoadTable& loads,
+                allocator::Snapshot& snapshot) const;
   void SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode);
   void NoteSkipped(const allocator::Plan& plan);
   void AcceptMove(const allocator::Move& move);

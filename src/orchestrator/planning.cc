@@ -66,7 +66,7 @@ void Partition::RequestPlan() {
   }
   allocator::Snapshot snapshot = FleetSnapshot(reported_);
   BarFull(snapshot);
-  for (ShardIndex id : wanted) AddToSnapshot(id, /*emergency=*/true, reported_, snapshot);
+  for (ShardIndex id : wanted) AddToSnapshot(id, Purpose::kEmergency, reported_, snapshot);
   SendPlanRequest(std::move(snapshot), allocator::Mode::kEmergency);
   missing_.SetPlanned(std::move(wanted));
 }
@@ -106,7 +106,7 @@ void Partition::ConsiderBalance() {
   std::vector<ShardIndex> all = map_order_;
   std::sort(all.begin(), all.end());
   for (ShardIndex id : all) {
-    if (!HeldBack(id)) AddToSnapshot(id, /*emergency=*/false, planned_, snapshot);
+    if (!HeldBack(id)) AddToSnapshot(id, Purpose::kBalance, planned_, snapshot);
   }
   SendPlanRequest(std::move(snapshot), allocator::Mode::kPeriodic);
 }
@@ -194,7 +194,7 @@ void Partition::BarFull(allocator::Snapshot& snapshot) const {
 }
 
 // What the snapshot lists is not among the "other" load of its server.
-void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
+void Partition::AddLoads(ShardIndex id, Purpose purpose, const LoadTable& loads,
                          allocator::Snapshot& snapshot) const {
   const size_t metrics = metric_names_.size();
   std::vector<double> most(metrics, -1);
@@ -204,13 +204,14 @@ void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
       if (loads.Knows(replica, m)) most[m] = std::max(most[m], loads.Of(replica, m));
     }
     if (tables_.server(r.server).state != ServerState::kLive) return;
-    ++live;
+    const bool listed = purpose != Purpose::kBalance || !MakesRoom(r);
+    live += listed;
     const auto row = static_cast<size_t>(PositionIn(snapshot, r.server) - snapshot.servers.begin());
     for (size_t m = 0; m < metrics; ++m) {
       const double load = loads.Of(replica, m);
       double& other = snapshot.other_load[row * metrics + m];
       other = std::max(0.0, other - load);
-      snapshot.load.push_back(static_cast<float>(load));
+      if (listed) snapshot.load.push_back(static_cast<float>(load));
     }
   });
   // Of those that are listed to keep a server from being chosen again.
@@ -221,7 +222,14 @@ void Partition::AddLoads(ShardIndex id, const LoadTable& loads,
   }
 }
 
-void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& loads,
+// It goes as soon as another one serves in its place, or has gone already but for the answer.
+bool Partition::MakesRoom(const Replica& replica) const {
+  if (replica.phase == Phase::kDropping) return true;
+  if (replica.role != Role::kPrimary || replica.phase == Phase::kPreparing) return false;
+  return HandoverOf(replica.shard).to.valid();
+}
+
+void Partition::AddToSnapshot(ShardIndex id, Purpose purpose, const LoadTable& loads,
                               allocator::Snapshot& snapshot) const {
   const Shard& shard = tables_.shard(id);
   allocator::ShardInfo info{.shard = id,
@@ -243,10 +251,13 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
     }
     // Listed below, so not among the "other" replicas of its server.
     --PositionIn(snapshot, r.server)->other_replicas;
-    const bool extra = r.phase == Phase::kDropping || r.phase == Phase::kPreparing;
+    const bool balance = purpose == Purpose::kBalance;
+    // What moves counts where it is going. If it counted twice, one too many would follow it.
+    if (balance && MakesRoom(r)) return;
+    const bool extra = r.phase == Phase::kDropping || (r.phase == Phase::kPreparing && !balance);
     if (extra) ++info.wanted_replicas;  // holds a place, does not count
-    const bool movable = at_rest && !emergency && budgets_.Left(CauseOfMove(r.server), r.server) &&
-                         !TakesNothing(server);
+    const bool movable = at_rest && purpose != Purpose::kEmergency &&
+                         budgets_.Left(CauseOfMove(r.server), r.server) && !TakesNothing(server);
     info.replicas.push_back({r.server, r.role, movable});
   });
   // A server that could not add it is not chosen again. (By a wider spread its whole fault
@@ -259,12 +270,12 @@ void Partition::AddToSnapshot(ShardIndex id, bool emergency, const LoadTable& lo
     info.replicas.push_back({failed, info.new_role, /*movable=*/false});
   }
   snapshot.shards.push_back(std::move(info));
-  if (!metric_names_.empty()) AddLoads(id, loads, snapshot);
+  if (!metric_names_.empty()) AddLoads(id, purpose, loads, snapshot);
 }
 
 allocator::Snapshot Partition::ExplainSnapshot(ShardIndex shard) const {
   allocator::Snapshot snapshot = FleetSnapshot(reported_);
-  AddToSnapshot(shard, /*emergency=*/false, reported_, snapshot);
+  AddToSnapshot(shard, Purpose::kExplain, reported_, snapshot);
   return snapshot;
 }
 

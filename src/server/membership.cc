@@ -32,7 +32,8 @@ Output<Membership::Action> Membership::OnAdvance(TimePoint now) {
   if (lapse_at_ && now_ >= *lapse_at_) {
     lapse_at_.reset();
     if (step_ == Step::kMember) {
-      Say("the lease has lapsed, as the coordination store does not answer; primaries are refused");
+      Say("the lease has lapsed, as the coordination store does not answer; requests to primaries "
+          "wait for its renewal, then they are refused");
     }
   }
   if (leave_by_ && now_ >= *leave_by_) {

@@ -136,7 +136,7 @@ TEST(DiscoveryWireTest, ARelayTurnsToAnotherUpstreamWhenItsOwnMayBeStale) {
   ASSERT_TRUE(sink.AwaitVersion(V(5)));
   old_leader.SetStale(true);
   ASSERT_TRUE(sink.AwaitVersion(V(1, 2)));
-  EXPECT_FALSE(sink.stale());
+  EXPECT_TRUE(sink.AwaitStale(false));
 }
 
 // Off the request path everything serves on: an old map is better than none.

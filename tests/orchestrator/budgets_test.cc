@@ -176,6 +176,9 @@ TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
   v1::AppSpec spec = TestSpec(6, v1::SECONDARY_ONLY, 3);
   spec.mutable_failover()->set_max_concurrent_per_shard(1);
   Start(spec, 6);
+  spec.mutable_moves()->set_balance_interval_ms(3'600'000);  // no moves of other replicas
+  world->Apply(spec);
+  world->Advance(Seconds(1));
   world->Die("kv-0");
   world->Die("kv-1");
   world->Advance(Seconds(10));

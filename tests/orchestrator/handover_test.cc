@@ -251,6 +251,24 @@ TEST_F(HandoverTest, AGrantThatItsServerSaysIsOverIsReplacedByANewOne) {
   EXPECT_GT(world.servers.at(next).held.at("s-0").epoch, before);
 }
 
+// Found by a test with real processes: what was on its way counted at both servers, so one more
+// followed, and came back later.
+TEST(BalanceTest, WhatMovesCountsWhereItIsGoing) {
+  v1::AppSpec spec = TestSpec(4);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(1));
+  world.hold_adds = true;  // the moves stay on their way
+  world.Join("kv-1");
+  world.Advance(Seconds(5));
+  ASSERT_EQ(world.adds.size(), 2u);
+  spec.mutable_commands()->set_timeout_ms(59'000);
+  world.Apply(spec);  // a reason to look at the balance again
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveStarted), 2u);
+}
+
 TEST(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
   v1::AppSpec spec = TestSpec(1);
   spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);

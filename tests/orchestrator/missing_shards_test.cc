@@ -109,8 +109,9 @@ class RegionLostTest : public testing::Test {
   }
   RegionLostTest() : world_(Spec()) {
     for (const char* name : {"east-0", "east-1", "west-0", "west-1"}) {
-      world_.servers[name] = {
-          .incarnation = Incarnation(1), .live = true, .region = std::string(name).substr(0, 4)};
+      world_.servers[name] = {.incarnation = Incarnation(1),
+                              .live = true,
+                              .at = {std::string(name).substr(0, 4), "", ""}};
     }
     world_.Start();
     world_.Gather();

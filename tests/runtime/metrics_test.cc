@@ -11,8 +11,8 @@
 namespace shardmanager {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::Connection;
+using ::testing::HasSubstr;
 using testing::HttpGet;
 
 TEST(MetricsTest, RendersCountersGaugesAndHistograms) {

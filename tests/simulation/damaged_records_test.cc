@@ -95,12 +95,14 @@ class DamagedRecordsTest : public testing::Test {
     ADD_FAILURE() << "nobody leads";
     return cluster_.control(cluster_.controls()[0])->controller();
   }
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Ask(
-      void (orchestrator::Controller::*method)(Request, orchestrator::Controller::Reply<Response>),
-      const Request& request) {
+  // Of a command, the caller waits to the end.
+  template <typename Request, typename Response, typename... Wanted>
+  absl::StatusOr<Response> Ask(void (orchestrator::Controller::*method)(
+                                   Request, orchestrator::Controller::Reply<Response>, Wanted...),
+                               const Request& request) {
     auto answer = std::make_shared<absl::StatusOr<Response>>(absl::DeadlineExceededError("late"));
-    (Leader().*method)(request, [answer](absl::StatusOr<Response> reply) { *answer = reply; });
+    (Leader().*method)(
+        request, [answer](absl::StatusOr<Response> reply) { *answer = reply; }, Wanted{}...);
     RunFor(Seconds(1));
     return *answer;
   }

@@ -36,7 +36,8 @@ class Connection {
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::string answer;
     char buffer[4096];
-    for (ssize_t n; (n = read(fd_, buffer, sizeof buffer)) > 0;) answer.append(buffer, static_cast<size_t>(n));
+    for (ssize_t n; (n = read(fd_, buffer, sizeof buffer)) > 0;)
+      answer.append(buffer, static_cast<size_t>(n));
     return answer;
   }
 

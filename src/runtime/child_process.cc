@@ -122,7 +122,13 @@ ChildProcess::~ChildProcess() {
 bool ChildProcess::running() { return pid_ > 0 && !Wait(std::chrono::milliseconds(0)); }
 
 void ChildProcess::Signal(int signal) {
-  if (pid_ > 0 && !exit_code_) kill(pid_, signal);
+  if (pid_ <= 0 || exit_code_) return;
+  kill(pid_, signal);
+  if (signal != SIGSTOP) return;
+  siginfo_t stopped;
+  while (waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
 }
 
 std::optional<int> ChildProcess::Wait(std::chrono::milliseconds timeout) {

@@ -39,6 +39,7 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
   bool running();
+  // After SIGSTOP it has stopped when this returns.
   void Signal(int signal);
   // Waits for the end. The exit code, 128 + signal when a signal ended it; nothing
   // when it is still running after `timeout`.

@@ -178,7 +178,7 @@ TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
   Start(spec, 6);
   spec.mutable_moves()->set_balance_interval_ms(3'600'000);  // no moves of other replicas
   world->Apply(spec);
-  world->Advance(Seconds(1));
+  world->Advance(Seconds(60));  // the next look is an hour away
   world->Die("kv-0");
   world->Die("kv-1");
   world->Advance(Seconds(10));

@@ -59,7 +59,7 @@ class Trial {
         world_.hold_writes = input_.Flag();
         return;
       case 7:
-        if (!world_.writes.empty()) world_.FinishWrite(static_cast<WriteOutcome>(NextOutcome()));
+        if (!world_.writes.empty()) world_.FinishWrite(NextOutcome());
         return;
       case 8:
         world_.hold_plans = input_.Flag();
@@ -108,8 +108,9 @@ class Trial {
                     primary_ ? 1 : 1 + input_.Below(3));
   }
   // Mostly written; a leader is seldom deposed.
-  uint32_t NextOutcome() {
-    constexpr uint32_t kOften[] = {0, 0, 0, 0, 2, 2, 2, 3};
+  WriteOutcome NextOutcome() {
+    using enum WriteOutcome;
+    constexpr WriteOutcome kOften[] = {kOk, kOk, kOk, kOk, kFailed, kFailed, kTooLarge, kDeposed};
     return kOften[input_.Below(8)];
   }
 
@@ -129,7 +130,7 @@ class Trial {
       return world_.Send(std::move(report));
     }
     world_.Send(CommandResult{.kind = static_cast<CommandKind>(input_.Below(4)),
-                              .outcome = static_cast<CommandOutcome>(input_.Below(5)),
+                              .outcome = static_cast<CommandOutcome>(input_.Below(6)),
                               .server = server,
                               .incarnation = life,
                               .shard = ShardIndex(input_.Byte() % tables.shard_count()),

@@ -183,6 +183,7 @@ void World::FinishWrite(WriteOutcome outcome, const std::string& conflict) {
   const Persist write = std::move(writes.front());
   writes.pop_front();
   ServerIndex server = conflict.empty() ? ServerIndex() : partition_->tables().FindServer(conflict);
+  if (outcome == WriteOutcome::kTooLarge && !server.valid()) server = write.writes.front().server;
   for (const RegistrationCheck& check : write.checks) {
     const AppServer& checked = servers.at(partition_->tables().name(check.server));
     const bool same = checked.incarnation.value() == static_cast<uint64_t>(check.version);

@@ -55,9 +55,10 @@ void Partition::LookForPlaces() {
   RetryUnplaceable();
 }
 
-// Of a sick server: it waits for its trial, or the replica that it is tried with does not serve
-// yet.
+// It gets nothing now: its record is larger than the store takes (record_room.cc); or it is sick,
+// and waits for its trial, or the replica that it is tried with does not serve yet.
 bool Partition::IsBarred(ServerIndex id) const {
+  if (oversize_.Waits(id, now_)) return true;
   if (!quarantine_.IsSick(id)) return false;
   if (now_ < quarantine_.Find(id)->trial_at) return true;
   const std::vector<ReplicaIndex>& replicas = tables_.server(id).replicas;

@@ -2,6 +2,7 @@
 // thousands of subscribers.
 //
 //   scripts/bench discovery [SUBSCRIBERS]
+//   scripts/bench discovery --herd [SUBSCRIBERS]     all of them ask for the whole map at once
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -11,12 +12,16 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "discovery/hub.h"
+#include "discovery_herd.h"
 #include "wire/discovery_client.h"
 #include "wire/discovery_service.h"
 
@@ -189,9 +194,25 @@ void Main(uint64_t subscribers) {
          streams.fan_out_us / static_cast<double>(subscribers), "us");
 }
 
+// With the limit of streams that are sent whole maps at the same time, and without.
+void MainHerd(uint64_t subscribers) {
+  for (const auto& [suffix, streams] :
+       {std::pair("", wire::BulkLimits{}.streams), std::pair("_unlimited", size_t{1'000'000})}) {
+    const Herd herd = MeasureHerd({kApp, Whole(), Change, subscribers, streams});
+    std::printf("%lu subscribers ask for a map of %.1f MB, %zu at a time\n", subscribers,
+                herd.map_mb, streams);
+    Figure(absl::StrCat("discovery_herd_half_ms", suffix).c_str(), herd.half_ms, "ms");
+    Figure(absl::StrCat("discovery_herd_all_ms", suffix).c_str(), herd.all_ms, "ms");
+    Figure(absl::StrCat("discovery_herd_change_ms", suffix).c_str(), herd.change_ms, "ms");
+    Figure(absl::StrCat("discovery_herd_peak_mb", suffix).c_str(), herd.peak_mb, "MB");
+  }
+}
+
 }  // namespace
 }  // namespace shardmanager
 
 int main(int argc, char** argv) {
-  shardmanager::Main(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 2'000);
+  const bool herd = argc > 1 && std::string_view(argv[1]) == "--herd";
+  const char* subscribers = argc > (herd ? 2 : 1) ? argv[herd ? 2 : 1] : "2000";
+  (herd ? shardmanager::MainHerd : shardmanager::Main)(std::strtoull(subscribers, nullptr, 10));
 }

@@ -54,6 +54,9 @@ class RelayMetrics {
   explicit RelayMetrics(Metrics& metrics)
       : subscribers_(
             metrics.AddGauge("shardmanager_discovery_subscribers", "Streams served downstream.")),
+        waiting_(metrics.AddGauge("shardmanager_discovery_subscribers_waiting",
+                                  "Subscribers that wait for their turn to get a whole map, or a "
+                                  "large change.")),
         apps_(metrics.AddGauge("shardmanager_discovery_apps", "Apps subscribed to upstream.")),
         connected_(metrics.AddGauge("shardmanager_discovery_apps_connected",
                                     "Apps whose stream from upstream delivers now.")),
@@ -62,7 +65,8 @@ class RelayMetrics {
         refused_(metrics.AddCounter("shardmanager_discovery_updates_refused_total",
                                     "Updates from upstream that did not fit.")) {}
 
-  void Show(const wire::DiscoveryRelay::Stats& stats) {
+  void Show(const wire::DiscoveryRelay::Stats& stats, size_t waiting) {
+    waiting_.Set(static_cast<double>(waiting));
     subscribers_.Set(static_cast<double>(stats.subscribers));
     apps_.Set(static_cast<double>(stats.apps));
     connected_.Set(static_cast<double>(stats.apps_connected));
@@ -71,7 +75,7 @@ class RelayMetrics {
   }
 
  private:
-  Gauge subscribers_, apps_, connected_;
+  Gauge subscribers_, waiting_, apps_, connected_;
   Counter updates_, refused_;
 };
 
@@ -112,7 +116,7 @@ int Serve(const Flags& flags) {
   if (server == nullptr) return 1;
 
   constexpr std::chrono::milliseconds kMetricsPeriod(1'000);
-  while (!signals.WaitFor(kMetricsPeriod)) shown.Show(relay.stats());
+  while (!signals.WaitFor(kMetricsPeriod)) shown.Show(relay.stats(), service.waiting());
 
   spdlog::info("stopping");
   service.EndStreams();

@@ -16,9 +16,11 @@ class ReconnectPolicy {
  public:
   struct Limits {
     Duration shortest = Milliseconds(100);
-    // A publisher that comes back is heard within a second, whatever it missed: that
-    // is what clients wait for when a server was lost meanwhile.
+    // Of a subscriber without a map, which can do nothing meanwhile.
     Duration longest = Milliseconds(500);
+    // Of one that uses the map that it has. A publisher that was away for seconds and comes back
+    // has thousands of them, which would take all of its time if they came at the same time.
+    Duration longest_with_map = Seconds(4);
   };
   struct Next {
     size_t endpoint;
@@ -35,8 +37,8 @@ class ReconnectPolicy {
   // The publisher said (again) that it may not have the newest map. True: try the next
   // endpoint. False: all were tried in turn and said so; stay until it says so once more.
   bool OnStale() { return ++stale_ % endpoints_ != 0; }
-  // It failed, or ended.
-  Next OnFailure();
+  // It failed, or ended. `has_map`: the subscriber holds one.
+  Next OnFailure(bool has_map);
 
  private:
   const size_t endpoints_;

@@ -129,7 +129,9 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
         sink_(sink),
         receiver_(known),
         policy_(impl.options.endpoints.size(),
-                {impl.options.shortest_backoff, impl.options.longest_backoff}, seed) {}
+                {impl.options.shortest_backoff, impl.options.longest_backoff,
+                 impl.options.longest_backoff_with_map},
+                seed) {}
 
   void Open() {
     if (closed_) return;
@@ -168,7 +170,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     stream_.reset();
     if (closed_) return;
     const std::string& endpoint = impl_.options.endpoints[policy_.endpoint()];
-    const auto next = policy_.OnFailure();
+    const auto next = policy_.OnFailure(receiver_.known().has_value());
     const std::string why = !problem_.empty()                 ? problem_
                             : !status.error_message().empty() ? status.error_message()
                                                               : "the stream ended";

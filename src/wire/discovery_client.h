@@ -51,6 +51,7 @@ struct DiscoveryClientOptions {
   // Between attempts, see ReconnectPolicy.
   Duration shortest_backoff = discovery::ReconnectPolicy::Limits{}.shortest;
   Duration longest_backoff = discovery::ReconnectPolicy::Limits{}.longest;
+  Duration longest_backoff_with_map = discovery::ReconnectPolicy::Limits{}.longest_with_map;
   // Of the jitter. Default 0: of this process and time.
   uint64_t seed = 0;
 };

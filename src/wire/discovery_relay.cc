@@ -66,6 +66,8 @@ DiscoveryRelay::DiscoveryRelay(DiscoveryClientOptions upstream)
             .wanted = [this](const AppName& app) { executor_.Post([=, this] { Want(app); }); },
             .unwanted =
                 [this](const AppName& app) { executor_.Post([=, this] { Unwant(app); }); }}) {
+  // Relays are few, and many wait for what they hear.
+  options_.longest_backoff_with_map = options_.longest_backoff;
   SetUpstream(options_.endpoints);
 }
 

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -39,7 +40,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
  public:
   using OnGone = std::function<void(Stream*)>;
 
-  explicit Stream(OnGone on_gone) : on_gone_(std::move(on_gone)) {}
+  Stream(BulkGate& gate, OnGone on_gone) : gate_(gate), on_gone_(std::move(on_gone)) {}
 
   // Lives from here until OnDone.
   void Begin(Hub& hub, const v1::WatchRequest& request) {
@@ -90,7 +91,17 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Pump() {
     std::lock_guard lock(mutex_);
     if (!MayWrite()) return;
-    if (Message message = subscription_->Pull()) Write(message);
+    if (next_ == nullptr) next_ = subscription_->Pull();
+    if (next_ != nullptr && gate_.IsLarge(next_->size())) {
+      at_gate_ = true;
+      const bool admitted = gate_.Enter(this, MonotonicNow(), [weak = weak_from_this()] {
+        if (auto stream = weak.lock()) stream->Pump();
+      });
+      if (!admitted) return;
+    } else if (std::exchange(at_gate_, false)) {
+      gate_.Leave(this);
+    }
+    if (next_ != nullptr) Write(std::exchange(next_, nullptr));
   }
 
   // REQUIRES: mutex_ held, not writing. gRPC never calls back from inside StartWrite.
@@ -125,14 +136,18 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       subscription = std::move(subscription_);
     }
     subscription.reset();
+    gate_.Leave(this);
     on_gone_(this);
   }
 
+  BulkGate& gate_;
   const OnGone on_gone_;
   std::shared_ptr<Stream> self_;
 
   std::mutex mutex_;
   std::shared_ptr<Subscription> subscription_;
+  Message next_;          // pulled, and too large to be sent before the gate admits it
+  bool at_gate_ = false;  // it entered the gate, or waits there
   bool writing_ = false;
   std::optional<grpc::Status> end_;  // decided; Finish was or will be called once
   TimePoint last_write_;
@@ -144,14 +159,18 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 class DiscoveryService::Impl final
     : public v1::Discovery::WithRawCallbackMethod_Watch<v1::Discovery::Service> {
  public:
-  Impl(Hub& hub, Options options) : hub_(hub), options_(options), timer_("sm-heartbeat") {
+  Impl(Hub& hub, Options options)
+      : hub_(hub),
+        options_(options),
+        gate_(options.bulk, [this](std::function<void()> task) { timer_.Post(std::move(task)); }),
+        timer_("sm-heartbeat") {
     timer_.Post([this] { Beat(); });
   }
   ~Impl() override { timer_.Stop(); }
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext*,
                                                     const grpc::ByteBuffer* bytes) override {
-    auto stream = std::make_shared<Stream>([this](Stream* gone) { Remove(gone); });
+    auto stream = std::make_shared<Stream>(gate_, [this](Stream* gone) { Remove(gone); });
     v1::WatchRequest request;
     grpc::ByteBuffer copy(*bytes);
     const grpc::Status parsed =
@@ -166,6 +185,8 @@ class DiscoveryService::Impl final
     }
     return stream.get();
   }
+
+  size_t waiting() const { return gate_.waiting(); }
 
   void EndStreams() {
     std::vector<std::shared_ptr<Stream>> streams;
@@ -220,7 +241,9 @@ class DiscoveryService::Impl final
       streams = Alive();
     }
     for (const auto& stream : streams) stream->HeartbeatIfQuietFor(options_.heartbeat);
-    timer_.PostAt(MonotonicNow() + options_.heartbeat / 4, [this] { Beat(); });
+    gate_.ExpelStalled(MonotonicNow());
+    const Duration pause = std::min(options_.heartbeat / 4, options_.bulk.stall / 2);
+    timer_.PostAt(MonotonicNow() + pause, [this] { Beat(); });
   }
 
   Hub& hub_;
@@ -228,6 +251,7 @@ class DiscoveryService::Impl final
   std::mutex mutex_;
   bool ending_ = false;
   absl::flat_hash_map<Stream*, std::weak_ptr<Stream>> streams_;
+  BulkGate gate_;
   SerialExecutor timer_;
 };
 
@@ -237,6 +261,7 @@ DiscoveryService::DiscoveryService(discovery::Hub& hub, Options options)
 DiscoveryService::~DiscoveryService() = default;
 
 grpc::Service* DiscoveryService::service() { return impl_.get(); }
+size_t DiscoveryService::waiting() const { return impl_->waiting(); }
 void DiscoveryService::EndStreams() { impl_->EndStreams(); }
 
 void PrepareForSubscribers(grpc::ServerBuilder& builder) {

@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "discovery/hub.h"
+#include "wire/bulk_gate.h"
 
 namespace grpc {
 class ServerBuilder;
@@ -18,6 +19,8 @@ class DiscoveryService {
   struct Options {
     // A subscriber that was sent nothing for so long gets a heartbeat.
     Duration heartbeat = Seconds(5);
+    // Of whole maps and large changes. Small messages are never held up.
+    BulkLimits bulk = {};
   };
 
   // `hub` must outlive this.
@@ -30,6 +33,9 @@ class DiscoveryService {
 
   // For grpc::ServerBuilder::RegisterService.
   grpc::Service* service();
+
+  // Subscribers that wait for their turn to be sent a large message.
+  size_t waiting() const;
 
   // Ends all streams and refuses new ones, so that subscribers turn elsewhere at
   // once. Call it before grpc::Server::Shutdown(), which waits for streams.

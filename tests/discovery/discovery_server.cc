@@ -8,8 +8,8 @@
 
 namespace shardmanager::discovery {
 
-DiscoveryServer::DiscoveryServer(Hub& hub, int port, Duration heartbeat)
-    : service_(hub, {.heartbeat = heartbeat}) {
+DiscoveryServer::DiscoveryServer(Hub& hub, int port, wire::DiscoveryService::Options options)
+    : service_(hub, options) {
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
   builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
@@ -32,6 +32,7 @@ wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints) {
   options.silence = Milliseconds(2'000);
   options.shortest_backoff = Milliseconds(5);
   options.longest_backoff = Milliseconds(20);
+  options.longest_backoff_with_map = Milliseconds(20);
   options.seed = 1;
   return options;
 }

@@ -24,10 +24,13 @@ namespace shardmanager::discovery {
 class DiscoveryServer {
  public:
   // Port 0: a free one.
-  explicit DiscoveryServer(Hub& hub, int port = 0, Duration heartbeat = Milliseconds(50));
+  explicit DiscoveryServer(Hub& hub, int port = 0,
+                           wire::DiscoveryService::Options options = {
+                               .heartbeat = Milliseconds(50)});
   ~DiscoveryServer();  // ends all streams
 
   int port() const { return port_; }
+  const wire::DiscoveryService& service() const { return service_; }
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:

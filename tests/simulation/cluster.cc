@@ -169,7 +169,7 @@ void Cluster::AddRelay() {
           ControlFeeds(), [this](const v1::MapSnapshot& map) { return relay_.feed->Publish(map); },
           [this](const v1::MapDelta& delta) { return relay_.feed->Publish(delta); },
           [this] { return relay_.feed->version(); },
-          [this](bool stale) { relay_.feed->SetUpstreamStale(stale); }});
+          [this](bool stale) { relay_.feed->SetUpstreamStale(stale); }, /*is_relay=*/true});
 }
 
 void Cluster::AddClient(int number, std::function<void(uint64_t, bool)> on_call) {

@@ -84,7 +84,8 @@ void SimControl::Follow(const std::string& leader) {
                              [this](const v1::MapSnapshot& map) { return feed_.Publish(map); },
                              [this](const v1::MapDelta& delta) { return feed_.Publish(delta); },
                              [this] { return feed_.version(); },
-                             [this](bool stale) { feed_.SetUpstreamStale(stale); }});
+                             [this](bool stale) { feed_.SetUpstreamStale(stale); },
+                             /*is_relay=*/true});
 }
 
 }  // namespace shardmanager::simulation

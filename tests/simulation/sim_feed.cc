@@ -124,7 +124,8 @@ void SimSubscriber::Connect() {
 void SimSubscriber::Fail() {
   deliver_ = std::make_shared<SimFeed::Deliver>();  // what was under way finds nobody
   ++stream_;
-  process_->RunAfter(policy_.OnFailure().delay, [this, alive = std::weak_ptr(deliver_)] {
+  const bool has_map = !options_.is_relay && receiver_.known().has_value();
+  process_->RunAfter(policy_.OnFailure(has_map).delay, [this, alive = std::weak_ptr(deliver_)] {
     if (!alive.expired()) Connect();
   });
 }

@@ -73,6 +73,8 @@ class SimSubscriber {
     std::function<std::optional<MapVersion>()> held;
     // The publisher says that a newer map may exist, or that is over. May be empty.
     std::function<void(bool stale)> on_stale;
+    // A relay comes back at once though it has a map, as wire::DiscoveryRelay does.
+    bool is_relay = false;
   };
 
   SimSubscriber(Network& network, std::shared_ptr<Process> process, Options options);

@@ -277,7 +277,9 @@ void Partition::ApplyBatch() {
       const bool stays = replica.phase == Phase::kGranted &&
                          (before == Phase::kForwarding || before == Phase::kDropping);
       if (!ApplyTurn(r, before)) {
-        replica.contact = stays ? Contact::kDone : Contact::kIdle;
+        // Unless its server began anew meanwhile, it serves what it has just refused to let go.
+        const bool serves = stays && replica.contact == Contact::kRetry;
+        replica.contact = serves ? Contact::kDone : Contact::kIdle;
         replica.failures = 0;
       }
       if (stays) NoteStays(replica);

@@ -136,7 +136,8 @@ class Partition {
     Phase to;  // may be the phase that it is in, if only `member_life` changes
     Turn turn = Turn::kNone;
     std::optional<uint32_t> member_life = std::nullopt;
-    bool failed = false;  // it goes because its server cannot add it
+    // It goes as its server cannot add it; or its move is called off (`to` is kGranted).
+    bool failed = false;
   };
   struct NewReplica {
     ServerIndex server;
@@ -233,6 +234,7 @@ class Partition {
   Role RoleOfNew(ShardIndex shard, const Census& census) const;
 
   // poison.cc
+  void DecideOvertaken(ShardIndex shard);
   void DecideElsewhere(ShardIndex shard);
   using Servers = absl::InlinedVector<ServerIndex, 2>;
   Servers FailedAt(ShardIndex shard) const;

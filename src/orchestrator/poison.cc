@@ -18,6 +18,14 @@ constexpr size_t kMostServers = 3;
 
 }  // namespace
 
+// Adds to change_ the end of a grant that is over for its server.
+void Partition::DecideOvertaken(ShardIndex id) {
+  tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (!IsOvertaken(replica) || IsMoving(id) || !MayLeave(replica)) return;
+    change_.phases.push_back({r, Phase::kDropping});
+  });
+}
+
 // Adds to change_ the end of a replica whose server cannot add it, if another one may, or has
 // the shard already and one too many was asked for: a move. (Who is to be the primary where
 // there are secondaries: roles.cc.)
@@ -27,9 +35,7 @@ void Partition::DecideElsewhere(ShardIndex id) {
     const uint8_t most = quarantine_.IsSick(replica.server) ? uint8_t{1} : kMostFailures;
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
                        replica.failures >= most && !IsEnding(r);
-    const bool overtaken = IsOvertaken(replica) && !IsMoving(id) && MayLeave(replica);
-    if (overtaken && !IsEnding(r)) change_.phases.push_back({r, Phase::kDropping});
-    if (overtaken || !fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
+    if (!fails || (HasBothRoles() && replica.role == Role::kPrimary)) return;
     if (!MayLeave(replica) || IsMoving(id)) return;
     if (!surplus && (IsLastServer(replica) || !HasOtherPlace(replica))) return;
     change_.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
@@ -101,7 +107,6 @@ bool Partition::HasOtherPlace(const Replica& replica) const {
   return false;
 }
 
-// Its server has failed to add it once more.
 // Its server has seen that this grant is over, as after a command that came late: nothing is
 // served under it any more. The shard needs a new one.
 bool Partition::IsOvertaken(const Replica& replica) const {
@@ -110,6 +115,7 @@ bool Partition::IsOvertaken(const Replica& replica) const {
   return trouble != errors_.end() && trouble->second.outcome == CommandOutcome::kStale;
 }
 
+// Its server has failed to add it once more.
 void Partition::NotePoison(ReplicaIndex id) {
   const Replica& replica = tables_.replica(id);
   Shard& shard = tables_.shard(replica.shard);

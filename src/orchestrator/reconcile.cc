@@ -87,6 +87,7 @@ void Partition::Decide(ShardIndex id) {
   if (HasBothRoles() && change_.empty()) DecideRoles(id);
   if (HasBothRoles() && !change_.empty()) return;
 
+  if (change_.empty()) DecideOvertaken(id);
   if (change_.empty()) DecideElsewhere(id);
 
   Census census = Count(id);

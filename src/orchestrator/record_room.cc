@@ -11,8 +11,7 @@
 namespace shardmanager::orchestrator {
 
 bool Partition::RecordTakes(ServerIndex server, size_t bytes) const {
-  return !oversize_.Waits(server, now_) &&
-         tables_.server(server).record_bytes + bytes <= kMostRecordBytes;
+  return tables_.server(server).record_bytes + bytes <= kMostRecordBytes;
 }
 
 // Most replicas that the server's record may hold, whatever further shards are chosen for it.

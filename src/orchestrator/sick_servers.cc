@@ -77,7 +77,7 @@ ServerIndex Partition::ReturnsTo(ShardIndex id) const {
 bool Partition::MayReturn(ServerIndex id) const {
   const Server& server = tables_.server(id);
   return server.state == ServerState::kLive && !TakesNothing(server) && !quarantine_.IsSick(id) &&
-         RecordTakes(id, most_replica_bytes_);
+         !IsBarred(id) && RecordTakes(id, most_replica_bytes_);
 }
 
 // Adds to change_ the way back, once nobody has the shard any more.

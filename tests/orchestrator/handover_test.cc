@@ -181,6 +181,16 @@ TEST_F(HandoverTest, WhenTheOldOwnerCannotLetGoItServesOnUnderItsGrant) {
   EXPECT_EQ(world.servers.at("kv-0").held.at("s-0").epoch, before);
 }
 
+TEST_F(HandoverTest, AnOwnerThatBeginsAnewWhileItIsCalledOffIsAskedToAddItAgain) {
+  world.servers.at("kv-0").cannot_let_go = true;
+  Write();
+  Write();
+  world.Die("kv-0");
+  world.Join("kv-0");  // before its session has ended for the orchestrator: another life
+  world.commands.clear();
+  EXPECT_THAT(Write(), Contains("add s-0 kv-0"));
+}
+
 TEST_F(HandoverTest, WhatWasCalledOffIsTriedAgainAtGrowingIntervals) {
   world.servers.at("kv-0").cannot_let_go = true;
   world.hold_writes = false;

@@ -71,9 +71,10 @@ struct ShardGrant {
 // operators. Cheap; thread-safe.
 using LoadProgress = std::function<void(double fraction)>;
 
-// What the application implements. Calls for one shard never overlap; calls for
-// different shards may run at once, on the library's threads
-// (ServerOptions::command_threads).
+// What the application implements. Calls for one shard never overlap; calls for different shards
+// may run at once, on the library's threads. Each method has threads of its own
+// (ServerOptions::command_threads), and AddShard of a prepared shard others than a load from
+// nothing: loads of minutes hold up neither the handover nor the change of role of another shard.
 class ShardHandler {
  public:
   virtual ~ShardHandler() = default;
@@ -153,7 +154,8 @@ struct ServerOptions {
   // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
   // {{"cpu", 16}}. Default: what the app's spec says.
   std::map<std::string, double> metric_capacity;
-  // Threads for the methods of ShardHandler; as many again for PrepareAddShard.
+  // Most calls of each method of ShardHandler that run at once, for different shards. Threads are
+  // started when they are needed.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
   // is called off and the shard stays. (When it is handed over: three quarters of hold_timeout, if

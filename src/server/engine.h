@@ -25,7 +25,7 @@ class Engine {
   struct Ports {
     // Run the application's method elsewhere; Loaded(), Dropped(), Turned(), MembersSet(),
     // Prepared() and DropPrepared() answer.
-    std::function<void(const Grant&)> add;
+    std::function<void(const RunAdd&)> add;
     std::function<void(const ShardId&)> drop;
     std::function<void(const Grant&)> change_role;
     std::function<void(const Grant&)> set_members;
@@ -80,7 +80,7 @@ class Engine {
  private:
   void OnDrained(const ShardId& shard);
 
-  void Do(RunAdd& action) { ports_.add(action.grant); }
+  void Do(RunAdd& action) { ports_.add(action); }
   void Do(RunDrop& action) { ports_.drop(action.shard); }
   void Do(RunChangeRole& action) { ports_.change_role(action.grant); }
   void Do(RunSetMembers& action);

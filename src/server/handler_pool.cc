@@ -5,9 +5,7 @@
 
 namespace shardmanager::server {
 
-HandlerPool::HandlerPool(int threads) {
-  for (int i = 0; i < std::max(1, threads); ++i) threads_.emplace_back([this] { Loop(); });
-}
+HandlerPool::HandlerPool(int threads) : most_(static_cast<size_t>(std::max(1, threads))) {}
 
 HandlerPool::~HandlerPool() { Stop(); }
 
@@ -16,6 +14,9 @@ void HandlerPool::Run(std::function<void()> task) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     tasks_.push(std::move(task));
+    if (tasks_.size() > free_ && threads_.size() < most_) {
+      threads_.emplace_back([this] { Loop(); });
+    }
   }
   wake_.notify_one();
 }
@@ -26,7 +27,7 @@ void HandlerPool::Stop() {
     stopping_ = true;
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) {
+  for (std::thread& thread : threads_) {  // no more of them are started
     if (thread.joinable()) thread.join();
   }
 }
@@ -34,7 +35,9 @@ void HandlerPool::Stop() {
 void HandlerPool::Loop() {
   std::unique_lock lock(mutex_);
   while (true) {
+    ++free_;
     wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    --free_;
     if (stopping_) return;
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop();
@@ -43,6 +46,18 @@ void HandlerPool::Loop() {
     task = nullptr;
     lock.lock();
   }
+}
+
+HandlerPools::HandlerPools(int threads) {
+  for (auto& pool : pools_) pool = std::make_unique<HandlerPool>(threads);
+}
+
+void HandlerPools::Run(Lane lane, std::function<void()> task) {
+  pools_[static_cast<size_t>(lane)]->Run(std::move(task));
+}
+
+void HandlerPools::Stop() {
+  for (const auto& pool : pools_) pool->Stop();
 }
 
 }  // namespace shardmanager::server

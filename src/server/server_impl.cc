@@ -44,8 +44,7 @@ ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
       environment_(std::move(environment)),
       service_(ServiceCallbacks()),
       forwarding_(options_.name),
-      pool_(options_.command_threads),
-      prepares_(options_.command_threads),
+      pools_(options_.command_threads),
       executor_(*environment_.executor),
       engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now) {}
 
@@ -128,7 +127,7 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   callbacks.collect = [this](server::Command header, auto done) {
     executor_.Post([this, header = std::move(header), done = std::move(done)] {
       // The application may take its time; the lease is renewed on this thread.
-      looks_.Run([done, held = engine_.Look(header)] { done(held); });
+      pools_.Run(server::Lane::kCollectLoad, [done, held = engine_.Look(header)] { done(held); });
     });
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
@@ -173,9 +172,7 @@ void ServerImpl::Shutdown() {
       if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
       Leave();
     }
-    pool_.Stop();
-    prepares_.Stop();
-    looks_.Stop();
+    pools_.Stop();
   });
 }
 
@@ -315,33 +312,34 @@ Admission ServerImpl::Admit(const ShardId& shard) {
 // ---- what the engine asks ----
 
 server::Engine::Ports ServerImpl::EnginePorts() {
-  return {.add = [this](const server::Grant& grant) { RunAdd(grant); },
+  return {.add = [this](const server::RunAdd& add) { RunAdd(add); },
           .drop =
               [this](const ShardId& shard) {
-                pool_.Run([this, shard] { engine_.Dropped(shard, handler_->DropShard(shard)); });
+                pools_.Run(server::Lane::kDrop,
+                           [this, shard] { engine_.Dropped(shard, handler_->DropShard(shard)); });
               },
           .change_role =
               [this](const server::Grant& grant) {
-                pool_.Run([this, grant] {
+                pools_.Run(server::Lane::kChangeRole, [this, grant] {
                   engine_.Turned(grant, handler_->ChangeRole(ToHandler(grant)));
                 });
               },
           .set_members =
               [this](const server::Grant& grant) {
-                pool_.Run([this, grant] {
+                pools_.Run(server::Lane::kSetMembers, [this, grant] {
                   engine_.MembersSet(grant, handler_->UpdateMembership(
                                                 grant.shard, grant.members.value_or(Members{})));
                 });
               },
           .prepare_add =
               [this](const server::Grant& grant) {
-                prepares_.Run([this, grant] {
+                pools_.Run(server::Lane::kPrepareAdd, [this, grant] {
                   engine_.Prepared(grant, handler_->PrepareAddShard(ToHandler(grant)));
                 });
               },
           .prepare_drop =
               [this](const ShardId& shard) {
-                pool_.Run([this, shard] {
+                pools_.Run(server::Lane::kPrepareDrop, [this, shard] {
                   engine_.DropPrepared(shard, handler_->PrepareDropShard(shard));
                 });
               },
@@ -352,8 +350,8 @@ server::Engine::Ports ServerImpl::EnginePorts() {
           .gone = [this] { Note(gone_); }};
 }
 
-void ServerImpl::RunAdd(const server::Grant& grant) {
-  pool_.Run([this, grant] {
+void ServerImpl::RunAdd(const server::RunAdd& add) {
+  pools_.Run(server::LaneOfAdd(add.prepared), [this, grant = add.grant] {
     const LoadProgress progress = [this, grant](double fraction) {
       engine_.Report(grant, fraction);
     };

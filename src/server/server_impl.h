@@ -55,7 +55,7 @@ class ServerImpl {
                                       sdk_internal::StubFactory make_stub,
                                       server_internal::Onward onward);
   server::Engine::Ports EnginePorts();
-  void RunAdd(const server::Grant& grant);
+  void RunAdd(const server::RunAdd& add);
   void OnJoined(const absl::Status& status);
   // Sets the flag, under the mutex, and wakes whoever waits for it.
   void Note(bool& flag);
@@ -81,11 +81,7 @@ class ServerImpl {
   std::once_flag shutdown_once_;
 
   server::Forwarding forwarding_;
-  server::HandlerPool pool_;
-  // Apart from the rest: it may copy for minutes, while shards of others wait to be served.
-  server::HandlerPool prepares_;
-  // Apart from the commands: a look must not wait for shards that load.
-  server::HandlerPool looks_{1};
+  server::HandlerPools pools_;
   bool linked_ = false;
   Executor& executor_;  // the environment's
   server::Engine engine_;

@@ -141,6 +141,7 @@ struct Stop {};
 // ---- actions ----
 struct RunAdd {
   Grant grant;
+  bool prepared = false;  // PrepareAddShard came before it
 };
 struct RunDrop {
   ShardId shard;

@@ -112,9 +112,10 @@ void ShardBook::On(MembersSet& event) {
 }
 
 void ShardBook::Load(Entry& entry) {
+  const bool prepared = entry.state == State::kPreparing || entry.state == State::kPrepared;
   Enter(entry, State::kLoading);
   if (entry.old_owner.empty()) out_.actions.emplace_back(ShowLoading{entry.grant.shard});
-  out_.actions.emplace_back(RunAdd{entry.grant});
+  out_.actions.emplace_back(RunAdd{entry.grant, prepared});
 }
 
 void ShardBook::On(Prepared& event) {

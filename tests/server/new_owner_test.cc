@@ -49,6 +49,21 @@ TEST_F(HandoverBookTest, PrepareAddAwaitsTheOwnerThatItNames) {
   EXPECT_THAT(asked(), ElementsAre("await s@5 from kv-7"));
 }
 
+// Requests wait for that load, so it has threads of its own (lanes.h).
+TEST_F(HandoverBookTest, OnlyTheLoadOfAPreparedShardIsATakeOver) {
+  Add("fresh", 3);
+  EXPECT_FALSE(prepared());
+  AwaitForwardedRequests();
+  Feed(Forwarded{kShard});
+  EXPECT_TRUE(prepared());
+  Add("other", 4);
+  EXPECT_FALSE(prepared());
+  PrepareAdd("asked", 7);
+  Add("asked", 7);
+  Prepare("asked", 7);
+  EXPECT_TRUE(prepared());
+}
+
 // ---- the add lets in everybody, whenever it comes
 
 TEST_F(HandoverBookTest, AddWhilePreparingLoadsForEverybodyOncePrepared) {

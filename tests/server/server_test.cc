@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <future>
+#include <latch>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "coordination/envelope.h"
 #include "gmock/gmock.h"
@@ -76,6 +78,51 @@ TEST_F(ServerTest, DropIsDoneOnlyWhenTheRequestInFlightHasEnded) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->state(), v1::DONE);
   EXPECT_THAT(handler_.calls(), ElementsAre("add s@5", "drop s"));
+}
+
+// Loads of shards whose names begin with "slow" until it is let go.
+class SlowHandler final : public ShardHandler {
+ public:
+  absl::Status AddShard(const ShardGrant& grant, const LoadProgress&) override {
+    if (grant.shard.value().starts_with("slow")) {
+      loading_.count_down();
+      released_.wait();
+    }
+    return absl::OkStatus();
+  }
+  absl::Status DropShard(const ShardId&) override { return absl::OkStatus(); }
+  void AwaitLoads() { loading_.wait(); }
+  void Release() { release_.set_value(); }
+
+ private:
+  std::promise<void> release_;
+  std::shared_future<void> released_ = release_.get_future().share();
+  std::latch loading_{ServerOptions().command_threads};
+};
+
+TEST_F(ServerTest, LoadsThatTakeLongHoldUpNoHandover) {
+  world_.ApplyApp();
+  SlowHandler handler;
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler, {}).ok());
+  std::vector<std::future<bool>> loads;
+  for (int i = 0; i < ServerOptions().command_threads; ++i) {
+    loads.push_back(std::async(std::launch::async, [&, i] {
+      return Commander(server.endpoint(), "kv-1", 1).Add("slow-" + std::to_string(i), 5).ok();
+    }));
+  }
+  handler.AwaitLoads();
+  Commander commander(server.endpoint(), "kv-1", 1);
+  const auto state = [](const absl::StatusOr<v1::ShardResult>& result) {
+    return result.ok() ? result->state() : v1::FAILED;
+  };
+  EXPECT_EQ(state(commander.PrepareAdd("s", 6, "kv-2")), v1::DONE);
+  EXPECT_EQ(state(commander.Add("s", 6)), v1::DONE);
+  EXPECT_TRUE(Eventually([&] { return Admits(server); }));
+  EXPECT_EQ(state(commander.PrepareDrop("s", 6, {"kv-3", "127.0.0.1:1", 7})), v1::DONE);
+  EXPECT_EQ(state(commander.Drop("s", 6)), v1::DONE);
+  handler.Release();
+  for (auto& load : loads) EXPECT_TRUE(load.get());
 }
 
 TEST_F(ServerTest, F1_F7_RefusesDeposedLeadersAndCommandsForAnotherLife) {

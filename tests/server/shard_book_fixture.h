@@ -92,6 +92,8 @@ class ShardBookTest : public ::testing::Test {
   // What the last event asked for, as words; replies aside.
   const std::vector<std::string>& asked() const { return asked_; }
   // The same of all events since this was called last.
+  // The last AddShard was of a shard that had been prepared.
+  bool prepared() const { return prepared_; }
   std::vector<std::string> Did() { return std::exchange(did_, {}); }
   // Results of one reply since it was sent, as words; "end" closes it.
   const std::vector<std::string>& results(ReplyId reply) { return results_[reply]; }
@@ -124,7 +126,10 @@ class ShardBookTest : public ::testing::Test {
     }
     did_.insert(did_.end(), asked_.begin(), asked_.end());
   }
-  void Note(const RunAdd& a) { asked_.push_back(Word("add", a.grant)); }
+  void Note(const RunAdd& a) {
+    asked_.push_back(Word("add", a.grant));
+    prepared_ = a.prepared;
+  }
   void Note(const RunDrop& a) { asked_.push_back(Word("drop", a.shard)); }
   void Note(const OpenShard& a) {
     asked_.push_back(Word("open", a.grant) +
@@ -168,6 +173,7 @@ class ShardBookTest : public ::testing::Test {
   ReplyId last_reply_ = 0;
   std::vector<std::string> asked_;
   std::vector<std::string> did_;
+  bool prepared_ = false;
   std::map<ReplyId, std::vector<std::string>> results_;
   std::map<ReplyId, std::string> refusals_;
 };

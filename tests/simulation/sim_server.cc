@@ -53,7 +53,7 @@ Duration SimServer::UpTo(Duration most) {
 
 server::Engine::Ports SimServer::Ports() {
   return {
-      .add = [this](const server::Grant& grant) { RunAdd(grant); },
+      .add = [this](const server::RunAdd& add) { RunAdd(add.grant); },
       .drop =
           [this](const ShardId& shard) {
             Later(context_.habits.slowest_work, [this, shard] {

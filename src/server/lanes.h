@@ -1,0 +1,25 @@
+// Which of the application's methods wait for which. Each kind of call has threads of its own: a
+// load may take minutes, and a shard that is handed over or changes its role at that time, while
+// its requests are held, must not wait behind it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shardmanager::server {
+
+enum class Lane : uint8_t {
+  kAdd,       // may load for minutes
+  kTakeOver,  // AddShard after PrepareAddShard: the old owner's requests wait for it
+  kDrop,
+  kPrepareAdd,  // may copy for minutes
+  kPrepareDrop,
+  kChangeRole,
+  kSetMembers,  // may wait for a member that does not answer
+  kCollectLoad,
+};
+inline constexpr size_t kLanes = 8;
+
+constexpr Lane LaneOfAdd(bool prepared) { return prepared ? Lane::kTakeOver : Lane::kAdd; }
+
+}  // namespace shardmanager::server

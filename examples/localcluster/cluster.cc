@@ -255,11 +255,20 @@ std::unique_ptr<EventWatcher> Cluster::WatchEvents(const std::string& endpoint) 
 
 Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,
                                          const std::string& server) const {
-  std::string output = folder() + "/shardctl-XXXXXX";
-  close(mkstemp(output.data()));
   std::vector<std::string> argv = {Bin("shardctl"), "--server",
                                    server.empty() ? admin_endpoint() : server};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return Run(argv);
+}
+
+Cluster::CommandResult Cluster::RaiseEpochs(uint32_t by) const {
+  return Run({Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper", zookeeper_endpoint(),
+              "--raise-epochs", absl::StrCat(by)});
+}
+
+Cluster::CommandResult Cluster::Run(const std::vector<std::string>& argv) const {
+  std::string output = folder() + "/command-XXXXXX";
+  close(mkstemp(output.data()));
   auto process = ChildProcess::Start({.argv = argv, .log_file = output});
   if (!process.ok()) return {.output = std::string(process.status().message())};
   CommandResult result;

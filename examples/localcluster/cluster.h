@@ -125,11 +125,15 @@ class Cluster {
   // Runs shardctl against this cluster: `server`, or where the first shardmanagerd is.
   CommandResult Shardctl(std::vector<std::string> arguments, const std::string& server = "") const;
 
+  // Runs shardmanagerd --raise-epochs against this cluster's ZooKeeper.
+  CommandResult RaiseEpochs(uint32_t by) const;
+
   // The ends of all logs.
   std::string Logs(size_t lines_each = 15) const;
 
  private:
   explicit Cluster(ClusterOptions options) : options_(std::move(options)) {}
+  CommandResult Run(const std::vector<std::string>& argv) const;
 
   // One of our daemons.
   struct Daemon {

@@ -82,7 +82,9 @@ class ShardHandler {
   // Makes the shard ready to serve. No request is admitted before it returns OK.
   // May take minutes. After an error the shard is not held: clean up before returning
   // one, as DropShard may not be called. The control plane hears of it and tries again,
-  // here or elsewhere. It is called again with a higher epoch when the
+  // here or elsewhere. ABORTED says that the storage has seen a newer epoch, as after the control
+  // plane's store was restored from a backup: the shard gets a new grant at once, and the server
+  // does not count as sick. It is called again with a higher epoch when the
   // right to serve was lost and given again; the shard was not dropped in between
   // if the process never heard so: be idempotent.
   virtual absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) = 0;

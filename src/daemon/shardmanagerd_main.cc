@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordination/raise_epochs.h"
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "daemon/control_metrics.h"
@@ -61,6 +64,7 @@ struct Flags {
   bool min_session_timeout_is_set = false;
   uint32_t session_timeout_ms = 10'000;
   uint32_t zookeeper_tick_ms = 2'000;
+  uint32_t raise_epochs = 0;
 };
 
 // Hands the orchestrator's maps to the hub.
@@ -142,6 +146,33 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
   options.process = absl::StrCat(HostName(), "/", getpid());
   options.min_session_timeout_tells_tick = !flags.min_session_timeout_is_set;
   return options;
+}
+
+// --raise-epochs: the whole of the run.
+int RaiseEpochsOnce(const Flags& flags) {
+  StopSignals signals;
+  ZookeeperStoreFactory stores(flags.zookeeper);
+  const auto session = stores.NewSession({.timeout = std::chrono::milliseconds(10'000)});
+  RaiseEpochsOptions options{.cell = flags.cell, .by = flags.raise_epochs};
+  options.self.set_process(absl::StrCat(HostName(), "/", getpid(), " --raise-epochs"));
+  options.on_wait = [](const v1::LeaderRecord& holder) {
+    spdlog::info(
+        "{} leads the cell, or did until now (at {}): waiting for it to stop, or for its "
+        "session to end",
+        holder.process(), holder.endpoint());
+  };
+  std::optional<absl::StatusOr<RaisedEpochs>> raised;
+  RaiseEpochs(*session, std::move(options), [&](absl::StatusOr<RaisedEpochs> result) {
+    raised = std::move(result);
+    signals.RequestStop();
+  });
+  signals.Wait();
+  session->Close();  // no callback comes after it
+  if (!raised) return Fail(absl::CancelledError("stopped before epochs were raised; run it again"));
+  if (!raised->ok()) return Fail(raised->status());
+  std::printf("cell %s: leader epochs go on from %u (were at %u)\n", flags.cell.c_str(),
+              (*raised)->to, (*raised)->from);
+  return 0;
 }
 
 // The pieces in the order in which they are made; they go in the reverse one.
@@ -239,6 +270,12 @@ int Main(int argc, char** argv) {
   cli.add_flag("--min-session-timeout-is-set", flags.min_session_timeout_is_set,
                "ZooKeeper's minSessionTimeout was set by hand: do not conclude from it that its "
                "tickTime is larger than the cell's");
+  cli.add_option(
+         "--raise-epochs", flags.raise_epochs,
+         "After ZooKeeper was restored from a backup: raises the cell's leader epochs by so "
+         "many (10000 is right), past all that were issued since the backup, and exits. "
+         "First stop all processes of the control plane")
+      ->check(CLI::Range(1, 10'000'000));
   CLI11_PARSE(cli, argc, argv);
   if (flags.dev && tick->count() == 0) flags.zookeeper_tick_ms = 200;
   if (flags.dev && timeout->count() == 0) flags.session_timeout_ms = 3'000;
@@ -255,7 +292,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
-  return Serve(flags);
+  return flags.raise_epochs > 0 ? RaiseEpochsOnce(flags) : Serve(flags);
 }
 
 }  // namespace

@@ -156,6 +156,7 @@ void Partition::StageChange(const PhaseChange& change) {
   if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard, replica.server);
   if (change.failed && replica.phase == Phase::kGranted) NoteFailedAt(replica);
   if (change.failed && change.to == Phase::kGranted) HoldMoves(replica.shard, ServerIndex());
+  if (change.overtaken) overtaken_.GrantedAnew(replica.shard, now_);
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
                           change.turn == Turn::kNone;

@@ -250,7 +250,7 @@ void Partition::ForgetContacts(ServerIndex id) {
 void Partition::On(CommandResult& event) {
   Server& server = tables_.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
-  if (event.outcome != CommandOutcome::kUnreachable) GotThrough(event.server);
+  if (!IsUnreachable(event.outcome)) GotThrough(event.server);
   if (event.kind == CommandKind::kSetMembers) return OnMembers(event);
   const ReplicaIndex id = tables_.FindReplica(event.shard, event.server);
   if (!id.valid()) return;
@@ -284,6 +284,7 @@ void Partition::On(CommandResult& event) {
     case CommandOutcome::kStale:
     case CommandOutcome::kCalledOff:
     case CommandOutcome::kUnreachable:
+    case CommandOutcome::kDeposed:
       CommandFailed(id, event);
       return;
   }
@@ -298,6 +299,7 @@ void Partition::AddDone(ReplicaIndex id) {
   if (replica.role == Role::kPrimary && !stand_in_.empty()) stand_in_.erase(replica.shard);
   if (HasBothRoles()) MarkDirty(replica.shard);
   ForgetPoison(replica.shard);
+  overtaken_.Served(replica.shard);
   if (!return_to_.empty()) return_to_.erase(replica.shard);
   if (IsMove(replica.cause)) move_holds_.Forget(replica.shard);
   Settle(id);

@@ -39,6 +39,7 @@
 #include "orchestrator/missing_shards.h"
 #include "orchestrator/move_holds.h"
 #include "orchestrator/oversize_records.h"
+#include "orchestrator/overtaken_grants.h"
 #include "orchestrator/partition_io.h"
 #include "orchestrator/partition_parts.h"
 #include "orchestrator/quarantine.h"
@@ -71,6 +72,7 @@ class Partition {
   const Tables& tables() const { return tables_; }
   const v1::AppSpec& spec() const { return spec_; }
   bool recovered() const { return recovered_; }
+  const OvertakenGrants& overtaken() const { return overtaken_; }
   bool deleting() const { return deleting_; }
   // In the order of the map.
   const std::vector<LayoutShard>& layout() const { return layout_; }
@@ -138,6 +140,7 @@ class Partition {
     std::optional<uint32_t> member_life = std::nullopt;
     // It goes as its server cannot add it; or its move is called off (`to` is kGranted).
     bool failed = false;
+    bool overtaken = false;  // it goes as its grant is over for its server
   };
   struct NewReplica {
     ServerIndex server;
@@ -441,6 +444,7 @@ class Partition {
   absl::flat_hash_map<ShardIndex, Servers> failed_at_;      // since it was served last
   absl::flat_hash_map<ShardIndex, ServerIndex> return_to_;  // who had it before a move failed
   MoveHolds move_holds_;
+  OvertakenGrants overtaken_;
   OversizeRecords oversize_;
   size_t most_replica_bytes_ = 0;  // of a replica of any shard in the spec
   Quarantine quarantine_;

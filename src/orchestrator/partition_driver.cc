@@ -35,6 +35,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kMoveCalledOff:
     case NoteKind::kWriteRefused:
     case NoteKind::kRecordTooLarge:
+    case NoteKind::kEpochsBehind:
     case NoteKind::kLoadRefused:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:

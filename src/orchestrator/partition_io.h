@@ -107,7 +107,11 @@ enum class CommandOutcome : uint8_t {
   kStale,
   kCalledOff,  // of kDrop and kPrepareDrop: it serves on under its grant
   kUnreachable,
+  kDeposed,  // as kUnreachable: the server has obeyed a leader with a higher epoch
 };
+constexpr bool IsUnreachable(CommandOutcome outcome) {
+  return outcome == CommandOutcome::kUnreachable || outcome == CommandOutcome::kDeposed;
+}
 struct CommandResult {
   CommandKind kind = CommandKind::kAdd;
   CommandOutcome outcome = CommandOutcome::kDone;
@@ -116,7 +120,7 @@ struct CommandResult {
   ShardIndex shard;
   ShardEpoch epoch;
   float progress = 0;  // with kLoading, 0 to 1
-  std::string error;   // of the last four
+  std::string error;   // of the last five
 };
 
 struct HeldReplica {
@@ -221,6 +225,7 @@ enum class NoteKind : uint8_t {
   kShardPoisoned,
   kWriteRefused,
   kRecordTooLarge,
+  kEpochsBehind,  // the cell was restored from a backup
   kSpecApplied,
   kLoadRefused,
   kDrainStarted,

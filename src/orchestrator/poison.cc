@@ -20,9 +20,10 @@ constexpr size_t kMostServers = 3;
 
 // Adds to change_ the end of a grant that is over for its server.
 void Partition::DecideOvertaken(ShardIndex id) {
+  if (!overtaken_.MayGrantAnew(id, now_)) return;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (!IsOvertaken(replica) || IsMoving(id) || !MayLeave(replica)) return;
-    change_.phases.push_back({r, Phase::kDropping});
+    change_.phases.push_back({.replica = r, .to = Phase::kDropping, .overtaken = true});
   });
 }
 

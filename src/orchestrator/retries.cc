@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -26,7 +27,11 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   if (fresh) trouble.since = now_;
   trouble.error = event.error;
   trouble.outcome = event.outcome;
-  if (event.outcome == CommandOutcome::kUnreachable) {
+  if (event.outcome == CommandOutcome::kDeposed && overtaken_.LeaderIsBehind()) {
+    AddNote(NoteKind::kEpochsBehind, event.server, ShardIndex(),
+            absl::StrCat(kEpochsBehind, ": ", event.error));
+  }
+  if (IsUnreachable(event.outcome)) {
     replica.failures = 0;  // the server's timer brings it back, not its own
     ServerUnreachable(event.server);
     trouble.retry_at = retry_at_[event.server];
@@ -38,6 +43,10 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
   const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
   if (comes && event.outcome == CommandOutcome::kFailed) NoteAddFailed(replica, event.error);
+  if (IsOvertaken(replica) && overtaken_.Overtaken(event.shard, now_)) {
+    AddNote(NoteKind::kEpochsBehind, event.server, event.shard,
+            absl::StrCat(kEpochsBehind, ": ", event.error));
+  }
   NotePoison(id);
   MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
 }

@@ -177,6 +177,8 @@ const char* KindName(NoteKind kind) {
       return "WriteRefused";
     case NoteKind::kRecordTooLarge:
       return "RecordTooLarge";
+    case NoteKind::kEpochsBehind:
+      return "EpochsBehind";
     case NoteKind::kSpecApplied:
       return "SpecApplied";
     case NoteKind::kLoadRefused:
@@ -269,6 +271,9 @@ v1::AppStatus DescribeApp(const Partition& partition, TimePoint now) {
     const std::string why = partition.QuarantineState(ServerIndex(i), now);
     if (why.empty()) continue;
     status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), " is quarantined: ", why));
+  }
+  if (partition.overtaken().leader_is_behind() || partition.overtaken().size() > 0) {
+    status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
   }
   if (without_primary > 0) {
     status.add_conditions(absl::StrCat(Counted(without_primary, "shard"),

@@ -56,6 +56,7 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
     waits.push_back(absl::StrCat("its last move", to, what, "; the next one", to, " is tried ",
                                  In(held->until, now)));
   }
+  if (overtaken_.Contains(id)) waits.emplace_back(kEpochsBehind);
   if (HasBothRoles()) AddRoleWaits(id, now, waits);
   AddPlaceWaits(id, now, waits);
   AddMoveWaits(id, waits);

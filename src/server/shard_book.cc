@@ -117,9 +117,9 @@ absl::Status ShardBook::CheckHeader(const Command& command) {
                                                       command.incarnation.value()));
   }
   if (command.leader_epoch < leader_epoch_ && !Planted(Defect::kNoLeaderFence)) {
-    return absl::FailedPreconditionError(absl::StrCat("leader epoch ", command.leader_epoch.value(),
-                                                      " is deposed; epoch ", leader_epoch_.value(),
-                                                      " has been seen"));
+    return absl::AbortedError(absl::StrCat("leader epoch ", command.leader_epoch.value(),
+                                           " is deposed; epoch ", leader_epoch_.value(),
+                                           " has been seen"));
   }
   leader_epoch_ = command.leader_epoch;
   return absl::OkStatus();

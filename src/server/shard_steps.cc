@@ -198,7 +198,9 @@ void ShardBook::ComeFailed(Entry& entry, const absl::Status& status) {
   if (entry.next) return Begin(entry, *entry.next);
   if (entry.dropped) return;
   if (loaded) RetryLater(entry);
-  AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed, status.ToString());
+  // Its storage has seen a newer grant: this one is of no use here or anywhere.
+  const auto state = absl::IsAborted(status) ? ResultState::kStale : ResultState::kFailed;
+  AnswerWaiters(entry, Waits::kToCome, state, status.ToString());
 }
 
 void ShardBook::RunDropOf(Entry& entry) {

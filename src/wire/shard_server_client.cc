@@ -220,6 +220,9 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
       results.push_back({shard, epoch, CommandOutcome::kUnreachable, 0,
                          status.ok() ? "the server ended the call without an answer"
                                      : absl::StrCat("call failed: ", status.error_message())});
+      if (status.error_code() == grpc::StatusCode::ABORTED) {
+        results.back().outcome = CommandOutcome::kDeposed;
+      }
       if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
         results.back().outcome = CommandOutcome::kFailed;  // asking again will not help
       }

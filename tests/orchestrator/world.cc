@@ -214,6 +214,9 @@ void World::Do(SendCommands& action) {
     if (!server.answers || !server.live) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
+    } else if (server.obeys_another) {
+      result.outcome = CommandOutcome::kDeposed;
+      result.error = "epoch 57 has been seen";
     } else if ((comes && server.refuses.count(shard) > 0) ||
                (server.sick && comes && action.kind != CommandKind::kPrepareAdd) ||
                (sets && server.refuses_members) || (sets && CannotBring(server, grant)) ||

@@ -39,6 +39,7 @@ class World {
     std::set<std::string> cannot_bring;  // servers that it, as the primary, cannot bring into step
     bool stays_primary = false;          // turns to secondary fail
     std::map<std::string, ShardEpoch> over;  // by shard: grants up to here are stale
+    bool obeys_another = false;              // a leader with a higher epoch
     bool cannot_let_go = false;              // drops are called off: its requests take too long
     std::vector<MetricAmount> metric_capacity;
   };

@@ -4,6 +4,7 @@
 namespace shardmanager::server {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,6 +50,13 @@ TEST_F(ShardBookTest, F9_RepeatedAddJoinsTheLoadThatRuns) {
   Load("s", 5);
   EXPECT_THAT(results(first), ElementsAre("s@5 loading", "s@5 done", "end"));
   EXPECT_THAT(results(repeat), ElementsAre("s@5 loading", "s@5 done", "end"));
+}
+
+TEST_F(ShardBookTest, LoadThatIsAbortedSaysThatTheGrantIsOver) {
+  const ReplyId reply = Add("s", 5);
+  Load("s", 5, absl::AbortedError("fenced: 9 has been seen"));
+  EXPECT_THAT(Held(), IsEmpty());
+  EXPECT_THAT(results(reply), Contains(HasSubstr("s@5 stale")));
 }
 
 TEST_F(ShardBookTest, FailedLoadIsNotHeldAndTheSameEpochMayTryAgain) {
@@ -211,7 +219,7 @@ TEST_F(ShardBookTest, F1_CommandsOfADeposedLeaderAreRefused) {
   const LeaderEpoch deposed{kLeader.value() - 1};
   const ReplyId reply =
       Send({CommandKind::kDrop, 0, "kv", "kv-1", kLife, deposed, {GrantOf("s", 9)}});
-  EXPECT_THAT(refusal(reply), HasSubstr("FAILED_PRECONDITION"));
+  EXPECT_THAT(refusal(reply), HasSubstr("ABORTED"));
   EXPECT_THAT(asked(), IsEmpty());
   EXPECT_THAT(Held(), ElementsAre("s@5 serving"));
 }

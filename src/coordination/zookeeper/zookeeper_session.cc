@@ -110,9 +110,12 @@ void ZookeeperSession::Open(const clientid_t* resume) {
   executor_.PostAt(MonotonicNow() + kOpenAgain, [this, session] { Open(&session); });
 }
 
-// The same session over a new handle. The client would close the session if it were
+// The same session over a new handle, which does not tell ZooKeeper what the session has seen: one
+// that was restored from a backup turns away, without a word, all who have seen more than it has.
+// The client would close the session if it were
 // let in at this very moment; that is an expiry like any other.
 void ZookeeperSession::Reopen() {
+  awaiting_admission_ = turned_away_ = std::chrono::milliseconds(0);
   const clientid_t session = *zoo_client_id(handle_->get());
   handle_.reset();
   for (auto& [id, request] : std::exchange(pending_, {})) request->Answer(ZCONNECTIONLOSS);
@@ -172,7 +175,7 @@ void ZookeeperSession::OnConnected() {
   // The client skips telling of a loss when it reconnects between two events.
   if (state_ == SessionState::kConnected) OnDisconnected();
   ++outage_;
-  awaiting_admission_ = std::chrono::milliseconds(0);
+  awaiting_admission_ = turned_away_ = std::chrono::milliseconds(0);
   patience_ = kFirstPatience;
   session_id_ = zoo_client_id(handle_->get())->client_id;
   session_timeout_ms_ = zoo_recv_timeout(handle_->get());
@@ -222,9 +225,11 @@ void ZookeeperSession::ProbeAdmission() {
     if (outage != outage_) return;
     const bool waiting = handle_ != nullptr && handle_->awaits_admission();
     awaiting_admission_ = waiting ? awaiting_admission_ + kAdmissionProbe : awaiting_admission_ * 0;
+    turned_away_ += kAdmissionProbe;
     if (awaiting_admission_ >= patience_) {
       patience_ = std::min(2 * patience_, std::max(options_.timeout, kFirstPatience));
-      awaiting_admission_ = std::chrono::milliseconds(0);
+      Reopen();
+    } else if (handle_ != nullptr && turned_away_ >= std::max(options_.timeout, kFirstPatience)) {
       Reopen();
     }
     ProbeAdmission();

@@ -81,6 +81,8 @@ class ZookeeperSession final : public CoordinationStore, private ZookeeperReques
   bool complained_ = false;
   // For how long a server has kept us waiting, and for how long it may.
   std::chrono::milliseconds awaiting_admission_{0};
+  // Without a connection, since this handle was made.
+  std::chrono::milliseconds turned_away_{0};
   std::chrono::milliseconds patience_;
 
   std::once_flag closed_;

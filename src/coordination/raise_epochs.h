@@ -1,0 +1,38 @@
+// Raises the leader epochs of a cell past all that anybody saw: after its store was restored from
+// a backup, epochs that were issued after the backup would be issued once more, and whoever
+// remembers the first ones refuses the second ones as old.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordination/store.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager {
+
+struct RaisedEpochs {
+  uint32_t from = 0;  // the newest leader epoch before
+  uint32_t to = 0;
+};
+
+struct RaiseEpochsOptions {
+  std::string cell;
+  // Each change of leader takes one epoch. 1 to 10,000,000.
+  uint32_t by = 10'000;
+  // As the holder of the cell's leadership meanwhile: nobody leads while epochs are raised.
+  v1::LeaderRecord self;
+  // Somebody else holds it: waits for it to go. May be empty.
+  std::function<void(const v1::LeaderRecord& holder)> on_wait;
+};
+
+// `done` comes on the session's thread, after any wait for the connection and for the leader to
+// go. Leadership ends with the session: close it. Whatever is repeated, or breaks in the middle,
+// leaves epochs raised, never lower. Errors: NOT_FOUND, there is no such cell; ABORTED, the
+// session has expired: begin again with a new one; and as LoadCell() has them.
+void RaiseEpochs(CoordinationStore& store, RaiseEpochsOptions options,
+                 std::function<void(absl::StatusOr<RaisedEpochs>)> done);
+
+}  // namespace shardmanager

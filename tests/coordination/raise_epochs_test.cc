@@ -1,0 +1,108 @@
+#include "coordination/raise_epochs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordination/cell.h"
+#include "coordination/election.h"
+#include "coordination/envelope.h"
+#include "coordination/paths.h"
+#include "tests/coordination/store_test.h"
+
+namespace shardmanager {
+namespace {
+
+using testing::HasSubstr;
+using Result = absl::StatusOr<RaisedEpochs>;
+
+template <typename Harness>
+class RaiseEpochsTest : public StoreTest<Harness> {
+ protected:
+  using Session = typename StoreTest<Harness>::Session;
+
+  const Paths paths{"c"};
+
+  Session ConnectWithCell() {
+    Session s = this->Connect();
+    v1::CellConfig wanted;
+    wanted.set_cell("c");
+    wanted.set_buckets(64);
+    Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
+    EnsureCell(*s, wanted, answer.callback());
+    EXPECT_TRUE(this->Wait(answer).ok());
+    return s;
+  }
+  // Whom it waits for goes to the log: "waits for a".
+  Answer<Result> Begin(const Session& session, uint32_t by, const std::string& cell = "c") {
+    Answer<Result> answer(this->harness);
+    RaiseEpochs(*session,
+                {.cell = cell,
+                 .by = by,
+                 .on_wait =
+                     [this](const v1::LeaderRecord& holder) {
+                       this->log.Add("waits for " + holder.process());
+                     }},
+                answer.callback());
+    return answer;
+  }
+  int32_t Epoch(const Session& session) {
+    return this->Get(session, paths.leader_epoch())->stat.version;
+  }
+};
+TYPED_TEST_SUITE(RaiseEpochsTest, Harnesses, HarnessNames);
+
+TYPED_TEST(RaiseEpochsTest, TheNextLeaderGetsAnEpochAboveThem) {
+  auto s = this->ConnectWithCell();
+  const Result raised = this->Wait(this->Begin(s, 2'500));
+  ASSERT_TRUE(raised.ok()) << raised.status();
+  EXPECT_EQ(raised->from, 0u);
+  EXPECT_EQ(raised->to, 2'500u);
+  EXPECT_EQ(this->Epoch(s), 2'500);
+  s->Close();
+  auto other = this->Connect();
+  LeaderElection election(
+      *other, this->paths, {},
+      {.on_elected =
+           [this](LeaderEpoch epoch) { this->log.Add("elected " + std::to_string(epoch.value())); },
+       .on_lost = [](std::string) {},
+       .on_observed = [](std::optional<v1::LeaderRecord>) {}});
+  election.Start();
+  EXPECT_TRUE(this->AwaitLog("elected 2501"));
+  other->Close();
+}
+
+TYPED_TEST(RaiseEpochsTest, NobodyLeadsMeanwhile) {
+  auto s = this->ConnectWithCell();
+  ASSERT_TRUE(this->Wait(this->Begin(s, 1)).ok());
+  const auto holder = this->Get(s, this->paths.leader_holder());
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  EXPECT_EQ(holder->stat.ephemeral_session, s->session_id());
+}
+
+TYPED_TEST(RaiseEpochsTest, WaitsForALeaderToGo) {
+  auto leader = this->ConnectWithCell();
+  v1::LeaderRecord record;
+  record.set_process("a");
+  ASSERT_TRUE(this->Write(leader, {CreateNode{this->paths.leader_holder(), Seal(record),
+                                              /*ephemeral=*/true}})
+                  .status.ok());
+  auto s = this->Connect();
+  Answer<Result> raise = this->Begin(s, 10);
+  ASSERT_TRUE(this->AwaitLog("waits for a"));
+  EXPECT_EQ(this->Epoch(s), 0);
+  leader->Close();
+  const Result raised = this->Wait(raise);
+  ASSERT_TRUE(raised.ok()) << raised.status();
+  EXPECT_EQ(this->Epoch(s), 10);
+  EXPECT_EQ(this->log.Count("waits for a"), 1u);
+}
+
+TYPED_TEST(RaiseEpochsTest, ACellThatIsNotThereIsNamed) {
+  auto s = this->Connect();
+  const Result raised = this->Wait(this->Begin(s, 10, "nowhere"));
+  EXPECT_TRUE(absl::IsNotFound(raised.status())) << raised.status();
+  EXPECT_THAT(std::string(raised.status().message()), HasSubstr("\"nowhere\""));
+}
+
+}  // namespace
+}  // namespace shardmanager

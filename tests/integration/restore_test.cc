@@ -1,0 +1,92 @@
+// ZooKeeper is restored from a backup, as docs/operations.md says.
+#include <filesystem>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "tests/support/cluster_fixture.h"
+
+namespace shardmanager::testing {
+namespace {
+
+using local::MapView;
+using ::testing::HasSubstr;
+
+constexpr int kShards = 12;
+
+class RestoreTest : public ClusterTest {
+ protected:
+  void SetUp() override {
+    ClusterTest::SetUp();
+    SM_ASSERT_OK(cluster_->StartCore());
+    SM_ASSERT_OK(StartServers(3));
+    SM_ASSERT_OK(ServeShards(kShards));
+  }
+
+  std::string data() const { return cluster_->folder() + "/zookeeper/version-2"; }
+  std::string backup() const { return cluster_->folder() + "/backup"; }
+
+  void BackUp() {
+    cluster_->zookeeper().Kill();
+    std::filesystem::copy(data(), backup(), std::filesystem::copy_options::recursive);
+    SM_ASSERT_OK(cluster_->StartZookeeper());
+    SM_ASSERT_OK(cluster_->admin().AwaitLeading(kPatience));
+  }
+  // A later leader moves all shards of one server, under epochs that the backup does not know;
+  // the application's storage does.
+  void LiveOn() {
+    for (uint64_t leader = 2; leader <= 4; ++leader) {
+      cluster_->control_plane().Stop();
+      SM_ASSERT_OK(cluster_->StartControlPlane());
+      const auto taken_over = [&](const MapView& v) {
+        return v.version.first >= leader && v.all_served();
+      };
+      ASSERT_TRUE(map_->WaitFor(taken_over, kPatience)) << map_->view().Describe();
+    }
+    const auto drained = cluster_->Shardctl({"drain", "server", "kv-1", "--app", "kv", "--wait"});
+    ASSERT_EQ(drained.exit_code, 0) << drained.output;
+    ASSERT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience))
+        << map_->view().Describe();
+  }
+  void Restore() {
+    cluster_->control_plane().Kill();
+    cluster_->zookeeper().Kill();
+    std::filesystem::remove_all(data());
+    std::filesystem::copy(backup(), data(), std::filesystem::copy_options::recursive);
+    SM_ASSERT_OK(cluster_->StartZookeeper());
+  }
+};
+
+TEST_F(RestoreTest, EveryShardIsServedOnceEpochsAreRaised) {
+  BackUp();
+  LiveOn();
+  Restore();
+  const auto raised = cluster_->RaiseEpochs(10'000);
+  ASSERT_EQ(raised.exit_code, 0) << raised.output;
+  EXPECT_THAT(raised.output, HasSubstr("leader epochs go on from 1000"));
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  // With the relay and the client of before, which have maps of the future that was lost.
+  const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+  EXPECT_TRUE(map_->WaitFor(
+      [](const MapView& v) { return v.version.first > 10'000 && v.all_served(); }, kPatience))
+      << map_->view().Describe();
+}
+
+TEST_F(RestoreTest, WithoutThatItSaysWhatToDo) {
+  BackUp();
+  LiveOn();
+  Restore();
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  ASSERT_TRUE(events_->WaitFor("EpochsBehind", "", TimePoint(), kPatience));
+  EXPECT_THAT(cluster_->Shardctl({"get", "apps"}).output, HasSubstr("--raise-epochs"));
+
+  cluster_->control_plane().Kill();
+  const auto raised = cluster_->RaiseEpochs(10'000);
+  ASSERT_EQ(raised.exit_code, 0) << raised.output;
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
+}
+
+}  // namespace
+}  // namespace shardmanager::testing

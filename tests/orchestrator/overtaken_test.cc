@@ -1,0 +1,65 @@
+// A grant that is over for its server, or for its storage.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr uint64_t kOldLeader = 57;
+
+// A cell that was restored from a backup: its epochs lie behind what the server has seen.
+class OvertakenTest : public testing::Test {
+ protected:
+  OvertakenTest() : world_(TestSpec(1)) {
+    world_.Start();
+    world_.Join("kv-0");
+    world_.servers.at("kv-0").over["s-0"] = ShardEpoch(kOldLeader << 32);
+    world_.Advance(Seconds(5));
+  }
+
+  World world_;
+};
+
+TEST_F(OvertakenTest, EpochsThatLieBehindAreToldOfOnce) {
+  EXPECT_EQ(world_.NoteCount(NoteKind::kEpochsBehind), 1u);
+  EXPECT_THAT(world_.WaitsOf("s-0"), Contains(HasSubstr("--raise-epochs")));
+  world_.Advance(Seconds(600));
+  EXPECT_EQ(world_.NoteCount(NoteKind::kEpochsBehind), 1u);
+}
+
+TEST_F(OvertakenTest, NewGrantsFollowAtGrowingIntervals) {
+  const size_t before = world_.commands.size();
+  world_.Advance(Seconds(3600));
+  EXPECT_LT(world_.commands.size() - before, 1'000u) << "retries with back-off, not a storm";
+  EXPECT_THAT(world_.Published("s-0"), IsEmpty());
+}
+
+TEST_F(OvertakenTest, ItServesOnceItsEpochIsAboveWhatWasSeen) {
+  world_.servers.at("kv-0").over.clear();
+  world_.Advance(Seconds(30));
+  EXPECT_THAT(world_.Published("s-0"), Not(IsEmpty()));
+  EXPECT_THAT(world_.WaitsOf("s-0"), IsEmpty());
+}
+
+TEST(LeaderBehindTest, AServerThatObeysAHigherEpochIsToldOfOnceAndAskedAgain) {
+  World world(TestSpec(2));
+  world.Start();
+  world.Join("kv-0");
+  world.servers.at("kv-0").obeys_another = true;
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 1u);
+  EXPECT_THAT(world.Published("s-0"), IsEmpty());
+  world.servers.at("kv-0").obeys_another = false;
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Published("s-0"), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -17,6 +17,7 @@ enum class Defect : uint8_t {
   kLeaseFromSendTime,       // a renewal counts, though the store's leader may not know of it
   kNoLease,                 // primary work is admitted without a lease
   kLeaseByPlainRead,        // the lease is renewed without a sync
+  kLeaseWithoutWrites,      // the lease is renewed by syncs alone
   kNoLeaderFence,           // commands and writes of deposed leaders count
   kActBeforePersist,        // commands go out before their write is durable
   kNoRegistrationCheck,     // a failover is written though the server came back
@@ -56,6 +57,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kLeaseFromSendTime, "lease-from-send-time"},
     DefectName{Defect::kNoLease, "no-lease"},
     DefectName{Defect::kLeaseByPlainRead, "lease-by-plain-read"},
+    DefectName{Defect::kLeaseWithoutWrites, "lease-without-writes"},
     DefectName{Defect::kNoLeaderFence, "no-leader-fence"},
     DefectName{Defect::kActBeforePersist, "act-before-persist"},
     DefectName{Defect::kNoRegistrationCheck, "no-registration-check"},

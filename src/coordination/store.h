@@ -109,9 +109,12 @@ class CoordinationStore {
   // Names, sorted. NOT_FOUND as above, but no watch is set then.
   virtual void GetChildren(const std::string& path, ChildrenCallback done,
                            Watch watch = nullptr) = 0;
+  // One that only checks is agreed on like any other write: its answer shows that most of the
+  // store's servers had elected no other leader than the one who made it.
   virtual void Multi(std::vector<WriteOp> ops, WriteCallback done) = 0;
-  // Done when this session's server has caught up with all writes that were
-  // acknowledged to anyone before the call: reads after it are not stale.
+  // Done when this session's server has caught up with all writes that the store's leader had made
+  // before the call: reads after it are not stale. As long as there is one leader: one that was
+  // deposed, and does not know yet, answers as well.
   virtual void Sync(StatusCallback done) = 0;
 
   virtual SessionState state() const = 0;

@@ -32,16 +32,23 @@ void Controller::Beat() {
   executor_->PostAt(executor_->Now() + interval, [this] { Beat(); });
 }
 
-// A read after a sync: it shows whether the session lived, and whether this process led,
-// at some moment after the sync was sent.
+// A write that changes nothing, and a read: they show whether the session lived, and whether this
+// process led, at some moment after the write was sent. The read alone, even after a sync, may be
+// answered by a leader of the store that was deposed and does not know, while its successor ends
+// the session.
 void Controller::Renew() {
   if (std::exchange(renewing_, true)) return;
   const TimePoint sent_at = executor_->Now();
-  auto synced = std::make_shared<absl::Status>();
-  store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
+  auto proven = std::make_shared<absl::Status>();
+  if (Planted(Defect::kLeaseWithoutWrites)) {
+    store_->Sync([proven](absl::Status status) { *proven = std::move(status); });
+  } else {
+    store_->Multi({CheckVersion{paths_.leader_epoch(), kAnyVersion}},
+                  [proven](const WriteResult& result) { *proven = result.status; });
+  }
   store_->Get(paths_.leader_holder(),
-              [this, session = session_, sent_at, synced](absl::StatusOr<Node> holder) {
-                if (!synced->ok()) holder = *synced;
+              [this, session = session_, sent_at, proven](absl::StatusOr<Node> holder) {
+                if (!proven->ok()) holder = *proven;
                 executor_->Post([this, session, sent_at, holder = std::move(holder)] {
                   if (session != session_ || stopping_) return;
                   renewing_ = false;

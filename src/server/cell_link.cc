@@ -231,21 +231,30 @@ void CellLink::Do(const ReadAssignment& action) {
 }
 
 // Sync goes through the store's leader, which a follower that is cut off cannot
-// reach: only then does the read prove that the session lives. Both are sent at once;
-// the store answers them in order.
+// reach: only then does the read prove that the session lives; and only the write, that the
+// leader is one. All are sent at once; the store answers them in order.
 void CellLink::Do(const RenewLease& action) {
+  const std::string path = LivePath(action.incarnation);
   const TimePoint sent_at = executor_.Now();
-  auto synced = std::make_shared<absl::Status>();
-  if (!Planted(Defect::kLeaseByPlainRead)) {
-    store_->Sync([synced](absl::Status status) { *synced = std::move(status); });
+  struct Before {
+    bool written = false;
+    absl::Status synced;
+  };
+  auto before = std::make_shared<Before>();
+  if (action.with_write) {
+    store_->Multi({CheckVersion{path, kAnyVersion}},
+                  [before](const WriteResult& result) { before->written = result.status.ok(); });
   }
-  store_->Get(LivePath(action.incarnation), [this, action, sent_at, synced,
-                                             id = store_->session_id()](absl::StatusOr<Node> node) {
-    LeaseAnswer answer{action.ticket, ToAnswer(node.status()), sent_at};
-    if (!synced->ok()) answer.answer = Answer::kUnknown;
-    if (node.ok() && node->stat.ephemeral_session != id) answer.answer = Answer::kNotYet;
-    callbacks_.event(answer);
-  });
+  if (!Planted(Defect::kLeaseByPlainRead)) {
+    store_->Sync([before](absl::Status status) { before->synced = std::move(status); });
+  }
+  store_->Get(
+      path, [this, action, sent_at, before, id = store_->session_id()](absl::StatusOr<Node> node) {
+        LeaseAnswer answer{action.ticket, ToAnswer(node.status()), sent_at, before->written};
+        if (!before->synced.ok()) answer.answer = Answer::kUnknown;
+        if (node.ok() && node->stat.ephemeral_session != id) answer.answer = Answer::kNotYet;
+        callbacks_.event(answer);
+      });
 }
 
 void CellLink::Do(const SayGoodBye& action) {

@@ -117,6 +117,7 @@ bool Membership::SessionIsSound() {
 void Membership::On(SessionUp& event) {
   timeout_ = event.timeout;
   proven_ = std::max(proven_, event.asked_at);
+  written_ = std::max(written_, event.asked_at);
   // While the store was away, sessions did not expire: a former life's time starts anew.
   blocker_ = Incarnation();
   const bool leaves = step_ == Step::kLeaving || step_ == Step::kGone;
@@ -229,15 +230,26 @@ void Membership::Renew() {
   // At least every tick, so that each one proves the one before it in time.
   renew_at_ = now_ + std::min(timeout_ / kRenewalsPerTimeout, terms_.tick);
   if (std::exchange(lease_asked_, true)) return;  // one at a time: it waits for its answer
-  out_.actions.emplace_back(RenewLease{++lease_ticket_, incarnation_});
+  out_.actions.emplace_back(RenewLease{++lease_ticket_, incarnation_, NeedsWrite()});
+}
+
+// A write costs the store more than a sync and a read, so only some of the renewals have one: those
+// whose leases the last write would not allow in full.
+bool Membership::NeedsWrite() const {
+  if (Planted(Defect::kLeaseWithoutWrites)) return false;
+  return now_ > written_ + LongestWithoutWrite(terms_.tick);
 }
 
 void Membership::On(LeaseAnswer& event) {
   if (event.ticket != lease_ticket_ || !renew_at_) return;
   lease_asked_ = false;
   if (event.answer == Answer::kOk) {
+    if (event.written) written_ = std::max(written_, event.sent_at);
     const TimePoint begin = LeaseBegin(event.sent_at);
-    const TimePoint until = LeaseUntil(begin, timeout_, terms_.tick);
+    TimePoint until = LeaseUntil(begin, timeout_, terms_.tick);
+    if (!Planted(Defect::kLeaseWithoutWrites) && !Planted(Defect::kNoLeaseMargin)) {
+      until = std::min(until, LeaseUntilByWrite(written_, timeout_));
+    }
     // The next one can prove this one. Requests may wait for that.
     const bool needs_proof = begin < event.sent_at || until <= now_;
     if (needs_proof) renew_at_ = now_ + terms_.tick / 2 + Milliseconds(1);

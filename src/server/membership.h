@@ -76,7 +76,8 @@ struct AssignmentAnswer {
 struct LeaseAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;  // kNotYet: the live node is gone
-  TimePoint sent_at{};          // when the pair of sync and read was sent
+  TimePoint sent_at{};          // when all of the renewal was sent
+  bool written = false;         // the write in it was made
 };
 // The process stops. Without `good_bye` (something still works with a shard) the
 // registration is left alone and the lease lapses first.
@@ -109,10 +110,12 @@ struct ReadAssignment {
   uint64_t ticket = 0;
   Incarnation incarnation;
 };
-// Sync, then read the live node, pipelined; note the time before sending.
+// Write if asked (a check of the live node, which changes nothing), sync, then read the live
+// node, pipelined; note the time before sending.
 struct RenewLease {
   uint64_t ticket = 0;
   Incarnation incarnation;
+  bool with_write = false;
 };
 // Primary work may be admitted until then.
 struct SetLease {
@@ -188,6 +191,7 @@ class Membership {
   void Enter(Step step);
   void Retry();
   void Renew();
+  bool NeedsWrite() const;
   TimePoint LeaseBegin(TimePoint sent_at);
   void Member(Incarnation incarnation);
   void EndLease();
@@ -209,6 +213,8 @@ class Membership {
     TimePoint answered_at;
   };
   std::optional<Renewal> unproven_;  // the oldest one
+  // When the newest write was sent that was answered; making the session is one.
+  TimePoint written_{};
   bool lease_asked_ = false;
   bool cell_known_ = false;
   bool was_member_ = false;

@@ -193,6 +193,46 @@ TEST_F(MemoryEnsembleTest, TheStoreExpiresAStrandedSessionWhileItsClientNoticesN
   EXPECT_EQ(a->state(), SessionState::kExpired);
 }
 
+TEST_F(MemoryEnsembleTest, ADeposedLeaderAnswersReadsAndSyncsFromWhatItKnewAndMakesNoWrites) {
+  auto a = Connect();
+  auto b = Connect();
+  Create(*a, "/mine", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.Depose(1, true);
+  ensemble.AdvanceTo(TimePoint(seconds(9)));
+  ensemble.RunUntilIdle();
+  EXPECT_FALSE(Exists("/mine")) << "the new leader has ended the session";
+  std::optional<absl::Status> synced, read, behind;
+  a->Sync([&](absl::Status status) { synced = status; });
+  a->Get("/mine", [&](auto node) { read = node.status(); });
+  last_write.reset();
+  Create(*a, "/late");
+  a->Get("/mine", [&](auto node) { behind = node.status(); });
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(synced->ok());
+  EXPECT_TRUE(read->ok());
+  EXPECT_FALSE(last_write.has_value());
+  EXPECT_FALSE(behind.has_value()) << "it waits for the write";
+  ensemble.Depose(1, false);
+  ensemble.RunUntilIdle();
+  EXPECT_TRUE(absl::IsUnavailable(*last_write));
+  EXPECT_FALSE(Exists("/late"));
+  EXPECT_EQ(a->state(), SessionState::kExpired);
+}
+
+TEST_F(MemoryEnsembleTest, ASessionThatOutlivesItsDeposedLeaderGoesOn) {
+  auto a = Connect();
+  Create(*a, "/mine", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.AdvanceTo(TimePoint(seconds(7)));
+  ensemble.Depose(1, true);
+  EXPECT_EQ(ensemble.next_deadline(), TimePoint(seconds(7)) + a->session_timeout());
+  ensemble.Depose(1, false);
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(a->state(), SessionState::kConnected);
+  EXPECT_TRUE(Exists("/mine"));
+}
+
 TEST_F(MemoryEnsembleTest, AWatchOfAStrandedSessionFiresWhenItsServerHasCaughtUp) {
   auto a = Connect();
   auto b = Connect();

@@ -36,10 +36,10 @@ class Trial {
 
   // Everything is answered well from here on.
   void Settle() {
-    if (!session_) Feed(SessionUp{kTimeout, now_}), session_ = true;
+    if (!session_) BeginSession();
     for (int round = 0; round < 100; ++round) {
       while (!questions_.empty() && !over_) Answer(0, Answer::kOk, false);
-      if (!session_) Feed(SessionUp{kTimeout, now_}), session_ = true;
+      if (!session_) BeginSession();
       Advance(Milliseconds(200));
     }
     SM_CHECK(over_ || lease_ > now_, "in peace it is a member with a lease, or gone");
@@ -52,11 +52,18 @@ class Trial {
     uint64_t ticket;
     TimePoint sent_at;
     Incarnation incarnation;
+    bool with_write = false;
   };
 
+  void BeginSession() {
+    session_ = true;
+    newest_write_ = now_;
+    Feed(SessionUp{kTimeout, now_});
+  }
+
   void ChangeSession() {
-    session_ = !session_;
-    if (session_) return Feed(SessionUp{kTimeout, now_});
+    if (!session_) return BeginSession();
+    session_ = false;
     if (input_.Below(4) == 0) return;  // suspended only
     registered_.reset();
     Feed(SessionExpired{});
@@ -87,10 +94,16 @@ class Trial {
         return Feed(AssignmentAnswer{q.ticket, answer, absl::OkStatus()});
       case Question::kLease:
         if (answer == Answer::kOk) newest_renewal_ = std::max(newest_renewal_, q.sent_at);
-        return Feed(LeaseAnswer{q.ticket, answer, q.sent_at});
+        return AnswerLease(q, answer);
       case Question::kGoodBye:
         return Feed(LeaveAnswer{q.ticket});
     }
+  }
+
+  void AnswerLease(const Question& q, server::Answer answer) {
+    const bool written = q.with_write && answer == Answer::kOk;
+    if (written) newest_write_ = std::max(newest_write_, q.sent_at);
+    Feed(LeaseAnswer{q.ticket, answer, q.sent_at, written});
   }
 
   Standing NextStanding() {
@@ -122,11 +135,15 @@ class Trial {
   void Do(ReadStanding& a) { Ask(Question::kStanding, a.ticket); }
   void Do(Register& a) { Ask(Question::kRegister, a.ticket, a.incarnation); }
   void Do(ReadAssignment& a) { Ask(Question::kAssignment, a.ticket, a.incarnation); }
-  void Do(RenewLease& a) { Ask(Question::kLease, a.ticket, a.incarnation); }
+  void Do(RenewLease& a) {
+    Ask(Question::kLease, a.ticket, a.incarnation);
+    questions_.back().with_write = a.with_write;
+  }
   void Do(SayGoodBye& a) { Ask(Question::kGoodBye, a.ticket, a.incarnation); }
   void Do(SetLease& a) {
     lease_ = a.until;
-    const TimePoint most = Membership::LeaseUntil(newest_renewal_, kTimeout, kTick);
+    const TimePoint most = std::min(Membership::LeaseUntil(newest_renewal_, kTimeout, kTick),
+                                    LeaseUntilByWrite(newest_write_, kTimeout));
     SM_CHECK(lease_ <= std::max(most, now_), "no longer than a renewal that was answered allows");
   }
   void Do(SetPolicy&) {}
@@ -149,6 +166,7 @@ class Trial {
   std::optional<Incarnation> registered_;
   TimePoint lease_ = TimePoint::min();
   TimePoint newest_renewal_ = TimePoint::min() + Seconds(100);
+  TimePoint newest_write_{};  // the making of a session is one
   bool session_ = false;
   bool over_ = false;
 };

@@ -80,7 +80,9 @@ class MembershipTest : public ::testing::Test {
     RememberLease();
     AnswerLease(Answer::kOk);
   }
-  void AnswerLease(Answer answer) { Feed(LeaseAnswer{lease_->ticket, answer, now_}); }
+  void AnswerLease(Answer answer) {
+    Feed(LeaseAnswer{lease_->ticket, answer, now_, lease_->with_write});
+  }
 
   TimePoint now_{Seconds(1'000)};
   Membership membership_{"kv"};
@@ -268,7 +270,7 @@ TEST_F(MembershipTest, LeaseRunsFromTheSendTimeLessTwoTicksAndDrift) {
   Join(4);
   const TimePoint sent_at = now_;
   now_ += Seconds(1);
-  Feed(LeaseAnswer{lease_->ticket, Answer::kOk, sent_at});
+  Feed(LeaseAnswer{lease_->ticket, Answer::kOk, sent_at, /*written=*/true});
   EXPECT_EQ(Asked<SetLease>().value().until, sent_at + kTimeout - 2 * kTick - kTimeout / 100);
 }
 
@@ -305,6 +307,39 @@ TEST_F(MembershipTest, RenewalsThatComeEveryTickLoseNothing) {
     AnswerProof();
     EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
   }
+}
+
+// Reads and syncs are answered by a leader of the store, too, that was deposed and does not know;
+// the new one has given the session its time-out when it was elected, not before the write.
+TEST_F(MembershipTest, F5_LeaseEndsATimeoutAfterTheNewestWriteThatWasAnswered) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  const TimePoint written = now_;  // the session was made
+  TimePoint until{};
+  for (int i = 0; i < 20; ++i) {
+    AdvanceBy(kTick);
+    RememberLease();
+    Feed(LeaseAnswer{lease_->ticket, Answer::kOk, now_, /*written=*/false});
+    until = Asked<SetLease>().value().until;
+  }
+  EXPECT_TRUE(lease_->with_write);
+  EXPECT_EQ(until, written + kTimeout - kTimeout / 100);
+  AnswerProof();
+  EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
+}
+
+TEST_F(MembershipTest, WritesOnlyWhenTheLastWriteWouldShortenTheLease) {
+  Join(4);
+  AnswerLease(Answer::kOk);
+  int writes = 0;
+  for (int i = 0; i < 30; ++i) {
+    AdvanceBy(kTick);
+    RememberLease();
+    AnswerLease(Answer::kOk);
+    EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
+    if (lease_->with_write) ++writes;
+  }
+  EXPECT_EQ(writes, 10) << "each third renewal";
 }
 
 TEST_F(MembershipTest, OneRenewalIsOutAtATime) {

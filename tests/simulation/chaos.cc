@@ -23,6 +23,7 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"isolate host", &Chaos::IsolateHost},
       {"cut from store", &Chaos::CutFromStore},
       {"strand from store", &Chaos::StrandFromStore},
+      {"depose the store's leader", &Chaos::DeposeStoreLeader},
       {"expire session", &Chaos::ExpireSession},
       {"lose answer", &Chaos::LoseAnswer},
       {"stop store", &Chaos::StopStore},
@@ -263,6 +264,13 @@ void Chaos::StrandFromStore() {
   Tell(absl::StrCat("strand ", host, " with a follower that is cut off"));
   cluster_.store.Strand(host, true);
   Until(Seconds(10), [this, host] { cluster_.store.Strand(host, false); });
+}
+// Up to syncLimit ticks, which may be longer than a session.
+void Chaos::DeposeStoreLeader() {
+  const std::string host = SomeHost();
+  Tell("depose the store's leader, to whom " + host + " talks");
+  cluster_.store.Depose(host, true);
+  Until(Seconds(15), [this, host] { cluster_.store.Depose(host, false); });
 }
 void Chaos::LoseMessages() {
   Tell("lose messages");

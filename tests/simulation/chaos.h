@@ -54,6 +54,7 @@ class Chaos {
   void IsolateHost();
   void CutFromStore();
   void StrandFromStore();
+  void DeposeStoreLeader();
   void ExpireSession();
   void LoseAnswer();
   void StopStore();

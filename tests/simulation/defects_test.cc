@@ -22,10 +22,9 @@ struct Known {
   uint64_t seed;
 };
 constexpr Known kKnown[] = {
-    {Defect::kLeaseFromSendTime, 105},
-    {Defect::kDropNotAwaited, 301},
-    {Defect::kServesWhilePreparing, 68},
-    {Defect::kAcknowledgeBeforeWrite, 364},
+    {Defect::kLeaseFromSendTime, 197},
+    {Defect::kDropNotAwaited, 309},
+    {Defect::kForgetsMembers, 260},
 };
 
 class DefectsTest : public testing::TestWithParam<DefectName> {

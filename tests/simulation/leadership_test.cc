@@ -117,6 +117,22 @@ TEST_P(SucceededTest, ALeaderThatIsCutOffLeadsNoLongerThanItsLease) {
   EXPECT_EQ(GetStatus(old_leader).cut_off_ms(), 0);
 }
 
+// Its reads, and its syncs, are answered as if nothing was.
+TEST_P(SucceededTest, ALeaderAtADeposedLeaderOfTheStoreLeadsNoLongerThanItsLease) {
+  const std::string old_leader = Leader();
+  cluster_.store.Depose(old_leader, true);
+  RunFor(kTimeout - Milliseconds(400));
+  EXPECT_EQ(Leader(), "") << "before the lease of the old leader had lapsed";
+  EXPECT_EQ(GetApps(old_leader).code(), absl::StatusCode::kUnavailable);
+
+  RunFor(Seconds(30));
+  EXPECT_NE(Leader(), "");
+  EXPECT_NE(Leader(), old_leader);
+  cluster_.store.Depose(old_leader, false);
+  RunFor(Seconds(5));
+  EXPECT_EQ(GetStatus(old_leader).leader_endpoint(), Leader());
+}
+
 // The relay and the clients reach all of the control plane, and stay with the old leader if it
 // says nothing.
 TEST_P(SucceededTest, ClientsAndRelaysTurnToWhoeverKnowsTheNewestMap) {

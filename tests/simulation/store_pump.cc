@@ -156,6 +156,13 @@ void StorePump::Strand(const std::string& host, bool stranded) {
   }
 }
 
+void StorePump::Depose(const std::string& host, bool deposed) {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    if (session.process->host() == host && !session.cut) ensemble_.Depose(number, deposed);
+  }
+}
+
 void StorePump::StopStore() {
   up_ = false;
   ensemble_.AdvanceTo(schedule_.now());

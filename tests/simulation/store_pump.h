@@ -38,6 +38,9 @@ class StorePump {
   // The server of the store that the process talks to lost its leader: it answers reads
   // from what it knew, while the store hears nothing of the sessions.
   void Strand(const std::string& host, bool stranded);
+  // That server was the others' leader, and does not know that it is deposed: it answers syncs,
+  // too.
+  void Depose(const std::string& host, bool deposed);
   // Each request and each answer of the host takes up to so long; 0: as for all.
   void SetSlow(const std::string& host, Duration most) { slow_[host] = most; }
   void StopStore();

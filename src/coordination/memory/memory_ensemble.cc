@@ -84,7 +84,8 @@ void MemoryEnsemble::Deliver(SessionNumber number) {
 
 bool MemoryEnsemble::CanApply(const Session& s) const {
   if (!s.connected || s.cut_at || s.requests.empty()) return false;
-  return s.stale == nullptr || s.requests.front().kind == Kind::kRead;
+  const Kind kind = s.requests.front().kind;
+  return s.stale == nullptr || kind == Kind::kRead || (s.deposed && kind == Kind::kSync);
 }
 
 bool MemoryEnsemble::CanApply(SessionNumber number) const {
@@ -190,6 +191,15 @@ void MemoryEnsemble::Strand(SessionNumber number, bool stranded) {
   s.stale = std::make_shared<const MemoryTree>(tree_);
 }
 
+void MemoryEnsemble::Depose(SessionNumber number, bool deposed) {
+  Session& s = sessions_.at(number);
+  if (!deposed) return CatchUp(number);
+  if (Silent(s) || s.lags_until) return;
+  s.last_heard = now_;
+  s.stale = std::make_shared<const MemoryTree>(tree_);
+  s.deposed = true;
+}
+
 void MemoryEnsemble::LagAfterReconnect(SessionNumber number, Duration lag) {
   sessions_.at(number).lag = lag;
 }
@@ -213,6 +223,7 @@ void MemoryEnsemble::CatchUp(SessionNumber number) {
   Session& s = sessions_.at(number);
   if (s.stale == nullptr) return;
   const bool was_silent = Silent(s);
+  const bool was_deposed = std::exchange(s.deposed, false);
   s.stale.reset();
   s.lags_until.reset();
   for (const TreeEvent& event : std::exchange(s.missed, {})) {
@@ -220,7 +231,7 @@ void MemoryEnsemble::CatchUp(SessionNumber number) {
     if (watched != watches_.end() && watched->second.erase(number) > 0) Fire(s, event);
   }
   if (was_silent) s.speaks_since = now_;
-  if (s.alive) return;
+  if (s.alive && !was_deposed) return;
   s.connected = false;
   TellClient(s, SessionState::kSuspended, ConnectionLost());
   TryConnect(number);
@@ -267,6 +278,7 @@ void MemoryEnsemble::StopStore() {
     s.cut_at.reset();
     ForgetLag(s);
     s.stale.reset();
+    s.deposed = false;
     s.missed.clear();
     s.connected = false;
     TellClient(s, SessionState::kSuspended, ConnectionLost());
@@ -308,6 +320,7 @@ void MemoryEnsemble::CloseSession(SessionNumber number) {
   s.client = nullptr;
   s.connected = false;
   s.stale.reset();
+  s.deposed = false;
   ForgetLag(s);
   s.cut_at.reset();
   s.requests.clear();

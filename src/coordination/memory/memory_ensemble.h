@@ -94,6 +94,11 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // answers reads from what it knew, syncs and writes wait, the client notices nothing,
   // and the store hears nothing of the session. In the end the server catches up.
   void Strand(SessionNumber session, bool stranded);
+  // The server of the store that the session talks to leads the others no more and does not know:
+  // another one was elected, who gives the session its full time-out and hears nothing of it. The
+  // old one answers reads and syncs from what it knew; writes wait. In the end the connection
+  // breaks, and what was waiting has not happened.
+  void Depose(SessionNumber session, bool deposed);
   // When its connection has broken next, the session comes back to a server of the store that is
   // behind the others: until `lag` after that it answers reads from what the session had seen
   // before the break (and so without the write whose answer was lost), and syncs and
@@ -139,6 +144,7 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
     bool lose_next_answer = false;
     std::optional<TimePoint> cut_at;          // and the client does not know yet
     std::shared_ptr<const MemoryTree> stale;  // what its server knows, if it is behind
+    bool deposed = false;                     // that server leads, it believes
     std::vector<TreeEvent> missed;            // by that server
     std::optional<TimePoint> lags_until;      // it is behind, and not cut off
     std::optional<Duration> lag;              // of the server that it reconnects to

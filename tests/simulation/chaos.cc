@@ -19,10 +19,14 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"kill control", &Chaos::KillControl},
       {"terminate control", &Chaos::TerminateControl},
       {"pause control", &Chaos::PauseControl},
+      {"depose the leader", &Chaos::Depose},
       {"cut one way", &Chaos::CutOneWay},
       {"isolate host", &Chaos::IsolateHost},
       {"cut from store", &Chaos::CutFromStore},
       {"strand from store", &Chaos::StrandFromStore},
+      {"come back to lag", &Chaos::ComeBackToLag},
+      {"isolate relay", &Chaos::IsolateRelay},
+      {"cut leader from server", &Chaos::CutLeaderFromServer},
       {"expire session", &Chaos::ExpireSession},
       {"lose answer", &Chaos::LoseAnswer},
       {"stop store", &Chaos::StopStore},
@@ -32,6 +36,8 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"slow network", &Chaos::SlowNetwork},
       {"slow adds", &Chaos::SlowAdds},
       {"failing adds", &Chaos::FailAdds},
+      {"hanging drops", &Chaos::HangDrops},
+      {"failing drops", &Chaos::FailDrops},
       {"slow requests", &Chaos::SlowRequests},
       {"change spec", &Chaos::ChangeSpec},
       {"add server", &Chaos::AddServer},
@@ -60,9 +66,11 @@ void Chaos::PlanLasting() {
   // A quorum that has lost most of its members for good needs its operator (docs/operations.md).
   if (cluster_.quorum) return;
   leaves_late_ = random_.Below(3) == 0;
-  if (random_.Below(3) != 0) return;
+  // A primary that cannot reach one of its secondaries is what the others have to bear.
+  if (cluster_.replicates && random_.Below(2) == 0) lasting_.push_back(&Chaos::GoGray);
+  const bool more = random_.Below(3) == 0;
   for (Fault kind : {&Chaos::LeaveForGood, &Chaos::GoGray, &Chaos::FallSick}) {
-    if (random_.Below(2) == 0) lasting_.push_back(kind);
+    if (more && random_.Below(2) == 0) lasting_.push_back(kind);
   }
   for (size_t i = lasting_.size(); i > 0; --i) {
     cluster_.schedule.After(UpTo(Seconds(60)), [this] {
@@ -101,9 +109,12 @@ void Chaos::Heal() {
 }
 
 void Chaos::Until(Duration most, std::function<void()> undo) {
+  UntilAfter(UpTo(most), std::move(undo));
+}
+void Chaos::UntilAfter(Duration exactly, std::function<void()> undo) {
   undos_.push_back(std::move(undo));
   const auto it = std::prev(undos_.end());
-  cluster_.schedule.After(UpTo(most), [this, it] {
+  cluster_.schedule.After(exactly, [this, it] {
     if (!on_) return;  // healed: gone from the list
     const auto now = std::move(*it);
     undos_.erase(it);
@@ -128,7 +139,7 @@ void Chaos::Tell(const std::string& what) { told_(what); }
 
 void Chaos::LeaveForGood() {
   const std::string host = SomeServer();
-  if (cluster_.healthy().size() < 3) return;
+  if (operator_.Free().size() < 3) return;
   Tell(host + " leaves for good");
   cluster_.Leave(host);
   cluster_.store.LookAtLinks();
@@ -137,7 +148,7 @@ void Chaos::LeaveForGood() {
 // looks at it.
 void Chaos::LeaveUnseen() {
   const std::string host = SomeServer();
-  if (cluster_.healthy().size() < 3 || !cluster_.Running(host)) return;
+  if (operator_.Free().size() < 3 || !cluster_.Running(host)) return;
   Tell(host + " crashes, begins anew, and leaves for good; the store is slow");
   for (const std::string& control : cluster_.controls()) {
     cluster_.store.SetSlow(control, Milliseconds(700));
@@ -159,7 +170,7 @@ void Chaos::GoGray() {
 }
 void Chaos::FallSick() {
   const std::string host = SomeServer();
-  if (cluster_.healthy().size() < 3) return;
+  if (operator_.Free().size() < 3) return;
   Tell(host + " can add no shard any more");
   cluster_.habits.sick.insert(host);
 }
@@ -213,14 +224,14 @@ void Chaos::Flicker() {
   });
 }
 
-void Chaos::PauseFor(const std::string& host) {
+void Chaos::PauseFor(const std::string& host, Duration exactly) {
   if (!cluster_.Running(host)) return;
   Tell("pause " + host);
   cluster_.Pause(host);
-  Until(Seconds(12), [this, host] {
+  UntilAfter(exactly, [this, host] {
     Tell("resume " + host);
     cluster_.Resume(host);
-    if (on_ && random_.Below(3) == 0) CutSoon(host);
+    if (on_ && random_.Below(2) == 0) CutSoon(host);
   });
 }
 // What stalls a machine often breaks its links next, before anybody has heard that it
@@ -234,8 +245,37 @@ void Chaos::CutSoon(const std::string& host) {
     cluster_.store.LookAtLinks();
   });
 }
-void Chaos::PauseServer() { PauseFor(SomeServer()); }
-void Chaos::PauseControl() { PauseFor(SomeControl()); }
+// Often for less than its session's time-out: what it does then, it does under a session that has
+// little left.
+void Chaos::PauseServer() {
+  const bool survives = random_.Below(2) == 0;
+  PauseFor(SomeServer(), UpTo(survives ? cluster_.session_timeout() : Seconds(12)));
+}
+void Chaos::PauseControl() { PauseFor(SomeControl(), UpTo(Seconds(12))); }
+
+// The leader stands still, or is cut off from the store, until another one has taken over, and has
+// something to do; what the old one sent comes again, late.
+void Chaos::Depose() {
+  const std::string host = cluster_.Leader();
+  if (host.empty()) return;
+  Tell("depose " + host);
+  MoveSomething();
+  cluster_.network.habits.duplication = 1;
+  cluster_.network.habits.straggler = Seconds(10);
+  const Duration over = cluster_.session_timeout() + UpTo(Seconds(4));
+  UntilAfter(over, [this] { cluster_.network.habits.duplication = 0; });
+  cluster_.schedule.After(UpTo(Seconds(1)), [this, host, over] {
+    if (!on_) return;
+    if (random_.Below(2) == 0) return PauseFor(host, over);
+    Tell(absl::StrCat("cut ", host, " -> store"));
+    cluster_.network.Cut(host, kStoreHost);
+    UntilAfter(over, [this, host] { cluster_.network.Mend(host, kStoreHost); });
+    cluster_.store.LookAtLinks();
+  });
+  cluster_.schedule.After(over, [this] {
+    if (on_) MoveSomething();
+  });
+}
 
 // ---- network ----
 
@@ -263,6 +303,27 @@ void Chaos::StrandFromStore() {
   Tell(absl::StrCat("strand ", host, " with a follower that is cut off"));
   cluster_.store.Strand(host, true);
   Until(Seconds(10), [this, host] { cluster_.store.Strand(host, false); });
+}
+void Chaos::ComeBackToLag() {
+  const std::string host = SomeHost();
+  Tell(host + " comes back to a server of the store that lags");
+  cluster_.store.ComeBackToLag(host);
+}
+void Chaos::IsolateRelay() {
+  const std::string host = cluster_.relays()[random_.Below(cluster_.relays().size())];
+  Tell("isolate " + host);
+  cluster_.network.Isolate(host);
+  Until(Seconds(15), [this, host] { cluster_.network.Rejoin(host); });
+}
+// Just when it has something to tell to that one.
+void Chaos::CutLeaderFromServer() {
+  const std::string from = cluster_.Leader();
+  const std::string to = SomeServer();
+  if (from.empty()) return;
+  Tell(absl::StrCat("cut ", from, " -> ", to));
+  cluster_.network.Cut(from, to);
+  Until(Seconds(15), [this, from, to] { cluster_.network.Mend(from, to); });
+  MoveSomething();
 }
 void Chaos::LoseMessages() {
   Tell("lose messages");
@@ -324,10 +385,24 @@ void Chaos::FailAdds() {
   cluster_.habits.add_fails = random_.Fraction();
   Until(Seconds(10), [this] { cluster_.habits.add_fails = 0; });
 }
+void Chaos::HangDrops() {
+  Tell("hanging drops");
+  cluster_.habits.slowest_drop = UpTo(Seconds(20));
+  Until(Seconds(20), [this] { cluster_.habits.slowest_drop = Milliseconds(20); });
+}
+void Chaos::FailDrops() {
+  Tell("failing drops");
+  cluster_.habits.drop_fails = random_.Fraction();
+  Until(Seconds(10), [this] { cluster_.habits.drop_fails = 0; });
+}
 void Chaos::SlowRequests() {
   Tell("slow requests");
   cluster_.habits.slowest_work = UpTo(Seconds(3));
   Until(Seconds(10), [this] { cluster_.habits.slowest_work = Milliseconds(20); });
+}
+// Where a server is sick, moves are as many as there are without this.
+void Chaos::MoveSomething() {
+  if (cluster_.habits.sick.empty()) operator_.DrainSomething();
 }
 void Chaos::ChangeSpec() {
   Tell("change the spec");

@@ -42,6 +42,7 @@ class Chaos {
   void Next();
   // Undoes a fault after a while, or when everything heals.
   void Until(Duration most, std::function<void()> undo);
+  void UntilAfter(Duration exactly, std::function<void()> undo);
 
   void KillServer();
   void TerminateServer();
@@ -50,10 +51,14 @@ class Chaos {
   void KillControl();
   void TerminateControl();
   void PauseControl();
+  void Depose();
   void CutOneWay();
   void IsolateHost();
   void CutFromStore();
   void StrandFromStore();
+  void ComeBackToLag();
+  void IsolateRelay();
+  void CutLeaderFromServer();
   void ExpireSession();
   void LoseAnswer();
   void StopStore();
@@ -63,14 +68,17 @@ class Chaos {
   void SlowNetwork();
   void SlowAdds();
   void FailAdds();
+  void HangDrops();
+  void FailDrops();
   void SlowRequests();
   void ChangeSpec();
   void AddServer();
 
   void KillAndRestart(const std::string& host);
+  void MoveSomething();
   void BeginAnew(const std::string& host);
   void SlowStoreOf(const std::string& host);
-  void PauseFor(const std::string& host);
+  void PauseFor(const std::string& host, Duration exactly);
   void CutSoon(const std::string& host);
   const std::string& SomeServer();
   const std::string& SomeControl();

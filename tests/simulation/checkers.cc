@@ -176,6 +176,11 @@ void Checkers::Processed(uint64_t request) {
   }
 }
 
+void Checkers::ObeyedDeposed(const SimServer& server, LeaderEpoch leader, LeaderEpoch deposed) {
+  Violate(absl::StrCat("fence: ", server.endpoint(), " obeys leader epoch ", deposed.value(),
+                       ", after it obeyed epoch ", leader.value()));
+}
+
 void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
   constexpr size_t kEnough = 3;             // different shards
   constexpr Duration kGrace = Seconds(10);  // until it is found out

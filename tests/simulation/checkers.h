@@ -52,6 +52,7 @@ class Checkers final : public ServerWitness {
   // A server on which everything fails is given no more, but for one shard at a time. From the end
   // of the faults on: before, all servers may fail.
   void ExpectCalm() { calm_since_ = cluster_->schedule.now(); }
+  void ObeyedDeposed(const SimServer& server, LeaderEpoch leader, LeaderEpoch deposed) override;
   void AddFailed(const SimServer& server, const server::Grant& grant) override;
 
   // Asks every server for every shard that there ever was whether it would admit a request.

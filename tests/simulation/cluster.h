@@ -60,6 +60,9 @@ class Cluster {
   // Null: no life runs there.
   SimServer* server(const std::string& name);
   SimControl* control(const std::string& name);
+  const std::vector<std::string>& relays() const { return relay_names_; }
+  // A control-plane process that takes itself for the leader; "": there is none.
+  std::string Leader();
   uint32_t buckets() const { return options_.cell.buckets(); }
   Duration session_timeout() const { return Milliseconds(options_.cell.session_timeout_ms()); }
 
@@ -99,15 +102,18 @@ class Cluster {
   std::shared_ptr<Process> ProcessOn(const std::string& host);
   SimServer* Listening(const std::string& endpoint);
   std::vector<std::function<SimFeed*()>> ControlFeeds();
-  void AddRelay();
+  // Hears from the first of them that delivers.
+  void AddRelay(std::vector<std::function<SimFeed*()>> upstreams);
+  std::function<SimFeed*()> FeedOfRelay(size_t number);
   void AddClient(int number, std::function<void(uint64_t, bool)> on_call);
 
   const ClusterOptions options_;
   ServerWitness& witness_;
   std::vector<std::string> server_names_;
   std::vector<std::string> control_names_;
+  std::vector<std::string> relay_names_;
   std::map<std::string, Machine> machines_;
-  Relay relay_;
+  std::vector<Relay> relays_;
   std::vector<std::unique_ptr<SimClient>> clients_;
 };
 

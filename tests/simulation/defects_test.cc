@@ -12,21 +12,11 @@
 namespace shardmanager::simulation {
 namespace {
 
-// Most need a dozen; that a failover meets its server coming back is rare.
-constexpr uint64_t kMostSeeds = 3'000;
-
-// Where the search for some found something last: looked at first, as it is a long way there.
-// A change of the code may move it, and then the search begins at 1.
-struct Known {
-  Defect defect;
-  uint64_t seed;
-};
-constexpr Known kKnown[] = {
-    {Defect::kLeaseFromSendTime, 105},
-    {Defect::kDropNotAwaited, 301},
-    {Defect::kServesWhilePreparing, 68},
-    {Defect::kAcknowledgeBeforeWrite, 364},
-};
+// Most need a dozen. One that needs more is looked for by chance: the chaos is to aim at it.
+constexpr uint64_t kMostSeeds = 200;
+// It takes a primary that cannot reach the first of two secondaries, and another one that begins
+// anew: too rare still.
+constexpr uint64_t kMostSeedsOfStarving = 3'000;
 
 class DefectsTest : public testing::TestWithParam<DefectName> {
  protected:
@@ -47,17 +37,12 @@ bool Catches(uint64_t seed, const std::string& name) {
 
 TEST_P(DefectsTest, IsCaught) {
   const std::string name(GetParam().name);
-  if (GetParam().defect == Defect::kStarvesMembers) {
-    GTEST_SKIP() << "not within 3,000 seeds since others of the faults changed; it is pinned by "
-                    "MemberThatCannotComeTest";
-  }
-  for (const Known& known : kKnown) {
-    if (known.defect == GetParam().defect && Catches(known.seed, name)) return;
-  }
-  for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
+  const bool starving = GetParam().defect == Defect::kStarvesMembers;
+  const uint64_t most = starving ? kMostSeedsOfStarving : kMostSeeds;
+  for (uint64_t seed = 1; seed <= most; ++seed) {
     if (Catches(seed, name)) return;
   }
-  FAIL() << "not caught within " << kMostSeeds << " seeds";
+  FAIL() << "not caught within " << most << " seeds";
 }
 
 std::string TestName(const testing::TestParamInfo<DefectName>& info) {

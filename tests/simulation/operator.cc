@@ -55,12 +55,23 @@ void Operator::ChangeSomething() {
       }
       break;
     case 4:
-      server_ = cluster_.servers()[random.Below(cluster_.servers().size())];
-      drain_ = random.Below(2) == 0;
-      break;
+      return DrainSomething();
   }
-  if (server_.empty()) SetRevision(spec_, ++revision_);
+  SetRevision(spec_, ++revision_);
   Begin(/*again=*/false);
+}
+
+void Operator::DrainSomething() {
+  if (busy_) return;
+  server_ = cluster_.servers()[cluster_.random.Below(cluster_.servers().size())];
+  drain_ = cluster_.random.Below(2) == 0 && Free().size() > 2;
+  Begin(/*again=*/false);
+}
+
+std::set<std::string> Operator::Free() const {
+  std::set<std::string> free = cluster_.healthy();
+  for (const std::string& drained : checkers_.StoredDrains()) free.erase(drained);
+  return free;
 }
 
 void Operator::Try(bool again) {

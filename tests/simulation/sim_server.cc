@@ -12,6 +12,7 @@ namespace {
 constexpr Duration kDrainTimeout = Seconds(10);
 constexpr Duration kHoldTimeout = Seconds(2);
 constexpr Duration kAskAgain = Milliseconds(1);
+constexpr size_t kMostRemembered = 64;
 
 ServerOptions OptionsOf(const std::string& name, const std::string& region) {
   ServerOptions options;
@@ -54,13 +55,7 @@ Duration SimServer::UpTo(Duration most) {
 server::Engine::Ports SimServer::Ports() {
   return {
       .add = [this](const server::Grant& grant) { RunAdd(grant); },
-      .drop =
-          [this](const ShardId& shard) {
-            Later(context_.habits.slowest_work, [this, shard] {
-              memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
-              engine_->Dropped(shard, {});
-            });
-          },
+      .drop = [this](const ShardId& shard) { RunDrop(shard); },
       .change_role = [this](const server::Grant& grant) { RunChangeRole(grant); },
       .set_members = [this](const server::Grant& grant) { RunSetMembers(grant); },
       .prepare_add =
@@ -70,11 +65,7 @@ server::Engine::Ports SimServer::Ports() {
               engine_->Prepared(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
             });
           },
-      .prepare_drop =
-          [this](const ShardId& shard) {
-            Later(context_.habits.slowest_work,
-                  [this, shard] { engine_->DropPrepared(shard, {}); });
-          },
+      .prepare_drop = [this](const ShardId& shard) { RunPrepareDrop(shard); },
       .reply =
           [this](const server::Reply& reply) {
             const auto waiter = waiters_.find(reply.reply);
@@ -107,6 +98,22 @@ void SimServer::RunAdd(const server::Grant& grant) {
     const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
     if (sick) context_.witness.AddFailed(*this, grant);
     engine_->Loaded(grant, fails ? absl::InternalError("disk full") : Take(grant));
+  });
+}
+
+// What it could not drop counts as dropped, and its memory is free with the process.
+void SimServer::RunDrop(const ShardId& shard) {
+  Later(context_.habits.slowest_drop, [this, shard] {
+    memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
+    const bool fails = context_.network.Lucky(context_.habits.drop_fails);
+    engine_->Dropped(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
+  });
+}
+
+void SimServer::RunPrepareDrop(const ShardId& shard) {
+  Later(context_.habits.slowest_drop, [this, shard] {
+    const bool fails = context_.network.Lucky(context_.habits.drop_fails);
+    engine_->DropPrepared(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
   });
 }
 
@@ -145,8 +152,24 @@ void SimServer::Terminate() {
 
 void SimServer::Receive(server::Command command, Results results, Refusal refusal) {
   command.reply = ++last_reply_;
-  waiters_[command.reply] = {std::move(results), std::move(refusal)};
+  waiters_[command.reply] = {[this, results = std::move(results), arrival = command.reply,
+                              leader = command.leader_epoch](const server::Reply& reply) {
+                               NoteObeyed(arrival, leader);
+                               results(reply);
+                             },
+                             std::move(refusal)};
   engine_->Obey(std::move(command));
+}
+
+// It answered a command with anything but a refusal. Answers may come in another order.
+void SimServer::NoteObeyed(uint64_t arrival, LeaderEpoch leader) {
+  obeyed_[arrival] = leader;
+  LeaderEpoch newest;
+  for (const auto& [order, epoch] : obeyed_) {
+    if (epoch < newest) context_.witness.ObeyedDeposed(*this, newest, epoch);
+    newest = std::max(newest, epoch);
+  }
+  while (obeyed_.size() > kMostRemembered) obeyed_.erase(obeyed_.begin());
 }
 
 void SimServer::Receive(const server::Command& header,

@@ -26,6 +26,8 @@ struct AppHabits {
   double add_fails = 0;
   std::set<std::string> sick;  // servers on which each AddShard fails
   Duration slowest_work = Milliseconds(20);
+  Duration slowest_drop = Milliseconds(20);  // DropShard and PrepareDropShard
+  double drop_fails = 0;                     // likewise
 };
 
 struct Request {
@@ -55,6 +57,9 @@ class ServerWitness {
   virtual void Admitted(const class SimServer& server, const std::string& shard, Role role,
                         ShardEpoch epoch) = 0;
   virtual void Processed(uint64_t request) = 0;
+  // It obeyed a leader, and then one that was deposed before.
+  virtual void ObeyedDeposed(const class SimServer& server, LeaderEpoch leader,
+                             LeaderEpoch deposed) = 0;
   // AddShard fails on a sick server.
   virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
   // Of apps with primaries and secondaries: a write is known to all members.
@@ -124,8 +129,11 @@ class SimServer {
   void Work(const Request& request, const Done& done,
             const server::AdmissionTable::Admitted& admitted);
   void Forward(Request request, const Done& done, const server::Successor& to);
+  void NoteObeyed(uint64_t arrival, LeaderEpoch leader);
   server::Engine::Ports Ports();
   void RunAdd(const server::Grant& grant);
+  void RunDrop(const ShardId& shard);
+  void RunPrepareDrop(const ShardId& shard);
   void RunChangeRole(const server::Grant& grant);
   void RunSetMembers(const server::Grant& grant);
   // sim_copies.cc
@@ -151,6 +159,7 @@ class SimServer {
     Refusal refusal;
   };
   std::map<server::ReplyId, Waiter> waiters_;
+  std::map<uint64_t, LeaderEpoch> obeyed_;  // by the order in which commands came
   struct Processing {
     ShardEpoch epoch;
     Incarnation life;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -68,6 +69,7 @@ void Chaos::PlanLasting() {
   leaves_late_ = random_.Below(3) == 0;
   // A primary that cannot reach one of its secondaries is what the others have to bear.
   if (cluster_.replicates && random_.Below(2) == 0) lasting_.push_back(&Chaos::GoGray);
+  starves_late_ = cluster_.replicates && random_.Below(2) == 0;
   const bool more = random_.Below(3) == 0;
   for (Fault kind : {&Chaos::LeaveForGood, &Chaos::GoGray, &Chaos::FallSick}) {
     if (more && random_.Below(2) == 0) lasting_.push_back(kind);
@@ -104,6 +106,7 @@ void Chaos::Heal() {
   }
   for (Fault fault : std::exchange(lasting_, {})) (this->*fault)();
   if (leaves_late_) cluster_.schedule.After(UpTo(Seconds(15)), [this] { LeaveUnseen(); });
+  if (starves_late_) cluster_.schedule.After(UpTo(Seconds(15)), [this] { KeepOutOfStep(); });
   cluster_.StartAll();
   cluster_.store.LookAtLinks();
 }
@@ -167,6 +170,28 @@ void Chaos::GoGray() {
   if (one == other) return;
   Tell(absl::StrCat(one, " and ", other, " cannot reach each other any more"));
   cluster_.BreakLink(one, other);
+}
+// A primary cannot reach the first one of its secondaries any more, and all of these begin anew:
+// that one will never come into step, which must not keep the others from it.
+void Chaos::KeepOutOfStep() {
+  for (const v1::Shard& shard : operator_.wanted().key_space().shards()) {
+    std::string primary;
+    std::vector<std::string> secondaries;
+    for (const std::string& name : cluster_.servers()) {
+      SimServer* server = cluster_.server(name);
+      const auto right = server == nullptr ? std::nullopt : server->MayServe(shard.id());
+      if (!right) continue;
+      if (right->role == Role::kPrimary) primary = name;
+      if (right->role == Role::kSecondary) secondaries.push_back(name);
+    }
+    if (primary.empty() || secondaries.size() < 2) continue;
+    const std::string& first = secondaries.front();
+    Tell(absl::StrCat(primary, " and ", first, " cannot reach each other any more, and ",
+                      absl::StrJoin(secondaries, " "), " begin anew"));
+    cluster_.BreakLink(primary, first);
+    for (const std::string& name : secondaries) BeginAnew(name);
+    return;
+  }
 }
 void Chaos::FallSick() {
   const std::string host = SomeServer();

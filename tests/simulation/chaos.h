@@ -38,6 +38,7 @@ class Chaos {
   void LeaveForGood();
   void LeaveUnseen();
   void GoGray();
+  void KeepOutOfStep();
   void FallSick();
   void Next();
   // Undoes a fault after a while, or when everything heals.
@@ -94,6 +95,7 @@ class Chaos {
   Duration pause_{};            // between two faults, at most
   std::vector<Fault> lasting_;  // that are still to come
   bool leaves_late_ = false;    // a server, after the other faults
+  bool starves_late_ = false;   // a secondary cannot come into step, likewise
   bool on_ = false;
   uint64_t faults_ = 0;
   std::list<std::function<void()>> undos_;

@@ -48,7 +48,11 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
 
 Chaos::Chaos(Cluster& cluster, Operator& person, uint64_t seed,
              std::function<void(const std::string&)> told)
-    : cluster_(cluster), operator_(person), random_(seed), told_(std::move(told)) {
+    : cluster_(cluster),
+      operator_(person),
+      random_(seed),
+      told_(std::move(told)),
+      loses_cell_(Random(~seed).Below(5) == 0) {
   const double density = 0.2 + 0.8 * random_.Fraction();
   for (const Kind& kind : Kinds()) {
     if (random_.Fraction() < density) enabled_.push_back(kind.fault);
@@ -74,6 +78,7 @@ void Chaos::PlanLasting() {
   for (Fault kind : {&Chaos::LeaveForGood, &Chaos::GoGray, &Chaos::FallSick}) {
     if (more && random_.Below(2) == 0) lasting_.push_back(kind);
   }
+  if (loses_cell_) lasting_.push_back(&Chaos::LoseCell);
   for (size_t i = lasting_.size(); i > 0; --i) {
     cluster_.schedule.After(UpTo(Seconds(60)), [this] {
       if (!on_ || lasting_.empty()) return;
@@ -192,6 +197,10 @@ void Chaos::KeepOutOfStep() {
     for (const std::string& name : secondaries) BeginAnew(name);
     return;
   }
+}
+void Chaos::LoseCell() {
+  Tell("the store is lost, and the cell is made anew");
+  operator_.MakeCellAnew();
 }
 void Chaos::FallSick() {
   const std::string host = SomeServer();

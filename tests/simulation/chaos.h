@@ -39,6 +39,7 @@ class Chaos {
   void LeaveUnseen();
   void GoGray();
   void KeepOutOfStep();
+  void LoseCell();
   void FallSick();
   void Next();
   // Undoes a fault after a while, or when everything heals.
@@ -91,6 +92,7 @@ class Chaos {
   Operator& operator_;
   Random random_;
   const std::function<void(const std::string&)> told_;
+  const bool loses_cell_;
   std::vector<Fault> enabled_;
   Duration pause_{};            // between two faults, at most
   std::vector<Fault> lasting_;  // that are still to come

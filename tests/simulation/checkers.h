@@ -21,6 +21,9 @@ class Checkers final : public ServerWitness {
  public:
   void Watch(Cluster& cluster) { cluster_ = &cluster; }
 
+  // The cell was made anew: epochs begin at the bottom, and nothing is promised yet.
+  void ForgetCell();
+
   // The first thing that was wrong; empty: nothing was.
   const std::string& violation() const { return violation_; }
   void Violate(const std::string& what);

@@ -9,6 +9,7 @@ namespace shardmanager::simulation {
 Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
                  std::function<void(uint64_t call, bool idempotent)> on_call)
     : random(seed), options_(std::move(options)), witness_(witness) {
+  options_.cell.set_made_ms(1);
   store.SetTouchLag(Milliseconds(options_.cell.zookeeper_tick_ms()) / 2);
   for (int i = 0; i < options_.controls; ++i) {
     control_names_.push_back(absl::StrCat("control-", i));
@@ -117,6 +118,16 @@ std::set<std::string> Cluster::healthy() const {
     if (!lasting.gone.contains(name) && !habits.sick.contains(name)) healthy.insert(name);
   }
   return healthy;
+}
+
+void Cluster::MakeAnew() {
+  for (auto& [host, machine] : machines_) {
+    Kill(host);
+    machine.disk.clear();
+  }
+  store.Empty();
+  options_.cell.set_made_ms(1 + schedule.now().time_since_epoch() / Milliseconds(1));
+  StartAll();
 }
 
 void Cluster::Terminate(const std::string& host) {

@@ -75,6 +75,9 @@ class Cluster {
   void BreakLink(const std::string& one, const std::string& other);
   // Servers that could hold a shard: neither gone nor sick.
   std::set<std::string> healthy() const;
+  // The store has lost everything, and a new cell of the same name is made. All but relays and
+  // clients are started anew; what storage remembers of the old cell's epochs is reset.
+  void MakeAnew();
   // SIGTERM. A server takes a while to go.
   void Terminate(const std::string& host);
   void Pause(const std::string& host);
@@ -107,7 +110,7 @@ class Cluster {
   std::function<SimFeed*()> FeedOfRelay(size_t number);
   void AddClient(int number, std::function<void(uint64_t, bool)> on_call);
 
-  const ClusterOptions options_;
+  ClusterOptions options_;
   ServerWitness& witness_;
   std::vector<std::string> server_names_;
   std::vector<std::string> control_names_;

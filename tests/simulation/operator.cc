@@ -26,6 +26,12 @@ void Operator::DrainUntilAcknowledged(const std::string& server, bool drain) {
   Begin(/*again=*/true);
 }
 
+void Operator::MakeCellAnew() {
+  cluster_.MakeAnew();
+  checkers_.ForgetCell();
+  ApplyUntilAcknowledged();
+}
+
 void Operator::Begin(bool again) {
   busy_ = true;
   if (!server_.empty()) checkers_.AttemptedDrain(server_);
@@ -128,7 +134,9 @@ void Operator::OnReply(uint64_t attempt, bool again, bool ok) {
     busy_ = false;
   } else if (again || next_control_ % cluster_.controls().size() != 0) {
     ++attempt_;  // no other answer to this one counts
-    cluster_.schedule.After(kPause, [this, again] { Try(again); });
+    cluster_.schedule.After(kPause, [this, again, attempt = attempt_] {
+      if (attempt == attempt_) Try(again);  // else another change has begun
+    });
   } else {
     busy_ = false;  // gives up; it may have been written all the same
   }

@@ -178,6 +178,11 @@ void StorePump::StopStore() {
   ensemble_.StopStore();
 }
 
+void StorePump::Empty() {
+  CatchUp();
+  ensemble_.Empty();
+}
+
 void StorePump::StartStore() {
   up_ = true;
   ensemble_.AdvanceTo(schedule_.now());

@@ -43,6 +43,7 @@ class StorePump {
   // Each request and each answer of the host takes up to so long; 0: as for all.
   void SetSlow(const std::string& host, Duration most) { slow_[host] = most; }
   void StopStore();
+  void Empty();
   void StartStore();
   bool store_up() const { return up_; }
   // Most that the store may lag behind in hearing of sessions (half a tick).

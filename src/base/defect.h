@@ -40,6 +40,8 @@ enum class Defect : uint8_t {
   kNeverCallsOff,           // a handover that the old owner cannot let go for is asked for for ever
   kForgetsTheLost,          // a server that ended while it was looked at stays live
   kLeadsWithoutALease,      // a leader that is cut off from the store answers as the leader
+  kClingsToTheOldCell,      // maps of a cell that was made anew do not replace the old one's
+  kNoRecheck,               // a failover that met a new life does not look what became of it
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -80,6 +82,8 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kNeverCallsOff, "never-calls-off"},
     DefectName{Defect::kForgetsTheLost, "forgets-the-lost"},
     DefectName{Defect::kLeadsWithoutALease, "leads-without-a-lease"},
+    DefectName{Defect::kClingsToTheOldCell, "clings-to-the-old-cell"},
+    DefectName{Defect::kNoRecheck, "no-recheck"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

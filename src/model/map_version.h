@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/defect.h"
 #include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager {
@@ -35,6 +36,9 @@ struct MapVersion {
 
   friend bool operator==(const MapVersion&, const MapVersion&) = default;
   friend std::strong_ordering operator<=>(const MapVersion& a, const MapVersion& b) {
+    if (Planted(Defect::kClingsToTheOldCell)) {
+      return std::tie(a.leader_epoch, a.sequence) <=> std::tie(b.leader_epoch, b.sequence);
+    }
     return std::tie(a.cell_made_ms, a.leader_epoch, a.sequence) <=>
            std::tie(b.cell_made_ms, b.leader_epoch, b.sequence);
   }

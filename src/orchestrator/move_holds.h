@@ -12,7 +12,8 @@
 namespace shardmanager::orchestrator {
 
 // A move that fails costs requests, or holds them up: the pause doubles with each failure, until
-// a move of the shard succeeds.
+// a move of the shard succeeds. Failures because of a server and others are counted apart: where
+// it could not be added says nothing about how long its requests take.
 class MoveHolds {
  public:
   static constexpr Duration kFirst = Seconds(60);
@@ -23,8 +24,9 @@ class MoveHolds {
   Duration Hold(ShardIndex shard, ServerIndex avoid, TimePoint now) {
     Entry& entry = entries_[shard];
     entry.avoid = avoid;
-    const Duration pause = kFirst * (1 << std::min<int>(entry.failures, kMostDoublings));
-    if (entry.failures < UINT8_MAX) ++entry.failures;
+    uint8_t& failures = avoid.valid() ? entry.failures_there : entry.failures;
+    const Duration pause = kFirst * (1 << std::min<int>(failures, kMostDoublings));
+    if (failures < UINT8_MAX) ++failures;
     entry.until = now + pause;
     return pause;
   }
@@ -34,7 +36,8 @@ class MoveHolds {
   struct Entry {
     TimePoint until{};
     ServerIndex avoid;
-    uint8_t failures = 0;  // in a row
+    uint8_t failures = 0;        // in a row, wherever it might go
+    uint8_t failures_there = 0;  // in a row, each because of some server
   };
   // Null: it may go anywhere.
   const Entry* Find(ShardIndex shard, TimePoint now) const {

@@ -238,7 +238,7 @@ void PartitionDriver::Perform(Action& action) {
 void PartitionDriver::Do(Persist& action) {
   if (Planted(Defect::kActBeforePersist)) core_->Post(WriteDone{action.batch});
   writer_->Write(action, core_->core().tables(), [this](WriteDone done) {
-    if (done.outcome == WriteOutcome::kConflict) {
+    if (done.outcome == WriteOutcome::kConflict && !Planted(Defect::kNoRecheck)) {
       watch_->Recheck(core_->core().tables().name(done.conflict));
     }
     core_->Handle(done);

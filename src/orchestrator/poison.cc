@@ -76,6 +76,7 @@ void Partition::NoteFailedAt(const Replica& replica) {
     HoldMoves(replica.shard, replica.server);
     if (replica.role == Role::kPrimary) return_to_[replica.shard] = replica.origin;
   }
+  if (Serves(replica)) return;  // it was added, but its primary cannot bring it into step
   Servers& servers = failed_at_[replica.shard];
   const bool known = std::find(servers.begin(), servers.end(), replica.server) != servers.end();
   if (!known) servers.push_back(replica.server);

@@ -152,9 +152,10 @@ void Partition::EndTurn(ShardIndex id) {
 }
 
 // In step: it knows all that was acknowledged, in this life of its server. (Where a
-// majority decides what is acknowledged, the application's own log outlives its process.)
+// majority decides what is acknowledged, the application's own log outlives its process.) In step
+// with nobody is not in step: a server that was lost before this leader came has no known life.
 bool Partition::IsCurrent(const Replica& replica) const {
-  if (spec_.replication().quorum()) return replica.member_life != 0;
+  if (replica.member_life == 0 || spec_.replication().quorum()) return replica.member_life != 0;
   return replica.member_life == LifeOf(tables_.server(replica.server));
 }
 

@@ -84,13 +84,24 @@ TEST(MoveHoldsTest, ThePauseDoublesUntilAMoveSucceeds) {
   EXPECT_EQ(holds.Find(shard, kStart)->avoid, kServer);
   EXPECT_NE(holds.Find(shard, kStart + Seconds(60) - Milliseconds(1)), nullptr);
   EXPECT_EQ(holds.Find(shard, kStart + Seconds(60)), nullptr);
-  EXPECT_EQ(holds.Hold(shard, ServerIndex(), kStart + Seconds(90)), Seconds(120));
-  EXPECT_FALSE(holds.Find(shard, kStart + Seconds(91))->avoid.valid());
+  EXPECT_EQ(holds.Hold(shard, kServer, kStart + Seconds(90)), Seconds(120));
   for (int i = 0; i < 5; ++i) holds.Hold(shard, kServer, kStart);
   EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(60 * 32));
   holds.Forget(shard);
   EXPECT_EQ(holds.Find(shard, kStart), nullptr);
   EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(60));
+}
+
+// Seed 940 of the simulation: a drain waited for eight minutes, as the shard could not be added
+// on three other servers before.
+TEST(MoveHoldsTest, WhereItCouldNotBeAddedDoesNotLengthenThePauseAfterAMoveThatWasCalledOff) {
+  MoveHolds holds;
+  const ShardIndex shard(3);
+  for (int i = 0; i < 3; ++i) holds.Hold(shard, kServer, kStart);
+  EXPECT_EQ(holds.Hold(shard, ServerIndex(), kStart), Seconds(60));
+  EXPECT_FALSE(holds.Find(shard, kStart)->avoid.valid());
+  EXPECT_EQ(holds.Hold(shard, ServerIndex(), kStart), Seconds(120));
+  EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(480));
 }
 
 }  // namespace

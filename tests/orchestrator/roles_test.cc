@@ -156,6 +156,19 @@ TEST_F(MemberThatCannotComeTest, ItIsTriedLessAndLessOftenAndComesWhenItCan) {
   EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
 }
 
+// Seed 414 of the simulation: a new leader knows no life of a server that was lost before, and
+// took that for the life in which a secondary that is in step with nobody (0) is in step.
+TEST_F(MemberThatCannotComeTest, OneThatWasLostUnderAFormerLeaderIsNoMember) {
+  world.Advance(Seconds(2));
+  world.Die("kv-1");
+  world.Restart();
+  world.Die("kv-2");
+  world.Join("kv-2");
+  world.Advance(Seconds(10));
+  EXPECT_TRUE(InStep("kv-2"));
+  EXPECT_FALSE(InStep("kv-1"));
+}
+
 // A move to a server that cannot come into step would never end.
 TEST_F(MemberThatCannotComeTest, AMoveToItIsCalledOffAndGoesElsewhere) {
   world.servers["kv-0"].cannot_bring = {"kv-3"};

@@ -183,5 +183,29 @@ TEST_F(EveryServerTest, ASickServerKeepsWhatItServesAndLosesWhatItCannotAdd) {
   EXPECT_EQ(world.Served(), 12u);
 }
 
+// Seed 177 of the simulation: no primary could bring kv-2 into step, which says nothing about kv-3.
+TEST(SickSecondaryTest,
+     ShardsThatCouldNotComeIntoStepElsewhereCountAgainstAServerThatCannotAddThem) {
+  World world(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1"}) {
+    world.servers[name].cannot_bring = {"kv-2"};
+    world.Join(name);
+  }
+  world.Advance(Seconds(10));
+  ASSERT_EQ(world.Served(), 4u);
+  world.Join("kv-2");
+  v1::Drain& drain = world.drains.emplace_back();
+  drain.mutable_scope()->set_server("kv-1");
+  world.Apply(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
+  world.Advance(Seconds(30));
+  ASSERT_EQ(world.Counts()["kv-2"], 0u);
+  world.servers["kv-3"].sick = true;
+  world.Join("kv-3");
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Quarantine("kv-3"), HasSubstr("3 different shards"));
+  EXPECT_EQ(world.Served(), 4u);
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

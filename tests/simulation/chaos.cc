@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -19,11 +20,15 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"kill control", &Chaos::KillControl},
       {"terminate control", &Chaos::TerminateControl},
       {"pause control", &Chaos::PauseControl},
+      {"depose the leader", &Chaos::Depose},
       {"cut one way", &Chaos::CutOneWay},
       {"isolate host", &Chaos::IsolateHost},
       {"cut from store", &Chaos::CutFromStore},
       {"strand from store", &Chaos::StrandFromStore},
       {"depose the store's leader", &Chaos::DeposeStoreLeader},
+      {"come back to lag", &Chaos::ComeBackToLag},
+      {"isolate relay", &Chaos::IsolateRelay},
+      {"cut leader from server", &Chaos::CutLeaderFromServer},
       {"expire session", &Chaos::ExpireSession},
       {"lose answer", &Chaos::LoseAnswer},
       {"stop store", &Chaos::StopStore},
@@ -33,6 +38,8 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
       {"slow network", &Chaos::SlowNetwork},
       {"slow adds", &Chaos::SlowAdds},
       {"failing adds", &Chaos::FailAdds},
+      {"hanging drops", &Chaos::HangDrops},
+      {"failing drops", &Chaos::FailDrops},
       {"slow requests", &Chaos::SlowRequests},
       {"change spec", &Chaos::ChangeSpec},
       {"add server", &Chaos::AddServer},
@@ -42,7 +49,11 @@ const std::vector<Chaos::Kind>& Chaos::Kinds() {
 
 Chaos::Chaos(Cluster& cluster, Operator& person, uint64_t seed,
              std::function<void(const std::string&)> told)
-    : cluster_(cluster), operator_(person), random_(seed), told_(std::move(told)) {
+    : cluster_(cluster),
+      operator_(person),
+      random_(seed),
+      told_(std::move(told)),
+      loses_cell_(Random(~seed).Below(5) == 0) {
   const double density = 0.2 + 0.8 * random_.Fraction();
   for (const Kind& kind : Kinds()) {
     if (random_.Fraction() < density) enabled_.push_back(kind.fault);
@@ -61,10 +72,14 @@ void Chaos::PlanLasting() {
   // A quorum that has lost most of its members for good needs its operator (docs/operations.md).
   if (cluster_.quorum) return;
   leaves_late_ = random_.Below(3) == 0;
-  if (random_.Below(3) != 0) return;
+  // A primary that cannot reach one of its secondaries is what the others have to bear.
+  if (cluster_.replicates && random_.Below(2) == 0) lasting_.push_back(&Chaos::GoGray);
+  starves_late_ = cluster_.replicates && random_.Below(2) == 0;
+  const bool more = random_.Below(3) == 0;
   for (Fault kind : {&Chaos::LeaveForGood, &Chaos::GoGray, &Chaos::FallSick}) {
-    if (random_.Below(2) == 0) lasting_.push_back(kind);
+    if (more && random_.Below(2) == 0) lasting_.push_back(kind);
   }
+  if (loses_cell_) lasting_.push_back(&Chaos::LoseCell);
   for (size_t i = lasting_.size(); i > 0; --i) {
     cluster_.schedule.After(UpTo(Seconds(60)), [this] {
       if (!on_ || lasting_.empty()) return;
@@ -97,14 +112,18 @@ void Chaos::Heal() {
   }
   for (Fault fault : std::exchange(lasting_, {})) (this->*fault)();
   if (leaves_late_) cluster_.schedule.After(UpTo(Seconds(15)), [this] { LeaveUnseen(); });
+  if (starves_late_) cluster_.schedule.After(UpTo(Seconds(15)), [this] { KeepOutOfStep(); });
   cluster_.StartAll();
   cluster_.store.LookAtLinks();
 }
 
 void Chaos::Until(Duration most, std::function<void()> undo) {
+  UntilAfter(UpTo(most), std::move(undo));
+}
+void Chaos::UntilAfter(Duration exactly, std::function<void()> undo) {
   undos_.push_back(std::move(undo));
   const auto it = std::prev(undos_.end());
-  cluster_.schedule.After(UpTo(most), [this, it] {
+  cluster_.schedule.After(exactly, [this, it] {
     if (!on_) return;  // healed: gone from the list
     const auto now = std::move(*it);
     undos_.erase(it);
@@ -129,7 +148,7 @@ void Chaos::Tell(const std::string& what) { told_(what); }
 
 void Chaos::LeaveForGood() {
   const std::string host = SomeServer();
-  if (cluster_.healthy().size() < 3) return;
+  if (operator_.Free().size() < 3) return;
   Tell(host + " leaves for good");
   cluster_.Leave(host);
   cluster_.store.LookAtLinks();
@@ -138,7 +157,7 @@ void Chaos::LeaveForGood() {
 // looks at it.
 void Chaos::LeaveUnseen() {
   const std::string host = SomeServer();
-  if (cluster_.healthy().size() < 3 || !cluster_.Running(host)) return;
+  if (operator_.Free().size() < 3 || !cluster_.Running(host)) return;
   Tell(host + " crashes, begins anew, and leaves for good; the store is slow");
   for (const std::string& control : cluster_.controls()) {
     cluster_.store.SetSlow(control, Milliseconds(700));
@@ -158,9 +177,35 @@ void Chaos::GoGray() {
   Tell(absl::StrCat(one, " and ", other, " cannot reach each other any more"));
   cluster_.BreakLink(one, other);
 }
+// A primary cannot reach the first one of its secondaries any more, and all of these begin anew:
+// that one will never come into step, which must not keep the others from it.
+void Chaos::KeepOutOfStep() {
+  for (const v1::Shard& shard : operator_.wanted().key_space().shards()) {
+    std::string primary;
+    std::vector<std::string> secondaries;
+    for (const std::string& name : cluster_.servers()) {
+      SimServer* server = cluster_.server(name);
+      const auto right = server == nullptr ? std::nullopt : server->MayServe(shard.id());
+      if (!right) continue;
+      if (right->role == Role::kPrimary) primary = name;
+      if (right->role == Role::kSecondary) secondaries.push_back(name);
+    }
+    if (primary.empty() || secondaries.size() < 2) continue;
+    const std::string& first = secondaries.front();
+    Tell(absl::StrCat(primary, " and ", first, " cannot reach each other any more, and ",
+                      absl::StrJoin(secondaries, " "), " begin anew"));
+    cluster_.BreakLink(primary, first);
+    for (const std::string& name : secondaries) BeginAnew(name);
+    return;
+  }
+}
+void Chaos::LoseCell() {
+  Tell("the store is lost, and the cell is made anew");
+  operator_.MakeCellAnew();
+}
 void Chaos::FallSick() {
   const std::string host = SomeServer();
-  if (cluster_.healthy().size() < 3) return;
+  if (operator_.Free().size() < 3) return;
   Tell(host + " can add no shard any more");
   cluster_.habits.sick.insert(host);
 }
@@ -214,14 +259,14 @@ void Chaos::Flicker() {
   });
 }
 
-void Chaos::PauseFor(const std::string& host) {
+void Chaos::PauseFor(const std::string& host, Duration exactly) {
   if (!cluster_.Running(host)) return;
   Tell("pause " + host);
   cluster_.Pause(host);
-  Until(Seconds(12), [this, host] {
+  UntilAfter(exactly, [this, host] {
     Tell("resume " + host);
     cluster_.Resume(host);
-    if (on_ && random_.Below(3) == 0) CutSoon(host);
+    if (on_ && random_.Below(2) == 0) CutSoon(host);
   });
 }
 // What stalls a machine often breaks its links next, before anybody has heard that it
@@ -235,8 +280,37 @@ void Chaos::CutSoon(const std::string& host) {
     cluster_.store.LookAtLinks();
   });
 }
-void Chaos::PauseServer() { PauseFor(SomeServer()); }
-void Chaos::PauseControl() { PauseFor(SomeControl()); }
+// Often for less than its session's time-out: what it does then, it does under a session that has
+// little left.
+void Chaos::PauseServer() {
+  const bool survives = random_.Below(2) == 0;
+  PauseFor(SomeServer(), UpTo(survives ? cluster_.session_timeout() : Seconds(12)));
+}
+void Chaos::PauseControl() { PauseFor(SomeControl(), UpTo(Seconds(12))); }
+
+// The leader stands still, or is cut off from the store, until another one has taken over, and has
+// something to do; what the old one sent comes again, late.
+void Chaos::Depose() {
+  const std::string host = cluster_.Leader();
+  if (host.empty()) return;
+  Tell("depose " + host);
+  MoveSomething();
+  cluster_.network.habits.duplication = 1;
+  cluster_.network.habits.straggler = Seconds(10);
+  const Duration over = cluster_.session_timeout() + UpTo(Seconds(4));
+  UntilAfter(over, [this] { cluster_.network.habits.duplication = 0; });
+  cluster_.schedule.After(UpTo(Seconds(1)), [this, host, over] {
+    if (!on_) return;
+    if (random_.Below(2) == 0) return PauseFor(host, over);
+    Tell(absl::StrCat("cut ", host, " -> store"));
+    cluster_.network.Cut(host, kStoreHost);
+    UntilAfter(over, [this, host] { cluster_.network.Mend(host, kStoreHost); });
+    cluster_.store.LookAtLinks();
+  });
+  cluster_.schedule.After(over, [this] {
+    if (on_) MoveSomething();
+  });
+}
 
 // ---- network ----
 
@@ -271,6 +345,27 @@ void Chaos::DeposeStoreLeader() {
   Tell("depose the store's leader, to whom " + host + " talks");
   cluster_.store.Depose(host, true);
   Until(Seconds(15), [this, host] { cluster_.store.Depose(host, false); });
+}
+void Chaos::ComeBackToLag() {
+  const std::string host = SomeHost();
+  Tell(host + " comes back to a server of the store that lags");
+  cluster_.store.ComeBackToLag(host);
+}
+void Chaos::IsolateRelay() {
+  const std::string host = cluster_.relays()[random_.Below(cluster_.relays().size())];
+  Tell("isolate " + host);
+  cluster_.network.Isolate(host);
+  Until(Seconds(15), [this, host] { cluster_.network.Rejoin(host); });
+}
+// Just when it has something to tell to that one.
+void Chaos::CutLeaderFromServer() {
+  const std::string from = cluster_.Leader();
+  const std::string to = SomeServer();
+  if (from.empty()) return;
+  Tell(absl::StrCat("cut ", from, " -> ", to));
+  cluster_.network.Cut(from, to);
+  Until(Seconds(15), [this, from, to] { cluster_.network.Mend(from, to); });
+  MoveSomething();
 }
 void Chaos::LoseMessages() {
   Tell("lose messages");
@@ -332,10 +427,24 @@ void Chaos::FailAdds() {
   cluster_.habits.add_fails = random_.Fraction();
   Until(Seconds(10), [this] { cluster_.habits.add_fails = 0; });
 }
+void Chaos::HangDrops() {
+  Tell("hanging drops");
+  cluster_.habits.slowest_drop = UpTo(Seconds(20));
+  Until(Seconds(20), [this] { cluster_.habits.slowest_drop = Milliseconds(20); });
+}
+void Chaos::FailDrops() {
+  Tell("failing drops");
+  cluster_.habits.drop_fails = random_.Fraction();
+  Until(Seconds(10), [this] { cluster_.habits.drop_fails = 0; });
+}
 void Chaos::SlowRequests() {
   Tell("slow requests");
   cluster_.habits.slowest_work = UpTo(Seconds(3));
   Until(Seconds(10), [this] { cluster_.habits.slowest_work = Milliseconds(20); });
+}
+// Where a server is sick, moves are as many as there are without this.
+void Chaos::MoveSomething() {
+  if (cluster_.habits.sick.empty()) operator_.DrainSomething();
 }
 void Chaos::ChangeSpec() {
   Tell("change the spec");

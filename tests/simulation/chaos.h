@@ -38,10 +38,13 @@ class Chaos {
   void LeaveForGood();
   void LeaveUnseen();
   void GoGray();
+  void KeepOutOfStep();
+  void LoseCell();
   void FallSick();
   void Next();
   // Undoes a fault after a while, or when everything heals.
   void Until(Duration most, std::function<void()> undo);
+  void UntilAfter(Duration exactly, std::function<void()> undo);
 
   void KillServer();
   void TerminateServer();
@@ -50,11 +53,15 @@ class Chaos {
   void KillControl();
   void TerminateControl();
   void PauseControl();
+  void Depose();
   void CutOneWay();
   void IsolateHost();
   void CutFromStore();
   void StrandFromStore();
   void DeposeStoreLeader();
+  void ComeBackToLag();
+  void IsolateRelay();
+  void CutLeaderFromServer();
   void ExpireSession();
   void LoseAnswer();
   void StopStore();
@@ -64,14 +71,17 @@ class Chaos {
   void SlowNetwork();
   void SlowAdds();
   void FailAdds();
+  void HangDrops();
+  void FailDrops();
   void SlowRequests();
   void ChangeSpec();
   void AddServer();
 
   void KillAndRestart(const std::string& host);
+  void MoveSomething();
   void BeginAnew(const std::string& host);
   void SlowStoreOf(const std::string& host);
-  void PauseFor(const std::string& host);
+  void PauseFor(const std::string& host, Duration exactly);
   void CutSoon(const std::string& host);
   const std::string& SomeServer();
   const std::string& SomeControl();
@@ -83,10 +93,12 @@ class Chaos {
   Operator& operator_;
   Random random_;
   const std::function<void(const std::string&)> told_;
+  const bool loses_cell_;
   std::vector<Fault> enabled_;
   Duration pause_{};            // between two faults, at most
   std::vector<Fault> lasting_;  // that are still to come
   bool leaves_late_ = false;    // a server, after the other faults
+  bool starves_late_ = false;   // a secondary cannot come into step, likewise
   bool on_ = false;
   uint64_t faults_ = 0;
   std::list<std::function<void()>> undos_;

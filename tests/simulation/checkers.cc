@@ -39,6 +39,16 @@ void Checkers::Violate(const std::string& what) {
   }
 }
 
+void Checkers::ForgetCell() {
+  newest_.clear();
+  written_.clear();
+  drains_.clear();
+  failures_.clear();
+  acknowledged_ = 0;
+  leader_epoch_ = -1;
+  spec_version_ = -1;
+}
+
 void Checkers::Mix(uint64_t value) {
   constexpr uint64_t kPrime = 1'099'511'628'211;  // FNV-1a
   digest_ = (digest_ ^ value) * kPrime;
@@ -174,6 +184,11 @@ void Checkers::Processed(uint64_t request) {
   if (call != once_.end() && ++call->second > 1) {
     Violate(absl::StrCat("call ", request, " is not idempotent and was processed twice"));
   }
+}
+
+void Checkers::ObeyedDeposed(const SimServer& server, LeaderEpoch leader, LeaderEpoch deposed) {
+  Violate(absl::StrCat("fence: ", server.endpoint(), " obeys leader epoch ", deposed.value(),
+                       ", after it obeyed epoch ", leader.value()));
 }
 
 void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {

@@ -21,6 +21,9 @@ class Checkers final : public ServerWitness {
  public:
   void Watch(Cluster& cluster) { cluster_ = &cluster; }
 
+  // The cell was made anew: epochs begin at the bottom, and nothing is promised yet.
+  void ForgetCell();
+
   // The first thing that was wrong; empty: nothing was.
   const std::string& violation() const { return violation_; }
   void Violate(const std::string& what);
@@ -52,6 +55,7 @@ class Checkers final : public ServerWitness {
   // A server on which everything fails is given no more, but for one shard at a time. From the end
   // of the faults on: before, all servers may fail.
   void ExpectCalm() { calm_since_ = cluster_->schedule.now(); }
+  void ObeyedDeposed(const SimServer& server, LeaderEpoch leader, LeaderEpoch deposed) override;
   void AddFailed(const SimServer& server, const server::Grant& grant) override;
 
   // Asks every server for every shard that there ever was whether it would admit a request.

@@ -9,13 +9,17 @@ namespace shardmanager::simulation {
 Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
                  std::function<void(uint64_t call, bool idempotent)> on_call)
     : random(seed), options_(std::move(options)), witness_(witness) {
+  options_.cell.set_made_ms(1);
   store.SetTouchLag(Milliseconds(options_.cell.zookeeper_tick_ms()) / 2);
   for (int i = 0; i < options_.controls; ++i) {
     control_names_.push_back(absl::StrCat("control-", i));
     Start(control_names_.back());
   }
   for (int i = 0; i < options_.servers; ++i) AddServer();
-  AddRelay();
+  AddRelay(ControlFeeds());
+  auto upstreams = ControlFeeds();  // or the other relay, which may be behind
+  upstreams.insert(upstreams.begin(), FeedOfRelay(0));
+  AddRelay(std::move(upstreams));
   for (int i = 0; i < options_.clients; ++i) AddClient(i, on_call);
 }
 
@@ -116,6 +120,16 @@ std::set<std::string> Cluster::healthy() const {
   return healthy;
 }
 
+void Cluster::MakeAnew() {
+  for (auto& [host, machine] : machines_) {
+    Kill(host);
+    machine.disk.clear();
+  }
+  store.Empty();
+  options_.cell.set_made_ms(1 + schedule.now().time_since_epoch() / Milliseconds(1));
+  StartAll();
+}
+
 void Cluster::Terminate(const std::string& host) {
   Machine& machine = machines_[host];
   if (machine.control != nullptr) {
@@ -160,22 +174,37 @@ std::vector<std::function<SimFeed*()>> Cluster::ControlFeeds() {
   return feeds;
 }
 
-void Cluster::AddRelay() {
-  relay_.process = NewProcess("relay");
-  relay_.feed = std::make_unique<SimFeed>(network, relay_.process);
-  relay_.subscriber = std::make_unique<SimSubscriber>(
-      network, relay_.process,
+std::function<SimFeed*()> Cluster::FeedOfRelay(size_t number) {
+  return [this, number] { return relays_[number].feed.get(); };
+}
+
+void Cluster::AddRelay(std::vector<std::function<SimFeed*()>> upstreams) {
+  relay_names_.push_back(absl::StrCat("relay-", relays_.size()));
+  Relay& relay = relays_.emplace_back();
+  relay.process = NewProcess(relay_names_.back());
+  relay.feed = std::make_unique<SimFeed>(network, relay.process);
+  SimFeed& feed = *relay.feed;
+  relay.subscriber = std::make_unique<SimSubscriber>(
+      network, relay.process,
       SimSubscriber::Options{
-          ControlFeeds(), [this](const v1::MapSnapshot& map) { return relay_.feed->Publish(map); },
-          [this](const v1::MapDelta& delta) { return relay_.feed->Publish(delta); },
-          [this] { return relay_.feed->version(); },
-          [this](bool stale) { relay_.feed->SetUpstreamStale(stale); }, /*is_relay=*/true});
+          std::move(upstreams), [&feed](const v1::MapSnapshot& map) { return feed.Publish(map); },
+          [&feed](const v1::MapDelta& delta) { return feed.Publish(delta); },
+          [&feed] { return feed.version(); }, [&feed](bool stale) { feed.SetUpstreamStale(stale); },
+          /*is_relay=*/true});
+}
+
+std::string Cluster::Leader() {
+  for (const std::string& name : control_names_) {
+    SimControl* found = control(name);
+    if (found != nullptr && found->controller().leads()) return name;
+  }
+  return "";
 }
 
 void Cluster::AddClient(int number, std::function<void(uint64_t, bool)> on_call) {
   constexpr uint64_t kCallsOfOne = 1'000'000'000;
   auto publishers = ControlFeeds();
-  if (number % 2 == 0) publishers = {[this] { return relay_.feed.get(); }};
+  if (number % 2 == 0) publishers = {FeedOfRelay(1), FeedOfRelay(0)};
   clients_.push_back(std::make_unique<SimClient>(
       SimClient::Context{schedule, network, random,
                          [this](const std::string& endpoint) { return Listening(endpoint); },

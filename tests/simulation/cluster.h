@@ -60,6 +60,9 @@ class Cluster {
   // Null: no life runs there.
   SimServer* server(const std::string& name);
   SimControl* control(const std::string& name);
+  const std::vector<std::string>& relays() const { return relay_names_; }
+  // A control-plane process that takes itself for the leader; "": there is none.
+  std::string Leader();
   uint32_t buckets() const { return options_.cell.buckets(); }
   Duration session_timeout() const { return Milliseconds(options_.cell.session_timeout_ms()); }
 
@@ -72,6 +75,9 @@ class Cluster {
   void BreakLink(const std::string& one, const std::string& other);
   // Servers that could hold a shard: neither gone nor sick.
   std::set<std::string> healthy() const;
+  // The store has lost everything, and a new cell of the same name is made. All but relays and
+  // clients are started anew; what storage remembers of the old cell's epochs is reset.
+  void MakeAnew();
   // SIGTERM. A server takes a while to go.
   void Terminate(const std::string& host);
   void Pause(const std::string& host);
@@ -99,15 +105,18 @@ class Cluster {
   std::shared_ptr<Process> ProcessOn(const std::string& host);
   SimServer* Listening(const std::string& endpoint);
   std::vector<std::function<SimFeed*()>> ControlFeeds();
-  void AddRelay();
+  // Hears from the first of them that delivers.
+  void AddRelay(std::vector<std::function<SimFeed*()>> upstreams);
+  std::function<SimFeed*()> FeedOfRelay(size_t number);
   void AddClient(int number, std::function<void(uint64_t, bool)> on_call);
 
-  const ClusterOptions options_;
+  ClusterOptions options_;
   ServerWitness& witness_;
   std::vector<std::string> server_names_;
   std::vector<std::string> control_names_;
+  std::vector<std::string> relay_names_;
   std::map<std::string, Machine> machines_;
-  Relay relay_;
+  std::vector<Relay> relays_;
   std::vector<std::unique_ptr<SimClient>> clients_;
 };
 

@@ -12,20 +12,8 @@
 namespace shardmanager::simulation {
 namespace {
 
-// Most need a dozen; that a failover meets its server coming back is rare.
-constexpr uint64_t kMostSeeds = 3'000;
-
-// Where the search for some found something last: looked at first, as it is a long way there.
-// A change of the code may move it, and then the search begins at 1.
-struct Known {
-  Defect defect;
-  uint64_t seed;
-};
-constexpr Known kKnown[] = {
-    {Defect::kLeaseFromSendTime, 197},
-    {Defect::kDropNotAwaited, 309},
-    {Defect::kForgetsMembers, 260},
-};
+// Most need a dozen. One that needs more is looked for by chance: the chaos is to aim at it.
+constexpr uint64_t kMostSeeds = 200;
 
 class DefectsTest : public testing::TestWithParam<DefectName> {
  protected:
@@ -46,13 +34,6 @@ bool Catches(uint64_t seed, const std::string& name) {
 
 TEST_P(DefectsTest, IsCaught) {
   const std::string name(GetParam().name);
-  if (GetParam().defect == Defect::kStarvesMembers) {
-    GTEST_SKIP() << "not within 3,000 seeds since others of the faults changed; it is pinned by "
-                    "MemberThatCannotComeTest";
-  }
-  for (const Known& known : kKnown) {
-    if (known.defect == GetParam().defect && Catches(known.seed, name)) return;
-  }
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
     if (Catches(seed, name)) return;
   }

@@ -26,6 +26,12 @@ void Operator::DrainUntilAcknowledged(const std::string& server, bool drain) {
   Begin(/*again=*/true);
 }
 
+void Operator::MakeCellAnew() {
+  cluster_.MakeAnew();
+  checkers_.ForgetCell();
+  ApplyUntilAcknowledged();
+}
+
 void Operator::Begin(bool again) {
   busy_ = true;
   if (!server_.empty()) checkers_.AttemptedDrain(server_);
@@ -55,12 +61,23 @@ void Operator::ChangeSomething() {
       }
       break;
     case 4:
-      server_ = cluster_.servers()[random.Below(cluster_.servers().size())];
-      drain_ = random.Below(2) == 0;
-      break;
+      return DrainSomething();
   }
-  if (server_.empty()) SetRevision(spec_, ++revision_);
+  SetRevision(spec_, ++revision_);
   Begin(/*again=*/false);
+}
+
+void Operator::DrainSomething() {
+  if (busy_) return;
+  server_ = cluster_.servers()[cluster_.random.Below(cluster_.servers().size())];
+  drain_ = cluster_.random.Below(2) == 0 && Free().size() > 2;
+  Begin(/*again=*/false);
+}
+
+std::set<std::string> Operator::Free() const {
+  std::set<std::string> free = cluster_.healthy();
+  for (const std::string& drained : checkers_.StoredDrains()) free.erase(drained);
+  return free;
 }
 
 void Operator::Try(bool again) {
@@ -117,7 +134,9 @@ void Operator::OnReply(uint64_t attempt, bool again, bool ok) {
     busy_ = false;
   } else if (again || next_control_ % cluster_.controls().size() != 0) {
     ++attempt_;  // no other answer to this one counts
-    cluster_.schedule.After(kPause, [this, again] { Try(again); });
+    cluster_.schedule.After(kPause, [this, again, attempt = attempt_] {
+      if (attempt == attempt_) Try(again);  // else another change has begun
+    });
   } else {
     busy_ = false;  // gives up; it may have been written all the same
   }

@@ -19,8 +19,14 @@ class Operator {
   void ApplyUntilAcknowledged();
   // The same: drains the server, or takes that back.
   void DrainUntilAcknowledged(const std::string& server, bool drain);
+  // The store is lost: makes the cell anew, and applies the spec once more.
+  void MakeCellAnew();
   // Makes some change; tries it once. Does nothing while another change is under way.
   void ChangeSomething();
+  // A drain of some server, or its end; unless a change is under way. Two free servers are left.
+  void DrainSomething();
+  // Servers that could hold a shard and are to: neither gone, nor sick, nor drained.
+  std::set<std::string> Free() const;
 
   const v1::AppSpec& wanted() const { return spec_; }
   bool busy() const { return busy_; }

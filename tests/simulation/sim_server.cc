@@ -12,6 +12,9 @@ namespace {
 constexpr Duration kDrainTimeout = Seconds(10);
 constexpr Duration kHoldTimeout = Seconds(2);
 constexpr Duration kAskAgain = Milliseconds(1);
+// Fewer than ServerOptions::command_threads, so that calls wait for each other.
+constexpr int kHandlerThreads = 2;
+constexpr size_t kMostRemembered = 64;
 
 ServerOptions OptionsOf(const std::string& name, const std::string& region) {
   ServerOptions options;
@@ -53,28 +56,18 @@ Duration SimServer::UpTo(Duration most) {
 
 server::Engine::Ports SimServer::Ports() {
   return {
-      .add = [this](const server::RunAdd& add) { RunAdd(add.grant); },
-      .drop =
-          [this](const ShardId& shard) {
-            Later(context_.habits.slowest_work, [this, shard] {
-              memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
-              engine_->Dropped(shard, {});
-            });
-          },
+      .add = [this](const server::RunAdd& add) { RunAdd(add); },
+      .drop = [this](const ShardId& shard) { RunDrop(shard); },
       .change_role = [this](const server::Grant& grant) { RunChangeRole(grant); },
       .set_members = [this](const server::Grant& grant) { RunSetMembers(grant); },
       .prepare_add =
           [this](const server::Grant& grant) {
-            Later(context_.habits.slowest_add, [this, grant] {
+            Handle(server::Lane::kPrepareAdd, context_.habits.slowest_add, [this, grant] {
               const bool fails = context_.network.Lucky(context_.habits.add_fails);
               engine_->Prepared(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
             });
           },
-      .prepare_drop =
-          [this](const ShardId& shard) {
-            Later(context_.habits.slowest_work,
-                  [this, shard] { engine_->DropPrepared(shard, {}); });
-          },
+      .prepare_drop = [this](const ShardId& shard) { RunPrepareDrop(shard); },
       .reply =
           [this](const server::Reply& reply) {
             const auto waiter = waiters_.find(reply.reply);
@@ -101,8 +94,8 @@ server::Engine::Ports SimServer::Ports() {
           }};
 }
 
-void SimServer::RunAdd(const server::Grant& grant) {
-  Later(context_.habits.slowest_add, [this, grant] {
+void SimServer::RunAdd(const server::RunAdd& add) {
+  Handle(server::LaneOfAdd(add.prepared), context_.habits.slowest_add, [this, grant = add.grant] {
     const bool sick = context_.habits.sick.contains(name_);
     const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
     if (sick) context_.witness.AddFailed(*this, grant);
@@ -110,8 +103,24 @@ void SimServer::RunAdd(const server::Grant& grant) {
   });
 }
 
+// What it could not drop counts as dropped, and its memory is free with the process.
+void SimServer::RunDrop(const ShardId& shard) {
+  Handle(server::Lane::kDrop, context_.habits.slowest_drop, [this, shard] {
+    memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
+    const bool fails = context_.network.Lucky(context_.habits.drop_fails);
+    engine_->Dropped(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
+  });
+}
+
+void SimServer::RunPrepareDrop(const ShardId& shard) {
+  Handle(server::Lane::kPrepareDrop, context_.habits.slowest_drop, [this, shard] {
+    const bool fails = context_.network.Lucky(context_.habits.drop_fails);
+    engine_->DropPrepared(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
+  });
+}
+
 void SimServer::RunChangeRole(const server::Grant& grant) {
-  Later(context_.habits.slowest_work, [this, grant] {
+  Handle(server::Lane::kChangeRole, context_.habits.slowest_work, [this, grant] {
     const bool fails = context_.network.Lucky(context_.habits.add_fails);
     engine_->Turned(grant, fails ? absl::InternalError("disk full") : Take(grant));
   });
@@ -132,6 +141,26 @@ void SimServer::Later(Duration most, std::function<void()> work) {
   });
 }
 
+// As the library's pools do: a few calls of each kind at a time, the others in order.
+void SimServer::Handle(server::Lane lane, Duration most, std::function<void()> call) {
+  LaneCalls& calls = lanes_[static_cast<size_t>(lane)];
+  calls.waiting.push_back({most, std::move(call)});
+  BeginCalls(calls);
+}
+
+void SimServer::BeginCalls(LaneCalls& calls) {
+  while (calls.running < kHandlerThreads && !calls.waiting.empty()) {
+    auto [most, call] = std::move(calls.waiting.front());
+    calls.waiting.pop_front();
+    ++calls.running;
+    Later(most, [this, &calls, call = std::move(call)] {
+      call();
+      --calls.running;
+      BeginCalls(calls);
+    });
+  }
+}
+
 void SimServer::Terminate() {
   process_->Run([this] { engine_->Stop(); });
   // Requests that do not end in time are not waited for.
@@ -145,8 +174,24 @@ void SimServer::Terminate() {
 
 void SimServer::Receive(server::Command command, Results results, Refusal refusal) {
   command.reply = ++last_reply_;
-  waiters_[command.reply] = {std::move(results), std::move(refusal)};
+  waiters_[command.reply] = {[this, results = std::move(results), arrival = command.reply,
+                              leader = command.leader_epoch](const server::Reply& reply) {
+                               NoteObeyed(arrival, leader);
+                               results(reply);
+                             },
+                             std::move(refusal)};
   engine_->Obey(std::move(command));
+}
+
+// It answered a command with anything but a refusal. Answers may come in another order.
+void SimServer::NoteObeyed(uint64_t arrival, LeaderEpoch leader) {
+  obeyed_[arrival] = leader;
+  LeaderEpoch newest;
+  for (const auto& [order, epoch] : obeyed_) {
+    if (epoch < newest) context_.witness.ObeyedDeposed(*this, newest, epoch);
+    newest = std::max(newest, epoch);
+  }
+  while (obeyed_.size() > kMostRemembered) obeyed_.erase(obeyed_.begin());
 }
 
 void SimServer::Receive(const server::Command& header,

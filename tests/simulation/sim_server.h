@@ -2,6 +2,8 @@
 // application that takes its time to load and drop shards and to work on requests.
 #pragma once
 
+#include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +14,7 @@
 
 #include "orchestrator/ports.h"
 #include "server/engine.h"
+#include "server/lanes.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/store_pump.h"
 
@@ -26,6 +29,8 @@ struct AppHabits {
   double add_fails = 0;
   std::set<std::string> sick;  // servers on which each AddShard fails
   Duration slowest_work = Milliseconds(20);
+  Duration slowest_drop = Milliseconds(20);  // DropShard and PrepareDropShard
+  double drop_fails = 0;                     // likewise
 };
 
 struct Request {
@@ -55,6 +60,9 @@ class ServerWitness {
   virtual void Admitted(const class SimServer& server, const std::string& shard, Role role,
                         ShardEpoch epoch) = 0;
   virtual void Processed(uint64_t request) = 0;
+  // It obeyed a leader, and then one that was deposed before.
+  virtual void ObeyedDeposed(const class SimServer& server, LeaderEpoch leader,
+                             LeaderEpoch deposed) = 0;
   // AddShard fails on a sick server.
   virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
   // Of apps with primaries and secondaries: a write is known to all members.
@@ -124,8 +132,11 @@ class SimServer {
   void Work(const Request& request, const Done& done,
             const server::AdmissionTable::Admitted& admitted);
   void Forward(Request request, const Done& done, const server::Successor& to);
+  void NoteObeyed(uint64_t arrival, LeaderEpoch leader);
   server::Engine::Ports Ports();
-  void RunAdd(const server::Grant& grant);
+  void RunAdd(const server::RunAdd& add);
+  void RunDrop(const ShardId& shard);
+  void RunPrepareDrop(const ShardId& shard);
   void RunChangeRole(const server::Grant& grant);
   void RunSetMembers(const server::Grant& grant);
   // sim_copies.cc
@@ -138,6 +149,17 @@ class SimServer {
   Duration UpTo(Duration most);
   // Within `most`, unless it is gone by then.
   void Later(Duration most, std::function<void()> work);
+  // A call of the application's: takes up to `most`, once it is its turn.
+  struct LaneCalls {
+    struct Call {
+      Duration most;
+      std::function<void()> run;
+    };
+    int running = 0;
+    std::deque<Call> waiting;
+  };
+  void Handle(server::Lane lane, Duration most, std::function<void()> call);
+  void BeginCalls(LaneCalls& calls);
 
   const Context context_;
   const std::shared_ptr<Process> process_;
@@ -151,12 +173,14 @@ class SimServer {
     Refusal refusal;
   };
   std::map<server::ReplyId, Waiter> waiters_;
+  std::map<uint64_t, LeaderEpoch> obeyed_;  // by the order in which commands came
   struct Processing {
     ShardEpoch epoch;
     Incarnation life;
   };
   std::multimap<std::string, Processing> works_;  // requests in flight
   Copies memory_;
+  std::array<LaneCalls, server::kLanes> lanes_;
   bool gone_ = false;
   bool leaving_ = false;
   std::unique_ptr<SimExecutor> executor_;

@@ -52,7 +52,7 @@ Duration StorePump::Delay(const Process& process) {
 
 void StorePump::Kick() {
   ensemble_.AdvanceTo(schedule_.now());
-  if (!losing_.empty()) MendLostAnswers();
+  if (!breaking_.empty()) MendBroken();
   for (const SessionNumber number : ensemble_.Appliable()) {
     Session& session = sessions_.at(number);
     if (std::exchange(session.applying, true)) continue;
@@ -130,14 +130,30 @@ void StorePump::LoseAnswerOf(const std::string& host) {
   CatchUp();
   for (auto& [number, session] : sessions_) {
     if (session.process->host() != host || session.cut) continue;
+    if (random_.Below(2) == 0) LagNext(number);
     ensemble_.LoseNextAnswer(number);
-    losing_.insert(number);
+    breaking_.insert(number);
   }
 }
 
-// The connection that broke with the answer comes back after a while.
-void StorePump::MendLostAnswers() {
-  std::erase_if(losing_, [this](SessionNumber number) {
+void StorePump::ComeBackToLag(const std::string& host) {
+  CatchUp();
+  for (auto& [number, session] : sessions_) {
+    if (session.process->host() != host || session.cut) continue;
+    LagNext(number);
+    ensemble_.Disconnect(number);
+    breaking_.insert(number);
+  }
+}
+
+// Its next connection is to a server that is behind the others for a while.
+void StorePump::LagNext(SessionNumber number) {
+  ensemble_.LagAfterReconnect(number, Duration(static_cast<int64_t>(random_.Below(3'000'000))));
+}
+
+// The connection that broke comes back after a while.
+void StorePump::MendBroken() {
+  std::erase_if(breaking_, [this](SessionNumber number) {
     if (ensemble_.Connected(number)) return false;
     const auto pause = Milliseconds(static_cast<int64_t>(random_.Below(1'000)));
     schedule_.After(pause, [this, number] {
@@ -167,6 +183,11 @@ void StorePump::StopStore() {
   up_ = false;
   ensemble_.AdvanceTo(schedule_.now());
   ensemble_.StopStore();
+}
+
+void StorePump::Empty() {
+  CatchUp();
+  ensemble_.Empty();
 }
 
 void StorePump::StartStore() {

@@ -35,6 +35,8 @@ class StorePump {
   // ---- faults ----
   void ExpireOneOf(const std::string& host);
   void LoseAnswerOf(const std::string& host);
+  // Its connection breaks, and it comes back to a server of the store that lags.
+  void ComeBackToLag(const std::string& host);
   // The server of the store that the process talks to lost its leader: it answers reads
   // from what it knew, while the store hears nothing of the sessions.
   void Strand(const std::string& host, bool stranded);
@@ -44,6 +46,7 @@ class StorePump {
   // Each request and each answer of the host takes up to so long; 0: as for all.
   void SetSlow(const std::string& host, Duration most) { slow_[host] = most; }
   void StopStore();
+  void Empty();
   void StartStore();
   bool store_up() const { return up_; }
   // Most that the store may lag behind in hearing of sessions (half a tick).
@@ -66,7 +69,8 @@ class StorePump {
   bool Linked(const Process& process) const;
   void Cut(SessionNumber number);
   Duration Delay(const Process& process);
-  void MendLostAnswers();
+  void LagNext(SessionNumber number);
+  void MendBroken();
   // Brings the store to the present, and forgets the sessions that are over.
   void CatchUp();
 
@@ -76,7 +80,7 @@ class StorePump {
   // As of a ZooKeeper with the shortest tick of a seed, 100 ms.
   MemoryEnsemble ensemble_{{.min_session_timeout = std::chrono::milliseconds(200)}};
   std::map<SessionNumber, Session> sessions_;
-  std::set<SessionNumber> losing_;        // the answer to their next write
+  std::set<SessionNumber> breaking_;      // to be connected again once they are broken
   std::map<std::string, Duration> slow_;  // by host
   Duration touch_lag_{};
   bool up_ = true;

@@ -271,6 +271,13 @@ void MemoryEnsemble::LoseNextAnswer(SessionNumber number) {
   sessions_.at(number).lose_next_answer = true;
 }
 
+void MemoryEnsemble::Empty() {
+  for (const auto& [number, s] : sessions_) {
+    if (s.alive) Expire(number);
+  }
+  tree_ = MemoryTree();
+}
+
 void MemoryEnsemble::StopStore() {
   store_up_ = false;
   for (auto& [number, s] : sessions_) {

@@ -108,6 +108,8 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // time-out again, as with ZooKeeper.
   void StopStore();
   void StartStore();
+  // All that is stored is lost, and no session is known any more.
+  void Empty();
 
   // What is stored, for checkers.
   const MemoryTree& tree() const { return tree_; }

@@ -3,6 +3,8 @@
 // (2 x tickTime unless it is set) and maxSessionTimeout (20 x tickTime unless it is set).
 #pragma once
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "base/lease.h"
 #include "base/time.h"
@@ -19,6 +21,9 @@ struct SessionTerms {
 
 // Renewals go out at least this often, and at least every tick.
 constexpr int kRenewalsPerTimeout = 6;
+constexpr Duration RenewalInterval(const SessionTerms& terms) {
+  return std::min<Duration>(terms.tick, terms.timeout / kRenewalsPerTimeout);
+}
 
 // FAILED_PRECONDITION: the granted time-out is not the one that was asked for, or its leases
 // lapse between two renewals. Says what was asked for, what was granted, and what to set.

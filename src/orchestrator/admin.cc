@@ -290,7 +290,7 @@ void Controller::GetStatus(Reply<v1::GetStatusResponse> reply) {
     if (lead_) response.set_leader_epoch(lead_->epoch.value());
     if (leader_ && (InTouch() || !lead_)) response.set_leader_endpoint(leader_->endpoint());
     if (!InTouch()) {
-      response.set_cut_off_ms(std::max(Milliseconds(1), executor_->Now() - heard_) /
+      response.set_cut_off_ms(std::max(Milliseconds(1), lease_.SilentFor(executor_->Now())) /
                               Milliseconds(1));
       response.set_led_before(lead_.has_value());
     }

@@ -39,7 +39,7 @@ void Controller::Start(const std::string& endpoint) {
   executor_->Post([this, endpoint] {
     self_.set_process(options_.process);
     self_.set_endpoint(endpoint);
-    heard_ = executor_->Now();
+    lease_.Begin(executor_->Now());
     NewSession();
     Beat();
   });

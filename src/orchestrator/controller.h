@@ -17,6 +17,7 @@
 #include "coordination/session_check.h"
 #include "coordination/store.h"
 #include "orchestrator/event_log.h"
+#include "orchestrator/lead_lease.h"
 #include "orchestrator/partition_driver.h"
 #include "orchestrator/ports.h"
 #include "orchestrator/spec_store.h"
@@ -188,9 +189,7 @@ class Controller {
   v1::CellConfig cell_;
   bool joined_ = false;
   bool relook_timer_ = false;
-  // Of the last renewal that the store answered; before: the start of the first session.
-  TimePoint heard_{};
-  TimePoint lease_until_ = TimePoint::min();
+  LeadLease lease_;
   bool renewing_ = false;  // one renewal at a time is out
   bool in_touch_ = false;  // as on_touch was told
   std::optional<v1::LeaderRecord> leader_;

@@ -1,25 +1,15 @@
-// The lease of a control-plane process. A leader whose connection to the store breaks is
-// not told that its session has ended and that another process was elected: only its own
-// clock can tell it. Fenced writes (LeaderFence) keep it from doing harm; the lease keeps
-// it from telling operators and clients what was true once.
-//
-// A process whose lease has lapsed keeps its state. If the session turns out to live, the
-// next renewal goes through and the process goes on where it was.
+// How a process of the control plane keeps its lease (lead_lease.h), and what it does and says
+// without one.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
-#include "base/lease.h"
+#include "model/session_terms.h"
 #include "orchestrator/controller.h"
 
 namespace shardmanager::orchestrator {
-namespace {
-
-constexpr int kRenewalsPerTimeout = 6;
-
-}  // namespace
 
 // Goes on for as long as the process runs, whatever becomes of its sessions.
 void Controller::Beat() {
@@ -27,9 +17,9 @@ void Controller::Beat() {
   if (joined_) Renew();
   LookAtLease();
   const v1::CellConfig& cell = joined_ ? cell_ : options_.cell;
-  const Duration interval = std::min(Milliseconds(cell.zookeeper_tick_ms()),
-                                     Milliseconds(cell.session_timeout_ms()) / kRenewalsPerTimeout);
-  executor_->PostAt(executor_->Now() + interval, [this] { Beat(); });
+  const SessionTerms terms{Milliseconds(cell.session_timeout_ms()),
+                           Milliseconds(cell.zookeeper_tick_ms())};
+  executor_->PostAt(executor_->Now() + RenewalInterval(terms), [this] { Beat(); });
 }
 
 // A write that changes nothing, and a read: they show whether the session lived, and whether this
@@ -63,15 +53,10 @@ void Controller::OnRenewed(TimePoint sent_at, const absl::StatusOr<Node>& holder
   // Deposed: the election finds that out from its watch.
   const bool ours = holder.ok() && holder->stat.ephemeral_session == store_->session_id();
   if (lead_ && !ours) return;
-  heard_ = sent_at;
-  lease_until_ =
-      LeaseUntil(sent_at, store_->session_timeout(), Milliseconds(cell_.zookeeper_tick_ms()));
+  lease_.Renewed(sent_at, {store_->session_timeout(), Milliseconds(cell_.zookeeper_tick_ms())});
 }
 
-bool Controller::InTouch() const {
-  if (Planted(Defect::kLeadsWithoutALease)) return true;
-  return executor_->Now() < lease_until_;
-}
+bool Controller::InTouch() const { return lease_.Holds(executor_->Now()); }
 
 // Tells of a change.
 void Controller::LookAtLease() {
@@ -92,7 +77,7 @@ void Controller::LookAtLease() {
 }
 
 absl::Status Controller::OutOfTouch() const {
-  const auto silent = (executor_->Now() - heard_) / Seconds(1);
+  const auto silent = lease_.SilentFor(executor_->Now()) / Seconds(1);
   return absl::UnavailableError(
       absl::StrCat("unknown since ", silent, " s: ZooKeeper has not answered this process (",
                    self_.process(), ") since then, and another process may lead"));

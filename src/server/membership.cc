@@ -228,7 +228,7 @@ void Membership::On(AssignmentAnswer& event) {
 
 void Membership::Renew() {
   // At least every tick, so that each one proves the one before it in time.
-  renew_at_ = now_ + std::min(timeout_ / kRenewalsPerTimeout, terms_.tick);
+  renew_at_ = now_ + RenewalInterval({timeout_, terms_.tick});
   if (std::exchange(lease_asked_, true)) return;  // one at a time: it waits for its answer
   out_.actions.emplace_back(RenewLease{++lease_ticket_, incarnation_, NeedsWrite()});
 }

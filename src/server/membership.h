@@ -157,11 +157,6 @@ class Membership {
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
 
-  // The lease that begins at `from`: see LeaseBegin(), which may be one tick ahead.
-  static TimePoint LeaseUntil(TimePoint from, Duration timeout, Duration tick) {
-    return shardmanager::LeaseUntil(from, timeout, tick);
-  }
-
  private:
   enum class Step : uint8_t {
     kOffline,

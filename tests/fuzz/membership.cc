@@ -142,7 +142,7 @@ class Trial {
   void Do(SayGoodBye& a) { Ask(Question::kGoodBye, a.ticket, a.incarnation); }
   void Do(SetLease& a) {
     lease_ = a.until;
-    const TimePoint most = std::min(Membership::LeaseUntil(newest_renewal_, kTimeout, kTick),
+    const TimePoint most = std::min(LeaseUntil(newest_renewal_, kTimeout, kTick),
                                     LeaseUntilByWrite(newest_write_, kTimeout));
     SM_CHECK(lease_ <= std::max(most, now_), "no longer than a renewal that was answered allows");
   }

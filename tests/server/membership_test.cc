@@ -293,11 +293,10 @@ TEST_F(MembershipTest, F5_TheFirstRenewalAfterAPauseCountsOnlyOnceTheNextOneHasP
   RememberLease();
   const TimePoint first = now_;
   AnswerLease(Answer::kOk);
-  EXPECT_EQ(Asked<SetLease>().value().until,
-            Membership::LeaseUntil(proven + kTick, kTimeout, kTick));
+  EXPECT_EQ(Asked<SetLease>().value().until, LeaseUntil(proven + kTick, kTimeout, kTick));
   AnswerProof();
   EXPECT_GT(now_, first + kTick / 2);
-  EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
+  EXPECT_EQ(Asked<SetLease>().value().until, LeaseUntil(now_, kTimeout, kTick));
 }
 
 TEST_F(MembershipTest, RenewalsThatComeEveryTickLoseNothing) {
@@ -305,7 +304,7 @@ TEST_F(MembershipTest, RenewalsThatComeEveryTickLoseNothing) {
   AnswerLease(Answer::kOk);
   for (int i = 0; i < 20; ++i) {
     AnswerProof();
-    EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
+    EXPECT_EQ(Asked<SetLease>().value().until, LeaseUntil(now_, kTimeout, kTick));
   }
 }
 
@@ -325,7 +324,7 @@ TEST_F(MembershipTest, F5_LeaseEndsATimeoutAfterTheNewestWriteThatWasAnswered) {
   EXPECT_TRUE(lease_->with_write);
   EXPECT_EQ(until, written + kTimeout - kTimeout / 100);
   AnswerProof();
-  EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
+  EXPECT_EQ(Asked<SetLease>().value().until, LeaseUntil(now_, kTimeout, kTick));
 }
 
 TEST_F(MembershipTest, WritesOnlyWhenTheLastWriteWouldShortenTheLease) {
@@ -336,7 +335,7 @@ TEST_F(MembershipTest, WritesOnlyWhenTheLastWriteWouldShortenTheLease) {
     AdvanceBy(kTick);
     RememberLease();
     AnswerLease(Answer::kOk);
-    EXPECT_EQ(Asked<SetLease>().value().until, Membership::LeaseUntil(now_, kTimeout, kTick));
+    EXPECT_EQ(Asked<SetLease>().value().until, LeaseUntil(now_, kTimeout, kTick));
     if (lease_->with_write) ++writes;
   }
   EXPECT_EQ(writes, 10) << "each third renewal";

@@ -1,0 +1,33 @@
+// Until when a process of the control plane may take what it knows for true.
+#pragma once
+
+#include "base/defect.h"
+#include "base/lease.h"
+#include "base/time.h"
+#include "model/session_terms.h"
+
+namespace shardmanager::orchestrator {
+
+// A leader whose connection to the store breaks is not told that its session has ended and that
+// another process was elected: only its own clock can tell it. Fenced writes (LeaderFence) keep it
+// from doing harm; the lease keeps it from telling operators and clients what was true once.
+// A process whose lease has lapsed keeps its state: if its session turns out to live, the next
+// renewal goes through, and it goes on where it was.
+class LeadLease {
+ public:
+  // The process starts: it has no lease, and silence counts from here.
+  void Begin(TimePoint now) { heard_ = now; }
+  // The store answered a renewal that was sent then: a write, and a read behind it.
+  void Renewed(TimePoint sent_at, const SessionTerms& granted) {
+    heard_ = sent_at;
+    until_ = LeaseUntil(sent_at, granted.timeout, granted.tick);
+  }
+  bool Holds(TimePoint now) const { return now < until_ || Planted(Defect::kLeadsWithoutALease); }
+  Duration SilentFor(TimePoint now) const { return now - heard_; }
+
+ private:
+  TimePoint heard_{};
+  TimePoint until_ = TimePoint::min();
+};
+
+}  // namespace shardmanager::orchestrator

@@ -59,6 +59,18 @@ absl::Status NoSuchScope(const v1::DrainScope& scope, const std::set<std::string
       known.size() > kMost ? absl::StrCat(" and ", known.size() - kMost, " more") : ""));
 }
 
+// An app whose records are still being read may have servers that are meant: nobody knows yet.
+absl::Status MayKnowServers(const std::string& app, const PartitionDriver& driver) {
+  const Partition* partition = driver.partition();
+  if (!driver.problem().ok() || (partition != nullptr && partition->recovered())) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(
+      absl::StrCat("nothing was changed: this leader still reads the "
+                   "records of app ",
+                   app, "; try again"));
+}
+
 // In place of one of the same scope.
 void Put(const v1::Drain& drain, v1::StoredSpec& stored) {
   for (v1::Drain& old : *stored.mutable_drains()) {
@@ -96,6 +108,7 @@ void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
     SpecChanges changes;
     for (const auto& [name, driver] : lead_->apps) {
       if (!request.app().empty() && request.app() != name) continue;
+      if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
       if (driver->partition() == nullptr || driver->spec().deleting()) continue;
       AddKnown(*driver->partition(), drain.scope(), known);
       v1::DrainedApp counted = CountCovered(name, *driver->partition(), drain.scope());
@@ -125,6 +138,7 @@ void Controller::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
     SpecChanges changes;
     for (const auto& [name, driver] : lead_->apps) {
       if (!request.app().empty() && request.app() != name) continue;
+      if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
       if (driver->partition() == nullptr) continue;
       for (const v1::Drain& drain : driver->spec().drains()) known.insert(ToString(drain.scope()));
       v1::StoredSpec without = driver->spec();

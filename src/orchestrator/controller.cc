@@ -237,6 +237,7 @@ void Controller::ListApps() {
 
 void Controller::OnApps(const std::vector<std::string>& apps) {
   for (const std::string& app : apps) AddApp(app);
+  lead_->listed = true;
 }
 
 // An app without a spec (deleted, or being made) leaves again by itself.

@@ -100,6 +100,7 @@ class Controller {
  private:
   struct Lead {
     LeaderEpoch epoch;
+    bool listed = false;  // `apps` has all that are stored
     std::map<std::string, std::unique_ptr<PartitionDriver>> apps;
     std::map<std::string, Counted> counted;  // of the apps that were deleted
   };

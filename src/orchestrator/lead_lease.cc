@@ -85,7 +85,10 @@ absl::Status Controller::OutOfTouch() const {
 
 absl::Status Controller::MayAnswer() const {
   if (!lead_) return NotLeading();
-  return InTouch() ? absl::OkStatus() : OutOfTouch();
+  if (!InTouch()) return OutOfTouch();
+  if (lead_->listed) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(self_.process(), " was elected just now, and reads what is stored; try again"));
 }
 
 // A write that waits for a connection would happen long after its caller was told that it

@@ -108,6 +108,27 @@ TEST_F(RecoveryTest, ABreakAtAnyMomentOfItLeavesNothingBehind) {
   EXPECT_EQ(checkers_.violation(), "");
 }
 
+// Found by a test with real processes: a leader that had not read its records said that there is no
+// such server, and a drain of a rack left out the apps that it did not know yet.
+TEST_F(RecoveryTest, ALeaderThatStillReadsItsRecordsSaysSoInsteadOfNoSuchServer) {
+  cluster_.Terminate(kControl);
+  cluster_.Start(kControl);
+  while (!Leads()) RunFor(Milliseconds(1));
+  v1::DrainRequest request;
+  request.mutable_drain()->mutable_scope()->set_server(cluster_.servers()[0]);
+  int unknown = 0;
+  absl::Status heard = absl::UnavailableError("");
+  while (absl::IsUnavailable(heard)) {
+    ++unknown;
+    cluster_.control(kControl)->controller().Drain(
+        request, [&](const auto& response) { heard = response.status(); }, {});
+    RunFor(Milliseconds(1));
+  }
+  EXPECT_TRUE(heard.ok() || absl::IsDeadlineExceeded(heard)) << heard;
+  EXPECT_GT(unknown, 1) << "it knew at once";
+  RunFor(Seconds(1));
+}
+
 // Finding 16 of the attack: what was reported as failed happened when the store was back.
 TEST_F(RecoveryTest, AChangeThatIsAskedForWhileTheStoreIsAwayNeverHappens) {
   cluster_.store.StopStore();

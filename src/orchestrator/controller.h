@@ -168,10 +168,20 @@ class Controller {
   template <typename T>
   void ToChange(const Reply<T>& reply, const Wanted& wanted, std::function<void()> work) {
     executor_->Post([this, reply, wanted, work = std::move(work)] {
-      if (absl::Status may = MayChange(wanted); !may.ok()) return reply(may);
-      work();
+      WhenConnected({executor_->Now() + kHoldChanges, [this, reply, wanted, work] {
+                       if (absl::Status may = MayChange(wanted); !may.ok()) return reply(may);
+                       work();
+                     }});
     });
   }
+  // What an operator asks for while the connection is lost, and the lease runs, waits for the
+  // connection, as requests to a server do; but not for long: who asks wants to hear of it.
+  static constexpr Duration kHoldChanges = Seconds(2);
+  struct HeldChange {
+    TimePoint until;
+    std::function<void()> begin;
+  };
+  void WhenConnected(HeldChange change);
 
   const ControllerOptions options_;
   const Paths paths_;
@@ -191,6 +201,7 @@ class Controller {
   bool joined_ = false;
   bool relook_timer_ = false;
   LeadLease lease_;
+  std::vector<HeldChange> held_changes_;
   bool renewing_ = false;  // one renewal at a time is out
   bool in_touch_ = false;  // as on_touch was told
   std::optional<v1::LeaderRecord> leader_;

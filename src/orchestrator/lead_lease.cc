@@ -74,6 +74,13 @@ void Controller::LookAtLease() {
                                         lead_->epoch.value(), ": ZooKeeper answers"));
   }
   if (std::exchange(in_touch_, in_touch) != in_touch && on_touch) on_touch(in_touch);
+  for (HeldChange& change : std::exchange(held_changes_, {})) WhenConnected(std::move(change));
+}
+
+void Controller::WhenConnected(HeldChange change) {
+  const bool reconnects = lead_ && InTouch() && store_->state() == SessionState::kSuspended;
+  if (!reconnects || executor_->Now() >= change.until) return change.begin();
+  held_changes_.push_back(std::move(change));
 }
 
 absl::Status Controller::OutOfTouch() const {

@@ -129,17 +129,18 @@ void Controller::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
 
 void Controller::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
                            Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     PartitionDriver* existing = FindApp(request.app());
     if (existing == nullptr) return reply(NoSuchApp(request.app()));
     if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
     if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
     v1::StoredSpec stored = existing->spec();
     stored.set_deleting(true);
-    WriteSpec(stored, existing->spec_version(), [reply](absl::Status status) {
+    const auto written = [reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       reply(v1::DeleteAppResponse());
-    });
+    };
+    WriteSpec(stored, existing->spec_version(), written, wanted);
   });
 }
 
@@ -169,7 +170,7 @@ void Controller::WriteSpec(const v1::StoredSpec& spec, int32_t base, SpecStore::
   if (base == kNewApp) {
     specs.Create(app, spec, posted, wanted);
   } else {
-    specs.Replace(app, spec, base, posted);
+    specs.Replace(app, spec, base, posted, wanted);
   }
 }
 

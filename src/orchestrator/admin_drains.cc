@@ -96,7 +96,7 @@ bool TakeOut(const v1::DrainScope& scope, v1::StoredSpec& stored) {
 }  // namespace
 
 void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     v1::Drain drain = request.drain();
     if (absl::Status valid = ValidateDrain(drain); !valid.ok()) return reply(valid);
     if (!request.app().empty() && FindApp(request.app()) == nullptr) {
@@ -119,16 +119,17 @@ void Controller::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
       Put(drain, changes.back().spec);
     }
     if (changes.empty()) return reply(NoSuchScope(drain.scope(), known));
-    WriteSpecs(changes, [response, reply](absl::Status status) {
+    const auto written = [response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       reply(response);
-    });
+    };
+    WriteSpecs(changes, written, wanted);
   });
 }
 
 void Controller::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply,
                          Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateScope(request.scope()); !valid.ok()) return reply(valid);
     if (!request.app().empty() && FindApp(request.app()) == nullptr) {
       return reply(NoSuchApp(request.app()));
@@ -152,27 +153,30 @@ void Controller::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
           absl::StrCat("no drain of ", ToString(request.scope()),
                        "; there are: ", known.empty() ? "none" : absl::StrJoin(known, ", "))));
     }
-    WriteSpecs(changes, [response, reply](absl::Status status) {
+    const auto written = [response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       reply(response);
-    });
+    };
+    WriteSpecs(changes, written, wanted);
   });
 }
 
-void Controller::WriteSpecs(const SpecChanges& changes, SpecStore::Done done) {
+void Controller::WriteSpecs(const SpecChanges& changes, SpecStore::Done done,
+                            const Wanted& wanted) {
   struct Progress {
     size_t left;
     absl::Status first_error;
   };
   auto progress = std::make_shared<Progress>(Progress{changes.size(), absl::OkStatus()});
   for (const auto& [spec, base] : changes) {
-    WriteSpec(spec, base, [progress, done, app = spec.spec().name()](absl::Status status) {
+    const auto written = [progress, done, app = spec.spec().name()](absl::Status status) {
       if (!status.ok() && progress->first_error.ok()) {
         progress->first_error = absl::Status(
             status.code(), absl::StrCat("app ", Quoted(app), ": ", std::string(status.message())));
       }
       if (--progress->left == 0) done(progress->first_error);
-    });
+    };
+    WriteSpec(spec, base, written, wanted);
   }
 }
 

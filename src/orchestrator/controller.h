@@ -147,7 +147,7 @@ class Controller {
     int32_t base;
   };
   using SpecChanges = std::vector<SpecToWrite>;
-  void WriteSpecs(const SpecChanges& changes, SpecStore::Done done);
+  void WriteSpecs(const SpecChanges& changes, SpecStore::Done done, const Wanted& wanted);
   void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
                           Reply<v1::ApplyAppResponse> reply);
   static absl::Status MayChangeSpec(const PartitionDriver& app);

@@ -41,7 +41,7 @@ std::vector<WriteOp> SpecStore::Folders(const AppName& app) const {
 }
 
 void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done,
-                       std::function<bool()> wanted) const {
+                       Wanted wanted) const {
   store_->Get(paths_.app(app), [self = *this, app, spec, done, wanted](absl::StatusOr<Node> node) {
     if (!node.ok() && !absl::IsNotFound(node.status())) return done(NothingWasChanged());
     if (wanted && !wanted()) {
@@ -51,30 +51,31 @@ void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done
     if (!node.ok()) ops = self.Folders(app);
     std::string data = Seal(spec);
     ops.push_back(CreateNode{self.paths_.spec(app), data});
-    self.Write(app, std::move(ops), std::move(data), done);
+    self.Write({app, std::move(ops), std::move(data), done, wanted});
   });
 }
 
-void SpecStore::Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version,
-                        Done done) const {
+void SpecStore::Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version, Done done,
+                        Wanted wanted) const {
   std::string data = Seal(spec);
   std::vector<WriteOp> ops;
   ops.push_back(SetNode{paths_.spec(app), data, version});
-  Write(app, std::move(ops), std::move(data), std::move(done));
+  Write({app, std::move(ops), std::move(data), std::move(done), std::move(wanted)});
 }
 
-void SpecStore::Write(const AppName& app, std::vector<WriteOp> ops, std::string data,
-                      Done done) const {
+void SpecStore::Write(const Change& change) const {
+  std::vector<WriteOp> ops = change.ops;
   ops.insert(ops.begin(), LeaderFence(paths_, leader_epoch_));
-  store_->Multi(std::move(ops), [self = *this, app, data, done](WriteResult result) {
-    if (!absl::IsUnavailable(result.status)) return done(Explain(result));
+  store_->Multi(std::move(ops), [self = *this, change](WriteResult result) {
+    if (!absl::IsUnavailable(result.status)) return change.done(Explain(result));
     // Nobody knows whether it happened: read back.
-    self.store_->Sync([self, app, data, done](absl::Status synced) {
-      if (!synced.ok()) return done(Unknown());
-      self.store_->Get(self.paths_.spec(app), [data, done](absl::StatusOr<Node> node) {
-        if (node.ok() && node->data == data) return done(absl::OkStatus());
-        if (!node.ok() && !absl::IsNotFound(node.status())) return done(Unknown());
-        done(NothingWasChanged());
+    self.store_->Sync([self, change](absl::Status synced) {
+      if (!synced.ok()) return change.done(Unknown());
+      self.store_->Get(self.paths_.spec(change.app), [self, change](absl::StatusOr<Node> node) {
+        if (node.ok() && node->data == change.data) return change.done(absl::OkStatus());
+        if (!node.ok() && !absl::IsNotFound(node.status())) return change.done(Unknown());
+        if (change.wanted && change.wanted()) return self.Write(change);
+        change.done(NothingWasChanged());
       });
     });
   });

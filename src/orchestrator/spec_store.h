@@ -20,19 +20,29 @@ namespace shardmanager::orchestrator {
 class SpecStore {
  public:
   using Done = std::function<void(absl::Status)>;
+  // Does somebody wait for the outcome still? Empty: nobody says so.
+  using Wanted = std::function<bool()>;
 
   SpecStore(CoordinationStore* store, Paths paths, uint32_t buckets, LeaderEpoch leader_epoch)
       : store_(store), paths_(std::move(paths)), buckets_(buckets), leader_epoch_(leader_epoch) {}
 
   // A new app: its folders (unless an earlier app of that name left them) and spec. `wanted`,
-  // if not empty, is asked before the write.
-  void Create(const AppName& app, const v1::StoredSpec& spec, Done done,
-              std::function<bool()> wanted = {}) const;
+  // if not empty, is asked before the write. A write that the connection took with it is written
+  // again as long as it is wanted.
+  void Create(const AppName& app, const v1::StoredSpec& spec, Done done, Wanted wanted = {}) const;
   // REQUIRES: `version` is the one that the caller read.
-  void Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version, Done done) const;
+  void Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version, Done done,
+               Wanted wanted = {}) const;
 
  private:
-  void Write(const AppName& app, std::vector<WriteOp> ops, std::string data, Done done) const;
+  struct Change {
+    AppName app;
+    std::vector<WriteOp> ops;  // behind the fence
+    std::string data;          // of the spec
+    Done done;
+    Wanted wanted;
+  };
+  void Write(const Change& change) const;
   std::vector<WriteOp> Folders(const AppName& app) const;
 
   CoordinationStore* store_;

@@ -61,6 +61,28 @@ TEST_F(SpecStoreTest, WritesNothingThatNobodyWaitsForAnyMore) {
   EXPECT_FALSE(Exists());
 }
 
+// Found by the bench of upgrades: a drain failed whenever ZooKeeper paused for a moment.
+TEST_F(SpecStoreTest, AWriteThatTheConnectionTookWithItIsWrittenAgainWhileItIsWanted) {
+  for (const bool wanted : {true, false}) {
+    const AppName app(wanted ? "wanted" : "given-up");
+    heard_.reset();
+    bool asked = false;
+    specs_.Create(app, {}, Hear(), [&] { return std::exchange(asked, true) ? wanted : true; });
+    ensemble_.RunOne();  // its read is applied
+    ensemble_.RunOne();  // and answered: the write is under way
+    ensemble_.Disconnect(ensemble_.last_session());
+    ensemble_.RunUntilIdle();
+    EXPECT_FALSE(heard_.has_value());
+    ensemble_.Reconnect(ensemble_.last_session());
+    ensemble_.RunUntilIdle();
+    ASSERT_TRUE(heard_.has_value());
+    EXPECT_EQ(heard_->ok(), wanted) << *heard_;
+    EXPECT_EQ(ensemble_.tree().Get(paths_.spec(app)).ok(), wanted);
+    EXPECT_EQ(heard_->message(),
+              wanted ? "" : "nothing was changed: the connection to ZooKeeper broke");
+  }
+}
+
 TEST_F(SpecStoreTest, AWriteWhoseSessionEndsFirstIsUnknownAndNobodysFault) {
   specs_.Replace(kApp, {}, /*version=*/0, Hear());
   ensemble_.Expire(ensemble_.last_session());

@@ -144,7 +144,11 @@ class AdminService::Impl final : public v1::Admin::Service {
     if (future.wait_for(kPatience) != std::future_status::ready) {
       return {grpc::StatusCode::UNAVAILABLE, "this process is busy and does not answer"};
     }
-    absl::StatusOr<Response> result = future.get();
+    return Take(future.get(), response);
+  }
+
+  template <typename Response>
+  static grpc::Status Take(absl::StatusOr<Response> result, Response* response) {
     if (!result.ok()) return ToGrpc(result.status());
     *response = *std::move(result);
     return grpc::Status::OK;
@@ -177,11 +181,9 @@ class AdminService::Impl final : public v1::Admin::Service {
       caller->Leaves();
       return UnknownOutcome(Clock::now() - asked);
     }
-    absl::StatusOr<Response> result = future.get();
-    if (absl::IsFailedPrecondition(result.status())) NameLeader(context);
-    if (!result.ok()) return ToGrpc(result.status());
-    *response = *std::move(result);
-    return grpc::Status::OK;
+    grpc::Status status = Take(future.get(), response);
+    if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) NameLeader(context);
+    return status;
   }
 
   // So that a client that met a standby can turn to the leader.

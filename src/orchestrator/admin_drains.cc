@@ -65,10 +65,8 @@ absl::Status MayKnowServers(const std::string& app, const PartitionDriver& drive
   if (!driver.problem().ok() || (partition != nullptr && partition->recovered())) {
     return absl::OkStatus();
   }
-  return absl::UnavailableError(
-      absl::StrCat("nothing was changed: this leader still reads the "
-                   "records of app ",
-                   app, "; try again"));
+  return absl::UnavailableError(absl::StrCat(
+      "nothing was changed: this leader still reads the records of app ", app, "; try again"));
 }
 
 // In place of one of the same scope.

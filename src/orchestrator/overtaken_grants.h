@@ -27,7 +27,7 @@ class OvertakenGrants {
   void GrantedAnew(ShardIndex shard, TimePoint now) { holds_.Hold(shard, ServerIndex(), now); }
   // The shard's grant is overtaken. True: its newest grant is so, too, and of no other shard was
   // that known.
-  bool Overtaken(ShardIndex shard, TimePoint now) {
+  bool NoteOvertaken(ShardIndex shard, TimePoint now) {
     if (MayGrantAnew(shard, now)) return false;
     return behind_.insert(shard).second && behind_.size() == 1;
   }
@@ -37,7 +37,7 @@ class OvertakenGrants {
   }
   // A server has obeyed a leader with a higher epoch. (One that is deposed has stopped by then: its
   // lease ends before another one is elected.) True: that was not known.
-  bool LeaderIsBehind() { return !std::exchange(leader_is_behind_, true); }
+  bool NoteLeaderBehind() { return !std::exchange(leader_is_behind_, true); }
   bool leader_is_behind() const { return leader_is_behind_; }
   bool Contains(ShardIndex shard) const { return behind_.contains(shard); }
   // Shards whose newest grant is overtaken.

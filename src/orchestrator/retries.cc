@@ -27,7 +27,7 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   if (fresh) trouble.since = now_;
   trouble.error = event.error;
   trouble.outcome = event.outcome;
-  if (event.outcome == CommandOutcome::kDeposed && overtaken_.LeaderIsBehind()) {
+  if (event.outcome == CommandOutcome::kDeposed && overtaken_.NoteLeaderBehind()) {
     AddNote(NoteKind::kEpochsBehind, event.server, ShardIndex(),
             absl::StrCat(kEpochsBehind, ": ", event.error));
   }
@@ -43,7 +43,7 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
   const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
   if (comes && event.outcome == CommandOutcome::kFailed) NoteAddFailed(replica, event.error);
-  if (IsOvertaken(replica) && overtaken_.Overtaken(event.shard, now_)) {
+  if (IsOvertaken(replica) && overtaken_.NoteOvertaken(event.shard, now_)) {
     AddNote(NoteKind::kEpochsBehind, event.server, event.shard,
             absl::StrCat(kEpochsBehind, ": ", event.error));
   }

@@ -18,9 +18,7 @@ class FailoverTest : public ClusterTest {
  protected:
   void SetUp() override {
     ClusterTest::SetUp();
-    SM_ASSERT_OK(cluster_->StartCore());
-    SM_ASSERT_OK(StartServers(3));
-    SM_ASSERT_OK(ServeShards(kShards));
+    SM_ASSERT_OK(StartServing(3, kShards));
     for (int shard = 0; shard < kShards; ++shard) {
       SM_ASSERT_OK(client_->Put(KeyOf(shard), "kept").status);
     }

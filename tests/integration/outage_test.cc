@@ -20,11 +20,7 @@ constexpr int kShards = 12;
 
 class OutageTest : public ClusterTest {
  protected:
-  absl::Status Serve() {
-    if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
-    if (absl::Status s = StartServers(3); !s.ok()) return s;
-    return ServeShards(kShards);
-  }
+  absl::Status Serve() { return StartServing(/*servers=*/3, kShards); }
 };
 
 TEST_F(OutageTest, ServersAndClientsGoOnWithoutControlPlane) {

@@ -17,9 +17,7 @@ class RestoreTest : public ClusterTest {
  protected:
   void SetUp() override {
     ClusterTest::SetUp();
-    SM_ASSERT_OK(cluster_->StartCore());
-    SM_ASSERT_OK(StartServers(3));
-    SM_ASSERT_OK(ServeShards(kShards));
+    SM_ASSERT_OK(StartServing(3, kShards));
   }
 
   std::string data() const { return cluster_->folder() + "/zookeeper/version-2"; }

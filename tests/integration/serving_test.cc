@@ -17,9 +17,7 @@ class ServingTest : public ClusterTest {};
 
 TEST_F(ServingTest, AppliedAppIsServedAndKeepsWhatWasPut) {
   constexpr int kShards = 30;
-  SM_ASSERT_OK(cluster_->StartCore());
-  SM_ASSERT_OK(StartServers(3));
-  SM_ASSERT_OK(ServeShards(kShards));
+  SM_ASSERT_OK(StartServing(3, kShards));
 
   std::set<std::string> servers;
   for (int shard = 0; shard < kShards; ++shard) {
@@ -47,9 +45,7 @@ TEST_F(ServingTest, ServersThatCameBeforeTheAppServeItOnceItIsApplied) {
 
 TEST_F(ServingTest, NewServerGetsItsShareAndNoRequestIsLost) {
   constexpr int kShards = 30;
-  SM_ASSERT_OK(cluster_->StartCore());
-  SM_ASSERT_OK(StartServers(2));
-  SM_ASSERT_OK(ServeShards(kShards));
+  SM_ASSERT_OK(StartServing(2, kShards));
   for (int shard = 0; shard < kShards; ++shard) {
     SM_ASSERT_OK(client_->Put(KeyOf(shard), "before").status);
   }
@@ -66,9 +62,7 @@ TEST_F(ServingTest, NewServerGetsItsShareAndNoRequestIsLost) {
 
 TEST_F(ServingTest, DrainedServerIsEmptiedAndUsedAgainAfterwards) {
   constexpr int kShards = 12;
-  SM_ASSERT_OK(cluster_->StartCore());
-  SM_ASSERT_OK(StartServers(3));
-  SM_ASSERT_OK(ServeShards(kShards));
+  SM_ASSERT_OK(StartServing(3, kShards));
 
   const auto drained =
       cluster_->Shardctl({"drain", "server", "kv-2", "--wait", "--reason", "new disk"});
@@ -173,9 +167,7 @@ TEST_F(ServingTest, WrongSpecIsRefusedWithItsPathAndChangesNothing) {
 
 TEST_F(ServingTest, ServerThatSaysGoodByeIsReplacedAtOnce) {
   constexpr int kShards = 12;
-  SM_ASSERT_OK(cluster_->StartCore());
-  SM_ASSERT_OK(StartServers(3));
-  SM_ASSERT_OK(ServeShards(kShards));
+  SM_ASSERT_OK(StartServing(3, kShards));
   EXPECT_EQ(cluster_->server("kv-1").Stop(), 0);
   // Sooner than its session could have expired.
   const auto bound = std::chrono::milliseconds(cluster_->options().session_timeout_ms / 2);

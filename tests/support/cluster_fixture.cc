@@ -25,6 +25,12 @@ absl::Status ClusterTest::StartServers(int count) {
   return absl::OkStatus();
 }
 
+absl::Status ClusterTest::StartServing(int servers, int shards) {
+  if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
+  if (absl::Status s = StartServers(servers); !s.ok()) return s;
+  return ServeShards(shards);
+}
+
 absl::Status ClusterTest::ServeShards(const v1::AppSpec& spec) {
   if (absl::Status s = cluster_->admin().Apply(spec).status(); !s.ok()) return s;
   map_ = cluster_->WatchMap();

@@ -32,6 +32,8 @@ class ClusterTest : public ::testing::Test {
 
   // kv-1 to kv-<count>, each in its own rack.
   absl::Status StartServers(int count);
+  // ZooKeeper, the control plane, a relay, so many servers, and KvSpec(shards) served by them.
+  absl::Status StartServing(int servers, int shards);
   // Applies KvSpec(shards), or this one, and waits until every shard is served.
   absl::Status ServeShards(int shards) { return ServeShards(KvSpec(shards)); }
   absl::Status ServeShards(const v1::AppSpec& spec);

@@ -250,6 +250,7 @@ class Partition {
   void NotePoison(ReplicaIndex id);
   bool IsOvertaken(const Replica& replica) const;
   void TryElsewhere(ShardIndex shard);
+  void ForgetFailedMove(ShardIndex shard);
   void ForgetPoison(ShardIndex shard);
   void HoldMoves(ShardIndex shard, ServerIndex avoid);
   bool MayMove(ShardIndex shard) const;

@@ -151,6 +151,17 @@ void Partition::AllowFailed(ShardIndex id) {
   if (!stays) ForgetPoison(id);
 }
 
+// A move of it failed, and it is as whole as before: for how long it is not moved there again
+// is for MoveHolds to say.
+void Partition::ForgetFailedMove(ShardIndex id) {
+  if (!failed_at_.contains(id)) return;
+  uint32_t serving = 0;
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    serving += replica.phase == Phase::kGranted && Serves(replica);
+  });
+  if (serving >= tables_.shard(id).wanted) ForgetPoison(id);
+}
+
 // It serves, or all servers are to be tried anew.
 void Partition::ForgetPoison(ShardIndex id) {
   if (!failed_at_.empty()) failed_at_.erase(id);

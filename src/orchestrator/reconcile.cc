@@ -28,6 +28,7 @@ void Partition::Look(ShardIndex id) {
   if (!lacks) {
     shard.missing = false;
     missing_.Forget(id);
+    if (!failed_at_.empty() && change_.empty()) ForgetFailedMove(id);
   }
   Command(id);
 }

@@ -143,6 +143,27 @@ TEST(SickServerMoveTest, AMoveOfASecondaryToItIsCalledOff) {
   EXPECT_EQ(world.Served(), 1u);
 }
 
+// Seeds 5702 and 5921 of the simulation: those whose move had failed were never moved there again,
+// and the drain never ended.
+TEST(SickServerMoveTest, WhenItIsWellADrainMovesThoseToItThatFailedThereBefore) {
+  World world(TestSpec(8, v1::SECONDARY_ONLY, 1));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(2));
+  world.servers["kv-1"].sick = true;
+  world.Join("kv-1");
+  v1::Drain drain;
+  drain.mutable_scope()->set_server("kv-0");
+  world.drains = {drain};
+  world.Apply(TestSpec(8, v1::SECONDARY_ONLY, 1));
+  world.Advance(Seconds(10));
+  ASSERT_EQ(world.Counts()["kv-0"], 8u);
+  world.servers["kv-1"].sick = false;
+  world.Advance(Seconds(180));
+  EXPECT_EQ(world.Counts()["kv-0"], 0u);
+  EXPECT_EQ(world.Served(), 8u);
+}
+
 class EveryServerTest : public testing::Test {
  protected:
   EveryServerTest() : world(Moving(v1::HANDOVER)) {

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "model/map_reach.h"
 
 namespace shardmanager::discovery {
 
@@ -20,7 +21,7 @@ class ReconnectPolicy {
     Duration longest = Milliseconds(500);
     // Of one that uses the map that it has. A publisher that was away for seconds and comes back
     // has thousands of them, which would take all of its time if they came at the same time.
-    Duration longest_with_map = Seconds(4);
+    Duration longest_with_map = kClientsReturnWithin;
   };
   struct Next {
     size_t endpoint;

@@ -179,7 +179,7 @@ void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
   const ReplicaIndex id = tables_.AddReplica(shard, fresh.server, fresh.role, NextEpoch());
   Replica& replica = tables_.replica(id);
   if (HasBothRoles() && fresh.role == Role::kPrimary) {
-    replica.member_life = LifeOf(tables_.server(fresh.server));
+    replica.member_life = tables_.server(fresh.server).life();
   }
   replica.in_write = true;
   replica.writing = fresh.phase;
@@ -284,6 +284,7 @@ void Partition::ApplyBatch() {
         replica.failures = 0;
       }
       if (stays) NoteStays(replica);
+      if (before == Phase::kPreparing && replica.phase == Phase::kGranted) BeginTurnPause(id);
       uint32_t& serving = tables_.server(replica.server).serving;
       serving -= served;
       serving += Serves(replica);

@@ -405,8 +405,7 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kTrial:
       return LookForPlaces();
     case TimerKind::kTurnAgain:
-      tables_.shard(ShardIndex(timer.id)).primary_is_new = false;
-      return MarkDirty(ShardIndex(timer.id));
+      return EndTurnPause(ShardIndex(timer.id));
     case TimerKind::kLook:
       return LookAgain(timer);
     case TimerKind::kBalance:

@@ -46,7 +46,7 @@ void Partition::DecideMembers(ShardIndex id, ReplicaIndex primary) {
     }
     if (member || !told || !Serves(replica)) return;
     if (!Has(membership->told, {replica.server, server.incarnation})) return;
-    change_.phases.push_back({r, Phase::kGranted, Turn::kNone, LifeOf(server)});
+    change_.phases.push_back({r, Phase::kGranted, Turn::kNone, server.life()});
   });
 }
 

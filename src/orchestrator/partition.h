@@ -286,10 +286,9 @@ class Partition {
   bool HasMajority(ShardIndex shard) const;
   bool IsCurrent(const Replica& replica) const;
   bool WantsOtherPrimary(ShardIndex shard, const Replica& primary) const;
+  void BeginTurnPause(ShardIndex shard);
+  void EndTurnPause(ShardIndex shard);
   void EndTurn(ShardIndex shard);
-  static uint32_t LifeOf(const Server& server) {
-    return static_cast<uint32_t>(server.incarnation.value());
-  }
   void BalancePrimaries();
 
   // members.cc

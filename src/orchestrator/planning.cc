@@ -236,7 +236,8 @@ void Partition::AddToSnapshot(ShardIndex id, Purpose purpose, const LoadTable& l
                             .wanted_replicas = shard.wanted,
                             .new_role = HasSecondaries() ? Role::kSecondary : Role::kPrimary};
   if (shard.region != 0) info.preferred_region = shard.region;
-  bool at_rest = !shard.in_batch && MayMove(id);
+  const bool just_moved = shard.primary_is_new && MovesByHandover();
+  bool at_rest = !shard.in_batch && MayMove(id) && !just_moved;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;
   });

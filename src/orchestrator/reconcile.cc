@@ -249,6 +249,7 @@ void Partition::DecideMove(ShardIndex id, const Intent& intent, Census& census) 
   const bool primary = tables_.replica(from).role == Role::kPrimary && !HasBothRoles();
   Phase first = Phase::kGranted;
   if (primary && MovesByHandover()) {
+    if (tables_.shard(id).primary_is_new) return;  // kTurnAgain
     first = Phase::kPreparing;
     census.moving = true;
   } else if (primary || Planted(Defect::kSurplusFirst)) {

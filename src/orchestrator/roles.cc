@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "base/defect.h"
+#include "model/map_reach.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -22,7 +23,7 @@ namespace {
 // Between two planned changes of a shard's primary. The old primary sends requests on, and who
 // gets them must be the primary still, as nobody sends them on twice: so clients have to know
 // the new one, and what was on its way must have come, before there is another.
-constexpr Duration kTurnPause = Seconds(2);
+constexpr Duration kTurnPause = kClientsReturnWithin + Seconds(1);
 
 }  // namespace
 
@@ -92,7 +93,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
     // It came back in another life: one that never left is the better primary.
     if (other) return TurnPrimary(id, primary);
     if (IsMemberAwaited(id)) return;
-    change_.phases.push_back({primary, Phase::kGranted, Turn::kNone, LifeOf(server)});
+    change_.phases.push_back({primary, Phase::kGranted, Turn::kNone, server.life()});
     return;
   }
   const bool stuck = replica.failures >= kMostFailures && replica.contact != Contact::kDone;
@@ -135,6 +136,21 @@ void Partition::BeginTurn(ShardIndex id) {
   if (next.valid()) turn_to_[id] = tables_.replica(next).server;
 }
 
+// Another server is its primary, as planned.
+void Partition::BeginTurnPause(ShardIndex id) {
+  tables_.shard(id).primary_is_new = true;
+  SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
+}
+
+// A server that is to be emptied of it need not wait for the next look at the balance.
+void Partition::EndTurnPause(ShardIndex id) {
+  tables_.shard(id).primary_is_new = false;
+  MarkDirty(id);
+  tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    balance_soon_ |= CauseOfMove(replica.server) == Cause::kDrain;
+  });
+}
+
 // After a write of the shard: the change is over when nobody is being demoted.
 void Partition::EndTurn(ShardIndex id) {
   bool demoting = false;
@@ -144,8 +160,7 @@ void Partition::EndTurn(ShardIndex id) {
   if (demoting) return;
   if (turns_.erase(id) == 0) return;
   turn_to_.erase(id);
-  tables_.shard(id).primary_is_new = true;
-  SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
+  BeginTurnPause(id);
   if (turn_waiters_.empty()) return;
   MarkDirty(*turn_waiters_.begin());
   turn_waiters_.erase(turn_waiters_.begin());
@@ -156,7 +171,7 @@ void Partition::EndTurn(ShardIndex id) {
 // with nobody is not in step: a server that was lost before this leader came has no known life.
 bool Partition::IsCurrent(const Replica& replica) const {
   if (replica.member_life == 0 || spec_.replication().quorum()) return replica.member_life != 0;
-  return replica.member_life == LifeOf(tables_.server(replica.server));
+  return replica.member_life == tables_.server(replica.server).life();
 }
 
 bool Partition::InStep(const Replica& replica) const {

@@ -107,6 +107,9 @@ struct Server {
   std::vector<ReplicaIndex> replicas;
   std::string endpoint;
   FaultDomain fault_domain;
+
+  // Its incarnation, as records of replicas have it.
+  uint32_t life() const { return static_cast<uint32_t>(incarnation.value()); }
 };
 
 // Owns shards, servers and replicas, and the lists that tie them. No decisions.

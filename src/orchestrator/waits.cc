@@ -11,6 +11,8 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+constexpr char kMomentForClients[] = "clients are given a moment to know of it";
+
 double SecondsOf(Duration d) { return std::chrono::duration<double>(d).count(); }
 
 std::string In(TimePoint when, TimePoint now) {
@@ -111,9 +113,8 @@ void Partition::AddRoleWaits(ShardIndex id, TimePoint now, std::vector<std::stri
   const ReplicaIndex primary = PrimaryOf(id);
   if (tables_.shard(id).primary_is_new && primary.valid() &&
       WantsOtherPrimary(id, tables_.replica(primary))) {
-    out.push_back(
-        "another primary is wanted; its primary changed just now, and clients are given a "
-        "moment to know of it");
+    out.push_back(absl::StrCat("another primary is wanted; its primary changed just now, and ",
+                               kMomentForClients));
   }
   if (turn_waiters_.contains(id)) {
     const Cause cause =
@@ -185,6 +186,10 @@ void Partition::AddMoveWaits(ShardIndex id, std::vector<std::string>& out) const
     tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
       concerned |= CauseOfMove(replica.server) == cause;
     });
+    if (cause == Cause::kDrain && concerned && MovesByHandover() &&
+        tables_.shard(id).primary_is_new) {
+      out.push_back(absl::StrCat("it is to move on; it moved just now, and ", kMomentForClients));
+    }
     if (budgets_.Left(cause) || !concerned) continue;
     out.push_back(absl::StrCat(LimitsOf(cause), ".max_concurrent: all ", budgets_.under_way(cause),
                                " moves are taken; none is planned until some are done"));

@@ -199,7 +199,9 @@ TEST(MoveBudgetTest, WhatThePlanCouldNotMoveYetIsMovedOnceTheBudgetIsFree) {
   world.Join("kv-2", "r1");
   world.drains = {DrainOfServer("kv-2")};
   world.Apply(spec);
+  world.Advance(Seconds(10));
   ASSERT_EQ(world.Counts().at("kv-1"), 6u);
+  world.Advance(Seconds(10));
   world.hold_adds = true;
   world.drains = {DrainOfServer("kv-1")};
   world.Apply(spec);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "model/map_reach.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -12,6 +13,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using Counts = std::map<std::string, size_t>;
@@ -75,6 +77,31 @@ TEST_F(HandoverTest, GoesStepByStepEachDurableFirst) {
   EXPECT_THAT(Stored(), ElementsAre("kv-0 dropping", "kv-1 granted"));
   EXPECT_THAT(Write(), IsEmpty());
   EXPECT_THAT(Stored(), ElementsAre("kv-1 granted"));
+}
+
+// Seed 6749 of the simulation: what is sent on once is not sent on again, and a client that has
+// just lost its publisher asks for a newer map after up to four seconds.
+TEST_F(HandoverTest, ClientsAreGivenTimeToKnowOfItBeforeTheNextOne) {
+  LetGo();
+  ASSERT_THAT(world.Holders("s-0"), ElementsAre("kv-1"));
+  world.Join("kv-2");
+  world.Gather();
+  const auto drain_from = [&](const std::string& server) {
+    world.drains.resize(1);
+    world.drains[0].mutable_scope()->set_server(server);
+    world.Apply(TestSpec(1));
+  };
+  drain_from("kv-1");
+  world.Advance(Seconds(1));
+  const std::vector<std::string> second = world.Holders("s-0");
+  ASSERT_THAT(second, Not(ElementsAre("kv-1")));
+  drain_from(second[0]);
+  world.Advance(kClientsReturnWithin - Milliseconds(100));
+  EXPECT_EQ(world.Holders("s-0"), second);
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("clients are given a moment")));
+  world.Advance(Seconds(1));
+  EXPECT_THAT(world.Holders("s-0"), Not(ElementsAre(second[0])));
+  EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
 }
 
 TEST_F(HandoverTest, TheOldOwnerIsToldToForgetOnlyOnceTheNewOneServes) {

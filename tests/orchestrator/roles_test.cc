@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "model/map_reach.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -289,7 +290,7 @@ TEST_F(RolesTest, APrimaryThatIsNewStaysUntilClientsKnowIt) {
   ASSERT_EQ(Primary(), "kv-1");
   world.drains.push_back(DrainOf("kv-1", /*primaries_only=*/true));
   world.Apply(spec);
-  world.Advance(Seconds(1));
+  world.Advance(kClientsReturnWithin);
   EXPECT_EQ(Primary(), "kv-1");
   EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("its primary changed just now")));
   world.Advance(Seconds(1));

@@ -100,14 +100,19 @@ void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, S
   }
 }
 
+v1::AssignmentRecord Checkers::AssignmentOf(const SimServer& server) const {
+  const auto node = cluster_->store.tree().Get(
+      kPaths.assignment(kAppName, ServerName(server.name()), cluster_->buckets()));
+  v1::AssignmentRecord record;
+  if (!node.ok() || !Open(node->data, &record).ok()) record.Clear();
+  return record;
+}
+
 // Is the server written down as in step, in the life in which it came to be that?
 bool Checkers::IsInStep(const SimServer& server, const std::string& shard) const {
   const ShardCopy* copy = server.copy(shard);
   if (copy == nullptr || copy->in_step != server.incarnation() || !IsMember(server)) return false;
-  const auto node = cluster_->store.tree().Get(
-      kPaths.assignment(kAppName, ServerName(server.name()), cluster_->buckets()));
-  v1::AssignmentRecord record;
-  if (!node.ok() || !Open(node->data, &record).ok()) return false;
+  const v1::AssignmentRecord record = AssignmentOf(server);
   const auto& replicas = record.replicas();
   return std::any_of(replicas.begin(), replicas.end(), [&](const v1::AssignedReplica& replica) {
     return replica.shard() == shard && replica.phase() == v1::GRANTED &&
@@ -204,22 +209,29 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
     failures.trial.reset();
   }
   size_t before = 0;
-  ShardEpoch newest;  // of those
   for (const auto& [shard, first] : failures.first) {
-    if (first.at < std::max(failures.since, calm_since_) || first.at >= now - kGrace) continue;
-    ++before;
-    newest = std::max(newest, first.epoch);
+    before += first.at >= std::max(failures.since, calm_since_) && first.at < now - kGrace;
   }
+  if (before < kEnough) failures.granted = NewestGrant(server);
   Failures::First& first = failures.first[grant.shard.value()];
   const bool again = std::exchange(first.epoch, grant.epoch) == grant.epoch;
   if (!again) first.at = now;
-  // What was granted before it was found out may come late.
-  if (before < kEnough || again || grant.epoch < newest) return;
+  // What was granted before it was found out may come late: it loads one after the other.
+  if (before < kEnough || again || grant.epoch <= failures.granted) return;
   if (failures.trial && now - *failures.trial < kLeastPause) {
     Violate(absl::StrCat("storm: ", grant.shard.value(), " is added at ", server.endpoint(),
                          ", where ", before, " shards failed before, and one just now"));
   }
   failures.trial = now;
+}
+
+ShardEpoch Checkers::NewestGrant(const SimServer& server) const {
+  ShardEpoch newest;
+  const v1::AssignmentRecord record = AssignmentOf(server);
+  for (const v1::AssignedReplica& replica : record.replicas()) {
+    newest = std::max(newest, ShardEpoch(replica.epoch()));
+  }
+  return newest;
 }
 
 void Checkers::ForEachServing(

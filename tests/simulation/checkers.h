@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "shardmanager/v1/app_spec.pb.h"
+#include "shardmanager/v1/stored.pb.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/sim_server.h"
 
@@ -114,6 +115,8 @@ class Checkers final : public ServerWitness {
   void CheckClosed(const v1::AppSpec& spec, const Serving& serving);
   void AnsweredAsLeader(const std::string& host);
   bool IsMember(const SimServer& server) const;
+  // As it is stored; empty, if there is none.
+  v1::AssignmentRecord AssignmentOf(const SimServer& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
   std::string InStep(const SimServer& server, const std::string& shard) const;
@@ -139,7 +142,8 @@ class Checkers final : public ServerWitness {
   // Of a sick server, under one leader: its failures.
   struct Failures {
     int32_t leader = 0;
-    TimePoint since{};  // it leads
+    TimePoint since{};   // it leads
+    ShardEpoch granted;  // the newest grant, up to when it was found out
     struct First {
       ShardEpoch epoch;
       TimePoint at;
@@ -147,6 +151,7 @@ class Checkers final : public ServerWitness {
     std::map<std::string, First> first;  // of each shard, under its newest grant
     std::optional<TimePoint> trial;      // when a shard came last after it was found out
   };
+  ShardEpoch NewestGrant(const SimServer& server) const;
   std::map<std::string, Failures> failures_;
   TimePoint calm_since_ = kNever;
   uint32_t acknowledged_ = 0;

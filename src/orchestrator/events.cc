@@ -172,6 +172,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
   UpdateDrain(id);
   ForgetContacts(id);
+  move_holds_.Restarted(id);
   if (quarantine_.Restarted(id)) EndQuarantine(id, "it is a new process");
   AddNote(NoteKind::kServerJoined, id, ShardIndex(),
           absl::StrCat(

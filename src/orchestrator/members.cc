@@ -139,7 +139,10 @@ void Partition::OnMembers(const CommandResult& event) {
     membership.error.clear();
     membership.told = membership.asked;
     membership.known = true;
-    if (membership.candidate) membership.Forgive(membership.candidate->server);
+    if (membership.candidate) {
+      membership.Forgive(membership.candidate->server);
+      move_holds_.PairWorks(event.server, membership.candidate->server);
+    }
     MarkDirty(event.shard);
     return;
   }

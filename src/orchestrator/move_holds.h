@@ -1,9 +1,11 @@
 // Shards that are not moved for a while, or not to a certain server, as their last planned move
-// could not be carried out.
+// could not be carried out; and pairs of servers between which nothing is moved.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/time.h"
@@ -45,8 +47,50 @@ class MoveHolds {
     return found == entries_.end() || now >= found->second.until ? nullptr : &found->second;
   }
 
+  // A primary at `from` could not bring the new secondary at `to` into step, which a move had made.
+  // What that one found out the other shards of `from` need not: none of them is moved to `to` for
+  // so long. As for a shard, the pause doubles; failures of moves that began before count once.
+  Duration HoldPair(ServerIndex from, ServerIndex to, TimePoint now) {
+    Pair& pair = pairs_[{from, to}];
+    if (now < pair.until) return pair.until - now;
+    const Duration pause = kFirst * (1 << std::min<int>(pair.failures, kMostDoublings));
+    if (pair.failures < UINT8_MAX) ++pair.failures;
+    pair.until = now + pause;
+    return pause;
+  }
+  // A primary at `from` has brought a secondary at `to` into step.
+  void PairWorks(ServerIndex from, ServerIndex to) {
+    if (!pairs_.empty()) pairs_.erase({from, to});
+  }
+  // A new process may be reached, whoever could not reach the old one.
+  void Restarted(ServerIndex server) {
+    absl::erase_if(pairs_, [&](const auto& entry) {
+      return entry.first.first == server || entry.first.second == server;
+    });
+  }
+  bool AnyPair() const { return !pairs_.empty(); }
+  struct HeldPair {
+    ServerIndex to;
+    TimePoint until;
+  };
+  // Where nothing is moved of what has its primary at `from`, ascending.
+  std::vector<HeldPair> HeldFrom(ServerIndex from, TimePoint now) const {
+    std::vector<HeldPair> held;
+    for (const auto& [servers, pair] : pairs_) {
+      if (servers.first == from && now < pair.until) held.push_back({servers.second, pair.until});
+    }
+    std::sort(held.begin(), held.end(),
+              [](const HeldPair& a, const HeldPair& b) { return a.to < b.to; });
+    return held;
+  }
+
  private:
+  struct Pair {
+    TimePoint until{};
+    uint8_t failures = 0;  // in a row, each after a pause
+  };
   absl::flat_hash_map<ShardIndex, Entry> entries_;
+  absl::flat_hash_map<std::pair<ServerIndex, ServerIndex>, Pair> pairs_;
 };
 
 }  // namespace shardmanager::orchestrator

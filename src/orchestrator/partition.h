@@ -241,7 +241,8 @@ class Partition {
   void DecideElsewhere(ShardIndex shard);
   using Servers = absl::InlinedVector<ServerIndex, 2>;
   Servers FailedAt(ShardIndex shard) const;
-  Servers Avoided(ShardIndex shard) const;
+  Servers Avoided(ShardIndex shard, bool of_move) const;
+  std::vector<MoveHolds::HeldPair> HeldPairs(ShardIndex shard, TimePoint now) const;
   bool IsMoving(ShardIndex shard) const;
   bool HasOtherPlace(const Replica& replica) const;
   bool IsLastServer(const Replica& replica) const;

@@ -263,7 +263,7 @@ void Partition::AddToSnapshot(ShardIndex id, Purpose purpose, const LoadTable& l
   });
   // A server that could not add it is not chosen again. (By a wider spread its whole fault
   // domain would not be.)
-  for (ServerIndex failed : Avoided(id)) {
+  for (ServerIndex failed : Avoided(id, purpose != Purpose::kEmergency)) {
     const bool there = tables_.FindReplica(id, failed).valid();
     const bool live = tables_.server(failed).state == ServerState::kLive;
     if (there || !live || snapshot.spread != allocator::Spread::kServer) continue;

@@ -50,15 +50,27 @@ Partition::Servers Partition::FailedAt(ShardIndex id) const {
   return found == failed_at_.end() ? Servers() : found->second;
 }
 
-// And the one to which its last move failed, just now.
-Partition::Servers Partition::Avoided(ShardIndex id) const {
+// And the one to which its last move failed, just now; of a move, also those that its primary
+// could not bring into step. (A missing replica is better there than nowhere.)
+Partition::Servers Partition::Avoided(ShardIndex id, bool of_move) const {
   Servers servers = FailedAt(id);
+  const auto add = [&](ServerIndex server) {
+    const bool known = std::find(servers.begin(), servers.end(), server) != servers.end();
+    if (!known) servers.push_back(server);
+  };
   const MoveHolds::Entry* held = move_holds_.Find(id, now_);
-  if (held == nullptr || !held->avoid.valid()) return servers;
-  if (std::find(servers.begin(), servers.end(), held->avoid) == servers.end()) {
-    servers.push_back(held->avoid);
-  }
+  if (held != nullptr && held->avoid.valid()) add(held->avoid);
+  if (!of_move) return servers;
+  for (const MoveHolds::HeldPair& pair : HeldPairs(id, now_)) add(pair.to);
   return servers;
+}
+
+// Of the server that has its primary.
+std::vector<MoveHolds::HeldPair> Partition::HeldPairs(ShardIndex id, TimePoint now) const {
+  if (!HasBothRoles() || !move_holds_.AnyPair()) return {};
+  const ReplicaIndex primary = PrimaryOf(id);
+  if (!primary.valid()) return {};
+  return move_holds_.HeldFrom(tables_.replica(primary).server, now);
 }
 
 // So many others failed before that its server is to keep it.
@@ -76,7 +88,14 @@ void Partition::NoteFailedAt(const Replica& replica) {
     HoldMoves(replica.shard, replica.server);
     if (replica.role == Role::kPrimary) return_to_[replica.shard] = replica.origin;
   }
-  if (Serves(replica)) return;  // it was added, but its primary cannot bring it into step
+  if (Serves(replica)) {  // it was added, but its primary cannot bring it into step
+    const ReplicaIndex primary = PrimaryOf(replica.shard);
+    if (!primary.valid() || !IsMove(replica.cause)) return;
+    const ServerIndex from = tables_.replica(primary).server;
+    SetTimer(move_holds_.HoldPair(from, replica.server, now_), TimerKind::kMoveAgain,
+             replica.shard.index());
+    return;
+  }
   Servers& servers = failed_at_[replica.shard];
   const bool known = std::find(servers.begin(), servers.end(), replica.server) != servers.end();
   if (!known) servers.push_back(replica.server);
@@ -180,7 +199,10 @@ bool Partition::MayMove(ShardIndex id) const {
 
 bool Partition::MayMoveTo(ShardIndex id, ServerIndex server) const {
   const MoveHolds::Entry* held = move_holds_.Find(id, now_);
-  return held == nullptr || (held->avoid.valid() && held->avoid != server);
+  if (held != nullptr && (!held->avoid.valid() || held->avoid == server)) return false;
+  const std::vector<MoveHolds::HeldPair> pairs = HeldPairs(id, now_);
+  return std::none_of(pairs.begin(), pairs.end(),
+                      [&](const MoveHolds::HeldPair& pair) { return pair.to == server; });
 }
 
 }  // namespace shardmanager::orchestrator

@@ -240,10 +240,17 @@ void Partition::BalancePrimaries() {
   if (!HasBothRoles()) return;
   std::vector<uint32_t> count(tables_.server_count());
   for (uint32_t i = 0; i < count.size(); ++i) count[i] = tables_.server(ServerIndex(i)).primaries;
+  for (const auto& [id, to] : turn_to_) {  // as if those were done
+    const ReplicaIndex primary = PrimaryOf(id);
+    if (!primary.valid()) continue;
+    --count[tables_.replica(primary).server.index()];
+    ++count[to.index()];
+  }
   size_t room = budgets_.limits(Cause::kBalance).total;
   for (ShardIndex id : map_order_) {
     const ReplicaIndex primary = PrimaryOf(id);
     if (room <= turns_.size() || !primary.valid() || turn_to_.contains(id)) continue;
+    if (tables_.shard(id).primary_is_new) continue;  // it is looked at again: EndTurnPause
     const ServerIndex from = tables_.replica(primary).server;
     const ReplicaIndex best = BestSecondary(id, /*in_step=*/true);
     if (!best.valid()) continue;

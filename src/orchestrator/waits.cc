@@ -123,6 +123,12 @@ void Partition::AddRoleWaits(ShardIndex id, TimePoint now, std::vector<std::stri
                                ".max_concurrent: all ", turns_.size(),
                                " changes of primaries are taken"));
   }
+  for (const MoveHolds::HeldPair& pair : HeldPairs(id, now)) {
+    const std::string& from = tables_.name(tables_.replica(primary).server);
+    out.push_back(absl::StrCat("nothing of which ", from, " has the primary is moved to ",
+                               tables_.name(pair.to), ", as ", from,
+                               " could not bring it into step; tried again ", In(pair.until, now)));
+  }
   const auto found = members_.find(id);
   if (found == members_.end()) return;
   const Membership& membership = found->second;
@@ -133,6 +139,7 @@ void Partition::AddRoleWaits(ShardIndex id, TimePoint now, std::vector<std::stri
                                membership.error, "); tried again soon"));
   }
   for (const Membership::Failed& failed : membership.failed) {
+    if (!tables_.FindReplica(id, failed.member.server).valid()) continue;
     out.push_back(absl::StrCat(tables_.name(failed.member.server),
                                " is not in step: its primary failed ",
                                Counted(failed.failures, "time"), " in a row to bring it there (",

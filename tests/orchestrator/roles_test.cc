@@ -393,6 +393,31 @@ TEST_F(RolesTest, APromotionThatFailsGoesToAnother) {
   EXPECT_NE(Primary(), "");
 }
 
+// Those that are about to change count as changed: else two change for one that is too many, and
+// both back again.
+TEST(RolesBalanceTest, PrimariesThatCannotChangeYetAreNotReplacedByOthers) {
+  v1::AppSpec spec = Both(2, 2);
+  spec.mutable_moves()->set_balance_interval_ms(1'000);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  for (const char* drained : {"kv-0", "kv-1"}) {
+    world.Advance(Seconds(60));
+    world.drains = {DrainOf(drained, /*primaries_only=*/true)};
+    world.Apply(spec);
+  }
+  world.Advance(Milliseconds(500));
+  ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
+  ASSERT_THAT(world.Roles("s-1"), ElementsAre("kv-0*", "kv-1"));
+  world.drains.clear();
+  world.Apply(spec);
+  world.Advance(Seconds(60));
+  world.commands.clear();
+  world.Advance(Seconds(300));
+  EXPECT_THAT(world.commands, testing::Not(Contains(HasSubstr("change-role"))));
+}
+
 TEST(RolesBalanceTest, PrimariesAreSpreadEvenlyWithoutAMoveOfReplicas) {
   World world(Both(30, 2));
   world.Start();

@@ -204,6 +204,58 @@ TEST_F(EveryServerTest, ASickServerKeepsWhatItServesAndLosesWhatItCannotAdd) {
   EXPECT_EQ(world.Served(), 12u);
 }
 
+// Primaries at kv-0 and kv-1 cannot reach kv-2.
+class UnreachableMemberTest : public testing::Test {
+ protected:
+  UnreachableMemberTest() : world(TestSpec(12, v1::PRIMARY_SECONDARY, 2)) {
+    world.Start();
+    for (const char* name : {"kv-0", "kv-1"}) {
+      world.servers[name].cannot_bring = {"kv-2"};
+      world.Join(name);
+    }
+    world.Advance(Seconds(10));
+    EXPECT_EQ(world.Served(), 12u);
+    world.Join("kv-2");
+  }
+  int Adds() {
+    const std::vector<std::string> commands = std::exchange(world.commands, {});
+    const auto is_add = [](const std::string& command) { return command.starts_with("add "); };
+    return static_cast<int>(std::count_if(commands.begin(), commands.end(), is_add));
+  }
+  World world;
+};
+
+// Seeds 5733, 6523, 6901 and 6936 of the simulation: each shard found out for itself, one after
+// the other, and moves went on and on.
+TEST_F(UnreachableMemberTest, WhatOneShardFindsOutTheOthersNeedNot) {
+  world.Advance(Seconds(60));
+  Adds();
+  world.Advance(Seconds(600));
+  // After one, two, four and eight minutes, each time as many as may move at once.
+  EXPECT_THAT(Adds(), Le(4 * 2 * 5));
+  EXPECT_EQ(world.Served(), 12u);
+  EXPECT_THAT(world.WaitsOf("s-0"),
+              testing::Contains(AllOf(HasSubstr("nothing of"), HasSubstr("is moved to kv-2"),
+                                      HasSubstr("could not bring it into step"))));
+}
+
+TEST_F(UnreachableMemberTest, WhenItCanBeReachedItGetsItsShare) {
+  world.Advance(Seconds(60));
+  for (auto& [name, server] : world.servers) server.cannot_bring.clear();
+  world.Advance(Seconds(300));
+  EXPECT_EQ(world.Counts()["kv-2"], 8u);
+  EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
+}
+
+TEST_F(UnreachableMemberTest, ANewProcessNeedNotWaitForTheEndOfALongPause) {
+  world.Advance(Seconds(600));  // the next try would come after a quarter of an hour
+  for (auto& [name, server] : world.servers) server.cannot_bring.clear();
+  world.Die("kv-2");
+  world.Join("kv-2");
+  world.Advance(Seconds(240));
+  EXPECT_EQ(world.Counts()["kv-2"], 8u);
+}
+
 // Seed 177 of the simulation: no primary could bring kv-2 into step, which says nothing about kv-3.
 TEST(SickSecondaryTest,
      ShardsThatCouldNotComeIntoStepElsewhereCountAgainstAServerThatCannotAddThem) {

@@ -39,16 +39,20 @@ MoveReason ReasonOf(const SnapshotTables& tables, solver::State& state, ObjectId
   }
 }
 
-// If room is all that is missing somewhere, it is room; else a fault domain.
+// If room is all that is missing somewhere, it is room; else, if it would be placed somewhere but
+// that it failed there, that; else a fault domain.
 SkipReason WhySkipped(solver::State& state, ObjectId o) {
   const solver::Problem& p = state.problem();
   const bool any_open = std::any_of(p.closed.begin(), p.closed.end(), [](bool c) { return !c; });
   if (!any_open) return SkipReason::kNoServers;
   uint32_t full = 0;
+  uint32_t avoided = 0;
   for (const solver::Refusal& refusal : WhyNowhere(state, o)) {
     if (refusal.family == solver::RuleFamily::kLoad) full += refusal.alone;
+    if (refusal.family == solver::RuleFamily::kObject) avoided += refusal.alone;
   }
-  return full > 0 ? SkipReason::kNoCapacity : SkipReason::kNoFaultDomain;
+  if (full > 0) return SkipReason::kNoCapacity;
+  return avoided > 0 ? SkipReason::kAvoided : SkipReason::kNoFaultDomain;
 }
 
 Plan ToPlan(const SnapshotTables& tables, solver::Search& search) {
@@ -104,6 +108,8 @@ std::string_view ToString(SkipReason reason) {
       return "every live server is at its capacity";
     case SkipReason::kNoFaultDomain:
       return "no fault domain is left that holds no replica of the shard";
+    case SkipReason::kAvoided:
+      return "it failed a while ago on each live server that has room for it";
   }
   return "unknown";
 }

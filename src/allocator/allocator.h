@@ -43,6 +43,8 @@ struct ShardInfo {
   Role new_role = Role::kPrimary;  // of replicas that are missing
   uint32_t preferred_region = kNoRegion;
   std::vector<ReplicaInfo> replicas;  // where they are, or are going to be
+  // It is not given to these, which the snapshot lists. (A replica that is there may stay.)
+  std::vector<ServerIndex> avoided;
 
   static constexpr uint32_t kNoRegion = UINT32_MAX;
 };
@@ -113,7 +115,7 @@ struct Move {
 };
 
 // Why a missing replica could not be placed.
-enum class SkipReason : uint8_t { kNoServers, kNoCapacity, kNoFaultDomain };
+enum class SkipReason : uint8_t { kNoServers, kNoCapacity, kNoFaultDomain, kAvoided };
 
 struct Skipped {
   ShardIndex shard;

@@ -78,6 +78,8 @@ std::string WhyRefused(const Difference& d) {
       return absl::StrCat("it has no room: ", d.argument.rule);
     case RuleFamily::kGroup:
       return absl::StrCat("another replica of the shard is too near: ", d.argument.rule);
+    case RuleFamily::kObject:
+      return "the shard failed there a while ago";
     default:
       return d.argument.rule;
   }

@@ -84,6 +84,9 @@ void SnapshotTables::AddShard(const ShardInfo& shard) {
     AddReplica(kNowhere, shard.new_role, true);
   }
   ++load_row_;
+  const uint32_t position = input_.shards();
+  for (ServerIndex server : shard.avoided)
+    input_.avoided.emplace_back(position, PositionOf(server));
   input_.shard_begin.push_back(input_.replicas());
   input_.preferred_region.push_back(
       shard.preferred_region == ShardInfo::kNoRegion ? kNoPreference : shard.preferred_region);

@@ -69,7 +69,7 @@ class MissingShards {
   void Tick(TimePoint now);
 
  private:
-  static constexpr size_t kReasons = 3;
+  static constexpr size_t kReasons = static_cast<size_t>(allocator::SkipReason::kAvoided) + 1;
   struct Parked {
     allocator::SkipReason reason;
     bool waits;

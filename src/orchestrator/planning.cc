@@ -198,14 +198,12 @@ void Partition::AddLoads(ShardIndex id, Purpose purpose, const LoadTable& loads,
                          allocator::Snapshot& snapshot) const {
   const size_t metrics = metric_names_.size();
   std::vector<double> most(metrics, -1);
-  size_t live = 0;
   tables_.ForEach(id, [&](ReplicaIndex replica, const Replica& r) {
     for (size_t m = 0; m < metrics; ++m) {
       if (loads.Knows(replica, m)) most[m] = std::max(most[m], loads.Of(replica, m));
     }
     if (tables_.server(r.server).state != ServerState::kLive) return;
     const bool listed = purpose != Purpose::kBalance || !MakesRoom(r);
-    live += listed;
     const auto row = static_cast<size_t>(PositionIn(snapshot, r.server) - snapshot.servers.begin());
     for (size_t m = 0; m < metrics; ++m) {
       const double load = loads.Of(replica, m);
@@ -214,9 +212,6 @@ void Partition::AddLoads(ShardIndex id, Purpose purpose, const LoadTable& loads,
       if (listed) snapshot.load.push_back(static_cast<float>(load));
     }
   });
-  // Of those that are listed to keep a server from being chosen again.
-  const size_t listed = snapshot.shards.back().replicas.size();
-  for (size_t i = live; i < listed; ++i) snapshot.load.insert(snapshot.load.end(), metrics, 0.0F);
   for (size_t m = 0; m < metrics; ++m) {
     snapshot.load.push_back(static_cast<float>(most[m] >= 0 ? most[m] : loads.Mean(m)));
   }
@@ -261,14 +256,8 @@ void Partition::AddToSnapshot(ShardIndex id, Purpose purpose, const LoadTable& l
                          budgets_.Left(CauseOfMove(r.server), r.server) && !TakesNothing(server);
     info.replicas.push_back({r.server, r.role, movable});
   });
-  // A server that could not add it is not chosen again. (By a wider spread its whole fault
-  // domain would not be.)
   for (ServerIndex failed : Avoided(id, purpose != Purpose::kEmergency)) {
-    const bool there = tables_.FindReplica(id, failed).valid();
-    const bool live = tables_.server(failed).state == ServerState::kLive;
-    if (there || !live || snapshot.spread != allocator::Spread::kServer) continue;
-    ++info.wanted_replicas;
-    info.replicas.push_back({failed, info.new_role, /*movable=*/false});
+    if (tables_.server(failed).state == ServerState::kLive) info.avoided.push_back(failed);
   }
   snapshot.shards.push_back(std::move(info));
   if (!metric_names_.empty()) AddLoads(id, purpose, loads, snapshot);

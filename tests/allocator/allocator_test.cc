@@ -97,6 +97,49 @@ TEST(AllocatorTest, SaysWhyAReplicaCannotBePlaced) {
   narrow.spread = Spread::kRegion;
   AddShards(narrow, 1, 2);
   EXPECT_EQ(Solve(narrow, {}).skipped.at(0).reason, SkipReason::kNoFaultDomain);
+
+  Snapshot failed = Fleet(2, 1);
+  AddShards(failed, 1);
+  failed.shards[0].avoided = {ServerIndex(0), ServerIndex(1)};
+  EXPECT_EQ(Solve(failed, {.mode = Mode::kEmergency}).skipped.at(0).reason, SkipReason::kAvoided);
+}
+
+TEST(AllocatorTest, GivesNoShardToServersThatAreAvoidedForIt) {
+  Snapshot snapshot = Fleet(3, 3);
+  AddShards(snapshot, 9);
+  for (int i = 0; i < 6; ++i) snapshot.shards[i].avoided = {ServerIndex(2)};
+  Apply(snapshot, Solve(snapshot, {.mode = Mode::kEmergency}));
+  for (int i = 0; i < 6; ++i) EXPECT_NE(snapshot.shards[i].replicas.at(0).server, ServerIndex(2));
+  Apply(snapshot, Solve(snapshot, {}));
+  for (int i = 0; i < 6; ++i) EXPECT_NE(snapshot.shards[i].replicas.at(0).server, ServerIndex(2));
+  EXPECT_EQ(MinMax(snapshot), std::pair(3, 3));
+  EXPECT_TRUE(Solve(snapshot, {}).moves.empty());
+}
+
+TEST(AllocatorTest, WhatIsAvoidedCountsForNothing) {
+  Snapshot snapshot = Fleet(3, 3);
+  AddShards(snapshot, 9, 2);
+  Apply(snapshot, Solve(snapshot, {.mode = Mode::kEmergency}));
+  Apply(snapshot, Solve(snapshot, {}));
+  for (ShardInfo& shard : snapshot.shards) {
+    for (uint32_t s = 0; s < 3; ++s) {
+      const bool there =
+          std::any_of(shard.replicas.begin(), shard.replicas.end(),
+                      [&](const ReplicaInfo& r) { return r.server == ServerIndex(s); });
+      if (!there) shard.avoided.push_back(ServerIndex(s));
+    }
+  }
+  EXPECT_TRUE(Solve(snapshot, {}).moves.empty());
+}
+
+TEST(AllocatorTest, AReplicaOnAServerThatIsAvoidedMayStay) {
+  Snapshot snapshot = Fleet(3, 3);
+  AddShards(snapshot, 3);
+  for (uint32_t i = 0; i < 3; ++i) {
+    snapshot.shards[i].replicas = {{ServerIndex(i)}};
+    snapshot.shards[i].avoided = {ServerIndex(i)};
+  }
+  EXPECT_TRUE(Solve(snapshot, {}).moves.empty());
 }
 
 TEST(AllocatorTest, GivesNothingToServersThatDoNotAccept) {

@@ -21,6 +21,7 @@ using solver::GroupRule;
 using solver::Model;
 using solver::MoveLimitSpec;
 using solver::ParallelFailoverSpec;
+using solver::PinSpec;
 using solver::UtilizationSpec;
 
 // A drain that was ordered outranks a replica's wish for its region, which weighs 1.
@@ -111,6 +112,16 @@ absl::Status AddLoadGoals(const PlacementInput& in, Model& model, bool regions) 
   return absl::OkStatus();
 }
 
+absl::Status AddAvoided(const PlacementInput& in, Model& model) {
+  PinSpec spec{.scope = "server", .domains = {}, .avoid = true};
+  for (const auto& [shard, server] : in.avoided) {
+    for (uint32_t r = in.shard_begin[shard]; r < in.shard_begin[shard + 1]; ++r) {
+      if (in.server_of[r] != server) spec.domains[r].push_back(DomainId(server));
+    }
+  }
+  return model.AddConstraint(spec);
+}
+
 // One limit for moves off servers that are ordered to be empty (`drains`), one for the others.
 absl::Status AddMoveLimit(const PlacementInput& in, bool drains, Model& model) {
   const MoveCaps& caps = drains ? in.drain_moves : in.moves;
@@ -159,6 +170,7 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
   }
   const bool regions = problem_.scopes.back().domains > 1;
   if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
+  if (s.ok()) s = AddAvoided(in, *model_);
   if (s.ok()) s = AddMoveLimit(in, /*drains=*/false, *model_);
   if (s.ok() && !ordered.containers.empty()) s = AddMoveLimit(in, /*drains=*/true, *model_);
   if (s.ok() && in.most_shared_by_two_servers != UINT32_MAX) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -70,6 +71,9 @@ struct PlacementInput {
   std::vector<double> load;
   // OPTIONAL. One for each replica: it stays where it is.
   std::vector<bool> pinned;
+  // OPTIONAL. Shards, and servers, as positions in `servers`, that no replica of theirs is given
+  // to. (One that starts there may stay.)
+  std::vector<std::pair<uint32_t, uint32_t>> avoided;
   // Replicas of a shard never share a fault domain of this level.
   Spread spread = Spread::kServer;
   MoveCaps moves;

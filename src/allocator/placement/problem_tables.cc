@@ -81,6 +81,15 @@ absl::Status CheckReplicas(const PlacementInput& in) {
       return s;
     }
   }
+  for (const auto& [shard, server] : in.avoided) {
+    if (shard >= in.shards()) {
+      return Wrong("avoided", absl::StrCat("shard ", shard), absl::StrCat("below ", in.shards()));
+    }
+    if (server >= in.servers.size()) {
+      return Wrong("avoided", absl::StrCat("server ", server),
+                   absl::StrCat("below ", in.servers.size()));
+    }
+  }
   for (uint32_t server : in.server_of) {
     if (server == kNowhere || server < in.servers.size()) continue;
     return Wrong("server_of", absl::StrCat(server), absl::StrCat("below ", in.servers.size()));

@@ -50,7 +50,7 @@ ShardCopy* SimServer::CopyAt(const Peer& peer, const std::string& shard, ShardEp
 }
 
 void SimServer::RunSetMembers(const server::Grant& grant) {
-  Handle(server::Lane::kSetMembers, context_.habits.slowest_work, [this, grant] {
+  Handle(server::Lane::kSetMembers, &AppHabits::slowest_work, [this, grant] {
     engine_->MembersSet(grant, context_.quorum ? TakeFromMost(grant) : BringIntoStep(grant));
   });
 }

@@ -62,7 +62,7 @@ server::Engine::Ports SimServer::Ports() {
       .set_members = [this](const server::Grant& grant) { RunSetMembers(grant); },
       .prepare_add =
           [this](const server::Grant& grant) {
-            Handle(server::Lane::kPrepareAdd, context_.habits.slowest_add, [this, grant] {
+            Handle(server::Lane::kPrepareAdd, &AppHabits::slowest_add, [this, grant] {
               const bool fails = context_.network.Lucky(context_.habits.add_fails);
               engine_->Prepared(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
             });
@@ -95,7 +95,7 @@ server::Engine::Ports SimServer::Ports() {
 }
 
 void SimServer::RunAdd(const server::RunAdd& add) {
-  Handle(server::LaneOfAdd(add.prepared), context_.habits.slowest_add, [this, grant = add.grant] {
+  Handle(server::LaneOfAdd(add.prepared), &AppHabits::slowest_add, [this, grant = add.grant] {
     const bool sick = context_.habits.sick.contains(name_);
     const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
     if (sick) context_.witness.AddFailed(*this, grant);
@@ -105,7 +105,7 @@ void SimServer::RunAdd(const server::RunAdd& add) {
 
 // What it could not drop counts as dropped, and its memory is free with the process.
 void SimServer::RunDrop(const ShardId& shard) {
-  Handle(server::Lane::kDrop, context_.habits.slowest_drop, [this, shard] {
+  Handle(server::Lane::kDrop, &AppHabits::slowest_drop, [this, shard] {
     memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
     const bool fails = context_.network.Lucky(context_.habits.drop_fails);
     engine_->Dropped(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
@@ -113,14 +113,14 @@ void SimServer::RunDrop(const ShardId& shard) {
 }
 
 void SimServer::RunPrepareDrop(const ShardId& shard) {
-  Handle(server::Lane::kPrepareDrop, context_.habits.slowest_drop, [this, shard] {
+  Handle(server::Lane::kPrepareDrop, &AppHabits::slowest_drop, [this, shard] {
     const bool fails = context_.network.Lucky(context_.habits.drop_fails);
     engine_->DropPrepared(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
   });
 }
 
 void SimServer::RunChangeRole(const server::Grant& grant) {
-  Handle(server::Lane::kChangeRole, context_.habits.slowest_work, [this, grant] {
+  Handle(server::Lane::kChangeRole, &AppHabits::slowest_work, [this, grant] {
     const bool fails = context_.network.Lucky(context_.habits.add_fails);
     engine_->Turned(grant, fails ? absl::InternalError("disk full") : Take(grant));
   });
@@ -142,7 +142,8 @@ void SimServer::Later(Duration most, std::function<void()> work) {
 }
 
 // As the library's pools do: a few calls of each kind at a time, the others in order.
-void SimServer::Handle(server::Lane lane, Duration most, std::function<void()> call) {
+// How long it takes is drawn when it begins: what waits outlives the fault that held it up.
+void SimServer::Handle(server::Lane lane, Duration AppHabits::*most, std::function<void()> call) {
   LaneCalls& calls = lanes_[static_cast<size_t>(lane)];
   calls.waiting.push_back({most, std::move(call)});
   BeginCalls(calls);
@@ -153,7 +154,7 @@ void SimServer::BeginCalls(LaneCalls& calls) {
     auto [most, call] = std::move(calls.waiting.front());
     calls.waiting.pop_front();
     ++calls.running;
-    Later(most, [this, &calls, call = std::move(call)] {
+    Later(context_.habits.*most, [this, &calls, call = std::move(call)] {
       call();
       --calls.running;
       BeginCalls(calls);

@@ -152,13 +152,13 @@ class SimServer {
   // A call of the application's: takes up to `most`, once it is its turn.
   struct LaneCalls {
     struct Call {
-      Duration most;
+      Duration AppHabits::*most;
       std::function<void()> run;
     };
     int running = 0;
     std::deque<Call> waiting;
   };
-  void Handle(server::Lane lane, Duration most, std::function<void()> call);
+  void Handle(server::Lane lane, Duration AppHabits::*most, std::function<void()> call);
   void BeginCalls(LaneCalls& calls);
 
   const Context context_;

@@ -333,11 +333,13 @@ void Chaos::CutFromStore() {
   cluster_.network.Cut(host, kStoreHost);
   Until(Seconds(12), [this, host] { cluster_.network.Mend(host, kStoreHost); });
 }
+// Mostly for longer than its session lasts without being heard of.
 void Chaos::StrandFromStore() {
   const std::string host = SomeHost();
-  Tell(absl::StrCat("strand ", host, " with a follower that is cut off"));
+  Tell("strand " + host + " with a follower that is cut off");
   cluster_.store.Strand(host, true);
-  Until(Seconds(10), [this, host] { cluster_.store.Strand(host, false); });
+  const Duration outlived = random_.Below(4) == 0 ? Duration(0) : cluster_.session_timeout();
+  UntilAfter(outlived + UpTo(Seconds(5)), [this, host] { cluster_.store.Strand(host, false); });
 }
 // Up to syncLimit ticks, which may be longer than a session.
 void Chaos::DeposeStoreLeader() {

@@ -44,6 +44,7 @@ void Checkers::ForgetCell() {
   written_.clear();
   drains_.clear();
   failures_.clear();
+  added_.clear();
   acknowledged_ = 0;
   leader_epoch_ = -1;
   spec_version_ = -1;
@@ -59,6 +60,10 @@ void Checkers::Mix(uint64_t value) {
 void Checkers::Admitted(const SimServer& server, const std::string& shard, Role role,
                         ShardEpoch epoch) {
   if (role != Role::kPrimary) return;
+  if (!IsMember(server)) {
+    Violate(absl::StrCat("A: ", server.endpoint(), " admits a primary request of ", shard,
+                         " after the end of its session"));
+  }
   Newest& newest = newest_[shard];
   if (epoch > newest.epoch) {
     CheckOverlap(server, shard, epoch);
@@ -97,6 +102,16 @@ void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, S
     Violate(absl::StrCat("A: ", server.endpoint(), " admits ", shard, " with epoch ", epoch.value(),
                          " while ", other->endpoint(), ", still a member, works on requests of ",
                          "an older right"));
+  }
+}
+
+void Checkers::LookAtSessions() {
+  const int64_t newest = cluster_->store.tree().last_zxid();
+  if (std::exchange(last_write_, newest) == newest) return;
+  for (const std::string& name : cluster_->servers()) {
+    SimServer* server = cluster_->server(name);
+    if (server == nullptr || !cluster_->Running(name) || IsMember(*server)) continue;
+    for (const std::string& shard : shards_) server->MayServe(shard);  // tells Admitted()
   }
 }
 
@@ -196,6 +211,10 @@ void Checkers::ObeyedDeposed(const SimServer& server, LeaderEpoch leader, Leader
                        ", after it obeyed epoch ", leader.value()));
 }
 
+void Checkers::Added(const SimServer& server) {
+  added_.push_back({server.name(), cluster_->schedule.now()});
+}
+
 void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
   constexpr size_t kEnough = 3;             // different shards
   constexpr Duration kGrace = Seconds(10);  // until it is found out
@@ -208,16 +227,21 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
     failures.since = now;
     failures.trial.reset();
   }
+  const TimePoint from = std::max(failures.since, calm_since_);
   size_t before = 0;
   for (const auto& [shard, first] : failures.first) {
-    before += first.at >= std::max(failures.since, calm_since_) && first.at < now - kGrace;
+    before += first.at >= from && first.at < now - kGrace;
   }
-  if (before < kEnough) failures.granted = NewestGrant(server);
+  const bool others_can = std::any_of(added_.begin(), added_.end(), [&](const auto& success) {
+    return success.at >= from && success.at < now - kGrace && success.server != server.name();
+  });
+  const bool found_out = before >= kEnough && others_can;
+  if (!found_out) failures.granted = NewestGrant(server);
   Failures::First& first = failures.first[grant.shard.value()];
   const bool again = std::exchange(first.epoch, grant.epoch) == grant.epoch;
   if (!again) first.at = now;
   // What was granted before it was found out may come late: it loads one after the other.
-  if (before < kEnough || again || grant.epoch <= failures.granted) return;
+  if (!found_out || again || grant.epoch <= failures.granted) return;
   if (failures.trial && now - *failures.trial < kLeastPause) {
     Violate(absl::StrCat("storm: ", grant.shard.value(), " is added at ", server.endpoint(),
                          ", where ", before, " shards failed before, and one just now"));

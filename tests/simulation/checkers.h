@@ -36,6 +36,10 @@ class Checkers final : public ServerWitness {
   void Admitted(const SimServer& server, const std::string& shard, Role role,
                 ShardEpoch epoch) override;
 
+  // A server's lease ends before its session does: after each write to the store, as a session may
+  // have ended with it. (Each request that a primary admits is checked, too.)
+  void LookAtSessions();
+
   // ---- one leader's word ----
   // Asks each control-plane process as an operator would. None answers as the leader once another
   // one has been elected for longer than a lease can last.
@@ -53,10 +57,11 @@ class Checkers final : public ServerWitness {
   void Processed(uint64_t request) override;
 
   // ---- no storm ----
-  // A server on which everything fails is given no more, but for one shard at a time. From the end
-  // of the faults on: before, all servers may fail.
+  // A server on which everything fails, while another one can add shards, is given no more, but for
+  // one shard at a time. From the end of the faults on: before, all servers may fail.
   void ExpectCalm() { calm_since_ = cluster_->schedule.now(); }
   void ObeyedDeposed(const SimServer& server, LeaderEpoch leader, LeaderEpoch deposed) override;
+  void Added(const SimServer& server) override;
   void AddFailed(const SimServer& server, const server::Grant& grant) override;
 
   // Asks every server for every shard that there ever was whether it would admit a request.
@@ -128,6 +133,7 @@ class Checkers final : public ServerWitness {
   bool CannotBeInStep(const std::string& server, const std::string& shard);
 
   Cluster* cluster_ = nullptr;
+  int64_t last_write_ = 0;
   int32_t leader_epoch_ = -1;  // as AskLeaders() saw it last,
   TimePoint elected_at_{};     // and when it was new
   std::string violation_;
@@ -153,6 +159,11 @@ class Checkers final : public ServerWitness {
   };
   ShardEpoch NewestGrant(const SimServer& server) const;
   std::map<std::string, Failures> failures_;
+  struct Success {
+    std::string server;
+    TimePoint at;
+  };
+  std::vector<Success> added_;
   TimePoint calm_since_ = kNever;
   uint32_t acknowledged_ = 0;
   std::map<std::string, bool> drains_;  // by server: what was acknowledged last

@@ -99,7 +99,9 @@ void SimServer::RunAdd(const server::RunAdd& add) {
     const bool sick = context_.habits.sick.contains(name_);
     const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
     if (sick) context_.witness.AddFailed(*this, grant);
-    engine_->Loaded(grant, fails ? absl::InternalError("disk full") : Take(grant));
+    const absl::Status status = fails ? absl::InternalError("disk full") : Take(grant);
+    if (status.ok()) context_.witness.Added(*this);
+    engine_->Loaded(grant, status);
   });
 }
 

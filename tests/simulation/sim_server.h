@@ -63,6 +63,7 @@ class ServerWitness {
   // It obeyed a leader, and then one that was deposed before.
   virtual void ObeyedDeposed(const class SimServer& server, LeaderEpoch leader,
                              LeaderEpoch deposed) = 0;
+  virtual void Added(const class SimServer& server) = 0;
   // AddShard fails on a sick server.
   virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
   // Of apps with primaries and secondaries: a write is known to all members.

@@ -90,7 +90,10 @@ class Run {
 
   // ---- time ----
   bool RunUntil(TimePoint end) {
-    while (checkers_.violation().empty() && cluster_.schedule.RunNext(end)) cluster_.store.Kick();
+    while (checkers_.violation().empty() && cluster_.schedule.RunNext(end)) {
+      cluster_.store.Kick();
+      checkers_.LookAtSessions();
+    }
     return checkers_.violation().empty();
   }
   bool RunFor(Duration time) { return RunUntil(cluster_.schedule.now() + time); }

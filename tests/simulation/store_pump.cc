@@ -75,8 +75,13 @@ void StorePump::Kick() {
   }
 }
 
-void StorePump::Cut(SessionNumber number) {
+// What the store has not been told of by the time of the break.
+void StorePump::DrawTouchLag() {
   ensemble_.SetTouchLag(Duration(static_cast<int64_t>(random_.Below(touch_lag_.count() + 1))));
+}
+
+void StorePump::Cut(SessionNumber number) {
+  DrawTouchLag();
   // Both ends know at once, or neither does.
   if (random_.Below(3) == 0) {
     ensemble_.Disconnect(number);
@@ -95,7 +100,7 @@ void StorePump::LookAtLinks() {
       ensemble_.Reconnect(number);
     } else if (session.process->paused()) {
       // A process that stands still is silent, but its connection stays up.
-      ensemble_.SetTouchLag(Duration(static_cast<int64_t>(random_.Below(touch_lag_.count() + 1))));
+      DrawTouchLag();
       ensemble_.Cut(number);
     } else {
       Cut(number);
@@ -114,7 +119,7 @@ void StorePump::Abandon(const Process& process) {
     if (session.process.get() != &process || session.cut) continue;
     while (ensemble_.CanApply(number) && random_.Below(2) == 0) ensemble_.Apply(number);
     session.cut = true;
-    ensemble_.SetTouchLag(Duration(static_cast<int64_t>(random_.Below(touch_lag_.count() + 1))));
+    DrawTouchLag();
     ensemble_.Cut(number);
   }
 }
@@ -167,6 +172,7 @@ void StorePump::MendBroken() {
 
 void StorePump::Strand(const std::string& host, bool stranded) {
   CatchUp();
+  DrawTouchLag();
   for (auto& [number, session] : sessions_) {
     if (session.process->host() == host && !session.cut) ensemble_.Strand(number, stranded);
   }

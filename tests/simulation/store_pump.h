@@ -67,6 +67,7 @@ class StorePump {
   std::unique_ptr<CoordinationStore> NewSession(const std::shared_ptr<Process>& process,
                                                 SessionOptions options);
   bool Linked(const Process& process) const;
+  void DrawTouchLag();
   void Cut(SessionNumber number);
   Duration Delay(const Process& process);
   void LagNext(SessionNumber number);

@@ -33,6 +33,8 @@ class MemoryTree {
                     std::vector<TreeEvent>* events);
   // Deletes the session's ephemeral nodes.
   void RemoveSession(int64_t session, std::vector<TreeEvent>* events);
+  // Of the newest write.
+  int64_t last_zxid() const { return last_zxid_; }
 
  private:
   struct Znode {

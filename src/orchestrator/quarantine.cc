@@ -8,6 +8,7 @@ namespace shardmanager::orchestrator {
 bool Quarantine::Failed(ServerIndex server, ShardIndex shard, TimePoint now,
                         const std::string& error) {
   Case& found = cases_[server];
+  if (found.failed.empty()) found.since = now;
   const bool known =
       std::find(found.failed.begin(), found.failed.end(), shard) != found.failed.end();
   if (!known && found.failed.size() < kMostFailed) found.failed.push_back(shard);
@@ -23,7 +24,9 @@ void Quarantine::Begin(ServerIndex server, TimePoint now) {
   if (found.trials < UINT8_MAX) ++found.trials;
 }
 
-bool Quarantine::Added(ServerIndex server) {
+bool Quarantine::Added(ServerIndex server, TimePoint now) {
+  if (newest_.server != server) before_ = newest_;
+  newest_ = {server, now};
   const auto found = cases_.find(server);
   if (found == cases_.end()) return false;
   const bool sick = found->second.sick;

@@ -14,9 +14,9 @@
 namespace shardmanager::orchestrator {
 
 // A server is sick when several different shards failed on it in a row while most servers are
-// well: so it is neither the shards (see poison.cc) nor something that all servers suffer from.
-// A sick server gets nothing new, keeps what it serves, and is tried with one shard at growing
-// intervals until one succeeds.
+// well, or another one added a shard: so it is neither the shards (see poison.cc) nor something
+// that all servers suffer from. A sick server gets nothing new, keeps what it serves, and is tried
+// with one shard at growing intervals until one succeeds.
 class Quarantine {
  public:
   // Different shards in a row.
@@ -26,6 +26,7 @@ class Quarantine {
 
   struct Case {
     absl::InlinedVector<ShardIndex, kMostFailed> failed;  // different ones, in a row
+    TimePoint since{};                                    // the first of them failed
     std::string error;                                    // of the last one
     bool sick = false;
     uint8_t trials = 0;  // that failed
@@ -38,7 +39,7 @@ class Quarantine {
   // From now on, or on, until trial_at. REQUIRES: Failed() just gave true.
   void Begin(ServerIndex server, TimePoint now);
   // It has added a shard. True: that ends its quarantine.
-  bool Added(ServerIndex server);
+  bool Added(ServerIndex server, TimePoint now);
   // A new process, which may be well. True: that ends its quarantine. The next one lasts as long
   // as if this one went on.
   bool Restarted(ServerIndex server);
@@ -57,10 +58,22 @@ class Quarantine {
     const Case* found = Find(server);
     return found != nullptr && !found->failed.empty();
   }
+  // Another server has added a shard since the first of those failed that failed here in a row.
+  bool OthersCan(ServerIndex server) const {
+    const Case* found = Find(server);
+    const Success& other = newest_.server == server ? before_ : newest_;
+    return found != nullptr && other.server.valid() && other.at >= found->since;
+  }
   size_t sick() const { return sick_; }
 
  private:
+  struct Success {
+    ServerIndex server;  // invalid: none yet
+    TimePoint at{};
+  };
   absl::flat_hash_map<ServerIndex, Case> cases_;
+  Success newest_;
+  Success before_;  // the newest of another server
   size_t sick_ = 0;
 };
 

@@ -17,7 +17,9 @@ void Partition::NoteAddFailed(const Replica& replica, const std::string& error) 
   if (elsewhere || Planted(Defect::kTrustsSickServers)) return;
   const ServerIndex server = replica.server;
   const bool suspect = quarantine_.Failed(server, replica.shard, now_, error);
-  if (!suspect || !(quarantine_.IsSick(server) || MostServersAreWell())) return;
+  if (!suspect) return;
+  const bool others_can = MostServersAreWell() || quarantine_.OthersCan(server);
+  if (!quarantine_.IsSick(server) && !others_can) return;
   quarantine_.Begin(server, now_);
   const Quarantine::Case& found = *quarantine_.Find(server);
   SetTimer(found.trial_at - now_, TimerKind::kTrial, server.index());
@@ -40,7 +42,7 @@ bool Partition::MostServersAreWell() const {
 }
 
 void Partition::NoteAdded(ServerIndex server) {
-  if (quarantine_.Added(server)) EndQuarantine(server, "it has added a shard");
+  if (quarantine_.Added(server, now_)) EndQuarantine(server, "it has added a shard");
 }
 
 void Partition::EndQuarantine(ServerIndex server, const char* why) {

@@ -39,9 +39,21 @@ TEST_F(QuarantineTest, ThreeDifferentShardsInARowMakeAServerSuspect) {
 TEST_F(QuarantineTest, ASuccessInBetweenClearsIt) {
   Fail(0);
   Fail(1);
-  EXPECT_FALSE(quarantine.Added(kServer));
+  EXPECT_FALSE(quarantine.Added(kServer, kStart));
   EXPECT_FALSE(quarantine.IsFailing(kServer));
   EXPECT_FALSE(Fail(2));
+}
+
+TEST_F(QuarantineTest, OthersCanWhatOneOfThemHasDoneSinceTheFirstFailure) {
+  const ServerIndex other(2);
+  quarantine.Added(other, kStart);
+  quarantine.Added(kServer, kStart + Seconds(1));
+  Fail(0, kStart + Seconds(2));
+  Fail(1, kStart + Seconds(3));
+  EXPECT_FALSE(quarantine.OthersCan(kServer));
+  quarantine.Added(other, kStart + Seconds(2));
+  EXPECT_TRUE(quarantine.OthersCan(kServer));
+  EXPECT_FALSE(quarantine.OthersCan(other));
 }
 
 TEST_F(QuarantineTest, TrialsComeAtGrowingIntervalsUpToSixteenMinutes) {
@@ -60,7 +72,7 @@ TEST_F(QuarantineTest, TrialsComeAtGrowingIntervalsUpToSixteenMinutes) {
 TEST_F(QuarantineTest, ASuccessEndsItForGood) {
   MakeSick();
   EXPECT_EQ(quarantine.sick(), 1u);
-  EXPECT_TRUE(quarantine.Added(kServer));
+  EXPECT_TRUE(quarantine.Added(kServer, kStart));
   EXPECT_EQ(quarantine.sick(), 0u);
   MakeSick();
   EXPECT_EQ(trial_at(), kStart + Seconds(30));

@@ -126,6 +126,23 @@ INSTANTIATE_TEST_SUITE_P(Moves, SickServerTest, testing::Values(v1::HANDOVER, v1
                            return info.param == v1::HANDOVER ? "Handover" : "DropThenAdd";
                          });
 
+// Seed 10366 of the simulation: with two of three that could not add any, neither was found out,
+// and the balance went on to hand them one shard after the other.
+TEST_P(SickServerTest, MoreThanHalfOfThemAreFoundOutWhileAnotherCan) {
+  World few(spec);
+  few.Start();
+  few.Join("kv-0");
+  few.Advance(Seconds(2));
+  for (const char* name : {"kv-1", "kv-2"}) {
+    few.servers[name].sick = true;
+    few.Join(name);
+  }
+  few.Advance(Seconds(20));
+  for (const char* name : {"kv-1", "kv-2"})
+    EXPECT_THAT(few.Quarantine(name), HasSubstr("in a row"));
+  EXPECT_EQ(few.Counts()["kv-0"], 12u);
+}
+
 // One too many was asked for: the move is called off although no other server could take it.
 TEST(SickServerMoveTest, AMoveOfASecondaryToItIsCalledOff) {
   World world(TestSpec(1, v1::SECONDARY_ONLY, 1));

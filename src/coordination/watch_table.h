@@ -37,6 +37,12 @@ class WatchTable {
 
   void Clear() { watches_.clear(); }
 
+  // Calls f(path), once or more for each path that is watched.
+  template <typename F>
+  void ForEachPath(F&& f) const {
+    for (const auto& [key, watches] : watches_) f(key.second);
+  }
+
  private:
   std::map<std::pair<WatchKind, std::string>, std::vector<Watch>> watches_;
 };

@@ -314,7 +314,7 @@ TEST_F(MemoryEnsembleTest, ARequestJustBeforeTheBreakDoesNotProlongTheSession) {
   Create(*a, "/x", /*ephemeral=*/true);
   ensemble.RunUntilIdle();
   ensemble.Cut(1);  // paused
-  ensemble.AdvanceTo(TimePoint(seconds(6)));
+  ensemble.AdvanceTo(TimePoint(seconds(5)));
   ensemble.Reconnect(1);
   Create(*a, "/y");
   ensemble.RunUntilIdle();
@@ -323,6 +323,22 @@ TEST_F(MemoryEnsembleTest, ARequestJustBeforeTheBreakDoesNotProlongTheSession) {
   ensemble.AdvanceTo(TimePoint(seconds(9)) - Duration(1));
   EXPECT_TRUE(Exists("/x"));
   ensemble.AdvanceTo(TimePoint(seconds(9)));
+  EXPECT_FALSE(Exists("/x"));
+}
+
+// Seed 1396 of the simulation: a request from before it was deposed hid that.
+TEST_F(MemoryEnsembleTest, ASessionThatComesBackFromADeposedLeaderIsHeardOfThen) {
+  auto a = Connect();
+  Create(*a, "/x", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.Depose(1, true);
+  ensemble.AdvanceTo(TimePoint(seconds(4)));
+  ensemble.Depose(1, false);
+  ensemble.SetTouchLag(Duration(1));
+  ensemble.Cut(1);
+  ensemble.AdvanceTo(TimePoint(seconds(13)) - Duration(1));
+  EXPECT_TRUE(Exists("/x"));
+  ensemble.AdvanceTo(TimePoint(seconds(13)));
   EXPECT_FALSE(Exists("/x"));
 }
 

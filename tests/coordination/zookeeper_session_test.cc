@@ -96,6 +96,44 @@ TEST_F(ZookeeperSessionTest, WatchesWorkOverTheNewConnectionOfAKeptSession) {
   EXPECT_TRUE(harness.Await([&] { return created.has_value(); }));
 }
 
+// Of a thousand apps a leader has 64,000. The C client would set them all again in one request when
+// it reconnects, which ZooKeeper takes for an attack above 1 MB: it would never let the session in.
+TEST_F(ZookeeperSessionTest, ASessionOfManyWatchesComesBack) {
+  constexpr int kWatches = 30'000;
+  auto session = Connect({.timeout = kLongTimeout});
+  const int64_t id = session->session_id();
+  const auto path = [](int i) {
+    return "/a-folder-as-long-as-those-of-buckets-of-live-nodes-are-" + std::to_string(i);
+  };
+  for (int first = 0; first < kWatches / 2; first += 1'000) {
+    std::vector<WriteOp> ops;
+    for (int i = first; i < first + 1'000; ++i) ops.push_back(CreateNode{path(i), ""});
+    ASSERT_TRUE(Write(*session, std::move(ops)).status.ok());
+  }
+  TcpProxy& link = harness.proxy(*session);
+  for (int breaks = 0; breaks < 2; ++breaks) {
+    std::atomic<int> read{0};
+    std::atomic<int> fired{0};
+    const auto on_change = [&] { ++fired, harness.Notify(); };
+    const auto done = [&](const auto&) { ++read, harness.Notify(); };
+    for (int i = 0; i < kWatches; ++i) {
+      if (i < kWatches / 2) {
+        session->GetChildren(path(i), done, on_change);
+      } else {
+        session->Get(path(i), done, on_change);
+      }
+    }
+    ASSERT_TRUE(harness.Await([&] { return read == kWatches; }));
+    link.Set(TcpProxy::Mode::kCut);
+    ASSERT_TRUE(AwaitState(*session, SessionState::kSuspended));
+    link.Set(TcpProxy::Mode::kForward);
+    ASSERT_TRUE(AwaitState(*session, SessionState::kConnected));
+    EXPECT_TRUE(harness.Await([&] { return fired == kWatches; }));
+    EXPECT_TRUE(Get(*session, path(0)).ok());
+  }
+  EXPECT_EQ(session->session_id(), id);
+}
+
 TEST_F(ZookeeperSessionTest, NamesAreResolvedForAConnectionAndNotWhileThereIsOne) {
   auto session = Connect({.timeout = kLongTimeout});
   const int connected = names_resolved;

@@ -123,7 +123,7 @@ TimePoint MemoryEnsemble::LastHeard(Session& s) const {
   if (!touch_lag_) return now_;
   const TimePoint known = now_ - *touch_lag_;
   while (!s.touches.empty() && s.touches.front() <= known) {
-    s.reported = s.touches.front();
+    s.reported = std::max(s.reported, s.touches.front());
     s.touches.pop_front();
   }
   // A client that is idle pings after a third of its time-out.

@@ -28,6 +28,11 @@ ZookeeperHandle::~ZookeeperHandle() {
   if (handle_ != nullptr) zookeeper_close(handle_);
 }
 
+// That there are none is as well: the answer is of no use.
+void ZookeeperHandle::ForgetWatches(const std::string& path) {
+  zoo_remove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, /*local=*/1);
+}
+
 void ZookeeperHandle::OnSession(zhandle_t*, int type, int state, const char*, void* handle) {
   if (type != ZOO_SESSION_EVENT) return;
   static_cast<ZookeeperHandle*>(handle)->events_.on_session(state);

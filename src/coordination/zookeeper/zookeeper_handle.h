@@ -38,6 +38,9 @@ class ZookeeperHandle {
   // Connected to a server that has not let us in (or refused) yet.
   bool awaits_admission() const { return zoo_state(handle_) == ZOO_ASSOCIATING_STATE; }
 
+  // The client does not set the path's watches again when it reconnects.
+  void ForgetWatches(const std::string& path);
+
   // To be registered with `this` as context. All watches of one path and kind are one
   // to the client, as function and context are the same.
   static void OnDataWatch(zhandle_t*, int type, int state, const char* path, void* handle);

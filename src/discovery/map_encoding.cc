@@ -64,8 +64,11 @@ Message EncodeDelta(const Change& change) {
   std::string body;
   AppendVersion(v1::MapDelta::kFromFieldNumber, change.from, body);
   AppendVersion(v1::MapDelta::kVersionFieldNumber, change.to, body);
+  v1::MapServer gone;
   for (const auto& [index, server] : change.servers) {
-    AppendField(v1::MapDelta::kServersFieldNumber, server, "", body);
+    gone.set_index(index);
+    AppendField(v1::MapDelta::kServersFieldNumber,
+                server.empty() ? gone.SerializeAsString() : server, "", body);
   }
   v1::MapShard shard;
   for (const auto& [index, replicas] : change.shards) {

@@ -34,7 +34,7 @@ struct Change {
 
   MapVersion from;
   MapVersion to;
-  Entries servers;  // EncodeServer
+  Entries servers;  // EncodeServer; empty: it is gone
   Entries shards;   // EncodeReplicas: the whole new list
 
   // What it occupies, about what it takes on the wire.

@@ -21,7 +21,11 @@ void Apply(const v1::MapDelta& delta, v1::MapSnapshot& map) {
     const auto same = std::find_if(servers.begin(), servers.end(), [&](const v1::MapServer& s) {
       return s.index() == server.index();
     });
-    *(same != servers.end() ? &*same : servers.Add()) = server;
+    if (!server.name().empty()) {
+      *(same != servers.end() ? &*same : servers.Add()) = server;
+    } else if (same != servers.end()) {
+      servers.erase(same);
+    }
   }
   for (const v1::MapShard& shard : delta.shards()) {
     // An index that is not there makes the whole unfit, which its user finds out.
@@ -76,12 +80,13 @@ Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole, bool more) {
   const MapVersion version = MapVersion::From(whole.version());
   behind_.reset();
   const bool newer = !held_.has_value() || version > *held_;
+  const bool distrusts = needs_snapshot_;
   if (!newer || !more) needs_snapshot_ = false;
   if (newer && !more) {
     held_ = version;
     return whole;
   }
-  if (version != held_) behind_ = std::move(whole);
+  if (version != held_ || distrusts) behind_ = std::move(whole);
   return Nothing{};
 }
 

@@ -1,5 +1,6 @@
 #include "discovery/map_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,10 +55,11 @@ absl::Status MapState::Decode(const v1::MapSnapshot& whole, MapState* state) {
 absl::Status MapState::Decode(const v1::MapDelta& delta, Change* change) const {
   std::map<uint32_t, std::string> servers;
   for (const v1::MapServer& server : delta.servers()) {
-    servers[server.index()] = EncodeServer(server);
+    servers[server.index()] = server.name().empty() ? "" : EncodeServer(server);
   }
   const auto known = [&](uint32_t server) {
-    return servers_.contains(server) || servers.contains(server);
+    const auto changed = servers.find(server);
+    return changed == servers.end() ? servers_.contains(server) : !changed->second.empty();
   };
   std::map<uint32_t, std::string> shards;
   for (const v1::MapShard& shard : delta.shards()) {
@@ -74,7 +76,13 @@ absl::Status MapState::Decode(const v1::MapDelta& delta, Change* change) const {
 }
 
 void MapState::Apply(const Change& change) {
-  for (const auto& [index, server] : change.servers) servers_[index] = server;
+  for (const auto& [index, server] : change.servers) {
+    if (server.empty()) {
+      servers_.erase(index);
+    } else {
+      servers_[index] = server;
+    }
+  }
   for (const auto& [index, replicas] : change.shards) replicas_[index] = replicas;
   version_ = change.to;
 }
@@ -90,6 +98,10 @@ Change MapState::DifferenceTo(const MapState& next) const {
     if (mine == servers_.end() || mine->second != server)
       change.servers.emplace_back(index, server);
   }
+  for (const auto& [index, server] : servers_) {
+    if (!next.servers_.contains(index)) change.servers.emplace_back(index, "");
+  }
+  std::sort(change.servers.begin(), change.servers.end());
   for (size_t i = 0; i < replicas_.size(); ++i) {
     if (replicas_[i] != next.replicas_[i]) {
       change.shards.emplace_back(static_cast<uint32_t>(i), next.replicas_[i]);

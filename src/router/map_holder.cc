@@ -97,6 +97,10 @@ absl::Status MapHolder::TakeServers(const google::protobuf::RepeatedPtrField<v1:
           absl::StrCat("server index ", server.index(), "; allowed: below ", kMostServers));
     }
     if (server.index() >= servers.size()) servers.resize(server.index() + 1);
+    if (server.name().empty()) {  // it is gone
+      servers[server.index()].reset();
+      continue;
+    }
     const v1::FaultDomain& domain = server.fault_domain();
     servers[server.index()] = std::make_shared<MappedServer>(MappedServer{
         server.name(), server.endpoint(), {domain.region(), domain.datacenter(), domain.rack()}});

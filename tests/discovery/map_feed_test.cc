@@ -61,6 +61,42 @@ TEST(MapFeedTest, ALaterLeaderStartsItsSequenceAgain) {
   EXPECT_EQ(feed.version(), V(1, 2));
 }
 
+// Seed 12047 of the simulation: who came to a version by a delta still knew servers that it lacks,
+// and told others of that version nothing about them, when it led the next time.
+TEST(MapFeedTest, WhoeverHasAVersionHasTheSameMapHoweverTheyCameToIt) {
+  MapFeed leader;
+  leader.Publish(MakeSnapshot(V(1, 1), {{0}, {1}}, /*servers=*/2));
+  PlainSubscriber by_delta;
+  for (const Message& message : leader.CatchUpFrom(std::nullopt).messages) by_delta.Take(message);
+  leader.Publish(MakeSnapshot(V(1, 2), {{0}, {0}}, /*servers=*/1));
+  MapFeed follower;
+  follower.Publish(MakeSnapshot(V(1, 1), {{0}, {1}}, /*servers=*/2));
+  for (const Message& message : leader.CatchUpFrom(V(1, 1)).messages) {
+    EXPECT_EQ(by_delta.Take(message), "");
+    EXPECT_EQ(follower.Publish(Parse(message).delta()).kind, Verdict::kApplied);
+  }
+  PlainSubscriber by_snapshot;
+  for (const Message& message : leader.CatchUpFrom(std::nullopt).messages) {
+    by_snapshot.Take(message);
+  }
+  EXPECT_EQ(by_delta.snapshots(), 1);
+  EXPECT_EQ(by_delta.map().ToSnapshot().SerializeAsString(),
+            by_snapshot.map().ToSnapshot().SerializeAsString());
+  // The follower leads, and all that have the version can use what it says.
+  follower.Publish(MakeSnapshot(V(1, 3), {{0}, {1}}, /*servers=*/2));
+  for (const Message& message : follower.CatchUpFrom(V(1, 2)).messages) {
+    EXPECT_EQ(leader.Publish(Parse(message).delta()).kind, Verdict::kApplied);
+  }
+}
+
+TEST(MapFeedTest, AServerThatIsGoneIsRefusedInTheSameDelta) {
+  MapFeed feed;
+  feed.Publish(MakeSnapshot(V(1), {{0}, {1}}, /*servers=*/2));
+  v1::MapDelta delta = MakeDelta(V(1), V(2), 0, {1});
+  delta.add_servers()->set_index(1);
+  EXPECT_EQ(feed.Publish(delta).kind, Verdict::kMalformed);
+}
+
 // Finding 10 of the attack: a relay kept the map of a cell that was gone.
 TEST(MapFeedTest, ACellMadeAnewIsNewerWhateverItsLeaderEpoch) {
   MapFeed feed;

@@ -223,6 +223,28 @@ TEST(MapReceiverTest, AfterDistrustAnOldSnapshotComesOutOnceADeltaHasPassedWhatI
   EXPECT_EQ(MapVersion::From(std::get<v1::MapSnapshot>(received).version()), V(8));
 }
 
+// The map that it has under that version is another one, so no delta from it fits.
+TEST(MapReceiverTest, AfterDistrustASnapshotOfTheVersionThatIsHeldIsTakenWithTheDelta) {
+  MapReceiver receiver;
+  receiver.Receive(Of(MakeSnapshot(V(5), {{0}}, /*servers=*/1)));
+  receiver.Distrust(V(5));
+  receiver.StreamOpened();
+  EXPECT_TRUE(IsNothing(receiver.Receive(WithMore(Of(MakeSnapshot(V(5), {{0}}, /*servers=*/2))))));
+  const Received received = receiver.Receive(Of(MakeDelta(V(5), V(6), 0, {1})));
+  ASSERT_TRUE(IsSnapshot(received));
+  EXPECT_EQ(std::get<v1::MapSnapshot>(received).servers_size(), 2);
+}
+
+TEST(MapReceiverTest, AServerThatIsGoneIsTakenFromAnOldSnapshot) {
+  MapReceiver receiver;
+  receiver.Receive(WithMore(Of(MakeSnapshot(V(5), {{0}}, /*servers=*/2))));
+  v1::MapDelta delta = MakeDelta(V(5), V(6), 0, {0});
+  delta.add_servers()->set_index(1);
+  const Received received = receiver.Receive(Of(delta));
+  ASSERT_TRUE(IsSnapshot(received));
+  EXPECT_EQ(std::get<v1::MapSnapshot>(received).servers_size(), 1);
+}
+
 TEST(MapReceiverTest, KindsOfNewerBuildsMeanNothing) {
   MapReceiver receiver(V(1));
   EXPECT_TRUE(IsNothing(receiver.Receive(v1::WatchResponse())));

@@ -60,7 +60,10 @@ void PlainMap::Apply(const v1::MapSnapshot& whole) {
 
 void PlainMap::Apply(const v1::MapDelta& delta) {
   version_ = MapVersion::From(delta.version());
-  for (const v1::MapServer& server : delta.servers()) servers_[server.index()] = server;
+  for (const v1::MapServer& server : delta.servers()) {
+    servers_[server.index()] = server;
+    if (server.name().empty()) servers_.erase(server.index());  // it is gone
+  }
   for (const v1::MapShard& shard : delta.shards()) {
     *shards_.at(shard.index()).mutable_replicas() = shard.replicas();
   }

@@ -89,6 +89,21 @@ TEST(MapHolderTest, RefusesReplicasOnServersThatAreNotListed) {
   EXPECT_EQ(holder.map()->version(), V(1));
 }
 
+TEST(MapHolderTest, AServerThatIsGoneIsNotListedAnyMore) {
+  MapHolder holder;
+  ASSERT_TRUE(holder.Apply(MakeSnapshot(V(1), kServers, {{"a", "", {0}}, {"b", "m", {0}}})).ok());
+  v1::MapDelta gone;
+  *gone.mutable_from() = V(1).ToProto();
+  *gone.mutable_version() = V(2).ToProto();
+  gone.add_servers()->set_index(1);
+  EXPECT_TRUE(holder.Apply(gone).ok());
+  v1::MapDelta uses;
+  *uses.mutable_from() = V(2).ToProto();
+  *uses.mutable_version() = V(3).ToProto();
+  uses.add_shards()->add_replicas()->set_server(1);
+  EXPECT_TRUE(absl::IsInvalidArgument(holder.Apply(uses)));
+}
+
 TEST(MapHolderTest, RefusesAServerIndexThatWouldEatTheMemory) {
   MapHolder holder;
   v1::MapSnapshot whole = MakeSnapshot(V(1), kServers, {{"a", "", {0}}});

@@ -61,6 +61,7 @@ class Cluster {
   SimServer* server(const std::string& name);
   SimControl* control(const std::string& name);
   const std::vector<std::string>& relays() const { return relay_names_; }
+  const SimFeed& feed_of(size_t relay) const { return *relays_[relay].feed; }
   // A control-plane process that takes itself for the leader; "": there is none.
   std::string Leader();
   uint32_t buckets() const { return options_.cell.buckets(); }

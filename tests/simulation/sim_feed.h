@@ -30,6 +30,7 @@ class SimFeed {
   void SetStale(bool stale);
   void SetUpstreamStale(bool stale);
   std::optional<MapVersion> version() const { return feed_.version(); }
+  bool stale() const { return feed_.stale(); }
 
   // A stream: messages reach `to` one after another, until either end goes.
   void Open(std::shared_ptr<Process> to, std::optional<MapVersion> known,

@@ -219,13 +219,16 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
   constexpr size_t kEnough = 3;             // different shards
   constexpr Duration kGrace = Seconds(10);  // until it is found out
   constexpr Duration kLeastPause = Seconds(25);
+  // Within it: one. A server that says yes to a shard which it has had all along is let go, given
+  // as many as may move at once, and found out anew.
+  constexpr size_t kMost = 5 + kEnough;
   const TimePoint now = cluster_->schedule.now();
   const auto leader = cluster_->store.tree().Get(kPaths.leader_epoch());
   Failures& failures = failures_[server.endpoint()];
   // A new leader has to find out for itself.
   if (leader.ok() && std::exchange(failures.leader, leader->stat.version) != leader->stat.version) {
     failures.since = now;
-    failures.trial.reset();
+    failures.trials.clear();
   }
   const TimePoint from = std::max(failures.since, calm_since_);
   size_t before = 0;
@@ -242,11 +245,13 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
   if (!again) first.at = now;
   // What was granted before it was found out may come late: it loads one after the other.
   if (!found_out || again || grant.epoch <= failures.granted) return;
-  if (failures.trial && now - *failures.trial < kLeastPause) {
+  std::erase_if(failures.trials, [&](TimePoint trial) { return trial <= now - kLeastPause; });
+  failures.trials.push_back(now);
+  if (failures.trials.size() > kMost) {
     Violate(absl::StrCat("storm: ", grant.shard.value(), " is added at ", server.endpoint(),
-                         ", where ", before, " shards failed before, and one just now"));
+                         ", where ", before, " shards failed before, and ", failures.trials.size(),
+                         " just now"));
   }
-  failures.trial = now;
 }
 
 ShardEpoch Checkers::NewestGrant(const SimServer& server) const {

@@ -155,7 +155,7 @@ class Checkers final : public ServerWitness {
       TimePoint at;
     };
     std::map<std::string, First> first;  // of each shard, under its newest grant
-    std::optional<TimePoint> trial;      // when a shard came last after it was found out
+    std::vector<TimePoint> trials;       // when shards came after it was found out
   };
   ShardEpoch NewestGrant(const SimServer& server) const;
   std::map<std::string, Failures> failures_;

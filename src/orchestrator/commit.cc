@@ -283,7 +283,9 @@ void Partition::ApplyBatch() {
         replica.contact = serves ? Contact::kDone : Contact::kIdle;
         replica.failures = 0;
       }
-      if (stays) NoteStays(replica);
+      const bool not_demoted = before == Phase::kDemoting && replica.phase == Phase::kGranted &&
+                               replica.role == Role::kPrimary && !MayMove(id);
+      if (stays || not_demoted) NoteStays(replica);
       if (before == Phase::kPreparing && replica.phase == Phase::kGranted) BeginTurnPause(id);
       uint32_t& serving = tables_.server(replica.server).serving;
       serving -= served;
@@ -327,7 +329,10 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   tables_.SetRole(id, next.role);
   replica.epoch = next.epoch;
   replica.member_life = next.member_life;
-  if (demoted && before == Phase::kDemoting) stand_in_[replica.shard] = replica.server;
+  if (demoted && before == Phase::kDemoting) {
+    stand_in_[replica.shard] = replica.server;
+    move_holds_.LetGo(replica.shard);
+  }
   if (granted_anew) replica.turned = true;
   if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
     AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,

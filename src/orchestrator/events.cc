@@ -302,7 +302,8 @@ void Partition::AddDone(ReplicaIndex id) {
   ForgetPoison(replica.shard);
   overtaken_.Served(replica.shard);
   if (!return_to_.empty()) return_to_.erase(replica.shard);
-  if (IsMove(replica.cause)) move_holds_.Forget(replica.shard);
+  // (One that moved here before, and is granted anew, proves nothing about the next move.)
+  if (IsMove(replica.cause) && !replica.settled) move_holds_.Forget(replica.shard);
   Settle(id);
 }
 

@@ -99,10 +99,13 @@ void Partition::NoteStays(const Replica& old_owner) {
                           std::chrono::duration<double>(pause).count()));
 }
 
-// Its server serves on under its grant: requests in flight took too long for it to let go. Only
-// for another server is it to be left there; what is to end is asked to end again.
+// Its server serves on under its grant: requests in flight took too long for it to let go, or to
+// be a secondary. Only for another server is it to be left there; what is to end is asked to end
+// again.
 bool Partition::IsCalledOff(const Replica& old_owner) const {
-  const bool lets_go = old_owner.phase == Phase::kForwarding || old_owner.phase == Phase::kDropping;
+  const bool demoting = old_owner.phase == Phase::kDemoting;
+  const bool lets_go =
+      demoting || old_owner.phase == Phase::kForwarding || old_owner.phase == Phase::kDropping;
   if (!lets_go || old_owner.role != Role::kPrimary || old_owner.contact != Contact::kRetry) {
     return false;
   }
@@ -111,7 +114,7 @@ bool Partition::IsCalledOff(const Replica& old_owner) const {
     return false;
   }
   const Phase next = old_owner.phase == Phase::kForwarding ? Phase::kPreparing : Phase::kReserved;
-  bool awaited = false;
+  bool awaited = demoting;
   tables_.ForEach(old_owner.shard,
                   [&](ReplicaIndex, const Replica& replica) { awaited |= replica.phase == next; });
   return awaited && tables_.shard(old_owner.shard).wanted > 0 && !Planted(Defect::kNeverCallsOff);

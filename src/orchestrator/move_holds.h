@@ -32,6 +32,13 @@ class MoveHolds {
     entry.until = now + pause;
     return pause;
   }
+  // Its requests have ended in time: those that took too long are not counted any more.
+  void LetGo(ShardIndex shard) {
+    const auto found = entries_.find(shard);
+    if (found == entries_.end()) return;
+    found->second.failures = 0;
+    if (!found->second.avoid.valid()) found->second.until = TimePoint{};
+  }
   void Forget(ShardIndex shard) {
     if (!entries_.empty()) entries_.erase(shard);
   }

@@ -105,7 +105,7 @@ enum class CommandOutcome : uint8_t {
   kLoading,
   kFailed,
   kStale,
-  kCalledOff,  // of kDrop and kPrepareDrop: it serves on under its grant
+  kCalledOff,  // of kDrop, kPrepareDrop and kChangeRole: it serves on under its grant
   kUnreachable,
   kDeposed,  // as kUnreachable: the server has obeyed a leader with a higher epoch
 };

@@ -280,7 +280,8 @@ void Partition::DecideSurplus(ShardIndex id, const Census& census) {
   });
   if (!victim.valid()) return;
   if (HasBothRoles() && tables_.replica(victim).role == Role::kPrimary) {
-    return TurnPrimary(id, victim);  // then it is the surplus secondary
+    if (MayMove(id)) TurnPrimary(id, victim);  // then it is the surplus secondary
+    return;
   }
   if (!MayLeave(tables_.replica(victim))) return;
   change_.phases.push_back({victim, Phase::kDropping});

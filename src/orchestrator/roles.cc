@@ -56,13 +56,17 @@ void Partition::DecideRoles(ShardIndex id) {
 void Partition::DecideDemotion(ShardIndex id, ReplicaIndex demoting) {
   const Replica& replica = tables_.replica(demoting);
   const bool gone = IsGone(tables_.server(replica.server));
-  if (!gone && replica.contact != Contact::kDone && replica.failures < kMostFailures) return;
+  const bool called_off = IsCalledOff(replica);  // else it fails, for whatever reason
+  const bool goes_on = replica.failures < kMostFailures && !called_off;
+  if (!gone && replica.contact != Contact::kDone && goes_on) return;
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   const bool stopped = gone || replica.contact == Contact::kDone;
   if (!gone && (!stopped || !next.valid())) {
     // Called off; unless it is to lose its role because it is not fit for it.
-    const Phase to = IsCurrent(replica) ? Phase::kGranted : Phase::kDropping;
-    change_.phases.push_back({demoting, to});
+    const bool stays = IsCurrent(replica);
+    change_.phases.push_back({.replica = demoting,
+                              .to = stays ? Phase::kGranted : Phase::kDropping,
+                              .failed = stays && called_off});
     return;
   }
   PassRole(demoting, gone, next);
@@ -101,7 +105,7 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
     change_.phases.push_back({primary, Phase::kDropping});
     return;
   }
-  if (Serves(replica) && WantsOtherPrimary(id, replica)) TurnPrimary(id, primary);
+  if (Serves(replica) && MayMove(id) && WantsOtherPrimary(id, replica)) TurnPrimary(id, primary);
   if (change_.empty()) DecideMembers(id, primary);
 }
 
@@ -250,7 +254,8 @@ void Partition::BalancePrimaries() {
   for (ShardIndex id : map_order_) {
     const ReplicaIndex primary = PrimaryOf(id);
     if (room <= turns_.size() || !primary.valid() || turn_to_.contains(id)) continue;
-    if (tables_.shard(id).primary_is_new) continue;  // it is looked at again: EndTurnPause
+    // It is looked at again: EndTurnPause, kMoveAgain.
+    if (tables_.shard(id).primary_is_new || !MayMove(id)) continue;
     const ServerIndex from = tables_.replica(primary).server;
     const ReplicaIndex best = BestSecondary(id, /*in_step=*/true);
     if (!best.valid()) continue;

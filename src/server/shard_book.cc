@@ -57,10 +57,10 @@ void ShardBook::CheckDrains() {
 // goes on once it is drained (false): requests must never be admitted again under what was
 // overtaken.
 bool ShardBook::CallOff(Entry& entry) {
-  AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed,
-                "requests of the former grant did not finish in time");
   const bool turns = entry.paused && entry.opened == incarnation_;
   if (stopping_ || (entry.next && !turns) || entry.life != incarnation_) {
+    AnswerWaiters(entry, Waits::kToCome, ResultState::kFailed,
+                  "requests of the former grant did not finish in time");
     AnswerWaiters(entry, Waits::kToGo, ResultState::kFailed,
                   "requests in flight did not finish in time; none is admitted any more");
     return false;
@@ -72,6 +72,7 @@ bool ShardBook::CallOff(Entry& entry) {
   entry.drop_first = false;
   entry.successor.reset();
   Open(entry);
+  AnswerWaiters(entry, Waits::kToCome, ResultState::kCalledOff, kCalledOff);
   AnswerWaiters(entry, Waits::kToGo, ResultState::kCalledOff, kCalledOff);
   return true;
 }

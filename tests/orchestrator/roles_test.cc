@@ -331,6 +331,43 @@ TEST_F(RolesTest, ADemotionThatFailsIsCalledOffUnderANewGrant) {
   EXPECT_EQ(Primary(), "kv-1");
 }
 
+// Finding 4 of the attack, of an app with both roles: three times in a row, again and again, it was
+// closed for as long as its requests were waited for.
+TEST_F(RolesTest, ADemotionThatRequestsHoldUpIsCalledOffAtOnceAndTriedAtGrowingIntervals) {
+  world.servers["kv-0"].cannot_let_go = true;
+  const auto turns = [&] {
+    const std::vector<std::string> commands = std::exchange(world.commands, {});
+    return std::count(commands.begin(), commands.end(), "change-role s-0 kv-0");
+  };
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Seconds(30));
+  EXPECT_EQ(turns(), 2) << "the turn, and the grant under which it stays";
+  EXPECT_EQ(Primary(), "kv-0");
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), 1u);
+  EXPECT_THAT(world.WaitsOf("s-0"),
+              Contains(HasSubstr("its last move was called off, as requests in flight")));
+  world.Advance(Seconds(60));
+  EXPECT_EQ(turns(), 2);
+  world.Advance(Seconds(80));
+  EXPECT_EQ(turns(), 0);
+  world.servers["kv-0"].cannot_let_go = false;
+  world.Advance(Seconds(60));
+  EXPECT_EQ(Primary(), "kv-1");
+  EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
+}
+
+TEST_F(RolesTest, AServerThatBeginsAnewAfterACalledOffDemotionIsReplacedAtOnce) {
+  world.servers["kv-0"].cannot_let_go = true;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Seconds(10));
+  world.servers["kv-0"].cannot_let_go = false;
+  world.Die("kv-0");
+  world.Join("kv-0");
+  world.servers["kv-0"].held.clear();
+  world.Advance(Seconds(1));
+  EXPECT_EQ(Primary(), "kv-1");
+}
+
 TEST_F(RolesTest, APrimaryThatIsLostWhileItIsDemotedIsReplacedAtOnce) {
   world.hold_writes = true;
   Drain("kv-0", /*primaries_only=*/true);

@@ -228,7 +228,8 @@ void World::Do(SendCommands& action) {
       result.outcome = CommandOutcome::kStale;
       result.error = "it has been dropped";
     } else if (server.cannot_let_go && server.held.contains(shard) &&
-               (action.kind == CommandKind::kDrop || action.kind == CommandKind::kPrepareDrop)) {
+               (action.kind == CommandKind::kDrop || action.kind == CommandKind::kPrepareDrop ||
+                (demoted && server.held.at(shard).role == Role::kPrimary))) {
       result.outcome = CommandOutcome::kCalledOff;
       result.error = "requests in flight did not finish in time; the shard stays";
     } else {

@@ -40,7 +40,8 @@ class World {
     bool stays_primary = false;          // turns to secondary fail
     std::map<std::string, ShardEpoch> over;  // by shard: grants up to here are stale
     bool obeys_another = false;              // a leader with a higher epoch
-    bool cannot_let_go = false;              // drops are called off: its requests take too long
+    // Drops, and turns to secondary, are called off: its requests take too long.
+    bool cannot_let_go = false;
     std::vector<MetricAmount> metric_capacity;
   };
 

@@ -134,7 +134,7 @@ TEST_F(RolesTest, RequestsThatDoNotEndCallTheChangeOff) {
   Did();
   AdvanceBy(Seconds(11));
   EXPECT_THAT(Did(), ElementsAre("open s@5"));
-  EXPECT_EQ(Last(reply), "failed");
+  EXPECT_EQ(Last(reply), "called off");
 }
 
 TEST_F(RolesTest, ARightOfAFormerLifeIsNotOpenedAgain) {

@@ -174,8 +174,8 @@ class Controller {
                      }});
     });
   }
-  // What an operator asks for while the connection is lost, and the lease runs, waits for the
-  // connection, as requests to a server do; but not for long: who asks wants to hear of it.
+  // What an operator asks for while the connection is lost, or the lease has lapsed, waits for its
+  // renewal, as requests to a server do; but not for long: who asks wants to hear of it.
   static constexpr Duration kHoldChanges = Seconds(2);
   struct HeldChange {
     TimePoint until;

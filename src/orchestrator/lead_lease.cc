@@ -78,8 +78,8 @@ void Controller::LookAtLease() {
 }
 
 void Controller::WhenConnected(HeldChange change) {
-  const bool reconnects = lead_ && InTouch() && store_->state() == SessionState::kSuspended;
-  if (!reconnects || executor_->Now() >= change.until) return change.begin();
+  const bool proven = InTouch() && store_->state() == SessionState::kConnected;
+  if (!lead_ || proven || executor_->Now() >= change.until) return change.begin();
   held_changes_.push_back(std::move(change));
 }
 

@@ -162,6 +162,19 @@ TEST_F(RecoveryTest, AChangeWaitsForAConnectionThatComesBackSoon) {
   EXPECT_FALSE(Exists());
 }
 
+// The same bench: with a longer pause the lease had lapsed, too, and the drain was refused at once.
+TEST_F(RecoveryTest, AChangeWaitsForALeaseThatIsRenewedSoon) {
+  cluster_.store.StopStore();
+  while (Leads()) RunFor(Milliseconds(10));
+  bool acknowledged = false;
+  Delete(&acknowledged);
+  RunFor(Milliseconds(500));
+  EXPECT_FALSE(acknowledged);
+  cluster_.store.StartStore();
+  RunFor(Milliseconds(1'400));
+  EXPECT_TRUE(acknowledged);
+}
+
 TEST_F(RecoveryTest, AChangeThatNobodyWaitsForIsNotBegun) {
   EXPECT_EQ(DeleteNow([] { return false; }).code(), absl::StatusCode::kCancelled);
   RunFor(Seconds(20));

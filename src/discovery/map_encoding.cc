@@ -1,5 +1,6 @@
 #include "discovery/map_encoding.h"
 
+#include "model/map_server.h"
 #include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager::discovery {
@@ -36,7 +37,9 @@ Message Wrap(uint32_t field, std::string_view body) {
 
 }  // namespace
 
-std::string EncodeServer(const v1::MapServer& server) { return server.SerializeAsString(); }
+std::string EncodeServer(const v1::MapServer& server) {
+  return IsGone(server) ? std::string() : server.SerializeAsString();
+}
 
 std::string EncodeShardName(const v1::MapShard& shard) {
   v1::MapShard name = shard;
@@ -64,8 +67,8 @@ Message EncodeDelta(const Change& change) {
   std::string body;
   AppendVersion(v1::MapDelta::kFromFieldNumber, change.from, body);
   AppendVersion(v1::MapDelta::kVersionFieldNumber, change.to, body);
-  v1::MapServer gone;
   for (const auto& [index, server] : change.servers) {
+    v1::MapServer gone;
     gone.set_index(index);
     AppendField(v1::MapDelta::kServersFieldNumber,
                 server.empty() ? gone.SerializeAsString() : server, "", body);

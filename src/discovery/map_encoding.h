@@ -21,7 +21,7 @@ namespace shardmanager::discovery {
 // One serialized v1::WatchResponse, shared by all subscribers that get it.
 using Message = std::shared_ptr<const std::string>;
 
-// A serialized v1::MapServer.
+// A serialized v1::MapServer; of one that is gone: empty.
 std::string EncodeServer(const v1::MapServer& server);
 // A serialized v1::MapShard without its replicas: what never changes in a layout.
 std::string EncodeShardName(const v1::MapShard& shard);
@@ -34,7 +34,7 @@ struct Change {
 
   MapVersion from;
   MapVersion to;
-  Entries servers;  // EncodeServer; empty: it is gone
+  Entries servers;  // EncodeServer
   Entries shards;   // EncodeReplicas: the whole new list
 
   // What it occupies, about what it takes on the wire.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/map_server.h"
 
 namespace shardmanager::discovery {
 namespace {
@@ -21,7 +22,7 @@ void Apply(const v1::MapDelta& delta, v1::MapSnapshot& map) {
     const auto same = std::find_if(servers.begin(), servers.end(), [&](const v1::MapServer& s) {
       return s.index() == server.index();
     });
-    if (!server.name().empty()) {
+    if (!IsGone(server)) {
       *(same != servers.end() ? &*same : servers.Add()) = server;
     } else if (same != servers.end()) {
       servers.erase(same);

@@ -55,7 +55,7 @@ absl::Status MapState::Decode(const v1::MapSnapshot& whole, MapState* state) {
 absl::Status MapState::Decode(const v1::MapDelta& delta, Change* change) const {
   std::map<uint32_t, std::string> servers;
   for (const v1::MapServer& server : delta.servers()) {
-    servers[server.index()] = server.name().empty() ? "" : EncodeServer(server);
+    servers[server.index()] = EncodeServer(server);
   }
   const auto known = [&](uint32_t server) {
     const auto changed = servers.find(server);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/map_server.h"
 
 namespace shardmanager::router {
 namespace {
@@ -97,7 +98,7 @@ absl::Status MapHolder::TakeServers(const google::protobuf::RepeatedPtrField<v1:
           absl::StrCat("server index ", server.index(), "; allowed: below ", kMostServers));
     }
     if (server.index() >= servers.size()) servers.resize(server.index() + 1);
-    if (server.name().empty()) {  // it is gone
+    if (IsGone(server)) {
       servers[server.index()].reset();
       continue;
     }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/map_server.h"
 
 namespace shardmanager::discovery {
 namespace {
@@ -62,7 +63,7 @@ void PlainMap::Apply(const v1::MapDelta& delta) {
   version_ = MapVersion::From(delta.version());
   for (const v1::MapServer& server : delta.servers()) {
     servers_[server.index()] = server;
-    if (server.name().empty()) servers_.erase(server.index());  // it is gone
+    if (IsGone(server)) servers_.erase(server.index());
   }
   for (const v1::MapShard& shard : delta.shards()) {
     *shards_.at(shard.index()).mutable_replicas() = shard.replicas();

@@ -27,8 +27,7 @@ class MoveHolds {
     Entry& entry = entries_[shard];
     entry.avoid = avoid;
     uint8_t& failures = avoid.valid() ? entry.failures_there : entry.failures;
-    const Duration pause = kFirst * (1 << std::min<int>(failures, kMostDoublings));
-    if (failures < UINT8_MAX) ++failures;
+    const Duration pause = NextPause(failures);
     entry.until = now + pause;
     return pause;
   }
@@ -54,14 +53,14 @@ class MoveHolds {
     return found == entries_.end() || now >= found->second.until ? nullptr : &found->second;
   }
 
-  // A primary at `from` could not bring the new secondary at `to` into step, which a move had made.
-  // What that one found out the other shards of `from` need not: none of them is moved to `to` for
-  // so long. As for a shard, the pause doubles; failures of moves that began before count once.
+  // A move to `to` failed, as the shard's primary at `from` could not bring the new secondary into
+  // step. Most often these two cannot reach each other: for the time that is returned nothing is
+  // moved to `to` of which `from` has the primary. The pause doubles as that of a shard does; what
+  // fails within it began before it, and does not count.
   Duration HoldPair(ServerIndex from, ServerIndex to, TimePoint now) {
     Pair& pair = pairs_[{from, to}];
     if (now < pair.until) return pair.until - now;
-    const Duration pause = kFirst * (1 << std::min<int>(pair.failures, kMostDoublings));
-    if (pair.failures < UINT8_MAX) ++pair.failures;
+    const Duration pause = NextPause(pair.failures);
     pair.until = now + pause;
     return pause;
   }
@@ -80,7 +79,7 @@ class MoveHolds {
     ServerIndex to;
     TimePoint until;
   };
-  // Where nothing is moved of what has its primary at `from`, ascending.
+  // To which servers nothing is moved of which `from` has the primary, ascending.
   std::vector<HeldPair> HeldFrom(ServerIndex from, TimePoint now) const {
     std::vector<HeldPair> held;
     for (const auto& [servers, pair] : pairs_) {
@@ -92,6 +91,12 @@ class MoveHolds {
   }
 
  private:
+  // Counts one more failure, of those in a row.
+  static Duration NextPause(uint8_t& failures) {
+    const Duration pause = kFirst * (1 << std::min<int>(failures, kMostDoublings));
+    if (failures < UINT8_MAX) ++failures;
+    return pause;
+  }
   struct Pair {
     TimePoint until{};
     uint8_t failures = 0;  // in a row, each after a pause

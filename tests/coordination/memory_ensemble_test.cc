@@ -25,6 +25,13 @@ class MemoryEnsembleTest : public testing::Test {
     s.Multi({CreateNode{path, "", ephemeral}}, [this](WriteResult r) { last_write = r.status; });
   }
   bool Exists(const std::string& path) const { return ensemble.tree().Get(path).ok(); }
+  // The node goes with its session exactly then.
+  void ExpectEnd(const std::string& path, seconds when) {
+    ensemble.AdvanceTo(TimePoint(when) - Duration(1));
+    EXPECT_TRUE(Exists(path));
+    ensemble.AdvanceTo(TimePoint(when));
+    EXPECT_FALSE(Exists(path));
+  }
 
   MemoryEnsemble ensemble;
   std::optional<absl::Status> last_write;
@@ -320,10 +327,7 @@ TEST_F(MemoryEnsembleTest, ARequestJustBeforeTheBreakDoesNotProlongTheSession) {
   ensemble.RunUntilIdle();
   ensemble.SetTouchLag(Duration(1));
   ensemble.Cut(1);
-  ensemble.AdvanceTo(TimePoint(seconds(9)) - Duration(1));
-  EXPECT_TRUE(Exists("/x"));
-  ensemble.AdvanceTo(TimePoint(seconds(9)));
-  EXPECT_FALSE(Exists("/x"));
+  ExpectEnd("/x", seconds(9));
 }
 
 // Seed 1396 of the simulation: a request from before it was deposed hid that.
@@ -336,10 +340,7 @@ TEST_F(MemoryEnsembleTest, ASessionThatComesBackFromADeposedLeaderIsHeardOfThen)
   ensemble.Depose(1, false);
   ensemble.SetTouchLag(Duration(1));
   ensemble.Cut(1);
-  ensemble.AdvanceTo(TimePoint(seconds(13)) - Duration(1));
-  EXPECT_TRUE(Exists("/x"));
-  ensemble.AdvanceTo(TimePoint(seconds(13)));
-  EXPECT_FALSE(Exists("/x"));
+  ExpectEnd("/x", seconds(13));
 }
 
 TEST_F(MemoryEnsembleTest, AnIdleClientIsHeardOfByItsPings) {
@@ -349,10 +350,7 @@ TEST_F(MemoryEnsembleTest, AnIdleClientIsHeardOfByItsPings) {
   ensemble.AdvanceTo(TimePoint(seconds(7)));
   ensemble.SetTouchLag(seconds(1));
   ensemble.Cut(1);
-  ensemble.AdvanceTo(TimePoint(seconds(12)) - Duration(1));
-  EXPECT_TRUE(Exists("/x"));
-  ensemble.AdvanceTo(TimePoint(seconds(12)));
-  EXPECT_FALSE(Exists("/x"));
+  ExpectEnd("/x", seconds(12));
 }
 
 }  // namespace

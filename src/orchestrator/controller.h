@@ -168,10 +168,10 @@ class Controller {
   template <typename T>
   void ToChange(const Reply<T>& reply, const Wanted& wanted, std::function<void()> work) {
     executor_->Post([this, reply, wanted, work = std::move(work)] {
-      WhenConnected({executor_->Now() + kHoldChanges, [this, reply, wanted, work] {
-                       if (absl::Status may = MayChange(wanted); !may.ok()) return reply(may);
-                       work();
-                     }});
+      OnceInTouch({executor_->Now() + kHoldChanges, [this, reply, wanted, work] {
+                     if (absl::Status may = MayChange(wanted); !may.ok()) return reply(may);
+                     work();
+                   }});
     });
   }
   // What an operator asks for while the connection is lost, or the lease has lapsed, waits for its
@@ -181,7 +181,7 @@ class Controller {
     TimePoint until;
     std::function<void()> begin;
   };
-  void WhenConnected(HeldChange change);
+  void OnceInTouch(HeldChange change);
 
   const ControllerOptions options_;
   const Paths paths_;

@@ -74,10 +74,10 @@ void Controller::LookAtLease() {
                                         lead_->epoch.value(), ": ZooKeeper answers"));
   }
   if (std::exchange(in_touch_, in_touch) != in_touch && on_touch) on_touch(in_touch);
-  for (HeldChange& change : std::exchange(held_changes_, {})) WhenConnected(std::move(change));
+  for (HeldChange& change : std::exchange(held_changes_, {})) OnceInTouch(std::move(change));
 }
 
-void Controller::WhenConnected(HeldChange change) {
+void Controller::OnceInTouch(HeldChange change) {
   const bool proven = InTouch() && store_->state() == SessionState::kConnected;
   if (!lead_ || proven || executor_->Now() >= change.until) return change.begin();
   held_changes_.push_back(std::move(change));

@@ -336,7 +336,7 @@ void Chaos::CutFromStore() {
 // Mostly for longer than its session lasts without being heard of.
 void Chaos::StrandFromStore() {
   const std::string host = SomeHost();
-  Tell("strand " + host + " with a follower that is cut off");
+  Tell(absl::StrCat("strand ", host, " with a follower that is cut off"));
   cluster_.store.Strand(host, true);
   const Duration outlived = random_.Below(4) == 0 ? Duration(0) : cluster_.session_timeout();
   UntilAfter(outlived + UpTo(Seconds(5)), [this, host] { cluster_.store.Strand(host, false); });

@@ -219,8 +219,8 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
   constexpr size_t kEnough = 3;             // different shards
   constexpr Duration kGrace = Seconds(10);  // until it is found out
   constexpr Duration kLeastPause = Seconds(25);
-  // Within it: one. A server that says yes to a shard which it has had all along is let go, given
-  // as many as may move at once, and found out anew.
+  // Within that pause, new ones. One would do, but for a server that says yes to a shard which it
+  // has had all along: it is let go, given as many as may move at once, and found out anew.
   constexpr size_t kMost = 5 + kEnough;
   const TimePoint now = cluster_->schedule.now();
   const auto leader = cluster_->store.tree().Get(kPaths.leader_epoch());

@@ -207,24 +207,27 @@ class Run {
         std::chrono::duration<double>(cluster_.schedule.now().time_since_epoch()).count(), what));
   }
 
-  // With a trace: which map who has, and what the leader says of the shards that are not as they
-  // should be.
-  void AskWhy() {
-    const auto told = [this](const std::string& host, const std::optional<MapVersion>& version,
+  // With a trace: which map each of them has.
+  void TellMaps() {
+    const auto tell = [this](const std::string& host, const std::optional<MapVersion>& version,
                              bool stale) {
       Trace(absl::StrCat(host, " has the map ", version ? version->ToString() : "none",
                          stale ? ", and says that there may be a newer one" : ""));
     };
     for (const std::string& host : cluster_.controls()) {
       SimControl* control = cluster_.control(host);
-      if (control != nullptr) told(host, control->feed().version(), control->feed().stale());
+      if (control != nullptr) tell(host, control->feed().version(), control->feed().stale());
     }
     for (size_t i = 0; i < cluster_.relays().size(); ++i) {
-      told(cluster_.relays()[i], cluster_.feed_of(i).version(), cluster_.feed_of(i).stale());
+      tell(cluster_.relays()[i], cluster_.feed_of(i).version(), cluster_.feed_of(i).stale());
     }
     for (const auto& client : cluster_.clients()) {
-      if (client->map() != nullptr) told(client->host(), client->map()->version(), false);
+      if (client->map() != nullptr) tell(client->host(), client->map()->version(), false);
     }
+  }
+
+  // With a trace: what the leader says of the shards that are not as they should be.
+  void AskWhy() {
     for (const std::string& host : cluster_.controls()) {
       SimControl* control = cluster_.control(host);
       if (control == nullptr || !control->controller().leads()) continue;
@@ -268,7 +271,10 @@ class Run {
 
   SimulationResult Finish() {
     result_.violation = checkers_.violation();
-    if (!result_.violation.empty() && options_.trace) AskWhy();
+    if (!result_.violation.empty() && options_.trace) {
+      TellMaps();
+      AskWhy();
+    }
     checkers_.Mix(cluster_.schedule.ran());
     result_.digest = checkers_.digest();
     result_.simulated = cluster_.schedule.now().time_since_epoch();

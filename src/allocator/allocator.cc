@@ -39,8 +39,8 @@ MoveReason ReasonOf(const SnapshotTables& tables, solver::State& state, ObjectId
   }
 }
 
-// If room is all that is missing somewhere, it is room; else, if it would be placed somewhere but
-// that it failed there, that; else a fault domain.
+// If some server lacks nothing but room, it is room; else, if some server is only avoided, it is
+// that; else a fault domain.
 SkipReason WhySkipped(solver::State& state, ObjectId o) {
   const solver::Problem& p = state.problem();
   const bool any_open = std::any_of(p.closed.begin(), p.closed.end(), [](bool c) { return !c; });

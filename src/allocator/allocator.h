@@ -43,7 +43,8 @@ struct ShardInfo {
   Role new_role = Role::kPrimary;  // of replicas that are missing
   uint32_t preferred_region = kNoRegion;
   std::vector<ReplicaInfo> replicas;  // where they are, or are going to be
-  // It is not given to these, which the snapshot lists. (A replica that is there may stay.)
+  // The shard is given to none of these; the snapshot lists them all. (A replica that is on one
+  // already may stay.)
   std::vector<ServerIndex> avoided;
 
   static constexpr uint32_t kNoRegion = UINT32_MAX;

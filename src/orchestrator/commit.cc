@@ -283,6 +283,7 @@ void Partition::ApplyBatch() {
         replica.contact = serves ? Contact::kDone : Contact::kIdle;
         replica.failures = 0;
       }
+      // No turn begins while moves are held: so it was this one that was called off.
       const bool not_demoted = before == Phase::kDemoting && replica.phase == Phase::kGranted &&
                                replica.role == Role::kPrimary && !MayMove(id);
       if (stays || not_demoted) NoteStays(replica);

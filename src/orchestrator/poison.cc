@@ -65,7 +65,7 @@ Partition::Servers Partition::Avoided(ShardIndex id, bool of_move) const {
   return servers;
 }
 
-// Of the server that has its primary.
+// Where the shard is not moved for now, because of the server that has its primary.
 std::vector<MoveHolds::HeldPair> Partition::HeldPairs(ShardIndex id, TimePoint now) const {
   if (!HasBothRoles() || !move_holds_.AnyPair()) return {};
   const ReplicaIndex primary = PrimaryOf(id);

@@ -146,7 +146,7 @@ void Partition::BeginTurnPause(ShardIndex id) {
   SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
 }
 
-// A server that is to be emptied of it need not wait for the next look at the balance.
+// A shard whose server is to be emptied does not wait for the next periodic look at the balance.
 void Partition::EndTurnPause(ShardIndex id) {
   tables_.shard(id).primary_is_new = false;
   MarkDirty(id);

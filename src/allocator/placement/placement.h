@@ -71,8 +71,8 @@ struct PlacementInput {
   std::vector<double> load;
   // OPTIONAL. One for each replica: it stays where it is.
   std::vector<bool> pinned;
-  // OPTIONAL. Shards, and servers, as positions in `servers`, that no replica of theirs is given
-  // to. (One that starts there may stay.)
+  // OPTIONAL. Pairs of a shard and a position in `servers`: no replica of the shard is put on that
+  // server. (One that starts there may stay.)
   std::vector<std::pair<uint32_t, uint32_t>> avoided;
   // Replicas of a shard never share a fault domain of this level.
   Spread spread = Spread::kServer;

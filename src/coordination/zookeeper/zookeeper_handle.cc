@@ -28,7 +28,7 @@ ZookeeperHandle::~ZookeeperHandle() {
   if (handle_ != nullptr) zookeeper_close(handle_);
 }
 
-// That there are none is as well: the answer is of no use.
+// The answer only says whether there were any.
 void ZookeeperHandle::ForgetWatches(const std::string& path) {
   zoo_remove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, /*local=*/1);
 }

@@ -195,8 +195,8 @@ void ZookeeperSession::OnDisconnected() {
   ProbeAdmission();
   SetState(SessionState::kSuspended);
   // All watches fire, and who still wants one sets it anew. The client would set them again, too,
-  // all in one request, and ZooKeeper lets nobody in who sends more than 1 MB. (If the client is
-  // quicker, that happens once more at the most.)
+  // all in one request, and ZooKeeper lets nobody in who sends more than 1 MB. (A client that
+  // reconnects before it has forgotten them is turned away once.)
   watches_.ForEachPath([this](const std::string& path) { handle_->ForgetWatches(path); });
   watches_.FireAll();
 }

@@ -54,9 +54,6 @@ double Counter::value() const { return impl_ != nullptr ? impl_->Value() : 0; }
 void Gauge::Set(double value) const {
   if (impl_ != nullptr) impl_->Set(value);
 }
-void Gauge::Add(double amount) const {
-  if (impl_ != nullptr) impl_->Increment(amount);
-}
 double Gauge::value() const { return impl_ != nullptr ? impl_->Value() : 0; }
 
 void Histogram::Observe(double value) const {

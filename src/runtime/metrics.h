@@ -42,7 +42,6 @@ class Gauge {
  public:
   Gauge() = default;
   void Set(double value) const;
-  void Add(double amount) const;
   double value() const;
 
  private:

@@ -148,20 +148,6 @@ bool State::Alike(ContainerId a, ContainerId b) const {
                      [&](const ContainerRule& rule) { return rule.cost[a] == rule.cost[b]; });
 }
 
-bool State::Alike(ObjectId a, ObjectId b) const {
-  const auto alone = [this](ObjectId o) {
-    const GroupId g = groups_.GroupOf(o);
-    return groups_.End(g).index() - groups_.Begin(g).index() == 1;
-  };
-  if (!custom_.empty() || !model_.object_rules().empty() || !alone(a) || !alone(b)) return false;
-  for (size_t k = 0; k < groups_.rules().size(); ++k) {
-    if (groups_.Wish(k, groups_.GroupOf(a)) != groups_.Wish(k, groups_.GroupOf(b))) return false;
-  }
-  const auto x = problem_.LoadOf(a);
-  const auto y = problem_.LoadOf(b);
-  return std::equal(x.begin(), x.end(), y.begin()) && Moved(a) == Moved(b);
-}
-
 bool State::Fits(ObjectId o, ContainerId to) const {
   const Load* load = LoadAt(o, to);
   return std::all_of(boards_.begin(), boards_.end(), [&](const LoadBoard& board) {

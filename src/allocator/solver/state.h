@@ -56,8 +56,6 @@ class State {
 
   // True: an object finds the same at both. (Only for those that differ in nothing.)
   bool Alike(ContainerId a, ContainerId b) const;
-  // True: the objects, which stand together, fit the same places alike.
-  bool Alike(ObjectId a, ObjectId b) const;
 
   const LoadBoard& containers() const { return boards_.front(); }
   const std::vector<LoadBoard>& boards() const { return boards_; }

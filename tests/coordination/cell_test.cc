@@ -103,6 +103,26 @@ TYPED_TEST(CellTest, AllWhoMakeItAtOnceGetTheSameConfig) {
   }
 }
 
+TYPED_TEST(CellTest, AllWhoGiveItAnIdentityAtOnceGetTheSame) {
+  auto first = this->Connect();
+  ASSERT_TRUE(this->Ensure(first, Wanted("c")).ok());
+  std::vector<typename TestFixture::Session> sessions;
+  std::vector<Answer<Config>> answers;
+  for (uint32_t i = 0; i < 5; ++i) {
+    sessions.push_back(this->Connect());
+    answers.emplace_back(this->harness);
+  }
+  for (uint32_t i = 0; i < 5; ++i) {
+    EnsureCell(*sessions[i], MadeAt(1'000 + i), answers[i].callback());
+  }
+  for (auto& answer : answers) {
+    const Config config = this->Wait(answer);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->made_ms(), this->Load(first, "c")->made_ms());
+    EXPECT_NE(config->made_ms(), 0);
+  }
+}
+
 TYPED_TEST(CellTest, RefusesFolderThatIsNoCell) {
   auto s = this->Connect();
   ASSERT_TRUE(this->Write(s, {CreateNode{"/c", ""}, CreateNode{"/c/mine", ""}}).status.ok());

@@ -160,6 +160,32 @@ TEST_F(ServerWatchTest, TellsOfLivesThatBeginAndEnd) {
   EXPECT_THAT(Heard(), IsEmpty());
 }
 
+TEST_F(ServerWatchTest, TellsWhereALifeIsAndWhatItCanCarry) {
+  v1::LiveRecord record;
+  record.set_server(kServer.value());
+  record.set_incarnation(1);
+  record.set_endpoint("host:1");
+  record.mutable_fault_domain()->set_region("eu");
+  record.mutable_fault_domain()->set_datacenter("eu-1");
+  record.mutable_fault_domain()->set_rack("r7");
+  record.set_capacity(300);
+  (*record.mutable_metric_capacity())["cpu"] = 16;
+  Write({SetNode{Registration(), Record(false)}, CreateNode{Live(1), Seal(record)}});
+  std::vector<ServerLife> found;
+  watch_.Begin([&](absl::StatusOr<std::vector<ServerLife>> lives) { found = lives.value(); });
+  ensemble_.RunUntilIdle();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].name, kServer.value());
+  EXPECT_EQ(found[0].endpoint, "host:1");
+  EXPECT_EQ(found[0].fault_domain.region, "eu");
+  EXPECT_EQ(found[0].fault_domain.datacenter, "eu-1");
+  EXPECT_EQ(found[0].fault_domain.rack, "r7");
+  EXPECT_EQ(found[0].capacity, 300u);
+  ASSERT_EQ(found[0].metric_capacity.size(), 1u);
+  EXPECT_EQ(found[0].metric_capacity[0].metric, "cpu");
+  EXPECT_EQ(found[0].metric_capacity[0].amount, 16);
+}
+
 // Finding 6 of the attack: the end of life 1 was never told, and the dead server stayed live.
 TEST_F(ServerWatchTest, ALifeThatEndsBeforeItIsReadDoesNotHideTheEndOfTheOneBefore) {
   Register(1);

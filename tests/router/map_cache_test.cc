@@ -114,6 +114,11 @@ TEST_F(MapFileTest, SaysWhyItCannotBeWritten) {
   EXPECT_THAT(status.ToString(), HasSubstr("No such file or directory"));
 }
 
+TEST_F(MapFileTest, SaysWhyItCannotBeRead) {
+  std::filesystem::create_directory(path());
+  EXPECT_THAT(ReadMapFile(path(), "kv").status().ToString(), HasSubstr("Is a directory"));
+}
+
 TEST_F(MapFileTest, OfManyWritersTheNewestWins) {
   std::vector<std::thread> writers;
   for (uint64_t writer = 0; writer < 4; ++writer) {

@@ -99,6 +99,16 @@ TEST_F(TestFaultsTest, CutOffServerStopsWithoutWaiting) {
   two.server().Shutdown();
 }
 
+TEST_F(TestFaultsTest, AProcessThatStartsUnderTheNameOfACutOffServerIsCutOffToo) {
+  ASSERT_TRUE(cell.ExpireSession("kv-1").ok());
+  auto started = std::async(std::launch::async,
+                            [&] { return Tally(cell.Options("kv-1"), storage).started(); });
+  EXPECT_EQ(started.wait_for(milliseconds(50)), std::future_status::timeout);
+  EXPECT_EQ(cell.Assign("s", "kv-1").code(), absl::StatusCode::kNotFound);
+  (void)cell.Reconnect("kv-1");  // one of the two gets the name
+  started.wait();
+}
+
 // ---- errors
 
 TEST_F(TestFaultsTest, FailedAddShardIsToldAndTriedAgainWithTheSameGrant) {
@@ -197,6 +207,17 @@ TEST_F(TestFaultsTest, CallIsLetGoWithItsHold) {
     assigned = std::async(std::launch::async, [&] { return cell.Assign("s", "kv-1"); });
     ASSERT_TRUE(slow.Await());
   }
+  EXPECT_TRUE(assigned.get().ok());
+}
+
+TEST_F(TestFaultsTest, AHoldThatReplacesAnotherLetsThatOneGo) {
+  HeldCall held = cell.Hold("kv-2", HandlerMethod::kAddShard);
+  held = cell.Hold("kv-1", HandlerMethod::kAddShard);
+  EXPECT_TRUE(cell.Assign("t", "kv-2").ok());
+  auto assigned = std::async(std::launch::async, [&] { return cell.Assign("s", "kv-1"); });
+  EXPECT_TRUE(held.Await());
+  EXPECT_FALSE(one.Serves("s"));
+  held.Release();
   EXPECT_TRUE(assigned.get().ok());
 }
 

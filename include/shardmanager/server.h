@@ -160,10 +160,11 @@ struct ServerOptions {
   // started when they are needed.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
-  // is called off and the shard stays. (When it is handed over: three quarters of hold_timeout, if
-  // that is shorter, lest what is held meanwhile be held in vain. Give an application whose
-  // requests take long a longer hold_timeout, or its planned moves wait for a quiet moment.) When
-  // the process stops: past it the gRPC calls that still run are cancelled; see Server::Shutdown.
+  // is called off and the shard stays. (When it is handed over, or a primary becomes a secondary:
+  // three quarters of hold_timeout, if that is shorter, lest what is held meanwhile be held in
+  // vain. Give an application whose requests take long a longer hold_timeout, or its planned moves
+  // wait for a quiet moment.) When the process stops: past it the gRPC calls that still run are
+  // cancelled; see Server::Shutdown.
   std::chrono::milliseconds drain_timeout{10'000};
   // Longest that a request waits while its shard goes from one server to another; then it
   // is refused, and the router tries again. And how long after the lease has lapsed requests

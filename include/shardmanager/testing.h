@@ -90,6 +90,8 @@ class HeldCall {
 //   INVALID_ARGUMENT     a name is not one
 //   NOT_FOUND            no such server has started, or the shard is not where you say
 //   UNKNOWN              your method returned an error; the message is its
+//   ABORTED              requests in flight did not end within drain_timeout: the server has called
+//                        it off, and all is as before
 //   DEADLINE_EXCEEDED    your method did not return within the patience
 //   FAILED_PRECONDITION  it would break a rule, or another order of the shard is under way; the
 //                        message says which
@@ -130,6 +132,7 @@ class TestCell {
   absl::Status Promote(const std::string& shard, const std::string& server);
   // Makes the primary a secondary, under a greater epoch: ChangeRole. Nobody is the primary then.
   // If ChangeRole fails, it is called off: granted again as the primary, under a greater epoch.
+  // (If it is called off as requests in flight took too long, it is the primary as before.)
   absl::Status Demote(const std::string& shard, const std::string& server);
   // Tells the primary who is in step with it: UpdateMembership. From then on, grants of this
   // shard's primary name them, too. FAILED_PRECONDITION: it is not among them.

@@ -37,6 +37,7 @@ enum class Defect : uint8_t {
   kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
   kTrustsSickServers,       // a server on which everything fails is given more
   kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
+  kGrantsPrimariesAnew,     // whoever calls its demotion off gets a new grant, which it waits for
   kNeverCallsOff,           // a handover that the old owner cannot let go for is asked for for ever
   kForgetsTheLost,          // a server that ended while it was looked at stays live
   kLeadsWithoutALease,      // a leader that is cut off from the store answers as the leader
@@ -79,6 +80,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kStarvesMembers, "starves-members"},
     DefectName{Defect::kTrustsSickServers, "trusts-sick-servers"},
     DefectName{Defect::kLeavesItWithTheSick, "leaves-it-with-the-sick"},
+    DefectName{Defect::kGrantsPrimariesAnew, "grants-primaries-anew"},
     DefectName{Defect::kNeverCallsOff, "never-calls-off"},
     DefectName{Defect::kForgetsTheLost, "forgets-the-lost"},
     DefectName{Defect::kLeadsWithoutALease, "leads-without-a-lease"},

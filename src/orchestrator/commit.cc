@@ -160,10 +160,12 @@ void Partition::StageChange(const PhaseChange& change) {
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
                           change.turn == Turn::kNone;
+  const ShardEpoch kept = called_off ? ServesOnUnder(replica) : ShardEpoch();
   const bool granted_anew = change.turn == Turn::kPromote || change.to == Phase::kDemoting ||
-                            called_off ||
+                            (called_off && kept == ShardEpoch()) ||
                             (change.turn == Turn::kDemote && replica.phase == Phase::kGranted);
-  if (!granted_anew && change.turn == Turn::kNone && !change.member_life && !leaves) return;
+  if (!granted_anew && !called_off && change.turn == Turn::kNone && !change.member_life && !leaves)
+    return;
   Turning next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
   if (leaves) next.member_life = 0;
   if (change.to == Phase::kDemoting) BeginTurn(replica.shard);
@@ -171,6 +173,10 @@ void Partition::StageChange(const PhaseChange& change) {
     next.role = change.turn == Turn::kPromote ? Role::kPrimary : Role::kSecondary;
   }
   if (granted_anew) next.epoch = NextEpoch();
+  if (kept != ShardEpoch()) {
+    next.epoch = kept;
+    next.serves_on = true;
+  }
   turning_[change.replica] = next;
 }
 
@@ -275,18 +281,18 @@ void Partition::ApplyBatch() {
       if (!std::exchange(replica.in_write, false)) return;
       const bool served = Serves(replica);
       const Phase before = std::exchange(replica.phase, replica.writing);
-      const bool stays = replica.phase == Phase::kGranted &&
-                         (before == Phase::kForwarding || before == Phase::kDropping);
+      const auto turning = turning_.find(r);
+      const bool not_demoted = turning != turning_.end() && turning->second.serves_on;
+      const bool stays =
+          replica.phase == Phase::kGranted &&
+          (before == Phase::kForwarding || before == Phase::kDropping || not_demoted);
       if (!ApplyTurn(r, before)) {
         // Unless its server began anew meanwhile, it serves what it has just refused to let go.
         const bool serves = stays && replica.contact == Contact::kRetry;
         replica.contact = serves ? Contact::kDone : Contact::kIdle;
         replica.failures = 0;
       }
-      // No turn begins while moves are held: so it was this one that was called off.
-      const bool not_demoted = before == Phase::kDemoting && replica.phase == Phase::kGranted &&
-                               replica.role == Role::kPrimary && !MayMove(id);
-      if (stays || not_demoted) NoteStays(replica);
+      if (stays) NoteStays(replica);
       if (before == Phase::kPreparing && replica.phase == Phase::kGranted) BeginTurnPause(id);
       uint32_t& serving = tables_.server(replica.server).serving;
       serving -= served;
@@ -324,7 +330,7 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   const Turning next = found->second;
   turning_.erase(found);
   Replica& replica = tables_.replica(id);
-  const bool granted_anew = replica.epoch != next.epoch;
+  const bool granted_anew = replica.epoch != next.epoch && !next.serves_on;
   const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
   if (demoted || replica.phase == Phase::kDemoting) ForgetMembers(replica.shard);
   tables_.SetRole(id, next.role);
@@ -343,7 +349,7 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
               "no replica in step is left: it may lack what was acknowledged last");
     }
   }
-  return !granted_anew && replica.phase == Phase::kGranted;
+  return !granted_anew && !next.serves_on && replica.phase == Phase::kGranted;
 }
 
 void Partition::RevertBatch() {

@@ -120,6 +120,14 @@ bool Partition::IsCalledOff(const Replica& old_owner) const {
   return awaited && tables_.shard(old_owner.shard).wanted > 0 && !Planted(Defect::kNeverCallsOff);
 }
 
+// The epoch under which its server serves on, if it has called the demotion off and says so; else
+// 0.
+ShardEpoch Partition::ServesOnUnder(const Replica& demoting) const {
+  if (!IsCalledOff(demoting) || Planted(Defect::kGrantsPrimariesAnew)) return ShardEpoch();
+  const ShardEpoch epoch = errors_.at(Key(demoting.shard, demoting.server)).serving_epoch;
+  return epoch < demoting.epoch ? epoch : ShardEpoch();
+}
+
 // The old owner goes on forwarding until the new one serves all.
 bool Partition::StillForwards(const Replica& replica) const {
   if (replica.role != Role::kPrimary) return false;

@@ -334,6 +334,7 @@ class Partition {
   void DecideHandover(ShardIndex shard);
   void DecideToStay(ShardIndex shard);
   bool IsCalledOff(const Replica& old_owner) const;
+  ShardEpoch ServesOnUnder(const Replica& demoting) const;
   void Stay(ReplicaIndex old_owner);
   void NoteStays(const Replica& old_owner);
   bool StillForwards(const Replica& replica) const;

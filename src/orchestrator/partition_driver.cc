@@ -303,7 +303,8 @@ void PartitionDriver::OnResults(ServerIndex server, Incarnation incarnation, Com
     const ShardIndex shard = core_->core().tables().FindShard(r.shard.value());
     if (!shard.valid()) continue;
     core_->Handle(CommandResult{kind, r.outcome, server, incarnation, shard, r.epoch,
-                                static_cast<float>(r.progress), std::move(r.error)});
+                                static_cast<float>(r.progress), std::move(r.error),
+                                r.serving_epoch});
   }
 }
 

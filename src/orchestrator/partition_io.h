@@ -119,8 +119,9 @@ struct CommandResult {
   Incarnation incarnation;
   ShardIndex shard;
   ShardEpoch epoch;
-  float progress = 0;  // with kLoading, 0 to 1
-  std::string error;   // of the last five
+  float progress = 0;                       // with kLoading, 0 to 1
+  std::string error;                        // of the last five
+  ShardEpoch serving_epoch = ShardEpoch();  // with kCalledOff: it serves on under this; 0: unknown
 };
 
 struct HeldReplica {

@@ -14,6 +14,7 @@ struct Turning {
   Role role;
   ShardEpoch epoch;
   uint32_t member_life;
+  bool serves_on = false;  // it was not demoted, and has the grant again that it had before
 };
 
 // What a plan wants for one shard; checked again when it is used.
@@ -27,7 +28,8 @@ struct Intent {
 struct Trouble {
   std::string error;  // of the last one
   CommandOutcome outcome = CommandOutcome::kFailed;
-  TimePoint since;  // the first one
+  ShardEpoch serving_epoch;  // of the last one
+  TimePoint since;           // the first one
   TimePoint retry_at;
 };
 

@@ -46,6 +46,7 @@ struct NamedResult {
   CommandOutcome outcome = CommandOutcome::kDone;
   double progress = 0;
   std::string error;
+  ShardEpoch serving_epoch = ShardEpoch();
 };
 
 // Sends commands to application servers. Thread-safe; callbacks come on any thread.

@@ -27,6 +27,7 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   if (fresh) trouble.since = now_;
   trouble.error = event.error;
   trouble.outcome = event.outcome;
+  trouble.serving_epoch = event.serving_epoch;
   if (event.outcome == CommandOutcome::kDeposed && overtaken_.NoteLeaderBehind()) {
     AddNote(NoteKind::kEpochsBehind, event.server, ShardIndex(),
             absl::StrCat(kEpochsBehind, ": ", event.error));

@@ -66,6 +66,10 @@ bool ShardBook::CallOff(Entry& entry) {
     return false;
   }
   if (entry.successor) entry.called_off = std::max(entry.called_off, entry.successor->epoch);
+  if (turns && entry.grant.role == Role::kPrimary) {  // the grant holds on that it had
+    entry.called_off = std::max(entry.called_off, entry.highest);
+    entry.highest = entry.grant.epoch;
+  }
   Enter(entry, State::kServing);
   entry.next.reset();
   entry.dropped = false;
@@ -75,6 +79,10 @@ bool ShardBook::CallOff(Entry& entry) {
   AnswerWaiters(entry, Waits::kToCome, ResultState::kCalledOff, kCalledOff);
   AnswerWaiters(entry, Waits::kToGo, ResultState::kCalledOff, kCalledOff);
   return true;
+}
+
+ShardResult ShardBook::CalledOff(const Entry& entry, ShardEpoch asked) {
+  return {entry.grant.shard, asked, ResultState::kCalledOff, 0, kCalledOff, entry.grant.epoch};
 }
 
 // Those that have forwarded long enough since they were dropped.
@@ -165,6 +173,11 @@ void ShardBook::Obey(const Command& command, size_t index) {
 void ShardBook::Come(const Wish& wish, ReplyId reply) {
   const Grant& grant = wish.grant;
   Entry& entry = entries_[grant.shard];
+  if (IsVoid(entry, grant)) {
+    const bool serves = entry.state == State::kServing || entry.state == State::kLeaving;
+    if (serves) return Answer(reply, CalledOff(entry, grant.epoch));
+    return Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0, kCalledOff});
+  }
   const bool trusts = Planted(Defect::kNoEpochCheck);
   const bool old = grant.epoch < entry.highest;
   if (!trusts && (old || (grant.epoch == entry.highest && entry.dropped))) {
@@ -185,6 +198,13 @@ void ShardBook::Come(const Wish& wish, ReplyId reply) {
   }
   if (reply != 0) results_[reply].push_back({grant.shard, grant.epoch, ResultState::kLoading});
   Join(entry, wish, reply, news);
+}
+
+// A repeat, asking to be a secondary under a grant that was called off. The control plane goes by
+// it that the shard is served on under the grant before. (Another life obeys what its record says.)
+bool ShardBook::IsVoid(const Entry& entry, const Grant& grant) const {
+  return entry.life == incarnation_ && entry.highest < grant.epoch &&
+         grant.epoch <= entry.called_off && grant.role == Role::kSecondary;
 }
 
 // Of the same grant. May widen what is served from what is forwarded to everything.
@@ -280,7 +300,7 @@ void ShardBook::StayOff(Entry& entry, ShardEpoch epoch, ReplyId reply) {
                       (entry.state == State::kDraining && entry.successor);  // for a later one
   const ShardId& shard = entry.grant.shard;
   if (entry.state == State::kServing || leaves) {
-    return Answer(reply, {shard, epoch, ResultState::kCalledOff, 0, kCalledOff});
+    return Answer(reply, CalledOff(entry, epoch));
   }
   Repeat(entry, {shard, epoch, ResultState::kDone}, reply);
 }
@@ -387,7 +407,9 @@ void ShardBook::AnswerWaiters(Entry& entry, Waits waits, ResultState state,
       others.push_back(waiter);
       continue;
     }
-    Answer(waiter.reply, {entry.grant.shard, waiter.epoch, state, 0, error});
+    ShardResult result{entry.grant.shard, waiter.epoch, state, 0, error};
+    if (state == ResultState::kCalledOff) result = CalledOff(entry, waiter.epoch);
+    Answer(waiter.reply, std::move(result));
   }
   entry.waiters = std::move(others);
 }

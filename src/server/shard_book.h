@@ -69,6 +69,7 @@ struct ShardResult {
   ResultState state = ResultState::kDone;
   double progress = 0;
   std::string error;
+  ShardEpoch serving_epoch = ShardEpoch();  // with kCalledOff: of its grant
 };
 
 // ---- events ----
@@ -284,7 +285,8 @@ class ShardBook {
     bool dropped = false;                // the wish for `highest` is: not here
     std::optional<Wish> next;            // to begin when what goes on now has ended
     std::optional<Successor> successor;  // to forward to, once it is dropped
-    ShardEpoch called_off;    // never let go for this grant of a new owner, or an older one
+    // Never let go for this grant of a new owner, or demoted under it; or an older one.
+    ShardEpoch called_off;
     Incarnation life;         // in which the newest grant came
     Incarnation opened;       // the last life that opened it, or found it open
     TimePoint drain_until{};  // kNever: the drain was called off, and goes on
@@ -309,6 +311,8 @@ class ShardBook {
   absl::Status CheckHeader(const Command& command);
   void Obey(const Command& command, size_t index);
   void Come(const Wish& wish, ReplyId reply);
+  static ShardResult CalledOff(const Entry& entry, ShardEpoch asked);
+  bool IsVoid(const Entry& entry, const Grant& grant) const;
   bool HasCome(Entry& entry, const Wish& wish);
   void Join(Entry& entry, const Wish& wish, ReplyId reply, bool news);
   bool GoOn(Entry& entry, const Wish& wish);

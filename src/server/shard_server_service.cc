@@ -117,6 +117,7 @@ class ResultStream final : public grpc::ServerWriteReactor<v1::ShardResults> {
       out->set_state(ToProto(r.state));
       out->set_progress(r.progress);
       out->set_error(r.error);
+      out->set_serving_epoch(r.serving_epoch.value());
     }
     std::lock_guard lock(mutex_);
     if (message.results_size() > 0) queue_.push_back(std::move(message));

@@ -144,10 +144,12 @@ void ShardBook::On(Forwarded& event) {
 void ShardBook::Drain(Entry& entry) {
   EndDrain(entry);
   Enter(entry, State::kDraining);
-  entry.drain_until =
-      now_ + (entry.successor ? options_.handover_drain_timeout : options_.drain_timeout);
-  deadlines_.insert({entry.drain_until, entry.grant.shard});
   entry.paused = Turns(entry) || SendsOn(entry);
+  // (While it is promoted nobody else could serve what it holds.)
+  const bool promoted = Turns(entry) && entry.grant.role == Role::kSecondary;
+  const bool in_vain = entry.successor || (entry.paused && !promoted);
+  entry.drain_until = now_ + (in_vain ? options_.handover_drain_timeout : options_.drain_timeout);
+  deadlines_.insert({entry.drain_until, entry.grant.shard});
   if (Turns(entry)) {
     out_.actions.emplace_back(PauseShard{entry.grant.shard});
   } else if (entry.successor || entry.paused) {

@@ -22,8 +22,9 @@ absl::Status ToStatus(const v1::ShardResult& result, const std::string& what) {
     case v1::DONE:
       return absl::OkStatus();
     case v1::FAILED:
-    case v1::CALLED_OFF:
       return absl::UnknownError(absl::StrCat(what, ": ", result.error()));
+    case v1::CALLED_OFF:
+      return absl::AbortedError(absl::StrCat(what, ": ", result.error()));
     case v1::STALE:
       return absl::FailedPreconditionError(
           absl::StrCat(what, ": the server knows a newer grant than epoch ", result.epoch()));

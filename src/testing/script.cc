@@ -148,12 +148,17 @@ absl::Status Script::Demote(const ShardId& shard, const ServerName& server) {
 absl::Status Script::Step(const ShardId& shard, const ServerName& down, const CommandTarget* next) {
   const auto live = Live(down);
   if (!live.ok()) return live.status();
+  const Replica before = *Get(shard, down);
   Replica replica{Role::kPrimary, NextEpoch(), v1::DEMOTING};
   if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
   const v1::ShardGrant secondary = ToGrant(shard, {Role::kSecondary, replica.epoch, v1::GRANTED});
   absl::Status stepped = commands_.ChangeRole(*live, secondary, next);
   if (stepped.ok()) return stepped;
-  // Called off.
+  // Called off. (If its server says so itself, the grant before holds on.)
+  if (absl::IsAborted(stepped)) {
+    if (absl::Status s = Write(shard, {{down, before}}); !s.ok()) return s;
+    return stepped;
+  }
   replica = {Role::kPrimary, NextEpoch(), v1::GRANTED};
   if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
   if (absl::Status s = Command(shard, down); !s.ok()) return s;

@@ -207,7 +207,8 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
       const ShardId shard(r.shard());
       auto it = open_.find(shard);
       if (it == open_.end()) continue;
-      results.push_back({shard, it->second, outcome, r.progress(), r.error()});
+      results.push_back(
+          {shard, it->second, outcome, r.progress(), r.error(), ShardEpoch(r.serving_epoch())});
       if (outcome != CommandOutcome::kLoading) open_.erase(it);
     }
     if (!results.empty() && !client_.closing()) on_results_(std::move(results));

@@ -65,6 +65,10 @@ class RolesTest : public testing::Test {
     }
     return out;
   }
+  // Of its one shard, as stored.
+  ShardEpoch EpochAt(const std::string& server) {
+    return world.servers[server].record.front().epoch;
+  }
   std::vector<std::string> Write() {
     world.commands.clear();
     EXPECT_THAT(world.writes, SizeIs(1));
@@ -339,21 +343,49 @@ TEST_F(RolesTest, ADemotionThatRequestsHoldUpIsCalledOffAtOnceAndTriedAtGrowingI
     const std::vector<std::string> commands = std::exchange(world.commands, {});
     return std::count(commands.begin(), commands.end(), "change-role s-0 kv-0");
   };
+  const ShardEpoch before = EpochAt("kv-0");
   Drain("kv-0", /*primaries_only=*/true);
   world.Advance(Seconds(30));
-  EXPECT_EQ(turns(), 2) << "the turn, and the grant under which it stays";
+  EXPECT_EQ(turns(), 1);
   EXPECT_EQ(Primary(), "kv-0");
+  EXPECT_EQ(EpochAt("kv-0"), before) << "a new grant would wait for requests, too";
   EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), 1u);
   EXPECT_THAT(world.WaitsOf("s-0"),
               Contains(HasSubstr("its last move was called off, as requests in flight")));
   world.Advance(Seconds(60));
-  EXPECT_EQ(turns(), 2);
+  EXPECT_EQ(turns(), 1);
   world.Advance(Seconds(80));
   EXPECT_EQ(turns(), 0);
   world.servers["kv-0"].cannot_let_go = false;
   world.Advance(Seconds(60));
   EXPECT_EQ(Primary(), "kv-1");
   EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
+}
+
+// One of an older library.
+TEST_F(RolesTest, AServerThatDoesNotSayUnderWhichGrantItServesOnIsGrantedItAnew) {
+  const ShardEpoch before = EpochAt("kv-0");
+  world.servers["kv-0"].cannot_let_go = true;
+  world.servers["kv-0"].tells_epoch = false;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Seconds(30));
+  EXPECT_EQ(Primary(), "kv-0");
+  EXPECT_GT(EpochAt("kv-0"), before);
+}
+
+TEST_F(RolesTest, ASuccessorHearsUnderWhichGrantADemotionIsCalledOff) {
+  const ShardEpoch before = EpochAt("kv-0");
+  world.servers["kv-0"].cannot_let_go = true;
+  world.hold_writes = true;
+  Drain("kv-0", /*primaries_only=*/true);
+  Write();
+  EXPECT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  world.writes.clear();  // what else it wrote is lost with the leader
+  world.hold_writes = false;
+  world.Restart();
+  world.Advance(Seconds(5));
+  EXPECT_THAT(Stored(), Contains("kv-0 granted primary 1"));
+  EXPECT_EQ(EpochAt("kv-0"), before);
 }
 
 TEST_F(RolesTest, AServerThatBeginsAnewAfterACalledOffDemotionIsReplacedAtOnce) {

@@ -232,6 +232,7 @@ void World::Do(SendCommands& action) {
                 (demoted && server.held.at(shard).role == Role::kPrimary))) {
       result.outcome = CommandOutcome::kCalledOff;
       result.error = "requests in flight did not finish in time; the shard stays";
+      if (server.tells_epoch) result.serving_epoch = server.held.at(shard).epoch;
     } else {
       Obey(action, grant, server);
     }

@@ -42,6 +42,7 @@ class World {
     bool obeys_another = false;              // a leader with a higher epoch
     // Drops, and turns to secondary, are called off: its requests take too long.
     bool cannot_let_go = false;
+    bool tells_epoch = true;  // under which it serves on then
     std::vector<MetricAmount> metric_capacity;
   };
 

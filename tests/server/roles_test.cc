@@ -132,9 +132,66 @@ TEST_F(RolesTest, RequestsThatDoNotEndCallTheChangeOff) {
   Serve(5, Role::kPrimary);
   const ReplyId reply = Demote(7);
   Did();
-  AdvanceBy(Seconds(11));
+  AdvanceBy(Milliseconds(1'499));
+  EXPECT_THAT(Did(), IsEmpty());
+  AdvanceBy(Milliseconds(1));  // before the requests that it holds are refused
   EXPECT_THAT(Did(), ElementsAre("open s@5"));
   EXPECT_EQ(Last(reply), "called off");
+}
+
+// Nobody else could serve what it holds.
+TEST_F(RolesTest, APromotionWaitsForRequestsAsLongAsADrop) {
+  Serve(5, Role::kSecondary);
+  const ReplyId reply = Turn(7, Role::kPrimary);
+  Did();
+  AdvanceBy(Milliseconds(9'999));
+  EXPECT_THAT(Did(), IsEmpty());
+  AdvanceBy(Milliseconds(1));
+  EXPECT_THAT(Did(), ElementsAre("open s@5"));
+  EXPECT_EQ(Last(reply), "called off");
+  Turn(7, Role::kPrimary);
+  EXPECT_THAT(Did(), ElementsAre("pause s"));
+}
+
+// The control plane may have asked twice, or a deposed leader: the primary is not closed for it.
+TEST_F(RolesTest, AfterADemotionIsCalledOffTheGrantBeforeHoldsOn) {
+  Serve(5, Role::kPrimary);
+  Demote(7);
+  AdvanceBy(Seconds(2));
+  Did();
+  EXPECT_EQ(Last(Demote(7)), "called off");
+  EXPECT_EQ(Last(Turn(5, Role::kPrimary)), "done");
+  SetMembers(5, 1);
+  EXPECT_THAT(Did(), ElementsAre("set-members s@5"));
+  EndSetMembers(5);
+  Did();
+  Demote(8);
+  EXPECT_THAT(Did(), ElementsAre("pause s"));
+  EXPECT_EQ(Last(Demote(7)), "stale");
+}
+
+TEST_F(RolesTest, ADemotionThatWasCalledOffDoesNotBringADroppedShardBack) {
+  Serve(5, Role::kPrimary);
+  Demote(7);
+  AdvanceBy(Seconds(2));
+  Drop("s", 5);
+  Drain("s");
+  EndDrop("s");
+  Did();
+  EXPECT_EQ(Last(Demote(7)), "stale");
+  EXPECT_THAT(Did(), IsEmpty());
+}
+
+// The record says what holds: a leader may not have heard that it was called off.
+TEST_F(RolesTest, ANewLifeObeysARecordOfADemotionThatWasCalledOff) {
+  Serve(5, Role::kPrimary);
+  Demote(7);
+  AdvanceBy(Seconds(2));
+  Did();
+  Rejoin({{GrantOf("s", 7, Role::kSecondary)}});
+  EXPECT_THAT(Did(), ElementsAre("pause s"));
+  Drain("s");
+  EXPECT_THAT(Did(), ElementsAre("turn s@7 secondary"));
 }
 
 TEST_F(RolesTest, ARightOfAFormerLifeIsNotOpenedAgain) {

@@ -100,6 +100,26 @@ class SlowHandler final : public ShardHandler {
   std::latch loading_{ServerOptions().command_threads};
 };
 
+TEST_F(ServerTest, ADropThatIsCalledOffTellsUnderWhichGrantTheShardIsServedOn) {
+  world_.ApplyApp();
+  ServerOptions options = world_.Options("kv-1");
+  options.drain_timeout = std::chrono::milliseconds(50);
+  Server server(options);
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  Commander commander(server.endpoint(), "kv-1", 1);
+  ASSERT_TRUE(commander.Add("s", 5).ok());
+  std::optional<Admission> request;
+  ASSERT_TRUE(Eventually([&] {
+    request.emplace(server.Admit(kShard));
+    return request->ok();
+  }));
+  const auto dropped = commander.Drop("s", 5);
+  ASSERT_TRUE(dropped.ok()) << dropped.status();
+  EXPECT_EQ(dropped->state(), v1::CALLED_OFF);
+  EXPECT_EQ(dropped->serving_epoch(), 5u);
+  EXPECT_TRUE(Admits(server));
+}
+
 TEST_F(ServerTest, LoadsThatTakeLongHoldUpNoHandover) {
   world_.ApplyApp();
   SlowHandler handler;

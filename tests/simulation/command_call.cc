@@ -72,7 +72,7 @@ class Call : public std::enable_shared_from_this<Call> {
       const auto it = open_.find(r.shard);
       if (it == open_.end()) continue;
       const CommandOutcome outcome = ToOutcome(r.state);
-      results.push_back({r.shard, it->second, outcome, r.progress, r.error});
+      results.push_back({r.shard, it->second, outcome, r.progress, r.error, r.serving_epoch});
       if (outcome != CommandOutcome::kLoading) open_.erase(it);
     }
     if (!results.empty()) on_results_(std::move(results));

@@ -151,7 +151,7 @@ class Run {
     if (full_service_) checkers_.Promise(*full_service_);
     Trace("a server joins; from here on only planned things happen");
     cluster_.AddServer();
-    const uint64_t refused = Refused();
+    const SimClient::Counts before = Calls();
     AwaitRest("a server joined");
     if (!checkers_.violation().empty()) return;
     if (full_service_) checkers_.Promise(*full_service_);
@@ -173,9 +173,11 @@ class Run {
         full_service_ && full_service_->replication().strategy() != v1::SECONDARY_ONLY;
     // What a server cannot forward, or the new owner cannot add, is refused.
     const bool able = cluster_.lasting.gray.empty() && cluster_.habits.sick.empty();
-    if (primary && able && Refused() > refused) {
-      checkers_.Violate(absl::StrCat("B: only planned things happened, and ", Refused() - refused,
-                                     " requests were refused"));
+    const SimClient::Counts after = Calls();
+    if (primary && able && (after.refused > before.refused || after.failed > before.failed)) {
+      checkers_.Violate(absl::StrCat("B: only planned things happened, and ",
+                                     after.refused - before.refused, " requests were refused, ",
+                                     after.failed - before.failed, " calls failed"));
     }
   }
 
@@ -183,7 +185,6 @@ class Run {
   bool BeginLongRequests(const std::string& name) {
     SimServer* server = cluster_.server(name);
     if (server == nullptr || !full_service_) return false;
-    if (full_service_->replication().strategy() != v1::PRIMARY_ONLY) return false;
     Trace("long requests at " + name);
     for (const v1::Shard& shard : full_service_->key_space().shards()) {
       if (Draw(2) == 0) server->WorkLong(shard.id(), Seconds(25));
@@ -263,10 +264,14 @@ class Run {
     });
   }
 
-  uint64_t Refused() const {
-    uint64_t refused = 0;
-    for (const auto& client : cluster_.clients()) refused += client->counts().refused;
-    return refused;
+  // Of all clients.
+  SimClient::Counts Calls() const {
+    SimClient::Counts all;
+    for (const auto& client : cluster_.clients()) {
+      all.refused += client->counts().refused;
+      all.failed += client->counts().failed;
+    }
+    return all;
   }
 
   SimulationResult Finish() {

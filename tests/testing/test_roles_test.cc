@@ -1,5 +1,6 @@
 // Primaries with secondaries, as the kit turns them.
 #include <future>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "tests/testing/tally.h"
@@ -66,6 +67,18 @@ TEST_F(TestRolesTest, FailedDemotionIsCalledOff) {
   EXPECT_THAT(std::string(cell.Promote("s", "kv-2").message()), HasSubstr("not now"));
   EXPECT_EQ(RoleAt(one), Role::kPrimary);
   EXPECT_EQ(RoleAt(two), Role::kSecondary);
+}
+
+TEST_F(TestRolesTest, DemotionThatARequestHoldsUpLeavesThePrimaryAsItWas) {
+  const Admission request = one.server().Admit(ShardId("s"));
+  auto demoted = std::async(std::launch::async, [&] { return cell.Demote("s", "kv-1"); });
+  while (one.Serves("s")) std::this_thread::yield();  // until it drains
+  cell.Advance(std::chrono::seconds(2));
+  EXPECT_EQ(demoted.get().code(), absl::StatusCode::kAborted);
+  const Admission again = one.server().Admit(ShardId("s"));
+  EXPECT_EQ(again.role(), Role::kPrimary);
+  EXPECT_EQ(again.epoch(), request.epoch());
+  EXPECT_THAT(cell.Calls("kv-1"), ElementsAre("AddShard(s, primary, 1)"));
 }
 
 TEST_F(TestRolesTest, FailedPromotionIsTriedAgain) {

@@ -16,7 +16,7 @@ namespace {
 
 using Held = absl::StatusOr<std::vector<orchestrator::HeldReplica>>;
 
-// Says what it holds when it is told to.
+// Says what it holds when it is told to, and gives nothing away.
 class SlowServer final : public v1::ShardServer::Service {
  public:
   SlowServer() {
@@ -40,6 +40,22 @@ class SlowServer final : public v1::ShardServer::Service {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return may_answer_; });
     response->add_shards()->set_shard("held");
+    return grpc::Status::OK;
+  }
+
+  // Its shards have requests in flight.
+  grpc::Status ChangeRole(grpc::ServerContext*, const v1::ChangeRoleRequest* request,
+                          grpc::ServerWriter<v1::ShardResults>* writer) override {
+    v1::ShardResults results;
+    for (const v1::ShardGrant& grant : request->shards()) {
+      v1::ShardResult* result = results.add_results();
+      result->set_shard(grant.shard());
+      result->set_epoch(grant.epoch());
+      result->set_state(v1::CALLED_OFF);
+      result->set_error("requests in flight");
+      result->set_serving_epoch(grant.epoch() - 2);
+    }
+    writer->Write(results);
     return grpc::Status::OK;
   }
 
@@ -93,6 +109,24 @@ TEST(ShardServerClientTest, KeepsTheConnectionOfACallUnderWay) {
   const Held held = slow.get();
   ASSERT_TRUE(held.ok()) << held.status();
   EXPECT_EQ(held->at(0).shard, "held");
+}
+
+TEST(ShardServerClientTest, TellsUnderWhichGrantItServesOnWhatWasCalledOff) {
+  SlowServer server;
+  ShardServerClient client;
+  std::promise<std::vector<orchestrator::NamedResult>> answer;
+  client.Send(At(server.endpoint()),
+              {.kind = CommandKind::kChangeRole,
+               .grants = {{ShardId("s"), Role::kSecondary, ShardEpoch(7), ShardEpoch()}}},
+              Seconds(5), [&](std::vector<orchestrator::NamedResult> results) {
+                answer.set_value(std::move(results));
+              });
+  const std::vector<orchestrator::NamedResult> results = answer.get_future().get();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].outcome, orchestrator::CommandOutcome::kCalledOff);
+  EXPECT_EQ(results[0].error, "requests in flight");
+  EXPECT_EQ(results[0].epoch, ShardEpoch(7));
+  EXPECT_EQ(results[0].serving_epoch, ShardEpoch(5));
 }
 
 // Destroyed while its calls are ending by themselves, on gRPC's threads.

@@ -96,19 +96,30 @@ std::string HelpFor(const State& state, const LoadBoard& board, size_t k) {
   return "there is room in all, but no place was found: loosen a higher rule, or search longer";
 }
 
+// Adds up who pays for one rule.
+struct Payers {
+  // True: nobody before paid as much.
+  bool Add(double cost) {
+    violation.amount += cost;
+    ++violation.places;
+    if (cost <= most) return false;
+    most = cost;
+    return true;
+  }
+
+  Violation violation;
+  double most = 0;
+};
+
 void ListLoads(State& state, std::vector<Violation>& out) {
   for (const LoadBoard& board : state.boards()) {
     for (size_t k = 0; k < board.rules().size(); ++k) {
       const LoadRule& rule = *board.rules()[k].rule;
-      Violation v{.rule = rule.name, .level = rule.level};
-      double most = 0;
+      Payers payers{{.rule = rule.name, .level = rule.level}};
+      Violation& v = payers.violation;
       for (uint32_t d = 0; d < rule.limit.size(); ++d) {
         const double cost = board.CostOf(k, DomainId(d));
-        if (cost <= kTolerance) continue;
-        v.amount += cost;
-        ++v.places;
-        if (cost <= most) continue;
-        most = cost;
+        if (cost <= kTolerance || !payers.Add(cost)) continue;
         v.worst = DomainName(state.problem(), rule.scope, DomainId(d));
         if (rule.scope == kContainerScope) {
           const auto on = state.On(ContainerId(d));
@@ -127,14 +138,13 @@ void ListGroups(const State& state, std::vector<Violation>& out) {
   const GroupBoard& groups = state.group_board();
   for (size_t k = 0; k < groups.rules().size(); ++k) {
     const GroupRule& rule = *groups.rules()[k];
-    Violation v{.rule = rule.name, .level = rule.rank.level};
+    Payers payers{{.rule = rule.name, .level = rule.rank.level}};
+    Violation& v = payers.violation;
     for (uint32_t g = 0; g < state.problem().groups(); ++g) {
       const double cost = groups.CostOf(k, GroupId(g));
       if (cost <= kTolerance) continue;
-      v.amount += cost;
-      ++v.places;
       if (v.objects.size() < kObjectsListed) v.objects.push_back(groups.Begin(GroupId(g)));
-      if (v.worst.empty()) v.worst = absl::StrCat("group ", g);
+      if (payers.Add(cost)) v.worst = absl::StrCat("group ", g);
     }
     if (v.places == 0) continue;
     v.help = absl::StrCat("there are ", state.model().DomainCount(rule.scope),
@@ -194,13 +204,12 @@ std::vector<Violation> ListViolations(State& state) {
     }
   }
   for (const ContainerRule& rule : state.model().container_rules()) {
-    Violation v{.rule = rule.name, .level = rule.level};
+    Payers payers{{.rule = rule.name, .level = rule.level}};
+    Violation& v = payers.violation;
     for (uint32_t c = 0; c < rule.cost.size(); ++c) {
       const auto on = static_cast<double>(state.On(ContainerId(c)).size());
-      if (rule.cost[ContainerId(c)] <= 0 || on == 0) continue;
-      v.amount += rule.cost[ContainerId(c)] * on;
-      ++v.places;
-      v.worst = ContainerName(state.problem(), ContainerId(c));
+      const double cost = rule.cost[ContainerId(c)] * on;
+      if (cost > 0 && payers.Add(cost)) v.worst = ContainerName(state.problem(), ContainerId(c));
     }
     if (v.places > 0) violations.push_back(std::move(v));
   }

@@ -90,6 +90,10 @@ TEST(SpecRefusalTest, NamesTheFieldWhoseValueIsWrong) {
   Table<GroupId, DomainId> far(2, DomainId(5));
   ExpectSpecRefused(AffinitySpec{.scope = "rack", .domain = far}, "affinity.domain");
   ExpectSpecRefused(ExclusionSpec{.most_of_group = Table<GroupId, uint32_t>(7)}, "exclusion");
+  for (Amount limit : {Amount{-1}, kUnlimited + 1}) {
+    const Table<DomainId, Amount> limits(2, limit);
+    ExpectSpecRefused(OverageSpec{.metric = "cpu", .limit = limits}, "overage.limit");
+  }
   ExpectSpecRefused(MoveCostSpec{.cost = Table<ObjectId, double>(3, kNaN)}, "move_cost.cost");
   ExpectSpecRefused(MoveCostSpec{.cost = Table<ObjectId, double>(3, -1)}, "move_cost.cost");
   ExpectSpecRefused(MoveCostSpec{.cost = Table<ObjectId, double>(9)}, "move_cost.cost");
@@ -136,6 +140,7 @@ TEST(PlacementRefusalTest, NamesTheFieldThatIsWrong) {
   ExpectInputRefused([](In& in) { in.other_load = {1}; }, "other_load");
   ExpectInputRefused([](In& in) { in.shard_begin = {0, 3}; }, "shard_begin");
   ExpectInputRefused([](In& in) { in.shard_begin.clear(); }, "shard_begin");
+  ExpectInputRefused([](In& in) { in.shard_begin = std::vector<uint32_t>(); }, "shard_begin");
   ExpectInputRefused([](In& in) { in.server_of[0] = 2; }, "server_of");
   ExpectInputRefused([](In& in) { in.preferred_region = {0, 0}; }, "preferred_region");
   ExpectInputRefused([](In& in) { in.pinned = {true}; }, "pinned");

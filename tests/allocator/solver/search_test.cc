@@ -211,6 +211,23 @@ TEST(SearchTest, EndsWithinItsStepsWithNothingWorse) {
   }
 }
 
+// It takes 2'000 steps to empty server 0, and 2'000 more to see that no object should return.
+TEST(SearchTest, StopsInTheMiddleOfAPhaseWhenItsStepsAreSpent) {
+  const Problem p = SmallFleet()
+                        .Server(kUnlimited)
+                        .Closed()
+                        .Server(kUnlimited)
+                        .Objects(std::vector<Item>(1'000, Item{{1}, 0}))
+                        .Make();
+  Model model(p);
+  ASSERT_TRUE(model.AddGoal(DrainSpec{.containers = {Server(0)}}, {}).ok());
+  for (uint64_t budget : {1'000, 3'000}) {
+    Search search(model, {.step_budget = budget});
+    EXPECT_FALSE(search.Descend());
+    EXPECT_LE(search.steps(), budget + 100);
+  }
+}
+
 TEST(SearchTest, IsNeverWorseThanTheStart) {
   for (uint64_t seed = 1; seed <= 40; seed += 4) {
     const double load = 0.3 + 0.03 * static_cast<double>(seed);
@@ -287,6 +304,25 @@ TEST(SearchTest, AnnealsThroughAConstraintThatTiesGroups) {
   Search search(model, {});
   search.Anneal({.steps = 20'000, .hot = 0.5});
   EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);
+  EXPECT_EQ(search.BestScore()[GoalLevel(1)], 0);
+}
+
+// The descent places one object after another: the servers carry 5 and 7. A trade makes that 6
+// and 6. The second annealing finds it if it does not rely on what the first one saw.
+TEST(SearchTest, AnnealsOnFromWhatADescentFound) {
+  const Problem p = SmallFleet()
+                        .Server(8)
+                        .Server(8)
+                        .Objects({{{0}, 0}, {{3}}, {{3}}, {{2}}, {{2}}, {{2}}})
+                        .Make();
+  Model model(p);
+  ASSERT_TRUE(model.AddGoal(BalanceSpec{.metric = "cpu", .tolerance = 0}, {}).ok());
+  Search search(model, {.emergency = true});
+  search.Anneal({.steps = 1});
+  search.Descend();
+  EXPECT_EQ(search.BestScore()[kUnplacedLevel], 0);
+  EXPECT_GT(search.BestScore()[GoalLevel(1)], 0);
+  search.Anneal({.steps = 20'000, .hot = 0.5});
   EXPECT_EQ(search.BestScore()[GoalLevel(1)], 0);
 }
 

@@ -69,6 +69,20 @@ TEST(StateTest, ListsWhatStandsOnAContainer) {
   EXPECT_EQ(state.moved(), moved);
 }
 
+TEST(StateTest, KnowsWhichGroupsCostSomething) {
+  const Problem p = RandomFleet(5, 12, 60, 0.8);
+  Model model(p);
+  AddEverything(model);
+  State state(model);
+  Random random(5);
+  for (int i = 0; i < 400; ++i) {
+    const ContainerId to = random.Below(9) == 0 ? ContainerId() : ContainerId(random.Below(12));
+    state.Move(ObjectId(random.Below(p.objects)), to);
+    const GroupId g(random.Below(p.groups()));
+    EXPECT_EQ(state.group_board().Pays(g), Score{}.BetterThan(state.GroupCost(g))) << i;
+  }
+}
+
 TEST(StateTest, FitsOnlyWhereNoLoadRuleBreaks) {
   const Problem p = RandomFleet(4, 8, 40, 0.9);
   Model model(p);

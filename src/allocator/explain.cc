@@ -19,7 +19,6 @@ using solver::Score;
 
 std::string GoalName(int level) {
   if (level == solver::kConstraintLevel) return "constraint";
-  if (level == solver::kUnplacedLevel) return "a place at all";
   if (level == solver::kMovementLevel) return "movement";
   switch (static_cast<PlacementGoal>(level - solver::kFirstGoalLevel + 1)) {
     case PlacementGoal::kRegionPreference:

@@ -43,7 +43,7 @@ std::optional<std::chrono::milliseconds> ParseAge(const std::string& text) {
   while (at != end) {
     int64_t count = 0;
     const auto [stop, error] = std::from_chars(at, end, count);
-    if (error != std::errc() || count < 0 || count > kMostMs) return std::nullopt;
+    if (error != std::errc() || count < 0) return std::nullopt;
     const char* unit_end = stop;
     while (unit_end != end && (*unit_end < '0' || *unit_end > '9') && *unit_end != '-') ++unit_end;
     const std::string unit(stop, unit_end);

@@ -86,7 +86,7 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::Discovery
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(service.service());
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
+  if (server == nullptr) {
     std::fprintf(stderr,
                  "error: cannot listen on %s: is the port taken, or not an address of this "
                  "machine? (--listen HOST:PORT)\n",

@@ -124,8 +124,7 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminServ
   builder.RegisterService(admin.service());
   builder.RegisterService(discovery.service());
   builder.RegisterService(placer.service());
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  return server != nullptr && *port != 0 ? std::move(server) : nullptr;
+  return builder.BuildAndStart();
 }
 
 // Where others reach us, listening on `port`.

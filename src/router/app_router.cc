@@ -139,14 +139,13 @@ bool AppRouter::Names(const ShardMap& map, const InFlight& attempt) {
   });
 }
 
-bool AppRouter::WaitForMap(TimePoint until, absl::FunctionRef<bool(const ShardMap* map)> accepts) {
+void AppRouter::WaitForMap(TimePoint until, absl::FunctionRef<bool(const ShardMap* map)> accepts) {
   std::unique_lock lock(mutex_);
   while (!accepts(newest_.get())) {
     const TimePoint now = MonotonicNow();
-    if (now >= until) return false;
+    if (now >= until) return;
     changed_.wait_for(lock, until - now);
   }
-  return true;
 }
 
 absl::Status AppRouter::WaitReady(TimePoint until) {

@@ -40,7 +40,7 @@ class AppRouter final : public wire::MapSink {
   const MapPointer& map() const { return map_.Get(); }
 
   // Waits until `accepts` the newest map (null: none), at most until `until`.
-  bool WaitForMap(TimePoint until, absl::FunctionRef<bool(const router::ShardMap* map)> accepts);
+  void WaitForMap(TimePoint until, absl::FunctionRef<bool(const router::ShardMap* map)> accepts);
   absl::Status WaitReady(TimePoint until);
 
   // Why there may be no map, or none newer. OK: discovery delivers.

@@ -41,6 +41,9 @@ class KeyTable {
   }
 
   size_t size() const { return size_; }
+  // How many groups of strings that share a code have a nested table: a key in such a group costs
+  // a second search.
+  size_t nested() const { return nested_.size(); }
 
  private:
   static constexpr size_t kCodeBytes = 7;

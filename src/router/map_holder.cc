@@ -38,12 +38,10 @@ absl::Status MapHolder::Apply(const v1::MapSnapshot& whole) {
     Append(replicas, at, *block);
   }
   next->servers_ = std::move(servers);
-  const std::vector<size_t> uses_before = uses_;
+  const std::vector<size_t> uses_before = uses_;  // empty before the first map
   CountAll(*next);
-  if (map_ != nullptr) {
-    for (size_t i = 0; i < uses_before.size(); ++i) {
-      if (uses_before[i] > 0) abandoned_.insert((*map_->servers_)[i]->endpoint);
-    }
+  for (size_t i = 0; i < uses_before.size(); ++i) {
+    if (uses_before[i] > 0) abandoned_.insert((*map_->servers_)[i]->endpoint);
   }
   map_ = std::move(next);
   return absl::OkStatus();

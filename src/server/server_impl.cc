@@ -94,8 +94,7 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterService(service_.service());
   grpc_ = builder.BuildAndStart();
-  if (grpc_ == nullptr || port == 0) {
-    grpc_.reset();
+  if (grpc_ == nullptr) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", options_.listen,
                      ": is the port taken, or not an address of this machine?"));

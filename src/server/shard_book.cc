@@ -280,8 +280,7 @@ void ShardBook::Go(const ShardId& shard, ShardEpoch epoch, std::optional<Success
     Answer(reply, {shard, epoch, ResultState::kDone});
     return;
   }
-  const CommandKind kind = successor ? CommandKind::kPrepareDrop : CommandKind::kDrop;
-  if (reply != 0) entry.waiters.push_back({reply, kind, epoch});
+  if (reply != 0) entry.waiters.push_back({reply, CommandKind::kDrop, epoch});
   const bool held = entry.successor.has_value();
   entry.successor = std::move(successor);
   entry.drop_first = entry.state != State::kDropping;
@@ -394,7 +393,7 @@ bool ShardBook::IsOf(CommandKind kind, Waits waits) {
       return kind == CommandKind::kPrepareAdd || kind == CommandKind::kAdd ||
              kind == CommandKind::kChangeRole;
     case Waits::kToGo:
-      return kind == CommandKind::kPrepareDrop || kind == CommandKind::kDrop;
+      return kind == CommandKind::kDrop;
   }
   return false;
 }

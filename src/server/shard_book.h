@@ -269,7 +269,7 @@ class ShardBook {
   enum class Waits : uint8_t { kToCome, kToPrepare, kToGo, kForMembers };
   struct Waiter {
     ReplyId reply;
-    CommandKind kind;
+    CommandKind kind;  // kDrop: of kPrepareDrop, too
     ShardEpoch epoch;
   };
   struct Entry {

@@ -34,12 +34,10 @@ class Caller {
   void Leaves() { gone_ = true; }
   bool Waits() const { return !gone_ && Clock::now() < deadline_; }
 
-  // Until then the controller may take to answer: a little less than the client allows, so that
-  // the client hears which component did not answer.
+  // Until then the controller may take to answer.
   Clock::time_point Patience() const {
     const Clock::time_point now = Clock::now();
-    const auto allowed = std::min<Clock::duration>(kPatience, deadline_ - now);
-    return now + allowed - std::min<Clock::duration>(std::chrono::milliseconds(500), allowed / 5);
+    return now + PatienceWithin(std::chrono::duration_cast<Duration>(deadline_ - now));
   }
 
  private:
@@ -61,6 +59,11 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }
 
 }  // namespace
+
+Duration PatienceWithin(Duration allowed) {
+  allowed = std::min<Duration>(kPatience, allowed);
+  return allowed - std::min(Milliseconds(500), allowed / 5);
+}
 
 class AdminService::Impl final : public v1::Admin::Service {
  public:

@@ -46,7 +46,7 @@ double Descent::CoverageOf(ObjectId o, const std::vector<Amount>& excess) const 
 // Fills excess_ and covers_ (those that cover most first) for `c`. False: it is not
 // above any limit.
 bool Descent::FindCovers(ContainerId c, const std::vector<ObjectId>& refused) {
-  excess_.assign(state_.problem().metrics.size(), 0);
+  excess_.resize(state_.problem().metrics.size());
   bool over = false;
   for (size_t m = 0; m < excess_.size(); ++m) {
     excess_[m] = state_.containers().Excess(DomainId(c.index()), static_cast<uint32_t>(m));

@@ -54,7 +54,6 @@ void TargetIndex::PickScope() {
 void TargetIndex::Sort(Bucket& bucket) {
   bucket.cursor = 0;
   bucket.looked = 0;
-  if (!grouped_) return;
   sorting_.clear();
   for (ContainerId c : bucket.by_fill) {
     sorting_.emplace_back(state_.containers().Fill(DomainId(c.index())), c);

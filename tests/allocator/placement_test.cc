@@ -197,6 +197,10 @@ TEST(PlacementTest, WrongInputIsRefusedByItsField) {
               HasSubstr("metrics[1].name: found cpu"));
   EXPECT_THAT(refused([](auto& in) { in.metrics[0].threshold = 2; }),
               HasSubstr("metrics[0].threshold: found 2; allowed: 0 to 1"));
+  EXPECT_THAT(refused([](auto& in) { in.metrics[0].tolerance = -1; }),
+              HasSubstr("metrics[0].tolerance: found -1; allowed: 0 to 1e6"));
+  EXPECT_THAT(refused([](auto& in) { in.metrics[0].weight = 0; }),
+              HasSubstr("metrics[0].weight: found 0; allowed: above 0, up to 1e6"));
   EXPECT_THAT(refused([](auto& in) { in.shard_begin = {0, 7}; }), HasSubstr("shard_begin"));
   EXPECT_THAT(refused([](auto& in) {
                 in.preferred_region = {1, 2, 3};

@@ -111,6 +111,17 @@ TEST(RoadefTest, RefusesBadFilesNamingTheLineAndTheField) {
             "service[0]: found spread 3 of 2 processes; allowed: no more than those");
 }
 
+TEST(RoadefTest, ShowsTheBeginningOfWhatItFoundWithoutStrayBytes) {
+  const auto found = [](const std::string& word) {
+    const std::string refusal = Refusal(With("0 10\n", "0 " + word + "\n"), kAssignment);
+    const size_t begin = refusal.find("found ");
+    return refusal.substr(begin, refusal.find(';') - begin);
+  };
+  EXPECT_EQ(found("!x~\x01\x7f\x80"), "found \"!x~???\"");
+  EXPECT_EQ(found(std::string(20, '~')), "found \"~~~~~~~~~~~~~~~~~~~~\"");
+  EXPECT_EQ(found(std::string(21, '~')), "found \"~~~~~~~~~~~~~~~~~~~~...\"");
+}
+
 TEST(RoadefTest, SurvivesFilesCutAnywhereAndStrayBytes) {
   const std::string model = kModel;
   for (size_t n = 0; n + 4 < model.size(); ++n) {

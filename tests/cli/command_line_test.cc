@@ -1,5 +1,8 @@
 #include "cli/command_line.h"
 
+#include <sstream>
+
+#include "cli/shardctl.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -145,6 +148,20 @@ TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {
     EXPECT_THAT(answer.text, StartsWith("error: ")) << testing::PrintToString(arguments);
     EXPECT_THAT(answer.text, HasSubstr("See `shardctl " + arguments[0] + " --help`.\n"));
   }
+}
+
+// A script that takes the output must not take a complaint for an answer.
+TEST(CommandLineTest, HelpGoesToTheOutputAndComplaintsToTheErrors) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  Terminal terminal = {.in = &in, .out = &out, .err = &err};
+  EXPECT_EQ(RunShardctl({"get", "--help"}, terminal), kOk);
+  EXPECT_THAT(out.str(), HasSubstr("Examples:\n"));
+  EXPECT_EQ(err.str(), "");
+  out.str("");
+  EXPECT_EQ(RunShardctl({"get", "shrads"}, terminal), kUsage);
+  EXPECT_EQ(out.str(), "");
+  EXPECT_THAT(err.str(), StartsWith("error: "));
 }
 
 }  // namespace

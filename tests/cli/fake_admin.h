@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/request_metadata.h"
@@ -41,6 +42,7 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::GetAppsResponse apps;
   v1::GetServersResponse servers;
   std::vector<v1::GetServersResponse> earlier_servers;  // the answers before that, in turn
+  grpc::Status first_servers_refusal;                   // of the first such call alone
   v1::DrainResponse drained;
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
@@ -79,7 +81,8 @@ class FakeAdmin final : public v1::Admin::Service {
       earlier_servers.erase(earlier_servers.begin());
       return Answer(context, "GetServers", *request, first, response);
     }
-    return Answer(context, "GetServers", *request, servers, response);
+    const grpc::Status also = std::exchange(first_servers_refusal, grpc::Status::OK);
+    return Answer(context, "GetServers", *request, servers, response, also);
   }
   grpc::Status Drain(Context context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override {

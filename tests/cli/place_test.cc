@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/place_report.h"
 #include "cli/shardctl.h"
 
 namespace shardmanager::cli {
@@ -69,6 +70,7 @@ TEST_F(PlaceTest, ShowsWhatThePlanImproves) {
   EXPECT_THAT(out_.str(), HasSubstr("drain "));
   EXPECT_THAT(out_.str(), HasSubstr("2 moves; every constraint holds."));
   EXPECT_THAT(out_.str(), testing::Not(HasSubstr("- s1")));
+  EXPECT_EQ(err_.str(), "") << "no progress where nobody watches";
 }
 
 TEST_F(PlaceTest, DryRunShowsTheMovesAndWritesNothing) {
@@ -150,6 +152,30 @@ TEST_F(PlaceTest, TheHelpsProblemIsAProblem) {
   ASSERT_NE(begin, std::string::npos);
   ASSERT_LT(begin, end);
   EXPECT_EQ(Run({"-"}, help.substr(begin, end - begin)), kOk) << err_.str();
+}
+
+TEST(PlanTextTest, MarksAMetricThatIsAboveTheCapacitySomewhere) {
+  v1::PlaceResponse plan;
+  v1::PlaceResponse::MetricUse& metric = *plan.add_metrics();
+  metric.set_metric("cpu");
+  metric.set_max_after(1);
+  EXPECT_THAT(PlanText(plan, /*colour=*/true), HasSubstr("  100.0%\n"));
+  metric.set_max_after(1.01);
+  EXPECT_THAT(PlanText(plan, /*colour=*/true), HasSubstr("  \x1b[31m101.0%\x1b[0m\n"));
+}
+
+TEST(PlanTextTest, MarksWhatIsLeftOfACostByItsLevel) {
+  v1::PlaceResponse plan;
+  v1::PlaceResponse::RuleCost& rule = *plan.add_rules();
+  rule.set_rule("capacity(server, cpu)");
+  rule.set_before(0.25);
+  rule.set_after(0.25);
+  rule.set_level("constraint");
+  EXPECT_THAT(PlanText(plan, /*colour=*/true), HasSubstr("  \x1b[31m0.25\x1b[0m"));
+  rule.set_level("goal 1");
+  EXPECT_THAT(PlanText(plan, /*colour=*/true), HasSubstr("  \x1b[33m0.25\x1b[0m"));
+  rule.set_after(0);
+  EXPECT_THAT(PlanText(plan, /*colour=*/true), HasSubstr("  \x1b[32m0\x1b[0m"));
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ TEST(ReadYamlTest, KeepsKeysByteForByte) {
 
 TEST(ReadYamlTest, TakesAnEmptySectionForAnAbsentOne) {
   EXPECT_EQ(ReadSpec("name: kv\nplacement:\n  # regions: []\nmetrics:\n"), "name: \"kv\"");
+  EXPECT_EQ(ReadSpec("placement:\n  regions:\n"), "placement { }") << "an empty list of text";
   EXPECT_EQ(ReadSpec("failover: {}"), "failover { }") << "said, though without a field";
 }
 
@@ -270,6 +271,9 @@ TEST(ReadYamlErrorTest, BoundsNesting) {
   const std::string deep = "found more than 32 levels of nesting; allowed: fewer";
   EXPECT_THAT(ReadSpec("x: " + std::string(31, '[') + std::string(31, ']')), Not(HasSubstr(deep)));
   EXPECT_THAT(ReadSpec("x: " + std::string(32, '[') + std::string(32, ']')), HasSubstr(deep));
+  const std::string said = ReadSpec("x: " + std::string(40, '[') + std::string(40, ']'));
+  EXPECT_THAT(said, HasSubstr(deep));
+  EXPECT_EQ(said.find(deep), said.rfind(deep)) << "once, not for each level: " << said;
   EXPECT_THAT(ReadSpec(std::string(100'000, '[')), HasSubstr(deep));
   EXPECT_THAT(ReadSpec(std::string(100'000, '{')), HasSubstr(deep));
   std::string indented;

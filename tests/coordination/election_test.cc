@@ -241,6 +241,31 @@ TEST(ElectionFaultTest, WinWhoseAnswerIsLostIsFoundByReadingBack) {
   EXPECT_EQ(ensemble.tree().Get(paths.leader_epoch())->stat.version, 1);
 }
 
+// The connection breaks, at each step of the way out, and comes back before the session ends.
+TEST(ElectionFaultTest, OneThatResignsLetsGoThoughTheConnectionBreaks) {
+  bool too_late = false;
+  for (int steps = 0; !too_late; ++steps) {
+    MemoryEnsemble ensemble;
+    const Paths paths("c");
+    auto s = ensemble.NewSession({});
+    s->Multi({CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
+              CreateNode{paths.leader_epoch(), ""}},
+             [](WriteResult) {});
+    LeaderElection election(*s, paths, Record("a"), {});
+    election.Start();
+    ensemble.RunUntilIdle();
+    ASSERT_TRUE(ensemble.tree().Get(paths.leader_holder()).ok());
+    election.Resign();
+    for (int i = 0; i < steps; ++i) too_late = !ensemble.RunOne();
+
+    ensemble.Disconnect(ensemble.last_session());
+    ensemble.RunUntilIdle();
+    ensemble.Reconnect(ensemble.last_session());
+    ensemble.RunUntilIdle();
+    EXPECT_FALSE(ensemble.tree().Get(paths.leader_holder()).ok()) << "after " << steps << " steps";
+  }
+}
+
 // A win whose answer was lost, and then somebody else takes the lead, at each step of
 // the way back: the epoch of that one is never taken for ours.
 TEST(ElectionFaultTest, EpochOfASuccessorIsNeverTakenForOurs) {

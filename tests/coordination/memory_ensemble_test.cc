@@ -143,6 +143,29 @@ TEST_F(MemoryEnsembleTest, OutageStopsTheClockOfSessions) {
   EXPECT_TRUE(Exists("/e"));
 }
 
+TEST_F(MemoryEnsembleTest, SessionThatTheStoreNeverKnewDoesNotExpire) {
+  ensemble.StopStore();
+  auto s = ensemble.NewSession({.timeout = seconds(9)});
+  ensemble.Disconnect(1);
+  ensemble.StartStore();
+  EXPECT_EQ(ensemble.next_deadline(), kNever);
+  ensemble.AdvanceTo(TimePoint(seconds(20)));
+  ensemble.Reconnect(1);
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kConnected);
+}
+
+TEST_F(MemoryEnsembleTest, SessionThatExpiresBeforeItConnectsHasNoIdAndNoTimeout) {
+  ensemble.StopStore();
+  auto s = ensemble.NewSession({});
+  ensemble.Expire(1);
+  ensemble.StartStore();
+  ensemble.RunUntilIdle();
+  EXPECT_EQ(s->state(), SessionState::kExpired);
+  EXPECT_EQ(s->session_id(), 0);
+  EXPECT_EQ(s->session_timeout(), seconds(0));
+}
+
 TEST_F(MemoryEnsembleTest, SessionOfACrashedClientExpires) {
   auto s = Connect();
   Create(*s, "/e", true);

@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <string>
 
@@ -165,6 +166,24 @@ TEST_F(PrivateZookeeperTest, NamesJavaWhenItIsMissing) {
   setenv("PATH", path.c_str(), 1);
   ASSERT_EQ(zookeeper.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(zookeeper.status().message().find("java"), std::string::npos);
+}
+
+TEST_F(PrivateZookeeperTest, TriesOtherPortsUnlessItWasGivenOne) {
+  // In place of a ZooKeeper that finds its port taken: writes a byte and ends.
+  const std::string java = folder_ + "/java";
+  std::ofstream(java) << "#!/bin/sh\necho >> \"$0.starts\"\nexit 1\n";
+  std::filesystem::permissions(java, std::filesystem::perms::owner_all);
+  const auto starts = [&] { return std::filesystem::file_size(java + ".starts"); };
+  const std::string path = getenv("PATH");
+  setenv("PATH", folder_.c_str(), 1);
+  auto options = Options();
+  EXPECT_TRUE(absl::IsUnavailable(PrivateZookeeper::Start(options).status()));
+  const auto tries = starts();
+  EXPECT_GT(tries, 1u);
+  options.port = FreePort();
+  EXPECT_TRUE(absl::IsUnavailable(PrivateZookeeper::Start(options).status()));
+  EXPECT_EQ(starts(), tries + 1);
+  setenv("PATH", path.c_str(), 1);
 }
 
 // The helper process that this test kills without warning.

@@ -21,6 +21,7 @@ std::atomic<int> names_resolved{0};
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
                            addrinfo** found) {
   ++names_resolved;
+  names_resolved.notify_all();
   static const auto real =
       reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
   return real(node, service, hints, found);
@@ -150,10 +151,12 @@ TEST_F(ZookeeperSessionTest, NamesAreResolvedForAConnectionAndNotWhileThereIsOne
 }
 
 TEST_F(ZookeeperSessionTest, NameThatDoesNotResolveIsTriedAgainAndClosingIsHarmless) {
+  const int enough = names_resolved + 2;
   ZookeeperStoreFactory factory("no-such-host.invalid:2181");
   auto session = factory.NewSession({});
   Answer<absl::Status> sync(harness);
   session->Sync(sync.callback());
+  for (int seen = 0; (seen = names_resolved) < enough;) names_resolved.wait(seen);
   EXPECT_EQ(session->state(), SessionState::kConnecting);
   session->Close();
   EXPECT_FALSE(sync.has_value());

@@ -113,6 +113,29 @@ TEST(BulkStreamsTest, ManyGetTheWholeMapThoughOneIsServedAtATime) {
   EXPECT_EQ(server.service().waiting(), 0u);
 }
 
+// The first subscriber takes nothing of its map, and keeps its turn.
+TEST(BulkStreamsTest, WhoWaitsForItsTurnHearsThatItIsServedAndGetsNoPartOfTheMap) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), Owners(kShards, {1, 2, 3})));
+  const wire::DiscoveryService::Options patient = {.heartbeat = Seconds(600),
+                                                   .bulk = {.streams = 1, .stall = Seconds(600)}};
+  DiscoveryServer server(hub, 0, patient);
+  const auto stub = v1::Discovery::NewStub(
+      grpc::CreateChannel(server.endpoint(), grpc::InsecureChannelCredentials()));
+  v1::WatchRequest request;
+  request.set_app(kApp.value());
+  grpc::ClientContext first_context, second_context;
+  const auto first = stub->Watch(&first_context, request);
+  first->WaitForInitialMetadata();  // a part of its map is under way
+  const auto second = stub->Watch(&second_context, request);
+  v1::WatchResponse response;
+  ASSERT_TRUE(second->Read(&response));
+  EXPECT_TRUE(response.has_heartbeat());
+  first_context.TryCancel();
+  while (!response.has_snapshot()) ASSERT_TRUE(second->Read(&response));
+  second_context.TryCancel();
+}
+
 // A subscriber that is stopped takes nothing of its map. The others get theirs, and changes at
 // once.
 TEST(BulkStreamsTest, AStoppedSubscriberDoesNotHoldUpOthers) {

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/check.h"
 
@@ -46,6 +47,7 @@ void RecordingSink::OnSnapshot(v1::MapSnapshot whole) {
 
 bool RecordingSink::OnDelta(v1::MapDelta delta) {
   std::lock_guard lock(mutex_);
+  if (std::exchange(refuses_, false)) return false;
   map_.Apply(delta);
   ++deltas_;
   changed_.notify_all();
@@ -66,6 +68,11 @@ void RecordingSink::OnStale(bool stale) {
   std::lock_guard lock(mutex_);
   stale_ = stale;
   changed_.notify_all();
+}
+
+void RecordingSink::RefuseNextDelta() {
+  std::lock_guard lock(mutex_);
+  refuses_ = true;
 }
 
 template <typename Condition>

@@ -50,6 +50,9 @@ class RecordingSink final : public wire::MapSink {
   void OnStale(bool stale) override;
   void OnStreamState(const absl::Status& status) override;
 
+  // As if it did not fit the map.
+  void RefuseNextDelta();
+
   // Wait for it, but not for ever.
   bool AwaitVersion(MapVersion version);
   bool AwaitConnected();
@@ -73,6 +76,7 @@ class RecordingSink final : public wire::MapSink {
   int deltas_ = 0;
   bool connected_ = false;
   bool stale_ = false;
+  bool refuses_ = false;
   int losses_ = 0;
   std::string last_loss_;
 };

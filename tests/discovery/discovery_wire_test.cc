@@ -73,6 +73,22 @@ TEST(DiscoveryWireTest, ResumesByVersionAfterThePublisherWasCutOff) {
   EXPECT_EQ(sink.deltas(), 1);
 }
 
+TEST(DiscoveryWireTest, AfterADeltaThatDoesNotFitTheWholeMapComes) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  DiscoveryServer server(hub);
+  DiscoveryClient client(QuickClient({server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+  sink.RefuseNextDelta();
+  hub.Publish(kApp, MakeDelta(V(1), V(2), 0, {5}));
+  ASSERT_TRUE(sink.AwaitVersion(V(2)));
+  EXPECT_EQ(sink.snapshots(), 2);
+  EXPECT_EQ(sink.deltas(), 0);
+  EXPECT_EQ(sink.last_loss(), server.endpoint() + ": it sent a delta that does not fit the map");
+}
+
 TEST(DiscoveryWireTest, TakesTheNextEndpointWhenOneIsDead) {
   Hub hub;
   hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));

@@ -7,11 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/child_process.h"
+#include "shardmanager/v1/discovery.grpc.pb.h"
 #include "tests/discovery/discovery_server.h"
 #include "tests/support/http_get.h"
 
@@ -81,6 +84,7 @@ double ValueIn(const std::string& scrape, const std::string& metric) {
 }
 
 constexpr char kUpdates[] = "shardmanager_discovery_updates_total";
+constexpr char kRefused[] = "shardmanager_discovery_updates_refused_total";
 
 // Once so many updates are counted: all metrics are brought up to date together, once a second.
 std::string ScrapeOf(int port, double updates) {
@@ -119,7 +123,52 @@ TEST(DiscoverydTest, ItsMetricsCountSubscribersAppsAndUpdates) {
   EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_subscribers"), 2);
   EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps"), 1);
   EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps_connected"), 1);
-  EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_updates_refused_total"), 0);
+  EXPECT_EQ(ValueIn(scrape, kRefused), 0);
+}
+
+// Sends a map that names no servers, a sound one, and one more when it is let go.
+class MisfitService final : public v1::Discovery::Service {
+ public:
+  void Release() { release_.set_value(); }
+
+ private:
+  grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*,
+                     grpc::ServerWriter<v1::WatchResponse>* stream) override {
+    const auto send = [stream](v1::MapSnapshot whole) {
+      v1::WatchResponse response;
+      *response.mutable_snapshot() = std::move(whole);
+      stream->Write(response);
+    };
+    send(MakeSnapshot(V(1), {{0}}, /*servers=*/0));
+    send(MakeSnapshot(V(2), {{0}}));
+    released_.wait();
+    send(MakeSnapshot(V(3), {{1}}));
+    return grpc::Status::OK;
+  }
+
+  std::promise<void> release_;
+  const std::shared_future<void> released_ = release_.get_future().share();
+};
+
+TEST(DiscoverydTest, ItsMetricsCountEachUpdateThatDoesNotFitOnce) {
+  MisfitService misfit;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&misfit);
+  const auto upstream = builder.BuildAndStart();
+  const std::string listen = Endpoint(FreePort());
+  const int metrics = FreePort();
+  Discoveryd discoveryd(
+      {"--upstream", Endpoint(port), "--listen", listen, "--metrics-listen", Endpoint(metrics)});
+  wire::DiscoveryClient client(QuickClient({listen}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  EXPECT_TRUE(sink.AwaitVersion(V(2))) << discoveryd.Said();
+  EXPECT_EQ(ValueIn(ScrapeOf(metrics, 1), kUpdates), 1);
+  misfit.Release();
+  EXPECT_TRUE(sink.AwaitVersion(V(3)));
+  EXPECT_EQ(ValueIn(ScrapeOf(metrics, 2), kRefused), 1) << "brought up to date twice";
 }
 
 TEST(DiscoverydTest, ATakenPortIsAClearErrorAndNotSharedInSilence) {

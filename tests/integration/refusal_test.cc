@@ -80,6 +80,19 @@ TEST_F(RefusalTest, ControlPlaneWhoseTimeOutIsTooShortForALeaseSaysWhatIsAllowed
                                       "4 ticks of 2000 ms"));
 }
 
+// It is larger than what gRPC receives by default.
+TEST_F(RefusalTest, SpecOfAMillionShardsIsReadToItsEnd) {
+  constexpr int kShards = 1'000'000;
+  v1::AppSpec spec = KvSpec(1);
+  for (int shard = 1; shard < kShards; ++shard) {
+    spec.mutable_key_space()->add_split_points(absl::StrCat(kShards + shard));
+  }
+  spec.mutable_key_space()->add_split_points("0");
+  const absl::Status status = cluster_->admin().Apply(spec).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("key_space.split_points[999999]"));
+}
+
 // Add and drop are tried again elsewhere or later; the other shards do not suffer.
 TEST_F(RefusalTest, ShardThatCannotBeOpenedIsReportedAndServedOnceItCan) {
   const std::string blocked = cluster_->data_folder() + "/shard-2.db";

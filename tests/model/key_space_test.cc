@@ -101,6 +101,13 @@ TEST(KeySpaceTest, RefusesEmptyAndInvertedRanges) {
                   "a key after the range's start \"m\", or \"\": to the last key"));
 }
 
+TEST(KeySpaceTest, LooksForGapsOnlyWhereNoRangeIsEmpty) {
+  EXPECT_THAT(Problems(R"(
+      shards { id: 'a' range { end: 'm' } }
+      shards { id: 'b' range { start: 'm' end: 'c' } })"),
+              ElementsAre(HasSubstr("shards[1].range.end: found \"c\" (the range is empty)")));
+}
+
 TEST(KeySpaceTest, NamesBothShardsOfAnOverlapAndWhereItIs) {
   EXPECT_THAT(Problems(R"(
       shards { id: 's-1' range { end: 'n' } }

@@ -95,9 +95,11 @@ TEST_F(HandoverTest, ClientsAreGivenTimeToKnowOfItBeforeTheNextOne) {
   world.Advance(Seconds(1));
   const std::vector<std::string> second = world.Holders("s-0");
   ASSERT_THAT(second, Not(ElementsAre("kv-1")));
+  const size_t moves = world.NoteCount(NoteKind::kMoveStarted);
   drain_from(second[0]);
   world.Advance(kClientsReturnWithin - Milliseconds(100));
   EXPECT_EQ(world.Holders("s-0"), second);
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveStarted), moves) << "none is said to have begun";
   EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("clients are given a moment")));
   world.Advance(Seconds(1));
   EXPECT_THAT(world.Holders("s-0"), Not(ElementsAre(second[0])));
@@ -288,6 +290,16 @@ TEST_F(HandoverTest, AGrantThatItsServerSaysIsOverIsReplacedByANewOne) {
   EXPECT_GT(world.servers.at(next).held.at("s-0").epoch, before);
 }
 
+// As when the record of the old one could not be read, and was released.
+TEST(HandoverRecoveryTest, ANewOwnerWhoseOldOneHasNoRecordGetsTheShard) {
+  World world(TestSpec(1));
+  world.servers["kv-1"].incarnation = Incarnation(1);
+  world.servers["kv-1"].live = true;
+  world.servers["kv-1"].record = {{"s-0", Role::kPrimary, ShardEpoch(2), Phase::kPreparing}};
+  world.Start();
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*"));
+}
+
 // Found by a test with real processes: what was on its way counted at both servers, so one more
 // followed, and came back later.
 TEST(BalanceTest, WhatMovesCountsWhereItIsGoing) {
@@ -330,6 +342,48 @@ TEST(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
   world.servers.at("kv-0").cannot_let_go = false;
   world.Advance(Seconds(60));
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*"));
+}
+
+// The strategy changes while kv-1 waits for kv-0 to stop. A move of the secondary at kv-2, planned
+// before, waits until kv-1 has the right to serve.
+TEST(BasicMoveTest, NothingElseMovesWhileTheNewOwnerWaitsForTheRight) {
+  v1::AppSpec spec = TestSpec(1);
+  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Gather();
+  world.Join("kv-1");
+  world.Advance(Seconds(1));
+  world.servers.at("kv-0").answers = false;
+  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.Apply(spec);
+  world.Advance(Seconds(1));
+  world.Join("kv-2");
+  world.Apply(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  world.Advance(Seconds(1));
+  ASSERT_THAT(world.servers.at("kv-1").record, SizeIs(1));
+  ASSERT_EQ(world.servers.at("kv-1").record[0].phase, Phase::kReserved);
+  ASSERT_THAT(world.Roles("s-0"), Contains("kv-2"));
+
+  world.hold_plans = true;
+  world.Join("kv-3");
+  ASSERT_THAT(world.plans, SizeIs(1));
+  world.hold_writes = true;
+  world.servers.at("kv-0").answers = true;
+  world.Advance(Seconds(6));
+  ASSERT_THAT(world.writes, SizeIs(1)) << "kv-0 has stopped";
+  const Tables& tables = world.partition().tables();
+  PlanReady plan{.id = world.plans.front().id, .plan = {}};
+  plan.plan.moves.push_back({.shard = tables.FindShard("s-0"),
+                             .from = tables.FindServer("kv-2"),
+                             .to = tables.FindServer("kv-3"),
+                             .role = Role::kSecondary});
+  world.Send(plan);
+  world.FinishWrite(WriteOutcome::kOk);
+  ASSERT_THAT(world.writes, SizeIs(1));
+  ASSERT_THAT(world.writes[0].writes, SizeIs(1));
+  EXPECT_EQ(tables.name(world.writes[0].writes[0].server), "kv-1");
 }
 
 TEST_F(HandoverTest, OfAnAppThatIsDeletedEndsEmpty) {

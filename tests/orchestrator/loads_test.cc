@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "model/load.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -211,6 +212,18 @@ TEST(LoadsTest, RefusesLoadsOutOfRangeAndKeepsTheLastGoodOnes) {
     }
     EXPECT_EQ(world.partition().ServerLoad(ServerIndex(0), 0), 12);
   }
+}
+
+TEST(LoadsTest, TakesTheLargestLoadThatIsAllowed) {
+  World world(LoadSpec(1));
+  world.load = [](const std::string&, const std::string&) {
+    return std::vector<MetricAmount>{{"cpu", kMostLoad}};
+  };
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(40));
+  EXPECT_EQ(world.partition().loads_refused(), 0u);
+  EXPECT_NEAR(world.partition().ServerLoad(ServerIndex(0), 0), kMostLoad, kMostLoad / 1e6);
 }
 
 TEST(LoadsTest, UnknownLoadsCountAsTheMean) {

@@ -146,6 +146,16 @@ TEST(PartitionTest, MovesAPrimaryByDroppingItDurablyBeforeGrantingItElsewhere) {
   EXPECT_EQ(world.Counts(), (std::map<std::string, size_t>{{"kv-0", 2}, {"kv-1", 2}}));
 }
 
+TEST(PartitionTest, EvensOutADifferenceOfTwo) {
+  World world(TestSpec(2));
+  world.Start();
+  world.Join("kv-0");
+  world.Gather();
+  world.Join("kv-1");
+  world.Advance(Seconds(30));
+  EXPECT_EQ(world.Counts(), (std::map<std::string, size_t>{{"kv-0", 1}, {"kv-1", 1}}));
+}
+
 TEST(PartitionTest, EveryGrantHasAHigherEpochThanAllBeforeIt) {
   World world(TestSpec(1));
   world.Start();
@@ -350,6 +360,35 @@ TEST(PartitionTest, ASpuriousWakeChangesNothing) {
     EXPECT_THAT(world.partition().OnAdvance(world.now).actions, IsEmpty());
   }
   EXPECT_EQ(world.commands.size(), commands);
+}
+
+// Records that cannot be: kv-0 hands s-0 over to kv-2, and kv-1 has the right to serve it, too.
+void RecordTwoPrimaries(World& world) {
+  const std::map<std::string, Phase> phases = {
+      {"kv-0", Phase::kForwarding}, {"kv-1", Phase::kGranted}, {"kv-2", Phase::kPreparing}};
+  for (const auto& [name, phase] : phases) {
+    World::AppServer& server = world.servers[name];
+    server.incarnation = Incarnation(1);
+    server.live = true;
+    server.answers = false;
+    server.record = {{"s-0", Role::kPrimary, ShardEpoch(7), phase}};
+  }
+}
+
+TEST(PartitionDeathTest, ARecordedSecondPrimaryEndsTheProcessBeforeAnotherOneIsGranted) {
+  World world(TestSpec(1));
+  RecordTwoPrimaries(world);
+  world.servers["kv-0"].live = false;
+  EXPECT_DEATH(world.Start(), "two replicas would have the right to serve as primary");
+}
+
+TEST(PartitionDeathTest, ARecordedSecondPrimaryEndsTheProcessBeforeAHandoverIsCalledOff) {
+  World world(TestSpec(1));
+  RecordTwoPrimaries(world);
+  world.servers["kv-0"].answers = true;
+  world.servers["kv-0"].cannot_let_go = true;
+  world.servers["kv-0"].held["s-0"] = {ShardEpoch(7), Role::kPrimary};
+  EXPECT_DEATH(world.Start(), "a second replica has the right to serve as primary");
 }
 
 // Joins, deaths, good-byes, spec changes, lost answers, failed and conflicting

@@ -12,7 +12,9 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 // Five servers, of which some cannot add "s-0".
 class PoisonTest : public testing::Test {
@@ -219,6 +221,51 @@ TEST_F(PoisonTest, AMoveWhoseNewOwnerCannotGetReadyIsNotTriedAgainAtOnce) {
   world->servers["kv-1"].refuses.clear();
   world->Advance(Seconds(60));
   EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-1"));
+}
+
+// Its old owner is lost since, and nobody else is there: it would be dropped for nothing.
+TEST_F(PoisonTest, AShardThatNobodyElseCouldHaveStaysWhereItsMoveFailed) {
+  v1::AppSpec spec = TestSpec(1);
+  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  world.emplace(spec);
+  world->Start();
+  world->Join("kv-0");
+  world->Gather();
+  world->servers["kv-1"].refuses = {"s-0"};
+  world->Join("kv-1");
+  world->drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world->Apply(spec);
+  world->Advance(Milliseconds(50));
+  world->Die("kv-0");
+  ASSERT_THAT(world->servers["kv-0"].record, IsEmpty());
+  ASSERT_THAT(world->servers["kv-1"].record, SizeIs(1));
+  world->Advance(Seconds(60));
+  EXPECT_THAT(world->commands, Not(Contains("drop s-0 kv-1")));
+  EXPECT_THAT(Waits(), Contains(HasSubstr("kv-1: to add the shard failed")));
+}
+
+// kv-0 is lost, and kv-1 cannot add the shard. When kv-2 joins, it takes the place of one of them:
+// kv-0 may come back, and would be missed.
+TEST_F(PoisonTest, AReplicaThatIsLostIsNotForgottenWhileAnotherOneGoes) {
+  v1::AppSpec spec = TestSpec(1, v1::SECONDARY_ONLY, 2);
+  spec.mutable_failover()->set_delay_ms(1'000);
+  world.emplace(spec);
+  world->Start();
+  world->servers["kv-1"].refuses = {"s-0"};
+  world->Join("kv-0");
+  world->Join("kv-1");
+  world->Advance(Seconds(54));
+  world->Die("kv-0");
+  world->Advance(Seconds(4));
+  world->hold_writes = true;
+  world->Join("kv-2");
+  world->Gather();
+  ASSERT_THAT(world->writes, SizeIs(1));
+  std::vector<std::string> written;
+  for (const ServerWrite& write : world->writes[0].writes) {
+    written.push_back(world->partition().tables().name(write.server));
+  }
+  EXPECT_THAT(written, UnorderedElementsAre("kv-1", "kv-2"));
 }
 
 }  // namespace

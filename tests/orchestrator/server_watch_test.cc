@@ -10,6 +10,7 @@
 #include "coordination/memory/memory_ensemble.h"
 #include "orchestrator/damaged_records.h"
 #include "shardmanager/v1/stored.pb.h"
+#include "tests/coordination/passing_store.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -24,30 +25,15 @@ const AppName kApp("kv");
 const ServerName kServer("kv-1");
 
 // Passes everything on, and lets the test act just before a node is read.
-class HookedStore final : public CoordinationStore {
+class HookedStore final : public PassingStore {
  public:
-  explicit HookedStore(std::unique_ptr<CoordinationStore> store) : store_(std::move(store)) {}
-
+  using PassingStore::PassingStore;
   std::function<void(const std::string& path)> before_get;
 
   void Get(const std::string& path, NodeCallback done, Watch watch) override {
     if (before_get) before_get(path);
-    store_->Get(path, std::move(done), std::move(watch));
+    PassingStore::Get(path, std::move(done), std::move(watch));
   }
-  void GetChildren(const std::string& path, ChildrenCallback done, Watch watch) override {
-    store_->GetChildren(path, std::move(done), std::move(watch));
-  }
-  void Multi(std::vector<WriteOp> ops, WriteCallback done) override {
-    store_->Multi(std::move(ops), std::move(done));
-  }
-  void Sync(StatusCallback done) override { store_->Sync(std::move(done)); }
-  SessionState state() const override { return store_->state(); }
-  std::chrono::milliseconds session_timeout() const override { return store_->session_timeout(); }
-  int64_t session_id() const override { return store_->session_id(); }
-  void Close() override { store_->Close(); }
-
- private:
-  const std::unique_ptr<CoordinationStore> store_;
 };
 
 class ServerWatchTest : public testing::Test {
@@ -282,6 +268,24 @@ TEST_F(ServerWatchTest, ALifeInAWrongBucketIsIgnoredAndSaid) {
   ensemble_.RunUntilIdle();
   EXPECT_THAT(damaged_.Describe(), IsEmpty());
   EXPECT_THAT(events_.Read(&cursor, Duration(0)), IsEmpty());
+}
+
+// Nobody can tell whether it said good-bye: it counts as lost, and operators hear why.
+TEST_F(ServerWatchTest, ARegistrationThatCannotBeReadWhenALifeEndsIsSaid) {
+  Register(1);
+  Begin();
+  Heard();
+  Write({SetNode{Registration(), "what a disk made of it"}, DeleteNode{Live(1)}});
+  ensemble_.RunUntilIdle();
+  EXPECT_THAT(Heard(), ElementsAre("down 1 registered 1"));
+  EXPECT_THAT(damaged_.Describe(),
+              ElementsAre(HasSubstr("the registration record of kv-1 cannot be read")));
+  uint64_t cursor = 0;
+  const auto events = events_.Read(&cursor, Duration(0));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind(), "RecordDamaged");
+  EXPECT_EQ(events[0].app(), "kv");
+  EXPECT_EQ(events[0].server(), "kv-1");
 }
 
 }  // namespace

@@ -143,6 +143,20 @@ TEST_P(SickServerTest, MoreThanHalfOfThemAreFoundOutWhileAnotherCan) {
   EXPECT_EQ(few.Counts()["kv-0"], 12u);
 }
 
+// It says nothing of what it can add.
+TEST_P(SickServerTest, OneThatCannotLetShardsGoIsNotQuarantined) {
+  World two(spec);
+  two.Start();
+  two.Join("kv-0");
+  two.Join("kv-1");
+  two.Advance(Seconds(2));
+  two.servers["kv-0"].cannot_let_go = true;
+  two.Apply(Moving(GetParam(), /*shards=*/1));  // all others are to be dropped
+  two.Advance(Seconds(20));
+  EXPECT_GE(two.Counts()["kv-0"], 5u);
+  EXPECT_EQ(two.NoteCount(NoteKind::kServerQuarantined), 0u);
+}
+
 // Secondaries at kv-0, which is to be emptied; the only other server can add none.
 class SickServerMoveTest : public testing::Test {
  protected:

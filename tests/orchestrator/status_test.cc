@@ -4,14 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/explain_status.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Property;
+using ::testing::SizeIs;
 
 class StatusTest : public testing::Test {
  protected:
@@ -49,6 +53,75 @@ TEST_F(StatusTest, AShardWithoutItsPrimaryIsNotServed) {
   EXPECT_LT(App().shards_served(), 4u);
   EXPECT_THAT(App().conditions(),
               Contains(HasSubstr("without a primary: what needs one is refused")));
+}
+
+TEST_F(StatusTest, APrimaryThatIsToBeASecondarySaysWhy) {
+  world.Advance(Seconds(60));
+  world.drains.emplace_back().mutable_scope()->set_server(PrimaryOf("s-0"));
+  world.drains.back().set_primaries_only(true);
+  world.hold_writes = true;
+  world.Apply(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
+  ASSERT_THAT(world.writes, SizeIs(1));
+  world.FinishWrite(WriteOutcome::kOk);
+  EXPECT_THAT(
+      Shard().replicas(),
+      Contains(AllOf(Property(&v1::ReplicaStatus::state, "demoting"),
+                     Property(&v1::ReplicaStatus::reason, "another server is to be the primary"))));
+}
+
+TEST_F(StatusTest, BothPartiesOfAHandoverSayWhatTheyDo) {
+  const auto is = [](const std::string& server, const std::string& state,
+                     const std::string& reason) {
+    return AllOf(Property(&v1::ReplicaStatus::server, server),
+                 Property(&v1::ReplicaStatus::state, state),
+                 Property(&v1::ReplicaStatus::reason, reason));
+  };
+  World moving(TestSpec(1));
+  moving.Start();
+  moving.Join("kv-0");
+  moving.Gather();
+  moving.Join("kv-1");
+  moving.Advance(Seconds(1));
+  moving.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  moving.hold_writes = true;
+  moving.Apply(TestSpec(1));
+  moving.Advance(Milliseconds(10));
+  ASSERT_THAT(moving.writes, SizeIs(1));
+  moving.FinishWrite(WriteOutcome::kOk);
+  EXPECT_THAT(DescribeShards(moving.partition(), "s-0").front().replicas(),
+              Contains(is("kv-1", "preparing", "to take over from the old primary")));
+  moving.FinishWrite(WriteOutcome::kOk);
+  EXPECT_THAT(DescribeShards(moving.partition(), "s-0").front().replicas(),
+              Contains(is("kv-0", "forwarding", "its requests go on to the new primary")));
+}
+
+TEST_F(StatusTest, AShardThatIsNotServedNamesTheReplicaThatLoads) {
+  World loading(TestSpec(1));
+  loading.hold_adds = true;
+  loading.Start();
+  loading.Join("kv-0");
+  loading.Gather();
+  const v1::ShardStatus before = DescribeShards(loading.partition(), "s-0").front();
+  EXPECT_EQ(before.state(), "unserved");
+  EXPECT_EQ(before.reason(), "loading on kv-0");
+  loading.FinishAdds();
+  const v1::ShardStatus after = DescribeShards(loading.partition(), "s-0").front();
+  EXPECT_EQ(after.state(), "serving");
+  EXPECT_EQ(after.reason(), "");
+}
+
+TEST_F(StatusTest, OnlyAServerThatLivesIsExplainedAsACandidate) {
+  v1::ExplainShardRequest request;
+  request.set_shard("s-0");
+  request.set_server("kv-0");
+  const auto live = FindSubject(world.partition(), request);
+  ASSERT_TRUE(live.ok()) << live.status();
+  EXPECT_EQ(live->server, world.partition().tables().FindServer("kv-0"));
+  world.Die("kv-0");
+  EXPECT_EQ(FindSubject(world.partition(), request).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  request.set_server("kv-9");
+  EXPECT_EQ(FindSubject(world.partition(), request).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(StatusTest, AReplicaThatIsNotInStepDoesNotServe) {

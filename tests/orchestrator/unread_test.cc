@@ -196,6 +196,23 @@ TEST_F(UnreadSecondariesTest, SecondariesAreMadeAnewElsewhere) {
   EXPECT_EQ(world_.Counts().at("kv-1"), 12u);
 }
 
+// A secondary elsewhere does not tell who is the primary.
+TEST(UnreadRolesTest, NobodyIsPromotedWhileThePrimaryMayBeOnAServerThatCannotBeRead) {
+  World world(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  world.Advance(Seconds(30));
+  ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
+  world.servers.at("kv-0").record_damaged = true;
+  world.Restart();
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
+  world.Die("kv-0");
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-1"));
+}
+
 TEST_F(UnreadTest, AServerWhoseLifeCannotBeReadIsAliveAndIsLeftAlone) {
   world_.servers.at("kv-0").life_damaged = true;
   world_.Restart();

@@ -51,6 +51,7 @@ class Checked {
     ASSERT_EQ(table_.CountUpTo(key), static_cast<size_t>(end - strings_.begin()))
         << "key \"" << testing::PrintToString(key) << "\" among " << strings_.size();
   }
+  size_t nested() const { return table_.nested(); }
   // The strings themselves, and what is just beside them.
   void CheckAround() const {
     Check("");
@@ -116,6 +117,25 @@ TEST(KeyTableTest, ManyStringsThatShareACodeAreNested) {
     for (int i = 0; i < 300; ++i) strings.insert(region + std::to_string(1'000'000 + i));
   }
   Checked(strings).CheckAround();
+}
+
+// The cost of a lookup depends on it: a nested table means a second search.
+TEST(KeyTableTest, FewStringsThatShareACodeAreNotNested) {
+  std::set<std::string> strings;
+  for (int i = 0; i < 16; ++i) strings.insert("customer:" + std::to_string(10 + i));
+  strings.insert("zone");
+  EXPECT_EQ(Checked(strings).nested(), 0u);
+  strings.insert("customer:26");
+  EXPECT_EQ(Checked(strings).nested(), 1u);
+}
+
+// As in most maps: the first shard starts at "", and the others have a prefix in common.
+TEST(KeyTableTest, AnEmptyFirstStringDoesNotKeepTheCommonPrefix) {
+  std::set<std::string> strings = {""};
+  for (int i = 1'000; i < 1'400; ++i) strings.insert("user:" + std::to_string(i));
+  const Checked checked(strings);
+  EXPECT_EQ(checked.nested(), 0u);
+  checked.CheckAround();
 }
 
 TEST(KeyTableTest, OneLongStringIsNotLimitedByWhatPacks) {

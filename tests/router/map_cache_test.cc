@@ -269,6 +269,22 @@ TEST_F(CachedRouterTest, DeltasAreTakenAfterTheVeryMapThatWasKept) {
   EXPECT_TRUE(Eventually(router, "kv-2"));
 }
 
+// The stream goes on from the older map, which was refused: its deltas lead nowhere here.
+TEST_F(CachedRouterTest, AfterADeltaThatDoesNotFitTheKeptMapTheWholeOneIsTaken) {
+  Keep(Whole(V(5), 0));
+  Hub late;
+  Router router(Options(nobody()));
+  ASSERT_EQ(Asked(router), "kv-1");
+  late.Publish(kApp, Whole(V(4), 1));
+  DiscoveryServer server(late, dead_port_);
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (late.subscribers() == 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  late.Publish(kApp, MakeDelta(V(4), V(6), 0, {1}));
+  EXPECT_TRUE(Eventually(router, "kv-2"));
+}
+
 // A cell that was made anew begins at the bottom: its maps are not older.
 TEST_F(CachedRouterTest, AKeptMapOfAnotherCellGivesWayToDiscovery) {
   Keep(Whole(V(5, 90), 0, "c@1"));

@@ -50,6 +50,13 @@ TEST(LoggingTest, TakesTheLevelFromTheEnvironmentUnlessTold) {
   EXPECT_THAT(Logged([] { spdlog::debug("detail"); }, {}), IsEmpty());
 }
 
+TEST(LoggingTest, AnEmptyLevelInTheEnvironmentIsNone) {
+  setenv("SM_LOG_LEVEL", "", 1);
+  EXPECT_THAT(Logged([] { spdlog::info("news"); }, {}), HasSubstr("news"));
+  EXPECT_THAT(Logged([] { spdlog::debug("detail"); }, {}), IsEmpty());
+  unsetenv("SM_LOG_LEVEL");
+}
+
 TEST(LoggingTest, RefusesALevelThatDoesNotExist) {
   const absl::Status status = InitLogging("testd", {.level = "loud"});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

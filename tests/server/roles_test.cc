@@ -101,6 +101,20 @@ TEST_F(RolesTest, AFormerPrimaryThatIsDroppedSendsOnForAWhile) {
   EXPECT_THAT(Did(), ElementsAre("close s"));
 }
 
+// Its gate holds while DropShard runs, and nobody would ever let go what it holds.
+TEST_F(RolesTest, AFormerPrimaryThatStopsWhileDropShardRunsEndsTheHolding) {
+  Serve(5, Role::kPrimary);
+  Demote(7);
+  Drain("s");
+  EndTurn(7);
+  Drop("s", 7);
+  Drain("s");
+  Did();
+  Feed(Stop{});
+  EndDrop("s");
+  EXPECT_THAT(Did(), ElementsAre("close s", "emptied"));
+}
+
 TEST_F(RolesTest, ARepeatOfAChangeThatHasComeChangesNothing) {
   Serve(5, Role::kSecondary);
   Turn(7, Role::kPrimary);

@@ -210,6 +210,10 @@ TEST_F(ServerTest, WrongNameIsRefusedWithWhatIsAllowed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("ServerOptions.name: found \"no/slash\""));
 }
 
+TEST_F(ServerTest, RunTellsWhyTheServerDidNotStart) {
+  EXPECT_TRUE(absl::IsInvalidArgument(Server(world_.Options("no/slash")).Run(handler_, {})));
+}
+
 // ZooKeeper is silent, so it has not expired the session: the server stops by itself.
 TEST_F(ServerTest, F5_StopsAdmittingBeforeItsSessionCanExpire) {
   world_.ApplyApp();

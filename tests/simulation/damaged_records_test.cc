@@ -338,6 +338,7 @@ TEST_F(DamagedRecordsTest, ADamagedSpecStopsItsAppAndNoOther) {
   EXPECT_EQ(Served(), kShards);
 
   ChangeLeader();
+  EXPECT_THAT(Conditions(), Contains(HasSubstr("DATA_LOSS: not a record")));
   ASSERT_TRUE(Apply(Spec("other")).ok()) << "other apps go on";
   EXPECT_THAT(Conditions("other"), testing::Not(Contains(HasSubstr("cannot be read"))));
   EXPECT_EQ(Served(), kShards) << "its servers serve on";

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "coordination/paths.h"
 #include "tests/simulation/checkers.h"
@@ -130,6 +134,20 @@ TEST_F(RecoveryTest, ALeaderThatStillReadsItsRecordsSaysSoInsteadOfNoSuchServer)
   RunFor(Seconds(1));
 }
 
+TEST_F(RecoveryTest, ADrainSaysWhichAppsItConcerns) {
+  v1::DrainRequest request;
+  request.mutable_drain()->mutable_scope()->set_server(cluster_.servers()[0]);
+  v1::DrainResponse heard;
+  cluster_.control(kControl)->controller().Drain(request, [&heard](const auto& response) {
+    if (response.ok()) heard = *response;
+  });
+  RunFor(Seconds(1));
+  ASSERT_EQ(heard.apps_size(), 1);
+  EXPECT_EQ(heard.apps(0).app(), kApp);
+  EXPECT_EQ(heard.apps(0).servers(), 1u);
+  EXPECT_GT(heard.apps(0).replicas(), 0u);
+}
+
 // Finding 16 of the attack: what was reported as failed happened when the store was back.
 TEST_F(RecoveryTest, AChangeThatIsAskedForWhileTheStoreIsAwayNeverHappens) {
   cluster_.store.StopStore();
@@ -182,6 +200,22 @@ TEST_F(RecoveryTest, AChangeThatNobodyWaitsForIsNotBegun) {
   EXPECT_TRUE(DeleteNow([] { return true; }).ok());
   RunFor(Seconds(20));
   EXPECT_FALSE(Exists());
+}
+
+TEST_F(RecoveryTest, ADeletedAppLeavesNoAssignmentBehind) {
+  const auto records = [this] {
+    const std::vector<std::string>& servers = cluster_.servers();
+    return std::count_if(servers.begin(), servers.end(), [this](const std::string& server) {
+      const std::string path =
+          Paths(kCell).assignment(AppName(kApp), ServerName(server), cluster_.buckets());
+      return cluster_.store.tree().Get(path).ok();
+    });
+  };
+  ASSERT_EQ(records(), 3);
+  EXPECT_TRUE(DeleteNow().ok());
+  RunFor(Seconds(20));
+  EXPECT_FALSE(Exists());
+  EXPECT_EQ(records(), 0);
 }
 
 // Finding 7 of the attack: a break while the records were listed ended the deletion half way.

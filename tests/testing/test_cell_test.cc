@@ -118,7 +118,8 @@ TEST_F(TestCellTest, CallsForAnotherServerAreRefused) {
   counter::AddRequest request;
   const grpc::Status status =
       counter::Counter::Stub(cell.Channel("kv-1")).Add(&context, request, &response);
-  EXPECT_THAT(status.error_message(), HasSubstr("refused (wrong-server)"));
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("refused (wrong-server): the request is for another"));
 }
 
 TEST_F(TestCellTest, LoadIsWhatCollectLoadSays) {
@@ -147,6 +148,10 @@ TEST_F(TestCellTest, UnknownServersAndShardsAreNotFound) {
   EXPECT_EQ(cell.Regrant("s", "kv-1").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(cell.CutOff("kv-9").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Refusal("kv-9").empty(), false);
+  EXPECT_EQ(cell.Load("s", "kv-9").status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(cell.Assign("s", "kv-1").ok());
+  EXPECT_EQ(cell.Move("s", "kv-9").code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(one.Serves("s"));
 }
 
 TEST_F(TestCellTest, WhatIsNoNameIsInvalid) {
@@ -158,7 +163,9 @@ TEST_F(TestCellTest, WhatIsNoNameIsInvalid) {
 
 TEST_F(TestCellTest, MoveToWhereItIsIsNotFound) {
   ASSERT_TRUE(cell.Assign("s", "kv-1").ok());
-  EXPECT_EQ(cell.Move("s", "kv-1").code(), absl::StatusCode::kNotFound);
+  const absl::Status status = cell.Move("s", "kv-1");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has no primary that could be moved"));
 }
 
 TEST(TestCellLifeTest, ServerThatOutlivesItsCellStops) {

@@ -19,7 +19,7 @@ class TestFaultsTest : public ::testing::Test, protected TallyCell {};
 TEST_F(TestFaultsTest, LapsedLeaseRefusesAndComesBackWithTheSameGrant) {
   ASSERT_TRUE(cell.Assign("s", "kv-1").ok());
   ASSERT_TRUE(cell.LapseLease("kv-1").ok());
-  EXPECT_THAT(Refusal("kv-1"), HasSubstr("refused (lease-lapsed)"));
+  EXPECT_THAT(Refusal("kv-1"), HasSubstr("refused (lease-lapsed): this server has no valid lease"));
   EXPECT_EQ(cell.Assign("s", "kv-2").code(), absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(cell.Reconnect("kv-1").ok());
   EXPECT_EQ(Add("kv-1"), 1u);
@@ -184,7 +184,7 @@ TEST_F(TestFaultsTest, ShardThatLoadsIsRefused) {
   HeldCall slow = cell.Hold("kv-1", HandlerMethod::kAddShard);
   auto assigned = std::async(std::launch::async, [&] { return cell.Assign("s", "kv-1"); });
   ASSERT_TRUE(slow.Await());
-  EXPECT_THAT(Refusal("kv-1"), HasSubstr("refused (loading)"));
+  EXPECT_THAT(Refusal("kv-1"), HasSubstr("refused (loading): the shard is still loading"));
   slow.Release();
   EXPECT_TRUE(assigned.get().ok());
 }

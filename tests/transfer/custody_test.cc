@@ -27,6 +27,17 @@ TEST(CustodyTest, RecordSurvivesAndIsCheckedWhenItIsRead) {
   EXPECT_TRUE(absl::IsDataLoss(Unseal(std::string(200'000, 'x')).status()));
 }
 
+TEST(CustodyTest, RecordIsReadUpTo128KiB) {
+  constexpr size_t kMost = 128 << 10;
+  Custody custody = ReleasedToQ(3, 4);
+  custody.place.after = std::string(100'000, 'k');
+  custody.place.after += std::string(kMost - Seal(custody).size(), 'k');
+  ASSERT_EQ(Seal(custody).size(), kMost);
+  EXPECT_EQ(*Unseal(Seal(custody)), custody);
+  custody.place.after += 'k';
+  EXPECT_TRUE(absl::IsDataLoss(Unseal(Seal(custody)).status()));
+}
+
 TEST(CustodyTest, DiskWithoutATraceIsNewOnlyIfSomebodySaysSo) {
   EXPECT_TRUE(absl::IsFailedPrecondition(DecideAdd({}, ShardEpoch(1), false, 0).status()));
   const auto made = DecideAdd({}, ShardEpoch(7), true, 0);

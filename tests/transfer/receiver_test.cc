@@ -211,6 +211,23 @@ TEST_F(ReceiverTest, CopyThatIsAheadOfTheSourceIsNotOwned) {
   EXPECT_NE(Got<Reset>(), nullptr);
 }
 
+// The copy was equal to another server's: what the new source has is still to be compared.
+TEST_F(ReceiverTest, CopyIsNotOwnedBeforeItWasComparedWithTheServerThatGivesTheCustody) {
+  Begin();
+  GetReady();
+  Send(Take{});
+  Send(ChangesCame{0, 0, 10, true, kTwo, false});
+  ASSERT_NE(Got<SendClaim>(), nullptr);
+  Send(Claimed{Verdict::kElsewhere, 0, {}, {"r", "r:1"}, {}});
+  ASSERT_NE(Got<Open>(), nullptr);
+  Send(Opened{CopyState::kReceiving, 1, 1, 10, {}});
+  ASSERT_NE(Got<SendClaim>(), nullptr);
+  Send(Claimed{Verdict::kReleased, 10, kTwo, {}, {}});
+  EXPECT_EQ(Got<Own>(), nullptr);
+  ASSERT_NE(Got<Open>(), nullptr);
+  EXPECT_EQ(Got<Open>()->source.server, "r");
+}
+
 TEST_F(ReceiverTest, LostConfirmationIsSentAgain) {
   Begin();
   GetReady();
@@ -242,6 +259,21 @@ TEST_F(ReceiverTest, GoesOnWhereItEndedIfTheSourceStillKnows) {
   Begin({}, partial);
   Send(Opened{CopyState::kOwned, 2, 5, 10, {}});  // another copy altogether
   EXPECT_NE(Got<Reset>(), nullptr);
+}
+
+// How many rows are here, and their sum, is only known once something was stored.
+TEST_F(ReceiverTest, WholeCopyOfAnEarlierLifeIsComparedThoughNothingChanged) {
+  Begin({}, {.state = CopyState::kReceiving,
+             .epoch = ShardEpoch(3),
+             .lineage = 1,
+             .place = {.started = true, .copied = true, .sequence = 10},
+             .other = kSource});
+  Send(Opened{CopyState::kOwned, 1, 5, 10, {}});
+  ASSERT_NE(Got<ReadChanges>(), nullptr);
+  Send(ChangesCame{0, 0, 10, true, kTwo, false});
+  ASSERT_NE(Got<StoreChanges>(), nullptr);
+  Send(Stored{{1, 5}});
+  EXPECT_NE(Got<Reset>(), nullptr) << "the source has two rows";
 }
 
 TEST_F(ReceiverTest, BrokenLinkIsAskedAgainUntilPatienceIsOver) {

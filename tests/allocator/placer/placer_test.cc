@@ -107,6 +107,11 @@ TEST(PlacerTest, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(Refusal(problem), testing::StartsWith("shards[0].load[0].amount: found inf"));
   EXPECT_THAT(Refusal(SmallProblem(0, 1, 1)), testing::StartsWith("servers: found 0 entries"));
   problem = SmallProblem(2, 2, 1);
+  problem.mutable_shards(1)->set_replicas(1);
+  for (const char* server : {"server0", "server1"}) problem.mutable_shards(1)->add_servers(server);
+  EXPECT_EQ(Refusal(problem),
+            "shards[1].servers: found 2 entries; allowed: at most 1, as many as replicas");
+  problem = SmallProblem(2, 2, 1);
   problem.add_constraints();
   EXPECT_THAT(Refusal(problem), testing::StartsWith("constraints[0]: found no spec"));
   problem.clear_constraints();
@@ -114,6 +119,13 @@ TEST(PlacerTest, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(Refusal(problem), testing::StartsWith("goals[0]: metric: found \"gpu\""));
   problem.mutable_goals(0)->set_priority(8);
   EXPECT_THAT(Refusal(problem), testing::StartsWith("goals[0]: found priority 8"));
+  problem.clear_goals();
+  problem.add_goals()->mutable_balance()->set_metric("cpu");
+  EXPECT_EQ(Refusal(problem), "");
+  for (const double weight : {-1.0, 1e10, std::numeric_limits<double>::quiet_NaN()}) {
+    problem.mutable_goals(0)->set_weight(weight);
+    EXPECT_THAT(Refusal(problem), testing::StartsWith("goals[0]: found priority 1, weight "));
+  }
 }
 
 TEST(PlacerTest, SameSeedSameAnswer) {

@@ -1,0 +1,225 @@
+// A control-plane process that joins its cell, is stopped, or is deposed: what still comes of a
+// session that is over changes nothing.
+#include "orchestrator/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordination/cell.h"
+#include "coordination/envelope.h"
+#include "coordination/memory/memory_ensemble.h"
+#include "tests/coordination/passing_store.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr uint32_t kBuckets = 4;
+const Paths kPaths("cell");
+const AppName kApp("kv");
+const ServerName kServer("kv-1");
+
+// A thread that runs when the test says so. Its clock stands still: timers never fire.
+class HandExecutor final : public Executor {
+ public:
+  void Post(Task task) override { ready_.push_back(std::move(task)); }
+  void PostAt(TimePoint, Task) override {}
+  void RunThere(const Task& task) override {
+    Run();
+    task();
+    Run();  // what was posted meanwhile
+  }
+  void Stop() override { ready_.clear(); }
+  TimePoint Now() const override { return {}; }
+
+  void Run() {
+    while (!ready_.empty()) RunOne();
+  }
+  // What was posted before the call.
+  void RunPosted() {
+    for (size_t left = ready_.size(); left > 0; --left) RunOne();
+  }
+
+ private:
+  void RunOne() {
+    const Task task = std::move(ready_.front());
+    ready_.pop_front();
+    task();
+  }
+
+  std::deque<Task> ready_;
+};
+
+struct Hooks {
+  std::function<void()> before_close;  // of a session, once
+  std::function<void()> refused;       // a write was
+};
+
+// Passes everything on, and tells the test.
+class HookedStore final : public PassingStore {
+ public:
+  HookedStore(std::unique_ptr<CoordinationStore> store, Hooks& hooks)
+      : PassingStore(std::move(store)), hooks_(hooks) {}
+
+  void Multi(std::vector<WriteOp> ops, WriteCallback done) override {
+    PassingStore::Multi(std::move(ops), [this, done](const WriteResult& result) {
+      if (!result.status.ok() && hooks_.refused) hooks_.refused();
+      done(result);
+    });
+  }
+  void Close() override {
+    if (hooks_.before_close) std::exchange(hooks_.before_close, nullptr)();
+    PassingStore::Close();
+  }
+
+ private:
+  Hooks& hooks_;
+};
+
+class HookedStores final : public CoordinationStoreFactory {
+ public:
+  explicit HookedStores(MemoryEnsemble& ensemble) : ensemble_(ensemble) {}
+  Hooks hooks;
+
+  std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override {
+    return std::make_unique<HookedStore>(ensemble_.NewSession(std::move(options)), hooks);
+  }
+
+ private:
+  MemoryEnsemble& ensemble_;
+};
+
+class NoServers final : public CommandSender {
+  void Send(const ServerAddress&, ServerCommand, Duration, ResultsCallback) override {}
+  void Collect(const ServerAddress&, ReportCallback) override {}
+};
+
+class NoClients final : public MapPublisher {
+  void Publish(const AppName&, v1::MapSnapshot) override {}
+  void Publish(const AppName&, v1::MapDelta) override {}
+};
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest() : others_(ensemble_.NewSession({})) {
+    spdlog::set_level(spdlog::level::off);
+    auto control = std::make_unique<HandExecutor>();
+    control_ = control.get();
+    Controller::Executors executors{.control = std::move(control),
+                                    .solver = std::make_unique<HandExecutor>()};
+    controller_ =
+        std::make_unique<Controller>(ControllerOptions{.cell = Cell(), .process = "control-0"},
+                                     stores_, servers_, clients_, events_, std::move(executors));
+    controller_->on_leader = [this](const std::string& leader) { told_.push_back(leader); };
+    controller_->Start("host:0");
+    control_->Run();
+    session_ = ensemble_.last_session();
+    ensemble_.RunUntilIdle();  // it is connected
+    control_->Run();           // and has asked for the cell's config
+  }
+  static v1::CellConfig Cell() {
+    v1::CellConfig cell;
+    cell.set_cell("cell");
+    cell.set_zookeeper_tick_ms(200);
+    cell.set_session_timeout_ms(4'000);
+    cell.set_buckets(kBuckets);
+    return cell;
+  }
+  // By another process.
+  void Write(std::vector<WriteOp> ops) {
+    others_->Multi(std::move(ops), [](const WriteResult& result) {
+      EXPECT_TRUE(result.status.ok()) << result.status;
+    });
+    ensemble_.RunUntilIdle();
+  }
+  // The cell with an app of which a lost server still has to give up a shard.
+  void MakeCell() {
+    EnsureCell(*others_, Cell(), [](const auto& config) { EXPECT_TRUE(config.ok()); });
+    ensemble_.RunUntilIdle();
+    v1::StoredSpec spec;
+    spec.mutable_spec()->set_name(kApp.value());
+    spec.mutable_spec()->mutable_key_space()->add_shards()->set_id("s-0");
+    spec.mutable_spec()->mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+    SpecStore(others_.get(), kPaths, kBuckets, LeaderEpoch(0))
+        .Create(kApp, spec, [](const absl::Status& status) { EXPECT_TRUE(status.ok()); });
+    ensemble_.RunUntilIdle();
+    v1::AssignmentRecord record;
+    record.set_server(kServer.value());
+    v1::AssignedReplica& replica = *record.add_replicas();
+    replica.set_shard("s-0");
+    replica.set_role(v1::PRIMARY);
+    replica.set_epoch(1);
+    replica.set_phase(v1::DROPPING);
+    Write({CreateNode{kPaths.server(kApp, kServer, kBuckets), ""},
+           CreateNode{kPaths.assignment(kApp, kServer, kBuckets), Seal(record)}});
+  }
+  void RunAll() {
+    for (int i = 0; i < 100; ++i) {
+      ensemble_.RunUntilIdle();
+      control_->Run();
+    }
+  }
+
+  MemoryEnsemble ensemble_;
+  HookedStores stores_{ensemble_};
+  const std::unique_ptr<CoordinationStore> others_;
+  NoServers servers_;
+  NoClients clients_;
+  EventLog events_;
+  std::vector<std::string> told_;    // by on_leader
+  SessionNumber session_ = 0;        // the controller's first
+  HandExecutor* control_ = nullptr;  // the controller's
+  std::unique_ptr<Controller> controller_;
+};
+
+TEST_F(ControllerTest, ChecksWhichSessionsTheStoreGrantsBeforeItMakesTheCell) {
+  ensemble_.RunUntilIdle();
+  control_->Run();
+  EXPECT_EQ(ensemble_.last_session(), session_ + 2) << "as servers ask for, and the shortest one";
+}
+
+// As on a thread of its own: the answer is there just before the session is closed.
+TEST_F(ControllerTest, AnAnswerThatComesWhileItStopsBeginsNothing) {
+  stores_.hooks.before_close = [this] { ensemble_.RunUntilIdle(); };
+  controller_->Stop();
+  EXPECT_EQ(stores_.hooks.before_close, nullptr);
+  EXPECT_EQ(ensemble_.last_session(), session_);
+}
+
+// It has begun a new session by then, which tells it soon enough.
+TEST_F(ControllerTest, WhomADeposedOneSeesThroughItsOldSessionIsNotTakenForTheLeader) {
+  MakeCell();
+  for (int i = 0; told_.empty() && i < 100; ++i) {
+    ensemble_.RunUntilIdle();
+    control_->Run();
+  }
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  bool refused = false;
+  stores_.hooks.refused = [&refused] { refused = true; };
+  others_->Multi({SetNode{kPaths.leader_epoch(), ""}}, [](const WriteResult&) {});
+  for (int i = 0; !refused && i < 10'000; ++i) {
+    if (!ensemble_.RunOne()) control_->Run();
+  }
+  ASSERT_TRUE(refused) << "its next write is";
+  control_->RunPosted();
+  v1::LeaderRecord leader;
+  leader.set_process("control-1");
+  leader.set_endpoint("host:1");
+  Write({DeleteNode{kPaths.leader_holder()}, CreateNode{kPaths.leader_holder(), Seal(leader)}});
+  control_->Run();
+  EXPECT_THAT(told_, ElementsAre(""));
+  RunAll();
+  EXPECT_THAT(told_, ElementsAre("", "host:1"));
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,143 @@
+// Apps with primaries and secondaries: when the primary of a shard changes, and when it must not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+v1::Drain PrimariesOf(const std::string& server) {
+  v1::Drain drain;
+  drain.mutable_scope()->set_server(server);
+  drain.set_primaries_only(true);
+  return drain;
+}
+
+// Four shards on two servers; one primary at a time may leave a server for a drain. All primaries
+// are at kv-0.
+class PrimariesTest : public testing::Test {
+ protected:
+  PrimariesTest() : spec(Spec()), world(spec) {
+    world.Start();
+    world.Join("kv-0");
+    world.Join("kv-1");
+    world.Advance(Seconds(60));
+    Drain("kv-1");
+    world.Advance(Seconds(60));
+    for (int i = 0; i < kShards; ++i) {
+      EXPECT_THAT(world.Roles(absl::StrCat("s-", i)), ElementsAre("kv-0*", "kv-1"));
+    }
+    world.commands.clear();
+  }
+  static v1::AppSpec Spec() {
+    v1::AppSpec spec = TestSpec(kShards, v1::PRIMARY_SECONDARY, 2);
+    spec.mutable_moves()->mutable_drain()->set_max_concurrent(1);
+    spec.mutable_failover()->set_delay_ms(600'000);
+    return spec;
+  }
+  void Drain(const std::string& server) {
+    world.drains = {PrimariesOf(server)};
+    world.Apply(spec);
+  }
+  // What was asked for, each once: "change-role s-0 kv-0".
+  std::set<std::string> Changes() const {
+    std::set<std::string> changes;
+    for (const std::string& command : world.commands) {
+      if (command.starts_with("change-role")) changes.insert(command);
+    }
+    return changes;
+  }
+
+  static constexpr int kShards = 4;
+  const v1::AppSpec spec;
+  World world;
+};
+
+TEST_F(PrimariesTest, ThoseThatWaitForOneAnotherChangeInTurnAndThenWaitNoMore) {
+  Drain("kv-0");
+  world.Advance(Seconds(20));
+  EXPECT_THAT(world.DrainState("kv-0"), Pair("live", HasSubstr("no primaries left")));
+  for (int i = 0; i < kShards; ++i) {
+    EXPECT_THAT(world.Roles(absl::StrCat("s-", i)), ElementsAre("kv-0", "kv-1*"));
+    EXPECT_THAT(world.WaitsOf(absl::StrCat("s-", i)), IsEmpty());
+  }
+}
+
+TEST_F(PrimariesTest, NoMoreChangeAtOnceThanTheLimitAllows) {
+  world.servers["kv-0"].answers = false;  // the first change stays under way
+  Drain("kv-0");
+  world.Advance(Seconds(20));
+  EXPECT_THAT(Changes(), SizeIs(1));
+}
+
+TEST_F(PrimariesTest, UntilTheNewOneServesClientsAreSentToTheOldOneAlone) {
+  world.servers["kv-1"].answers = false;
+  Drain("kv-0");
+  world.Advance(Seconds(1));
+  for (int i = 0; i < kShards; ++i) {
+    EXPECT_THAT(Changes(), Contains(absl::StrCat("change-role s-", i, " kv-1")));
+    EXPECT_THAT(world.Published(absl::StrCat("s-", i)), ElementsAre("kv-0*"));
+  }
+}
+
+// It would be stopped, and nobody could take over.
+TEST_F(PrimariesTest, APrimaryThatIsToChangeServesOnWhenItsOnlySuccessorIsLost) {
+  world.servers["kv-0"].answers = false;  // the first change stays under way, the others wait
+  Drain("kv-0");
+  world.Advance(Seconds(30));
+  world.Die("kv-1");
+  world.commands.clear();
+  world.servers["kv-0"].answers = true;
+  world.Advance(Seconds(20));
+  EXPECT_THAT(Changes(), SizeIs(1)) << "the first one is called off, and no other one begins";
+}
+
+// It goes on in its role, in a new life: nobody was elected.
+TEST_F(PrimariesTest, APrimaryThatComesBackAloneIsNotToldOfAsElected) {
+  world.Die("kv-1");
+  world.Advance(Seconds(1));
+  world.notes.clear();
+  world.Die("kv-0");
+  world.Join("kv-0");
+  world.Advance(Seconds(1));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*"));
+  EXPECT_EQ(world.servers["kv-0"].record.front().member_life, 2u);
+  EXPECT_EQ(world.NoteCount(NoteKind::kPrimaryElected), 0u);
+}
+
+// The primary must not count on it any more before its data goes.
+TEST(LeavingMemberTest, ASecondaryThatIsToBeDroppedIsWrittenDownAsNoMember) {
+  const v1::AppSpec spec = TestSpec(1, v1::PRIMARY_SECONDARY, 2);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  world.Advance(Seconds(30));
+  world.Join("kv-2");
+  world.Advance(Seconds(30));
+  ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
+  world.servers["kv-1"].answers = false;
+  world.drains.emplace_back().mutable_scope()->set_server("kv-1");
+  world.Apply(spec);
+  world.Advance(Seconds(10));
+  const std::vector<StoredReplica>& record = world.servers["kv-1"].record;
+  ASSERT_THAT(record, SizeIs(1));
+  EXPECT_EQ(record[0].phase, Phase::kDropping);
+  EXPECT_EQ(record[0].member_life, 0u);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

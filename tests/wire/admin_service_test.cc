@@ -1,0 +1,55 @@
+#include "wire/admin_service.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "orchestrator/controller.h"
+#include "shardmanager/v1/admin.grpc.pb.h"
+
+namespace shardmanager::wire {
+namespace {
+
+TEST(AdminServiceTest, AnswersAChangeALittleBeforeTheClientGivesUp) {
+  EXPECT_EQ(PatienceWithin(Seconds(1)), Milliseconds(800));
+  EXPECT_EQ(PatienceWithin(Milliseconds(2'500)), Milliseconds(2'000));
+  EXPECT_EQ(PatienceWithin(Seconds(10)), Milliseconds(9'500));
+}
+
+TEST(AdminServiceTest, DoesNotWaitForTheControllerForEver) {
+  EXPECT_EQ(PatienceWithin(Seconds(3'600)), Milliseconds(29'500));
+  EXPECT_LE(PatienceWithin(Milliseconds(-1)), Duration()) << "the client has gone";
+}
+
+class NoStores final : public CoordinationStoreFactory {
+  std::unique_ptr<CoordinationStore> NewSession(SessionOptions) override { return nullptr; }
+};
+class NoServers final : public orchestrator::CommandSender {
+  void Send(const orchestrator::ServerAddress&, orchestrator::ServerCommand, Duration,
+            ResultsCallback) override {}
+  void Collect(const orchestrator::ServerAddress&, ReportCallback) override {}
+};
+class NoClients final : public orchestrator::MapPublisher {
+  void Publish(const AppName&, v1::MapSnapshot) override {}
+  void Publish(const AppName&, v1::MapDelta) override {}
+};
+
+TEST(AdminServiceTest, PassesOnWhatTheControllerAnswersAndAddsTheVersion) {
+  orchestrator::ControllerOptions options;
+  options.cell.set_cell("home");
+  NoStores stores;
+  NoServers servers;
+  NoClients clients;
+  orchestrator::EventLog events;
+  orchestrator::Controller controller(options, stores, servers, clients, events);
+  AdminService admin(controller, "1.2.3");
+  v1::GetStatusRequest request;
+  v1::GetStatusResponse response;
+  auto& service = static_cast<v1::Admin::Service&>(*admin.service());
+  ASSERT_TRUE(service.GetStatus(/*context=*/nullptr, &request, &response).ok());
+  EXPECT_EQ(response.cell(), "home");
+  EXPECT_EQ(response.version(), "1.2.3");
+}
+
+}  // namespace
+}  // namespace shardmanager::wire

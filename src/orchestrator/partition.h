@@ -13,10 +13,8 @@
 //     successor that recovers the same records goes on where this one stopped.
 //   * Nothing is commanded or published before the write that allows it is durable:
 //     a replica's `phase` changes only in OnEvent(WriteDone).
-//   * Each write's right is checked in one place, Stage(), against
-//     model/replica_phase.h.
-//   * One batch is out at a time; what comes up meanwhile goes into the next one
-//     (group commit).
+//   * Each write's right is checked in one place, Stage(), against model/replica_phase.h.
+//   * One batch is out at a time; what comes up meanwhile goes into the next one (group commit).
 #pragma once
 
 #include <cstdint>
@@ -276,6 +274,7 @@ class Partition {
 
   // roles.cc
   void DecideRoles(ShardIndex shard);
+  void DecideWhoIsPrimary(ShardIndex shard);
   void DecideDemotion(ShardIndex shard, ReplicaIndex demoting);
   void DecidePrimary(ShardIndex shard, ReplicaIndex primary);
   void PassRole(ReplicaIndex from, bool gone, ReplicaIndex next);
@@ -290,6 +289,7 @@ class Partition {
   void BeginTurnPause(ShardIndex shard);
   void EndTurnPause(ShardIndex shard);
   void EndTurn(ShardIndex shard);
+  void WakeTurnWaiter();
   void BalancePrimaries();
 
   // members.cc

@@ -29,6 +29,12 @@ constexpr Duration kTurnPause = kClientsReturnWithin + Seconds(1);
 
 // Adds to change_ what brings the roles of the shard one step on.
 void Partition::DecideRoles(ShardIndex id) {
+  const bool waited = turn_waiters_.erase(id) > 0;  // for room; TurnPrimary() says if it still does
+  DecideWhoIsPrimary(id);
+  if (waited && !turn_waiters_.contains(id)) WakeTurnWaiter();
+}
+
+void Partition::DecideWhoIsPrimary(ShardIndex id) {
   ReplicaIndex primary;
   ReplicaIndex demoting;
   bool other_right = false;  // of a move that began under another strategy
@@ -165,9 +171,12 @@ void Partition::EndTurn(ShardIndex id) {
   if (turns_.erase(id) == 0) return;
   turn_to_.erase(id);
   BeginTurnPause(id);
-  if (turn_waiters_.empty()) return;
-  MarkDirty(*turn_waiters_.begin());
-  turn_waiters_.erase(turn_waiters_.begin());
+  WakeTurnWaiter();
+}
+
+// It goes, waits on, or lets the next one go.
+void Partition::WakeTurnWaiter() {
+  if (!turn_waiters_.empty()) MarkDirty(*turn_waiters_.begin());
 }
 
 // In step: it knows all that was acknowledged, in this life of its server. (Where a

@@ -118,12 +118,51 @@ TEST_F(PrimariesTest, APrimaryThatComesBackAloneIsNotToldOfAsElected) {
   EXPECT_EQ(world.NoteCount(NoteKind::kPrimaryElected), 0u);
 }
 
+// s-1 and s-2 wait behind s-0 for a drain that ends meanwhile: they are not to be waited for.
+TEST(PrimariesInTurnTest, OneThatNeedNotChangeAnyMoreLetsTheNextOneGo) {
+  v1::AppSpec spec = TestSpec(6, v1::PRIMARY_SECONDARY, 2);
+  spec.mutable_moves()->mutable_drain()->set_max_concurrent(1);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  world.Advance(Seconds(60));
+  const auto drain = [&](std::vector<v1::Drain> drains) {
+    world.drains = std::move(drains);
+    world.Apply(spec);
+  };
+  const auto primaries_at = [&](const std::string& server) {
+    std::vector<std::string> shards;
+    for (int i = 0; i < 6; ++i) {
+      if (world.Roles(absl::StrCat("s-", i))[0] == server + "*" ||
+          world.Roles(absl::StrCat("s-", i))[1] == server + "*")
+        shards.push_back(absl::StrCat("s-", i));
+    }
+    return shards;
+  };
+  drain({PrimariesOf("kv-1")});
+  world.Advance(Seconds(60));
+  drain({});
+  world.Advance(Seconds(60));
+  ASSERT_THAT(primaries_at("kv-1"), ElementsAre("s-0", "s-1", "s-2"));
+  world.servers["kv-1"].answers = false;
+  drain({PrimariesOf("kv-1")});
+  world.Advance(Milliseconds(100));
+  drain({});
+  world.servers["kv-1"].answers = true;
+  while (primaries_at("kv-0").size() < 4) world.Advance(Milliseconds(10));
+  drain({PrimariesOf("kv-0")});
+  world.Advance(Seconds(1));
+  EXPECT_THAT(primaries_at("kv-0"), ElementsAre("s-0")) << "it has changed just now";
+}
+
 // The primary must not count on it any more before its data goes.
 TEST(LeavingMemberTest, ASecondaryThatIsToBeDroppedIsWrittenDownAsNoMember) {
   const v1::AppSpec spec = TestSpec(1, v1::PRIMARY_SECONDARY, 2);
   World world(spec);
   world.Start();
   world.Join("kv-0");
+  world.Gather();
   world.Join("kv-1");
   world.Advance(Seconds(30));
   world.Join("kv-2");

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +16,8 @@
 #include "coordination/envelope.h"
 #include "coordination/memory/memory_ensemble.h"
 #include "tests/coordination/passing_store.h"
+#include "tests/orchestrator/silent_ports.h"
+#include "tests/runtime/hand_executor.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -27,37 +28,6 @@ constexpr uint32_t kBuckets = 4;
 const Paths kPaths("cell");
 const AppName kApp("kv");
 const ServerName kServer("kv-1");
-
-// A thread that runs when the test says so. Its clock stands still: timers never fire.
-class HandExecutor final : public Executor {
- public:
-  void Post(Task task) override { ready_.push_back(std::move(task)); }
-  void PostAt(TimePoint, Task) override {}
-  void RunThere(const Task& task) override {
-    Run();
-    task();
-    Run();  // what was posted meanwhile
-  }
-  void Stop() override { ready_.clear(); }
-  TimePoint Now() const override { return {}; }
-
-  void Run() {
-    while (!ready_.empty()) RunOne();
-  }
-  // What was posted before the call.
-  void RunPosted() {
-    for (size_t left = ready_.size(); left > 0; --left) RunOne();
-  }
-
- private:
-  void RunOne() {
-    const Task task = std::move(ready_.front());
-    ready_.pop_front();
-    task();
-  }
-
-  std::deque<Task> ready_;
-};
 
 struct Hooks {
   std::function<void()> before_close;  // of a session, once
@@ -96,16 +66,6 @@ class HookedStores final : public CoordinationStoreFactory {
 
  private:
   MemoryEnsemble& ensemble_;
-};
-
-class NoServers final : public CommandSender {
-  void Send(const ServerAddress&, ServerCommand, Duration, ResultsCallback) override {}
-  void Collect(const ServerAddress&, ReportCallback) override {}
-};
-
-class NoClients final : public MapPublisher {
-  void Publish(const AppName&, v1::MapSnapshot) override {}
-  void Publish(const AppName&, v1::MapDelta) override {}
 };
 
 class ControllerTest : public testing::Test {

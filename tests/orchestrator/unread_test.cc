@@ -201,6 +201,7 @@ TEST(UnreadRolesTest, NobodyIsPromotedWhileThePrimaryMayBeOnAServerThatCannotBeR
   World world(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
   world.Start();
   world.Join("kv-0");
+  world.Gather();
   world.Join("kv-1");
   world.Advance(Seconds(30));
   ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,31 +10,10 @@
 
 #include "coordination/envelope.h"
 #include "coordination/memory/memory_ensemble.h"
+#include "tests/runtime/hand_executor.h"
 
 namespace shardmanager::server {
 namespace {
-
-// Runs its tasks when it is told to.
-class StepExecutor final : public Executor {
- public:
-  void Post(Task task) override { tasks_.push_back(std::move(task)); }
-  void PostAt(TimePoint, Task task) override { Post(std::move(task)); }
-  void RunThere(const Task& task) override { task(); }
-  void Stop() override { tasks_.clear(); }
-  TimePoint Now() const override { return TimePoint(); }
-
-  // False: there was none.
-  bool RunOne() {
-    if (tasks_.empty()) return false;
-    const Task task = std::move(tasks_.front());
-    tasks_.pop_front();
-    task();
-    return true;
-  }
-
- private:
-  std::deque<Task> tasks_;
-};
 
 class CellLinkTest : public testing::Test {
  protected:
@@ -62,7 +40,7 @@ class CellLinkTest : public testing::Test {
   }
 
   MemoryEnsemble ensemble_;
-  StepExecutor executor_;
+  HandExecutor executor_;
   std::vector<Membership::Event> events_;
   CellLink link_{
       Options(), "127.0.0.1:1", ensemble_, executor_,

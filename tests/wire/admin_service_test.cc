@@ -6,6 +6,7 @@
 
 #include "orchestrator/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
+#include "tests/orchestrator/silent_ports.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -24,22 +25,12 @@ TEST(AdminServiceTest, DoesNotWaitForTheControllerForEver) {
 class NoStores final : public CoordinationStoreFactory {
   std::unique_ptr<CoordinationStore> NewSession(SessionOptions) override { return nullptr; }
 };
-class NoServers final : public orchestrator::CommandSender {
-  void Send(const orchestrator::ServerAddress&, orchestrator::ServerCommand, Duration,
-            ResultsCallback) override {}
-  void Collect(const orchestrator::ServerAddress&, ReportCallback) override {}
-};
-class NoClients final : public orchestrator::MapPublisher {
-  void Publish(const AppName&, v1::MapSnapshot) override {}
-  void Publish(const AppName&, v1::MapDelta) override {}
-};
-
 TEST(AdminServiceTest, PassesOnWhatTheControllerAnswersAndAddsTheVersion) {
   orchestrator::ControllerOptions options;
   options.cell.set_cell("home");
   NoStores stores;
-  NoServers servers;
-  NoClients clients;
+  orchestrator::NoServers servers;
+  orchestrator::NoClients clients;
   orchestrator::EventLog events;
   orchestrator::Controller controller(options, stores, servers, clients, events);
   AdminService admin(controller, "1.2.3");

@@ -1,4 +1,5 @@
-// What the annealer is not allowed to do. (What changes cost: solver_rules_test.cc.)
+// What the annealer is not allowed to do, and what leaving costs. (What changes cost by rules:
+// solver_rules_test.cc.)
 #include "allocator/solver/change_meter.h"
 
 #include <gtest/gtest.h>
@@ -33,6 +34,21 @@ TEST(ChangeMeterTest, ForbidsWhatBreaksAConstraintOfAServerOrOfAnObject) {
   EXPECT_EQ(meter.OfSwap(ObjectId(0), ObjectId(1), kForbidden), kForbidden);
   EXPECT_EQ(meter.OfMove(ObjectId(1), ContainerId(0), kForbidden), 0);
   EXPECT_EQ(meter.OfMove(ObjectId(1), ContainerId(3), kForbidden), 0);
+}
+
+TEST(ChangeMeterTest, EachObjectPaysItsOwnForLeavingItsStart) {
+  const Problem p = SmallFleet().Server(9).Server(9).Objects({{{1}, 0}, {{1}, 0}}).Make();
+  Model model(p);
+  MoveCostSpec own{.cost = {}, .within_group = 1};
+  own.cost.push_back(2);
+  own.cost.push_back(5);
+  ASSERT_TRUE(model.AddGoal(own, {.priority = 1}).ok());
+  State state(model);
+  LevelWeights weights{};
+  weights[GoalLevel(1)] = 1;
+  const ChangeMeter meter(state, weights, /*scale=*/1);
+  EXPECT_EQ(meter.OfMove(ObjectId(0), ContainerId(1), kForbidden), 2);
+  EXPECT_EQ(meter.OfMove(ObjectId(1), ContainerId(1), kForbidden), 5);
 }
 
 }  // namespace

@@ -210,6 +210,7 @@ class Partition {
   // reconcile.cc
   void Look(ShardIndex shard);
   void Decide(ShardIndex shard);
+  void DecideNextStep(ShardIndex shard);
   void DecideEnds(ShardIndex shard);
   void DecideRetirement(ShardIndex shard);
   void DecidePlacement(ShardIndex shard, Census& census);
@@ -274,7 +275,6 @@ class Partition {
 
   // roles.cc
   void DecideRoles(ShardIndex shard);
-  void DecideWhoIsPrimary(ShardIndex shard);
   void DecideDemotion(ShardIndex shard, ReplicaIndex demoting);
   void DecidePrimary(ShardIndex shard, ReplicaIndex primary);
   void PassRole(ReplicaIndex from, bool gone, ReplicaIndex next);

@@ -78,8 +78,14 @@ std::optional<CommandKind> Partition::Demand(const Replica& replica) const {
 // who waits for room among changes of primaries).
 void Partition::Decide(ShardIndex id) {
   change_.clear();
+  if (tables_.shard(id).in_batch || HeldBack(id)) return;
+  const bool waited = turn_waiters_.erase(id) > 0;  // TurnPrimary() says if it still does
+  DecideNextStep(id);
+  if (waited && !turn_waiters_.contains(id)) WakeTurnWaiter();
+}
+
+void Partition::DecideNextStep(ShardIndex id) {
   const Shard& shard = tables_.shard(id);
-  if (shard.in_batch || HeldBack(id)) return;
   DecideEnds(id);
   if (shard.wanted == 0) return DecideRetirement(id);
   if (change_.empty()) DecideHandover(id);

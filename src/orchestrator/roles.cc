@@ -29,12 +29,6 @@ constexpr Duration kTurnPause = kClientsReturnWithin + Seconds(1);
 
 // Adds to change_ what brings the roles of the shard one step on.
 void Partition::DecideRoles(ShardIndex id) {
-  const bool waited = turn_waiters_.erase(id) > 0;  // for room; TurnPrimary() says if it still does
-  DecideWhoIsPrimary(id);
-  if (waited && !turn_waiters_.contains(id)) WakeTurnWaiter();
-}
-
-void Partition::DecideWhoIsPrimary(ShardIndex id) {
   ReplicaIndex primary;
   ReplicaIndex demoting;
   bool other_right = false;  // of a move that began under another strategy

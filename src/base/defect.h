@@ -37,12 +37,12 @@ enum class Defect : uint8_t {
   kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
   kTrustsSickServers,       // a server on which everything fails is given more
   kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
-  kGrantsPrimariesAnew,     // whoever calls its demotion off gets a new grant, which it waits for
-  kNeverCallsOff,           // a handover that the old owner cannot let go for is asked for for ever
-  kForgetsTheLost,          // a server that ended while it was looked at stays live
-  kLeadsWithoutALease,      // a leader that is cut off from the store answers as the leader
-  kClingsToTheOldCell,      // maps of a cell that was made anew do not replace the old one's
-  kNoRecheck,               // a failover that met a new life does not look what became of it
+  kGrantsPrimariesAnew,  // a primary that is not demoted after all waits for its requests once more
+  kNeverCallsOff,        // a handover that the old owner cannot let go for is asked for for ever
+  kForgetsTheLost,       // a server that ended while it was looked at stays live
+  kLeadsWithoutALease,   // a leader that is cut off from the store answers as the leader
+  kClingsToTheOldCell,   // maps of a cell that was made anew do not replace the old one's
+  kNoRecheck,            // a failover that met a new life does not look what became of it
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves

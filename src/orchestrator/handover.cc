@@ -120,8 +120,8 @@ bool Partition::IsCalledOff(const Replica& old_owner) const {
   return awaited && tables_.shard(old_owner.shard).wanted > 0 && !Planted(Defect::kNeverCallsOff);
 }
 
-// The epoch under which its server serves on, if it has called the demotion off and says so; else
-// 0.
+// The epoch under which its server serves on, if that has called the demotion off and says so.
+// Else 0.
 ShardEpoch Partition::ServesOnUnder(const Replica& demoting) const {
   if (!IsCalledOff(demoting) || Planted(Defect::kGrantsPrimariesAnew)) return ShardEpoch();
   const ShardEpoch epoch = errors_.at(Key(demoting.shard, demoting.server)).serving_epoch;

@@ -79,7 +79,7 @@ std::optional<CommandKind> Partition::Demand(const Replica& replica) const {
 void Partition::Decide(ShardIndex id) {
   change_.clear();
   if (tables_.shard(id).in_batch || HeldBack(id)) return;
-  const bool waited = turn_waiters_.erase(id) > 0;  // TurnPrimary() says if it still does
+  const bool waited = turn_waiters_.erase(id) > 0;  // TurnPrimary() may put it back
   DecideNextStep(id);
   if (waited && !turn_waiters_.contains(id)) WakeTurnWaiter();
 }

@@ -168,7 +168,7 @@ void Partition::EndTurn(ShardIndex id) {
   WakeTurnWaiter();
 }
 
-// It goes, waits on, or lets the next one go.
+// Whoever waits first for room is looked at: it takes it, waits on, or wakes the next one.
 void Partition::WakeTurnWaiter() {
   if (!turn_waiters_.empty()) MarkDirty(*turn_waiters_.begin());
 }

@@ -66,7 +66,7 @@ bool ShardBook::CallOff(Entry& entry) {
     return false;
   }
   if (entry.successor) entry.called_off = std::max(entry.called_off, entry.successor->epoch);
-  if (turns && entry.grant.role == Role::kPrimary) {  // the grant holds on that it had
+  if (turns && entry.grant.role == Role::kPrimary) {  // the grant that it had holds on
     entry.called_off = std::max(entry.called_off, entry.highest);
     entry.highest = entry.grant.epoch;
   }
@@ -176,7 +176,9 @@ void ShardBook::Come(const Wish& wish, ReplyId reply) {
   if (IsVoid(entry, grant)) {
     const bool serves = entry.state == State::kServing || entry.state == State::kLeaving;
     if (serves) return Answer(reply, CalledOff(entry, grant.epoch));
-    return Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0, kCalledOff});
+    return Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
+                          absl::StrCat("the change to epoch ", grant.epoch.value(),
+                                       " was called off before")});
   }
   const bool trusts = Planted(Defect::kNoEpochCheck);
   const bool old = grant.epoch < entry.highest;
@@ -200,8 +202,8 @@ void ShardBook::Come(const Wish& wish, ReplyId reply) {
   Join(entry, wish, reply, news);
 }
 
-// A repeat, asking to be a secondary under a grant that was called off. The control plane goes by
-// it that the shard is served on under the grant before. (Another life obeys what its record says.)
+// A repeat of a demotion that was called off: the control plane has heard, or will, that the shard
+// is served on under the grant before. (Another life obeys what its record says.)
 bool ShardBook::IsVoid(const Entry& entry, const Grant& grant) const {
   return entry.life == incarnation_ && entry.highest < grant.epoch &&
          grant.epoch <= entry.called_off && grant.role == Role::kSecondary;

@@ -285,7 +285,8 @@ class ShardBook {
     bool dropped = false;                // the wish for `highest` is: not here
     std::optional<Wish> next;            // to begin when what goes on now has ended
     std::optional<Successor> successor;  // to forward to, once it is dropped
-    // Never let go for this grant of a new owner, or demoted under it; or an older one.
+    // The newest grant for which letting go, or a demotion, was called off: neither is done any
+    // more for that one or an older one.
     ShardEpoch called_off;
     Incarnation life;         // in which the newest grant came
     Incarnation opened;       // the last life that opened it, or found it open

@@ -145,10 +145,12 @@ void ShardBook::Drain(Entry& entry) {
   EndDrain(entry);
   Enter(entry, State::kDraining);
   entry.paused = Turns(entry) || SendsOn(entry);
-  // (While it is promoted nobody else could serve what it holds.)
+  // What is held for another server is let go before it is refused. While a secondary is promoted,
+  // no other server could serve what it holds.
   const bool promoted = Turns(entry) && entry.grant.role == Role::kSecondary;
-  const bool in_vain = entry.successor || (entry.paused && !promoted);
-  entry.drain_until = now_ + (in_vain ? options_.handover_drain_timeout : options_.drain_timeout);
+  const bool for_another = entry.successor || (entry.paused && !promoted);
+  entry.drain_until =
+      now_ + (for_another ? options_.handover_drain_timeout : options_.drain_timeout);
   deadlines_.insert({entry.drain_until, entry.grant.shard});
   if (Turns(entry)) {
     out_.actions.emplace_back(PauseShard{entry.grant.shard});

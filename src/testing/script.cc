@@ -154,13 +154,11 @@ absl::Status Script::Step(const ShardId& shard, const ServerName& down, const Co
   const v1::ShardGrant secondary = ToGrant(shard, {Role::kSecondary, replica.epoch, v1::GRANTED});
   absl::Status stepped = commands_.ChangeRole(*live, secondary, next);
   if (stepped.ok()) return stepped;
-  // Called off. (If its server says so itself, the grant before holds on.)
-  if (absl::IsAborted(stepped)) {
-    if (absl::Status s = Write(shard, {{down, before}}); !s.ok()) return s;
-    return stepped;
-  }
-  replica = {Role::kPrimary, NextEpoch(), v1::GRANTED};
+  // Called off. If its server has done that itself, the grant before holds on.
+  const bool serves_on = absl::IsAborted(stepped);
+  replica = serves_on ? before : Replica{Role::kPrimary, NextEpoch(), v1::GRANTED};
   if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
+  if (serves_on) return stepped;
   if (absl::Status s = Command(shard, down); !s.ok()) return s;
   return stepped;
 }

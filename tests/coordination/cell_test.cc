@@ -34,6 +34,20 @@ class CellTest : public StoreTest<Harness> {
     EnsureCell(*session, wanted, answer.callback());
     return this->Wait(answer);
   }
+  // Of five sessions at once, each with what `wanted(i)` gives for it.
+  template <typename F>
+  std::vector<Config> EnsureAtOnce(F wanted) {
+    std::vector<Session> sessions;
+    std::vector<Answer<Config>> answers;
+    for (uint32_t i = 0; i < 5; ++i) {
+      sessions.push_back(this->Connect());
+      answers.emplace_back(this->harness);
+    }
+    for (uint32_t i = 0; i < 5; ++i) EnsureCell(*sessions[i], wanted(i), answers[i].callback());
+    std::vector<Config> configs;
+    for (auto& answer : answers) configs.push_back(this->Wait(answer));
+    return configs;
+  }
   Config Load(const Session& session, const std::string& cell) {
     Answer<Config> answer(this->harness);
     LoadCell(*session, cell, answer.callback());
@@ -85,38 +99,19 @@ TYPED_TEST(CellTest, StoredConfigWinsOverTheWantedOne) {
 }
 
 TYPED_TEST(CellTest, AllWhoMakeItAtOnceGetTheSameConfig) {
-  std::vector<typename TestFixture::Session> sessions;
-  std::vector<Answer<Config>> answers;
-  for (uint32_t i = 0; i < 5; ++i) {
-    sessions.push_back(this->Connect());
-    answers.emplace_back(this->harness);
-  }
-  for (uint32_t i = 0; i < 5; ++i) {
-    EnsureCell(*sessions[i], Wanted("c", i + 1), answers[i].callback());
-  }
-  const Config first = this->Wait(answers[0]);
-  ASSERT_TRUE(first.ok()) << first.status();
-  for (auto& answer : answers) {
-    const Config config = this->Wait(answer);
+  const std::vector<Config> configs =
+      this->EnsureAtOnce([](uint32_t i) { return Wanted("c", i + 1); });
+  ASSERT_TRUE(configs[0].ok()) << configs[0].status();
+  for (const Config& config : configs) {
     ASSERT_TRUE(config.ok()) << config.status();
-    EXPECT_EQ(config->buckets(), first->buckets());
+    EXPECT_EQ(config->buckets(), configs[0]->buckets());
   }
 }
 
 TYPED_TEST(CellTest, AllWhoGiveItAnIdentityAtOnceGetTheSame) {
   auto first = this->Connect();
   ASSERT_TRUE(this->Ensure(first, Wanted("c")).ok());
-  std::vector<typename TestFixture::Session> sessions;
-  std::vector<Answer<Config>> answers;
-  for (uint32_t i = 0; i < 5; ++i) {
-    sessions.push_back(this->Connect());
-    answers.emplace_back(this->harness);
-  }
-  for (uint32_t i = 0; i < 5; ++i) {
-    EnsureCell(*sessions[i], MadeAt(1'000 + i), answers[i].callback());
-  }
-  for (auto& answer : answers) {
-    const Config config = this->Wait(answer);
+  for (const Config& config : this->EnsureAtOnce([](uint32_t i) { return MadeAt(1'000 + i); })) {
     ASSERT_TRUE(config.ok()) << config.status();
     EXPECT_EQ(config->made_ms(), this->Load(first, "c")->made_ms());
     EXPECT_NE(config->made_ms(), 0);

@@ -15,6 +15,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+// Of a cell, as far as an election needs them.
+std::vector<WriteOp> Folders(const Paths& paths) {
+  return {CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
+          CreateNode{paths.leader_epoch(), ""}};
+}
+
 v1::LeaderRecord Record(const std::string& process) {
   v1::LeaderRecord record;
   record.set_process(process);
@@ -33,11 +39,7 @@ class ElectionTest : public StoreTest<Harness> {
     MakeCell(s);
     return s;
   }
-  void MakeCell(const Session& s) {
-    ASSERT_TRUE(this->Write(s, {CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
-                                CreateNode{paths.leader_epoch(), ""}})
-                    .status.ok());
-  }
+  void MakeCell(const Session& s) { ASSERT_TRUE(this->Write(s, Folders(paths)).status.ok()); }
 
   // What happens to it goes to the log: "a:elected 1", "a:lost", "a:sees b".
   std::unique_ptr<LeaderElection> Candidate(const Session& s, const std::string& name) {
@@ -222,9 +224,7 @@ TEST(ElectionFaultTest, WinWhoseAnswerIsLostIsFoundByReadingBack) {
   MemoryEnsemble ensemble;
   const Paths paths("c");
   auto s = ensemble.NewSession({});
-  s->Multi({CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
-            CreateNode{paths.leader_epoch(), ""}},
-           [](WriteResult) {});
+  s->Multi(Folders(paths), [](WriteResult) {});
   ensemble.RunUntilIdle();
   std::vector<uint64_t> elected;
   LeaderElection election(*s, paths, Record("a"), {.on_elected = [&](LeaderEpoch epoch) {
@@ -248,9 +248,7 @@ TEST(ElectionFaultTest, OneThatResignsLetsGoThoughTheConnectionBreaks) {
     MemoryEnsemble ensemble;
     const Paths paths("c");
     auto s = ensemble.NewSession({});
-    s->Multi({CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
-              CreateNode{paths.leader_epoch(), ""}},
-             [](WriteResult) {});
+    s->Multi(Folders(paths), [](WriteResult) {});
     LeaderElection election(*s, paths, Record("a"), {});
     election.Start();
     ensemble.RunUntilIdle();
@@ -274,9 +272,7 @@ TEST(ElectionFaultTest, EpochOfASuccessorIsNeverTakenForOurs) {
     MemoryEnsemble ensemble;
     const Paths paths("c");
     auto other = ensemble.NewSession({});
-    other->Multi({CreateNode{paths.root(), ""}, CreateNode{paths.leader(), ""},
-                  CreateNode{paths.leader_epoch(), ""}},
-                 [](WriteResult) {});
+    other->Multi(Folders(paths), [](WriteResult) {});
     ensemble.RunUntilIdle();
     auto s = ensemble.NewSession({});
     const SessionNumber ours = ensemble.last_session();

@@ -318,15 +318,27 @@ TEST(BalanceTest, WhatMovesCountsWhereItIsGoing) {
   EXPECT_EQ(world.NoteCount(NoteKind::kMoveStarted), 2u);
 }
 
-TEST(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
-  v1::AppSpec spec = TestSpec(1);
-  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
-  World world(spec);
-  world.Start();
-  world.Join("kv-0");
-  world.Gather();
-  world.Join("kv-1");
-  world.Advance(Seconds(1));
+// kv-0 has the shard, and stops before another server begins.
+class BasicMoveTest : public testing::Test {
+ protected:
+  BasicMoveTest() {
+    world.Start();
+    world.Join("kv-0");
+    world.Gather();
+    world.Join("kv-1");
+    world.Advance(Seconds(1));
+  }
+  static v1::AppSpec Spec() {
+    v1::AppSpec spec = TestSpec(1);
+    spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+    return spec;
+  }
+
+  const v1::AppSpec spec = Spec();
+  World world{spec};
+};
+
+TEST_F(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
   ASSERT_THAT(world.Holders("s-0"), ElementsAre("kv-0"));
   const ShardEpoch before = world.servers.at("kv-0").held.at("s-0").epoch;
   world.servers.at("kv-0").cannot_let_go = true;
@@ -346,15 +358,7 @@ TEST(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
 
 // The strategy changes while kv-1 waits for kv-0 to stop. A move of the secondary at kv-2, planned
 // before, waits until kv-1 has the right to serve.
-TEST(BasicMoveTest, NothingElseMovesWhileTheNewOwnerWaitsForTheRight) {
-  v1::AppSpec spec = TestSpec(1);
-  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
-  World world(spec);
-  world.Start();
-  world.Join("kv-0");
-  world.Gather();
-  world.Join("kv-1");
-  world.Advance(Seconds(1));
+TEST_F(BasicMoveTest, NothingElseMovesWhileTheNewOwnerWaitsForTheRight) {
   world.servers.at("kv-0").answers = false;
   world.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world.Apply(spec);

@@ -59,6 +59,11 @@ uint64_t TcpProxy::AwaitAccepted(uint64_t seen) {
   return accepted_;
 }
 
+std::string TcpProxy::SentOverTheLast() const {
+  const std::lock_guard lock(mutex_);
+  return sent_;
+}
+
 void TcpProxy::Wake() {
   if (write(wake_[1], "w", 1) != 1) abort();
 }
@@ -112,6 +117,10 @@ void TcpProxy::Accept() {
   setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   links_.push_back({client, server, mode_ == Mode::kBlackhole});
+  {
+    const std::lock_guard lock(mutex_);
+    sent_.clear();
+  }
   ++accepted_;
   accepted_.notify_all();
 }
@@ -124,6 +133,10 @@ bool TcpProxy::Forward(int from, int to, bool drop) {
     const ssize_t m = send(to, buffer + sent, n - sent, MSG_NOSIGNAL);
     if (m <= 0) return false;
     sent += m;
+  }
+  if (!links_.empty() && from == links_.back().client) {
+    const std::lock_guard lock(mutex_);
+    sent_.append(buffer, n);
   }
   return true;
 }

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +30,8 @@ class TcpProxy {
   void Set(Mode mode);
   // Connections accepted so far, refused ones not counted. Waits for more than `seen`.
   uint64_t AwaitAccepted(uint64_t seen);
+  // What the client has sent so far over the connection that was accepted last.
+  std::string SentOverTheLast() const;
 
  private:
   struct Link {
@@ -53,6 +57,8 @@ class TcpProxy {
   std::atomic<uint64_t> accepted_{0};
   std::atomic<bool> stopping_{false};
   std::vector<Link> links_;  // the thread's own
+  mutable std::mutex mutex_;
+  std::string sent_;  // guarded by mutex_
   std::thread thread_;
 };
 

@@ -1,11 +1,13 @@
 // What a session does about faults that only a real ZooKeeper has.
 #include <dlfcn.h>
+#include <endian.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 
 #include "coordination/zookeeper/private_zookeeper.h"
@@ -29,6 +31,27 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
 
 namespace shardmanager {
 namespace {
+
+// Of ZooKeeper's protocol (zookeeper.jute): a request is its length, a number and its type, each a
+// big-endian int32, and then what the type wants. A connection begins with a request to connect,
+// which has no type.
+constexpr int32_t kGetData = 4;
+constexpr int32_t kSync = 9;
+
+int32_t Int32At(const std::string& bytes, size_t at) {
+  uint32_t value = 0;
+  memcpy(&value, bytes.data() + at, sizeof value);
+  return static_cast<int32_t>(be32toh(value));
+}
+
+std::vector<int32_t> TypesOfRequests(const std::string& sent) {
+  std::vector<int32_t> types;
+  const auto end = [&](size_t at) { return at + sizeof(int32_t) + Int32At(sent, at); };
+  for (size_t at = end(0); at + 12 <= sent.size(); at = end(at)) {
+    types.push_back(Int32At(sent, at + 8));
+  }
+  return types;
+}
 
 class ZookeeperSessionTest : public testing::Test {
  protected:
@@ -95,6 +118,24 @@ TEST_F(ZookeeperSessionTest, WatchesWorkOverTheNewConnectionOfAKeptSession) {
   ASSERT_TRUE(harness.Await([&] { return read.has_value(); }));
   ASSERT_TRUE(Write(*other, {CreateNode{"/a", ""}}).status.ok());
   EXPECT_TRUE(harness.Await([&] { return created.has_value(); }));
+}
+
+// The handle is new, and does not tell the server what the session has seen: one that lags behind
+// could show it an older state.
+TEST_F(ZookeeperSessionTest, WhatIsReadOverANewHandleComesBehindASync) {
+  auto session = Connect({.timeout = kLongTimeout});
+  TcpProxy& link = harness.proxy(*session);
+  link.Set(TcpProxy::Mode::kCut);
+  ASSERT_TRUE(AwaitState(*session, SessionState::kSuspended));
+  Answer<absl::StatusOr<Node>> read(harness);
+  session->Get("/a", read.callback());
+  link.Set(TcpProxy::Mode::kBlackhole);
+  link.AwaitAccepted(1);
+  link.Set(TcpProxy::Mode::kForward);
+  ASSERT_TRUE(harness.Await([&] { return read.has_value(); }));
+  std::vector<int32_t> types = TypesOfRequests(link.SentOverTheLast());
+  std::erase_if(types, [](int32_t type) { return type != kSync && type != kGetData; });
+  EXPECT_THAT(types, testing::ElementsAre(kSync, kGetData));
 }
 
 // Of a thousand apps a leader has 64,000. The C client would set them all again in one request when

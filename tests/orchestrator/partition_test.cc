@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "tests/orchestrator/history.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -391,67 +392,17 @@ TEST(PartitionDeathTest, ARecordedSecondPrimaryEndsTheProcessBeforeAHandoverIsCa
   EXPECT_DEATH(world.Start(), "a second replica has the right to serve as primary");
 }
 
-// Joins, deaths, good-byes, spec changes, lost answers, failed and conflicting
-// writes and leader changes in random order; then peace, and all must be well.
 TEST(PartitionTest, ConvergesFromAnyHistory) {
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
-    const bool primary = random.Below(2) == 0;
-    const auto spec = [&](int shards) {
-      return primary ? TestSpec(shards) : TestSpec(shards, v1::SECONDARY_ONLY, 2);
-    };
-    World world(spec(20));
-    world.Start();
-    const auto any = [&] { return absl::StrCat("kv-", random.Below(5)); };
-    for (int step = 0; step < 60; ++step) {
-      world.hold_writes = random.Below(3) == 0;
-      const std::string name = any();
-      auto& server = world.servers[name];
-      switch (random.Below(8)) {
-        case 0:
-        case 1:
-          if (!server.live) world.Join(name);
-          break;
-        case 2:
-          if (server.live) world.Die(name);
-          break;
-        case 3:
-          if (server.live) world.Depart(name);
-          break;
-        case 4:
-          world.Apply(spec(10 + static_cast<int>(random.Below(20))));
-          break;
-        case 5:
-          server.answers = random.Below(2) == 0;
-          break;
-        case 6:
-          if (!world.writes.empty()) {
-            world.FinishWrite(random.Below(2) == 0 ? WriteOutcome::kOk : WriteOutcome::kFailed);
-          }
-          break;
-        case 7:
-          world.Restart();
-          break;
-      }
-      world.Advance(Milliseconds(static_cast<int64_t>(random.Below(3'000))));
-      if (testing::Test::HasFailure()) return;
-    }
-    world.hold_writes = false;
-    while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
-    for (int i = 0; i < 5; ++i) {
-      auto& server = world.servers[absl::StrCat("kv-", i)];
-      server.answers = true;
-      if (!server.live) world.Join(absl::StrCat("kv-", i));
-    }
-    world.Advance(Seconds(300));
-    ASSERT_EQ(world.Served(), world.partition().layout().size());
-    world.commands.clear();
-    world.Advance(Seconds(120));
-    ASSERT_THAT(world.commands, IsEmpty());  // invariant D: moves cease
-    size_t held = 0;
-    for (const auto& [name, count] : world.Counts()) held += count;
-    ASSERT_EQ(held, world.partition().layout().size() * (primary ? 1 : 2));
+    std::string bytes(100 + random.Below(700), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.Next());
+    fuzz::FuzzInput input(bytes);
+    History history(input);
+    while (!input.empty() && !HasFailure()) history.Step();
+    history.Settle();
+    if (HasFailure()) return;
   }
 }
 

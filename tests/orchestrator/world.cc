@@ -102,7 +102,14 @@ void World::Depart(const std::string& name) {
 void World::Apply(v1::AppSpec spec, bool deleting) {
   spec_ = std::move(spec);
   deleting_ = deleting;
+  std::erase_if(members, [&](const auto& shard) { return IsOver(shard.first); });
   Send(SpecChanged{spec_, deleting, drains});
+}
+
+bool World::IsOver(const std::string& shard) const {
+  const auto& shards = spec_.key_space().shards();
+  return deleting_ ||
+         std::none_of(shards.begin(), shards.end(), [&](const auto& s) { return s.id() == shard; });
 }
 
 void World::Send(Event event) {
@@ -276,6 +283,7 @@ void World::Obey(const SendCommands& action, const Grant& grant, AppServer& serv
     case CommandKind::kDrop:
     case CommandKind::kPrepareDrop:
       server.held.erase(shard);
+      if (IsOver(shard)) members.erase(shard);
       return;
     case CommandKind::kPrepareAdd:
     case CommandKind::kSetMembers:
@@ -298,10 +306,7 @@ void World::TakeMembers(const std::string& shard, const Grant& grant, bool elect
 void World::CheckElected(const std::string& shard, const std::string& server) const {
   const auto last = members.find(shard);
   if (last == members.end()) return;
-  const bool warned = std::any_of(notes.begin(), notes.end(), [&](const Note& n) {
-    return n.kind == NoteKind::kUncleanPromotion;
-  });
-  if (warned || spec_.replication().quorum()) return;
+  if (unclean_.contains(shard) || spec_.replication().quorum()) return;
   EXPECT_TRUE(last->second.contains({server, servers.at(server).incarnation.value()}))
       << server << " became the primary of " << shard << " and was not in step";
 }
@@ -336,6 +341,11 @@ void World::FinishPlan() {
   const ComputePlan plan = std::move(plans.front());
   plans.pop_front();
   Send(PlanReady{plan.id, allocator::Solve(plan.snapshot, plan.options)});
+}
+
+void World::Do(Note& action) {
+  notes.push_back(action);
+  if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
 }
 
 void World::Do(Publish&) { ++publishes; }

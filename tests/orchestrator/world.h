@@ -123,7 +123,7 @@ class World {
   void Do(Collect& action);
   void Do(ComputePlan& action);
   void Do(Publish& action);
-  void Do(Note& action) { notes.push_back(action); }
+  void Do(Note& action);
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
@@ -134,6 +134,9 @@ class World {
   void StoreWrite(const Persist& action);
   void CheckSize(const Persist& action) const;
   ServerLife LifeOf(const std::string& name) const;
+  // The spec does not name it any more. What was written to it goes with it, though the same name
+  // may come again.
+  bool IsOver(const std::string& shard) const;
 
   v1::AppSpec spec_;
   bool deleting_ = false;
@@ -141,6 +144,7 @@ class World {
   std::optional<Partition> partition_;
   std::deque<Event> queue_;
   bool pumping_ = false;
+  std::set<std::string> unclean_;  // shards whose primary was elected though it may lack writes
   TimePoint next_wake_ = kNever;
 };
 

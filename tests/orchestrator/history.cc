@@ -1,0 +1,222 @@
+#include "tests/orchestrator/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr uint32_t kServers = 5;
+
+std::string Name(uint32_t i) { return absl::StrCat("kv-", i); }
+
+}  // namespace
+
+History::History(fuzz::FuzzInput& input)
+    : input_(input), kind_(NextKind(input)), world_(NextSpec()) {
+  world_.Start();
+}
+
+History::Kind History::NextKind(fuzz::FuzzInput& input) {
+  constexpr Kind kKinds[] = {{v1::PRIMARY_ONLY, false},
+                             {v1::SECONDARY_ONLY, false},
+                             {v1::PRIMARY_SECONDARY, false},
+                             {v1::PRIMARY_SECONDARY, true}};
+  return kKinds[input.Below(4)];
+}
+
+uint32_t History::Replicas(uint32_t wanted) const {
+  return kind_.strategy == v1::PRIMARY_ONLY ? 1 : wanted;
+}
+
+v1::AppSpec History::NextSpec() {
+  const auto shards = static_cast<int>(1 + input_.Below(8));
+  v1::AppSpec spec = TestSpec(shards, kind_.strategy, Replicas(1 + input_.Below(3)));
+  spec.mutable_replication()->set_quorum(kind_.quorum);
+  if (input_.Below(4) == 0) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  return spec;
+}
+
+std::string History::AnyShard() { return absl::StrCat("s-", input_.Below(4)); }
+std::string History::AnyServer() { return Name(input_.Below(kServers)); }
+
+// Mostly written; a leader is seldom deposed.
+WriteOutcome History::NextOutcome() {
+  using enum WriteOutcome;
+  constexpr WriteOutcome kOften[] = {kOk, kOk, kOk, kOk, kFailed, kFailed, kTooLarge, kDeposed};
+  return kOften[input_.Below(8)];
+}
+
+void History::Step() {
+  if (world_.stepped_down) world_.Restart();
+  const std::string name = AnyServer();
+  World::AppServer& server = world_.servers[name];
+  switch (input_.Below(16)) {
+    case 0:
+      return world_.Apply(NextSpec(), input_.Below(8) == 0);
+    case 1:
+      world_.hold_writes = input_.Flag();
+      return;
+    case 2:
+      if (!world_.writes.empty()) world_.FinishWrite(NextOutcome());
+      return;
+    case 3:
+      world_.hold_plans = input_.Flag();
+      if (!world_.plans.empty()) world_.FinishPlan();
+      return;
+    case 4:
+      if (input_.Below(4) == 0) world_.Restart();
+      return;
+    case 5:
+      return Drain();
+    case 6:
+      return Refuse(server);
+    case 7:
+      return Stray();
+    case 8:
+    case 9:
+    case 10:
+    case 11:
+      return HappenTo(name, server);
+    default:
+      world_.Advance(Milliseconds(20 * input_.Byte()));
+  }
+}
+
+void History::HappenTo(const std::string& name, World::AppServer& server) {
+  switch (input_.Below(6)) {
+    case 0:
+      if (server.live) world_.Die(name);
+      return;
+    case 1:
+      if (server.live) world_.Depart(name);
+      return;
+    case 2:
+      server.answers = input_.Flag();
+      return;
+    case 3:
+      server.heard = input_.Flag();
+      return;
+    default:
+      if (!server.live) world_.Join(name, input_.Flag() ? "r1" : "r2", input_.Below(6));
+  }
+}
+
+void History::Refuse(World::AppServer& server) {
+  switch (input_.Below(8)) {
+    case 0:  // a poison shard: nobody can have it
+    {
+      const std::string shard = AnyShard();
+      for (uint32_t i = 0; i < kServers; ++i) world_.servers[Name(i)].refuses = {shard};
+      return;
+    }
+    case 1:
+      server.sick = input_.Flag();
+      return;
+    case 2:
+      server.refuses_members = input_.Flag();
+      return;
+    case 3:
+      server.cannot_bring = {AnyServer()};
+      return;
+    case 4:
+      server.stays_primary = input_.Flag();
+      return;
+    case 5:
+      server.cannot_let_go = input_.Flag();
+      server.tells_epoch = input_.Flag();
+      return;
+    case 6:
+      server.obeys_another = input_.Flag();
+      return;
+    default:
+      server.refuses = {AnyShard()};
+  }
+}
+
+void History::Drain() {
+  world_.drains.clear();
+  if (input_.Flag()) {
+    v1::Drain& drain = world_.drains.emplace_back();
+    if (input_.Below(4) == 0) {
+      drain.mutable_scope()->mutable_domain()->set_region("r2");
+    } else {
+      drain.mutable_scope()->set_server(AnyServer());
+    }
+    drain.set_primaries_only(input_.Flag());
+  }
+  world_.Apply(NextSpec());
+}
+
+// Answers of former questions, and of servers that say what they like.
+void History::Stray() {
+  const Tables& tables = world_.partition().tables();
+  if (tables.server_count() == 0 || tables.shard_count() == 0) return;
+  const ServerIndex server(input_.Byte() % tables.server_count());
+  const Incarnation life(tables.server(server).incarnation.value() - input_.Below(2));
+  if (input_.Flag()) return StrayResult(server, life);
+  ServerReport report{.server = server, .incarnation = life, .ok = input_.Below(4) != 0};
+  for (uint32_t i = input_.Below(4); i > 0; --i) {
+    report.held.push_back(
+        {"s-" + std::to_string(input_.Below(10)), ShardEpoch(input_.Number()), input_.Flag()});
+  }
+  if (life == tables.server(server).incarnation) return;  // only a liar would
+  world_.Send(std::move(report));
+}
+
+// About the very grant that holds, too: but then nothing that only a liar would say.
+void History::StrayResult(ServerIndex server, Incarnation life) {
+  const Tables& tables = world_.partition().tables();
+  const ShardIndex shard(input_.Byte() % tables.shard_count());
+  const ReplicaIndex replica = tables.FindReplica(shard, server);
+  const bool held = replica.valid() && input_.Flag();
+  const uint64_t near = held ? tables.replica(replica).epoch.value() + input_.Below(3) - 1 : 0;
+  const ShardEpoch epoch(held ? near : input_.Number());
+  auto outcome = static_cast<CommandOutcome>(input_.Below(7));
+  const bool to_the_letter = replica.valid() && epoch == tables.replica(replica).epoch &&
+                             life == tables.server(server).incarnation;
+  if (to_the_letter && !IsUnreachable(outcome)) outcome = CommandOutcome::kFailed;
+  world_.Send(CommandResult{.kind = static_cast<CommandKind>(input_.Below(6)),
+                            .outcome = outcome,
+                            .server = server,
+                            .incarnation = life,
+                            .shard = shard,
+                            .epoch = epoch,
+                            .progress = static_cast<float>(input_.Byte()),
+                            .error = "stray",
+                            .serving_epoch = ShardEpoch(input_.Number())});
+}
+
+void History::Settle() {
+  if (world_.stepped_down) world_.Restart();
+  world_.hold_writes = world_.hold_plans = false;
+  while (!world_.writes.empty()) world_.FinishWrite(WriteOutcome::kOk);
+  while (!world_.plans.empty()) world_.FinishPlan();
+  for (uint32_t i = 0; i < kServers; ++i) {
+    World::AppServer& server = world_.servers[Name(i)];
+    server.answers = server.heard = true;
+    server.refuses.clear();
+    server.cannot_bring.clear();
+    server.sick = server.refuses_members = server.stays_primary = false;
+    server.cannot_let_go = server.obeys_another = false;
+    if (server.live) world_.Die(Name(i));
+    world_.Join(Name(i));
+  }
+  const uint32_t replicas = Replicas(2);
+  world_.drains.clear();
+  v1::AppSpec spec = TestSpec(5, kind_.strategy, replicas);
+  spec.mutable_replication()->set_quorum(kind_.quorum);
+  world_.Apply(spec);
+  world_.Advance(Seconds(300));
+  EXPECT_EQ(world_.Served(), world_.partition().layout().size());
+  world_.commands.clear();
+  world_.Advance(Seconds(120));
+  EXPECT_THAT(world_.commands, testing::IsEmpty()) << "moves must cease";
+  size_t held = 0;
+  for (const auto& [name, count] : world_.Counts()) held += count;
+  EXPECT_EQ(held, world_.partition().layout().size() * replicas);
+}
+
+}  // namespace shardmanager::orchestrator

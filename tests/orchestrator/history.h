@@ -1,0 +1,50 @@
+// A history of one partition, told by bytes: whatever they are, they say what happens next. Then
+// peace comes, and every shard must be served and moves must cease. For the fuzzer, and for tests
+// that draw the bytes.
+#pragma once
+
+#include <string>
+
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+
+class History {
+ public:
+  // The first bytes draw the app: one of the three strategies, with and without a quorum.
+  explicit History(fuzz::FuzzInput& input);
+
+  // Joins, deaths, good-byes, changed specs, drains, lost answers, servers that refuse, failed
+  // writes, new leaders, answers that nobody expected. What must always hold the World looks at.
+  void Step();
+  // Every fault ends, all servers begin anew. Fails the test if that does not suffice.
+  void Settle();
+
+  World& world() { return world_; }
+
+ private:
+  // What one app draws once.
+  struct Kind {
+    v1::ReplicationStrategy strategy;
+    bool quorum;
+  };
+
+  static Kind NextKind(fuzz::FuzzInput& input);
+  uint32_t Replicas(uint32_t wanted) const;
+  v1::AppSpec NextSpec();
+  WriteOutcome NextOutcome();
+  std::string AnyShard();
+  std::string AnyServer();
+  void HappenTo(const std::string& name, World::AppServer& server);
+  void Refuse(World::AppServer& server);
+  void Drain();
+  void Stray();
+  void StrayResult(ServerIndex server, Incarnation life);
+
+  fuzz::FuzzInput& input_;
+  const Kind kind_;
+  World world_;
+};
+
+}  // namespace shardmanager::orchestrator

@@ -20,6 +20,7 @@ Output<Action> Partition::OnEvent(TimePoint now, Event event) {
   now_ = now;
   if (stopped_) return {};
   std::visit([this](auto& e) { On(e); }, event);
+  if (stopped_) return std::exchange(out_, {});
   return Finish();
 }
 

@@ -230,6 +230,7 @@ TEST(PartitionTest, F1_ADeposedLeaderStopsAtOnce) {
   world.Start();
   world.Join("kv-0");
   world.Gather();
+  world.Apply(TestSpec(8));  // and more is to be written
   world.FinishWrite(WriteOutcome::kDeposed);
   EXPECT_TRUE(world.stepped_down);
   world.commands.clear();

@@ -142,7 +142,10 @@ void World::Advance(Duration time) {
 }
 
 void World::Carry(Output<Action> output) {
-  for (Action& action : output.actions) std::visit([this](auto& a) { Do(a); }, action);
+  for (Action& action : output.actions) {
+    EXPECT_FALSE(stepped_down) << "a deposed leader goes on";
+    std::visit([this](auto& a) { Do(a); }, action);
+  }
   next_wake_ = output.next_wake;
 }
 
@@ -180,7 +183,9 @@ void World::StoreWrite(const Persist& action) {
     EXPECT_FALSE(servers[partition_->tables().name(write.server)].record_damaged);
     auto& record = servers[partition_->tables().name(write.server)].record;
     record.clear();
+    std::set<ShardIndex> shards;
     for (const ReplicaRecord& r : write.replicas) {
+      EXPECT_TRUE(shards.insert(r.shard).second) << "twice in one record: " << Name(r.shard);
       record.push_back({Name(r.shard), r.role, r.epoch, r.phase, r.member_life});
     }
   }

@@ -181,6 +181,8 @@ void Partition::StageChange(const PhaseChange& change) {
 }
 
 void Partition::StageNew(ShardIndex shard, const NewReplica& fresh) {
+  SM_CHECK(!tables_.FindReplica(shard, fresh.server).valid(),
+           "a server would have two replicas of a shard");
   if (fresh.phase == Phase::kGranted) CheckPrimaryRight(shard, ReplicaIndex(), fresh.role);
   const ReplicaIndex id = tables_.AddReplica(shard, fresh.server, fresh.role, NextEpoch());
   Replica& replica = tables_.replica(id);

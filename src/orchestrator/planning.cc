@@ -306,6 +306,8 @@ void Partition::On(PlanReady& event) {
        missing_.TakePlanned()) {  // unless they get a place now, they need another plan
     if (tables_.shard(id).missing && !missing_.Waits(id)) missing_.Add(id);
   }
+  // What an earlier plan proposed, and is not written yet, does not count any more.
+  for (const allocator::Move& move : event.plan.moves) intents_.erase(move.shard);
   for (const allocator::Move& move : event.plan.moves) AcceptMove(move);
 }
 

@@ -15,6 +15,7 @@ namespace shardmanager::orchestrator {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -251,6 +252,31 @@ TEST_F(OversizeTest, ItGetsNothingNew) {
   AdvanceSeconds(1);
   EXPECT_EQ(world_.Served(), 8u);
   EXPECT_EQ(world_.Counts().at("kv-0"), 3u);
+}
+
+// s-0 cannot be written while the record of a server that it leaves is refused; plans go on.
+TEST(OversizePlansTest, APlanReplacesAnEarlierOneThatIsNotWrittenYet) {
+  World world(TestSpec(1, v1::SECONDARY_ONLY, 3));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Gather();
+  world.servers.at("kv-0").answers = false;
+  world.Apply(TestSpec(1, v1::SECONDARY_ONLY, 2));
+  world.hold_writes = true;
+  world.servers.at("kv-0").answers = true;
+  for (int refused = 0; refused < 5; ++refused) {  // then it waits for 16 s
+    world.Advance(Seconds(10));
+    ASSERT_EQ(world.writes.size(), 1u) << "kv-0 has dropped it";
+    world.FinishWrite(WriteOutcome::kTooLarge);
+  }
+  world.hold_writes = false;
+  v1::AppSpec spec = TestSpec(1, v1::SECONDARY_ONLY, 5);
+  spec.mutable_moves()->set_balance_interval_ms(1'000);
+  world.Apply(spec);
+  world.Join("kv-3");
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Holders("s-0"), ElementsAre("kv-0", "kv-1", "kv-2", "kv-3"));
+  for (const auto& [name, server] : world.servers) EXPECT_THAT(server.record, SizeIs(1)) << name;
 }
 
 }  // namespace

@@ -276,7 +276,7 @@ void World::Obey(const SendCommands& action, const Grant& grant, AppServer& serv
   const auto held = server.held.find(shard);
   const bool comes = action.kind == CommandKind::kAdd || action.kind == CommandKind::kChangeRole;
   if (comes && held != server.held.end() && held->second.epoch == grant.epoch) return;
-  if (!grant.members.empty()) {
+  if (!grant.members.empty() && !IsOver(shard)) {
     if (comes) CheckElected(shard, partition_->tables().name(action.server));
     TakeMembers(shard, grant, comes);
   }
@@ -288,7 +288,6 @@ void World::Obey(const SendCommands& action, const Grant& grant, AppServer& serv
     case CommandKind::kDrop:
     case CommandKind::kPrepareDrop:
       server.held.erase(shard);
-      if (IsOver(shard)) members.erase(shard);
       return;
     case CommandKind::kPrepareAdd:
     case CommandKind::kSetMembers:

@@ -72,15 +72,18 @@ void Partition::DecideHandover(ShardIndex id) {
   }
 }
 
-// A move in which the old owner stops first, and has said that it cannot: it was called off.
+// A move in which the old owner stops first, and has said that it cannot: it was called off. If two
+// are to stop, as after the end of an app that is made again, one of them must have stopped.
 void Partition::DecideToStay(ShardIndex id) {
   ReplicaIndex stays;
   ReplicaIndex reserved;
+  uint32_t dropping = 0;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (replica.phase == Phase::kReserved) reserved = r;
     if (replica.phase == Phase::kDropping && IsCalledOff(replica)) stays = r;
+    dropping += replica.phase == Phase::kDropping;
   });
-  if (!stays.valid()) return;
+  if (!stays.valid() || dropping > 1) return;
   change_.phases.push_back({reserved, Phase::kAbsent});
   Stay(stays);
 }

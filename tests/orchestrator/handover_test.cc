@@ -300,6 +300,32 @@ TEST(HandoverRecoveryTest, ANewOwnerWhoseOldOneHasNoRecordGetsTheShard) {
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-1*"));
 }
 
+// The app is deleted during a handover, and made again before either server has let go.
+TEST(RetirementTest, WhoCannotLetGoServesOnOnlyWhenTheOtherOneHasLetGo) {
+  World world(TestSpec(1));
+  world.Start();
+  world.Join("kv-0");
+  world.Gather();
+  world.Join("kv-1");
+  world.Join("kv-2");
+  world.servers.at("kv-1").answers = world.servers.at("kv-2").answers = false;
+  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.Apply(TestSpec(1));
+  world.Advance(Seconds(1));
+  world.servers.at("kv-0").cannot_let_go = true;
+  world.drains.clear();
+  world.Apply(TestSpec(1), /*deleting=*/true);
+  world.Join("kv-3");
+  world.Apply(TestSpec(1));
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Holders("s-0"), ElementsAre("kv-0"));
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), 0u);
+
+  world.servers.at("kv-1").answers = world.servers.at("kv-2").answers = true;
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*"));
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), 1u);
+}
 // Found by a test with real processes: what was on its way counted at both servers, so one more
 // followed, and came back later.
 TEST(BalanceTest, WhatMovesCountsWhereItIsGoing) {

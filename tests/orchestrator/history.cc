@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace shardmanager::orchestrator {
@@ -67,8 +69,7 @@ void History::Step() {
       if (!world_.plans.empty()) world_.FinishPlan();
       return;
     case 4:
-      if (input_.Below(4) == 0) world_.Restart();
-      return;
+      return TakeOver();
     case 5:
       return Drain();
     case 6:
@@ -83,6 +84,20 @@ void History::Step() {
     default:
       world_.Advance(Milliseconds(20 * input_.Byte()));
   }
+}
+
+// A new leader finds some record damaged, or those from before mended.
+void History::TakeOver() {
+  if (input_.Below(4) != 0) return;
+  switch (input_.Below(4)) {
+    case 0:
+      world_.servers[AnyServer()].record_damaged = true;
+      break;
+    case 1:
+      for (auto& [name, server] : world_.servers) server.record_damaged = false;
+      break;
+  }
+  world_.Restart();
 }
 
 void History::HappenTo(const std::string& name, World::AppServer& server) {
@@ -105,9 +120,8 @@ void History::HappenTo(const std::string& name, World::AppServer& server) {
 }
 
 void History::Refuse(World::AppServer& server) {
-  switch (input_.Below(8)) {
-    case 0:  // a poison shard: nobody can have it
-    {
+  switch (input_.Below(9)) {
+    case 0: {  // a poison shard: nobody can have it
       const std::string shard = AnyShard();
       for (uint32_t i = 0; i < kServers; ++i) world_.servers[Name(i)].refuses = {shard};
       return;
@@ -130,6 +144,11 @@ void History::Refuse(World::AppServer& server) {
       return;
     case 6:
       server.obeys_another = input_.Flag();
+      return;
+    case 7:  // what it was granted and does not hold is over for it, as after a late drop
+      for (const StoredReplica& r : server.record) {
+        if (!server.held.contains(r.shard)) server.over[r.shard] = r.epoch;
+      }
       return;
     default:
       server.refuses = {AnyShard()};
@@ -190,7 +209,11 @@ void History::StrayResult(ServerIndex server, Incarnation life) {
 }
 
 void History::Settle() {
-  if (world_.stepped_down) world_.Restart();
+  bool damaged = false;
+  for (auto& [name, server] : world_.servers) {
+    damaged |= std::exchange(server.record_damaged, false);
+  }
+  if (damaged || world_.stepped_down) world_.Restart();
   world_.hold_writes = world_.hold_plans = false;
   while (!world_.writes.empty()) world_.FinishWrite(WriteOutcome::kOk);
   while (!world_.plans.empty()) world_.FinishPlan();

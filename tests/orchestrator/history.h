@@ -16,7 +16,8 @@ class History {
   explicit History(fuzz::FuzzInput& input);
 
   // Joins, deaths, good-byes, changed specs, drains, lost answers, servers that refuse, failed
-  // writes, new leaders, answers that nobody expected. What must always hold the World looks at.
+  // writes, new leaders, damaged records, answers that nobody expected. What must always hold the
+  // World looks at.
   void Step();
   // Every fault ends, all servers begin anew. Fails the test if that does not suffice.
   void Settle();
@@ -36,6 +37,7 @@ class History {
   WriteOutcome NextOutcome();
   std::string AnyShard();
   std::string AnyServer();
+  void TakeOver();
   void HappenTo(const std::string& name, World::AppServer& server);
   void Refuse(World::AppServer& server);
   void Drain();

@@ -16,7 +16,9 @@ using shardmanager::Peer;
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{1};  // with one member
+// With one member. Less than the time for which requests are held while a primary is demoted: that
+// waits for SetMembers().
+constexpr std::chrono::seconds kPatience{1};
 constexpr int kRowsPerMessage = 500;
 
 // A replica that is slower than the writes is not brought up to date for ever.
@@ -97,9 +99,18 @@ absl::Status ReplicatedShard::BringUpToDate(const Members& members, std::chrono:
   return absl::OkStatus();
 }
 
+absl::Status ReplicatedShard::Ping(const Peer& replica) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  kv::PingResponse response;
+  const grpc::Status status = stub_for_(replica.endpoint)->Ping(&context, {}, &response);
+  return status.ok() ? absl::OkStatus() : DoesNotTakeIt(replica, status.error_message());
+}
+
 absl::Status ReplicatedShard::CopyTo(Joiner& joiner, std::chrono::seconds patience) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + patience);
+  if (absl::Status status = Ping(joiner.replica); !status.ok()) return status;
   kv::CopyResponse response;
   const auto stub = stub_for_(joiner.replica.endpoint);
   auto stream = stub->Copy(&context, &response);

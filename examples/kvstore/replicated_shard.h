@@ -81,6 +81,7 @@ class ReplicatedShard final : public KvShard {
 
   absl::Status Adopt(const shardmanager::Members& members, std::chrono::seconds patience);
   absl::Status BringUpToDate(const shardmanager::Members& members, std::chrono::seconds patience);
+  absl::Status Ping(const shardmanager::Peer& replica);
   absl::Status CopyTo(Joiner& joiner, std::chrono::seconds patience);
   absl::StatusOr<kv::CopyRequest> NextRows(Joiner& joiner, std::optional<std::string>& last);
   absl::Status EndCopy(Joiner& joiner);

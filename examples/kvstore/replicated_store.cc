@@ -28,6 +28,10 @@ class ReplicatedStore::Service final : public kv::KvReplica::Service {
  public:
   explicit Service(ReplicatedStore& store) : store_(store) {}
 
+  grpc::Status Ping(grpc::ServerContext*, const kv::PingRequest*, kv::PingResponse*) override {
+    return grpc::Status::OK;
+  }
+
   grpc::Status Apply(grpc::ServerContext*, const kv::ApplyRequest* request,
                      kv::ApplyResponse*) override {
     const auto shard = store_.Replica(request->shard());

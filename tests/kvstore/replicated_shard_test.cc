@@ -228,6 +228,16 @@ TEST_F(ReplicatedShardTest, WritesGoOnWhileOneThatDoesNotAnswerIsToBecomeAMember
   EXPECT_EQ(two_.Get("k"), "v");
 }
 
+// Its shards could not be demoted for as long as it waited, and other shards waited for theirs.
+TEST_F(ReplicatedShardTest, OneThatDoesNotAnswerIsGivenUpSoon) {
+  shardmanager::TcpProxy silent(two_.port());
+  silent.Set(shardmanager::TcpProxy::Mode::kBlackhole);
+  const Peer never{ServerName("kv-4"), absl::StrCat("127.0.0.1:", silent.port())};
+  const auto asked = std::chrono::steady_clock::now();
+  EXPECT_FALSE(one_.SetMembers({one_.peer(), never}).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(5));
+}
+
 TEST_F(ReplicatedShardTest, WhatIsWrittenWhileItIsCopiedANewMemberHas) {
   ASSERT_TRUE(one_.SetMembers({one_.peer(), two_.peer()}).ok());
   constexpr int kKeys = 3'000;

@@ -9,6 +9,7 @@
 // A server in a new life is no member: it may have lost what it knew. (With `quorum` it
 // stays one until it is replaced: the application's log is its memory.)
 #include <algorithm>
+#include <tuple>
 
 #include "base/defect.h"
 #include "orchestrator/partition.h"
@@ -64,24 +65,26 @@ Membership::List Partition::MembersOf(ShardIndex id, const Membership::List& tol
 }
 
 // The next secondary to bring into step: of those that may be tried now, the one that failed
-// least. Thus one that can never come into step does not keep the others from it.
+// least; of equals, not the one that was tried last. Thus one that can never come into step, or of
+// which nothing is ever heard, does not keep the others from it.
 std::optional<Membership::Member> Partition::NextMember(ShardIndex id,
                                                         const Membership& membership) const {
   if (spec_.replication().quorum() && !HasMajority(id)) return std::nullopt;
-  std::optional<std::pair<uint8_t, Membership::Member>> next;
+  const bool fair = !Planted(Defect::kStarvesMembers);
+  std::optional<std::tuple<uint8_t, bool, Membership::Member>> next;
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     const bool lacks = replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
                        replica.member_life == 0 && Serves(replica) && !IsCurrent(replica);
     if (!lacks) return;
     const Membership::Member me{replica.server, tables_.server(replica.server).incarnation};
     const Membership::Failed* failed = membership.FindFailed(me);
-    if (failed != nullptr && now_ < failed->retry_at && !Planted(Defect::kStarvesMembers)) return;
-    const bool blamed = failed != nullptr && !Planted(Defect::kStarvesMembers);
-    const std::pair rank(blamed ? failed->failures : uint8_t{0}, me);
+    if (fair && failed != nullptr && now_ < failed->retry_at) return;
+    const uint8_t failures = fair && failed != nullptr ? failed->failures : uint8_t{0};
+    const std::tuple rank(failures, fair && me == membership.tried_last, me);
     if (!next || rank < *next) next = rank;
   });
   if (!next) return std::nullopt;
-  return next->second;
+  return std::get<Membership::Member>(*next);
 }
 
 namespace {
@@ -117,6 +120,7 @@ void Partition::TellMembers(ShardIndex id, const Replica& primary) {
   if (membership.candidate) {
     list.insert(std::lower_bound(list.begin(), list.end(), *membership.candidate),
                 *membership.candidate);
+    membership.tried_last = membership.candidate;
   }
   if (membership.known && told == list) return;
   Outbox command{primary.server, CommandKind::kSetMembers, {id, Role::kPrimary, primary.epoch}, {}};
@@ -150,7 +154,9 @@ void Partition::OnMembers(const CommandResult& event) {
   membership.known = false;  // the primary may go by the old list or by the new one
   membership.error = event.error;
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
-  if (membership.candidate) {
+  // Only what the application says is the candidate's fault. A command may also go unanswered or
+  // be overtaken: the server was busy with other shards, or the shard was about to be demoted.
+  if (membership.candidate && event.outcome == CommandOutcome::kFailed) {
     CandidateFailed(event.shard, membership);
     membership.failures = 0;
   }

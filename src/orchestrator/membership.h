@@ -33,10 +33,11 @@ struct Membership {
   ShardEpoch epoch;    // of the primary's grant
   bool known = false;  // the primary said yes to `told` in this life, to this leader
   List told;
-  List asked;                       // by the command that is out
-  std::optional<Member> candidate;  // the one of `asked` that is to come into step
+  List asked;                        // by the command that is out
+  std::optional<Member> candidate;   // the one of `asked` that is to come into step
+  std::optional<Member> tried_last;  // of the candidates
   Contact contact = Contact::kIdle;
-  uint8_t failures = 0;  // in a row, of lists without a candidate
+  uint8_t failures = 0;  // in a row, for which no candidate is to blame
   std::string error;
   std::vector<Failed> failed;
 

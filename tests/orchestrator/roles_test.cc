@@ -118,8 +118,10 @@ class MemberThatCannotComeTest : public RolesTest {
     spec.mutable_failover()->set_delay_ms(60'000);
     return spec;
   }
-  MemberThatCannotComeTest() : RolesTest(Patient()) {
-    world.servers["kv-0"].cannot_bring = {"kv-1"};
+  using Hindered = std::set<std::string> World::AppServer::*;
+  explicit MemberThatCannotComeTest(Hindered hindered = &World::AppServer::cannot_bring)
+      : RolesTest(Patient()) {
+    world.servers["kv-0"].*hindered = {"kv-1"};
     for (const char* name : {"kv-1", "kv-2"}) {
       world.Die(name);
       world.Join(name);
@@ -204,6 +206,25 @@ TEST_F(MemberThatCannotComeTest, ANewLifeOfItIsTriedAtOnce) {
   world.Join("kv-1");
   world.Advance(Seconds(1));
   EXPECT_TRUE(InStep("kv-1"));
+}
+
+// The primary's server has too much to do, or is away.
+class MemberOfWhichNothingIsHeardTest : public MemberThatCannotComeTest {
+ protected:
+  MemberOfWhichNothingIsHeardTest()
+      : MemberThatCannotComeTest(&World::AppServer::brings_for_ever) {}
+};
+
+TEST_F(MemberOfWhichNothingIsHeardTest, ThatIsNotHeldAgainstIt) {
+  world.Advance(Seconds(120));
+  EXPECT_FALSE(InStep("kv-1"));
+  EXPECT_THAT(world.WaitsOf("s-0"), Not(Contains(HasSubstr("its primary failed"))));
+}
+
+TEST_F(MemberOfWhichNothingIsHeardTest, ItDoesNotKeepTheOthersFromComingIntoStep) {
+  world.Advance(Seconds(60));
+  EXPECT_TRUE(InStep("kv-2"));
+  EXPECT_FALSE(InStep("kv-1"));
 }
 
 TEST_F(RolesTest, ThePromotionIsDurableBeforeAnybodyIsTold) {

@@ -223,7 +223,7 @@ void World::Do(SendCommands& action) {
                          .incarnation = action.incarnation,
                          .shard = grant.shard,
                          .epoch = grant.epoch};
-    if (!server.answers || !server.live) {
+    if (!server.answers || !server.live || (sets && HasNew(server.brings_for_ever, grant))) {
       result.outcome = CommandOutcome::kUnreachable;
       result.error = "no answer";
     } else if (server.obeys_another) {
@@ -231,7 +231,7 @@ void World::Do(SendCommands& action) {
       result.error = "epoch 57 has been seen";
     } else if ((comes && server.refuses.count(shard) > 0) ||
                (server.sick && comes && action.kind != CommandKind::kPrepareAdd) ||
-               (sets && server.refuses_members) || (sets && CannotBring(server, grant)) ||
+               (sets && server.refuses_members) || (sets && HasNew(server.cannot_bring, grant)) ||
                (demoted && server.stays_primary)) {
       result.outcome = CommandOutcome::kFailed;
       result.error = "disk full";
@@ -260,14 +260,14 @@ void World::Do(SendCommands& action) {
   }
 }
 
-// The list has somebody new whom the primary cannot reach.
-bool World::CannotBring(const AppServer& primary, const Grant& grant) const {
+// The list has one of the servers that is new to the primary.
+bool World::HasNew(const std::set<std::string>& of, const Grant& grant) const {
   const auto known = members.find(Name(grant.shard));
   return std::any_of(grant.members.begin(), grant.members.end(), [&](ServerIndex id) {
     const std::string& name = partition_->tables().name(id);
     const std::pair member(name, servers.at(name).incarnation.value());
     const bool in_step = known != members.end() && known->second.contains(member);
-    return primary.cannot_bring.contains(name) && !in_step;
+    return of.contains(name) && !in_step;
   });
 }
 

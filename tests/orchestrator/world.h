@@ -37,7 +37,9 @@ class World {
     bool sick = false;                   // every add, and change of role, fails
     bool refuses_members = false;        // changes of members fail
     std::set<std::string> cannot_bring;  // servers that it, as the primary, cannot bring into step
-    bool stays_primary = false;          // turns to secondary fail
+    // The same, and it answers only when the command has run out of time: never.
+    std::set<std::string> brings_for_ever;
+    bool stays_primary = false;              // turns to secondary fail
     std::map<std::string, ShardEpoch> over;  // by shard: grants up to here are stale
     bool obeys_another = false;              // a leader with a higher epoch
     // Drops, and turns to secondary, are called off: its requests take too long.
@@ -127,7 +129,7 @@ class World {
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
-  bool CannotBring(const AppServer& primary, const Grant& grant) const;
+  bool HasNew(const std::set<std::string>& of, const Grant& grant) const;
   // `elected`: with its list the primary begins anew; else who is known keeps its life.
   void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
   void CheckElected(const std::string& shard, const std::string& server) const;

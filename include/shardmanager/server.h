@@ -124,7 +124,10 @@ class ShardHandler {
   //    date first, and from then on acknowledge no write that it lacks (or, with `quorum`,
   //    that most of them lack).
   //  * One that goes may be dead: it cannot become the primary any more.
-  // May repeat the last list. After an error it is tried again later. Default: OK, at once.
+  // May repeat the last list. After an error it is tried again later. While it runs, the shard is
+  // neither dropped nor does it change its role: give up on a member that does not answer within a
+  // second or so. At most command_threads of these calls run at a time, and as many more that bring
+  // nobody new. Default: OK, at once.
   virtual absl::Status UpdateMembership(const ShardId& shard, const Members& members);
 
   // Load of one shard by metric of the app's spec, in the metric's own unit, 0 to 1e12:

@@ -16,6 +16,10 @@ Duration HandoverDrainTimeout(const ServerOptions& options) {
   return std::min(options.drain_timeout, options.hold_timeout * 3 / 4);
 }
 
+size_t CallsAtOnce(const ServerOptions& options) {
+  return static_cast<size_t>(std::max(1, options.command_threads));
+}
+
 }  // namespace
 
 Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationStoreFactory& stores,
@@ -30,7 +34,8 @@ Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationSto
             ShardBook({.app = options_.app,
                        .server = options_.name,
                        .drain_timeout = options_.drain_timeout,
-                       .handover_drain_timeout = HandoverDrainTimeout(options_)}),
+                       .handover_drain_timeout = HandoverDrainTimeout(options_),
+                       .member_changes_at_once = CallsAtOnce(options_)}),
             [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }),
       membership_(executor_, Membership(options_.app),
                   [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }) {}
@@ -124,7 +129,7 @@ void Engine::Do(RunSetMembers& action) {
   AdmissionSlot* slot = gates_.Pin(action.grant.shard.value());
   if (slot == nullptr) return MembersSet(action.grant, absl::UnavailableError("it is closing"));
   pinned_[action.grant.shard] = slot;
-  ports_.set_members(action.grant);
+  ports_.set_members(action);
 }
 
 void Engine::Do(PauseShard& action) {

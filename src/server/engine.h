@@ -28,7 +28,8 @@ class Engine {
     std::function<void(const RunAdd&)> add;
     std::function<void(const ShardId&)> drop;
     std::function<void(const Grant&)> change_role;
-    std::function<void(const Grant&)> set_members;
+    // Of either kind at most ServerOptions::command_threads calls run at a time.
+    std::function<void(const RunSetMembers&)> set_members;
     std::function<void(const Grant&)> prepare_add;
     std::function<void(const ShardId&)> prepare_drop;
     // To the command that waits.

@@ -15,11 +15,15 @@ enum class Lane : uint8_t {
   kPrepareAdd,  // may copy for minutes
   kPrepareDrop,
   kChangeRole,
-  kSetMembers,  // may wait for a member that does not answer
+  kSetMembers,     // brings somebody new: may wait for a member that does not answer
+  kRemoveMembers,  // brings nobody new: writes may wait for it
   kCollectLoad,
 };
-inline constexpr size_t kLanes = 8;
+inline constexpr size_t kLanes = 9;
 
 constexpr Lane LaneOfAdd(bool prepared) { return prepared ? Lane::kTakeOver : Lane::kAdd; }
+constexpr Lane LaneOfMembers(bool brings) {
+  return brings ? Lane::kSetMembers : Lane::kRemoveMembers;
+}
 
 }  // namespace shardmanager::server

@@ -324,8 +324,8 @@ server::Engine::Ports ServerImpl::EnginePorts() {
                 });
               },
           .set_members =
-              [this](const server::Grant& grant) {
-                pools_.Run(server::Lane::kSetMembers, [this, grant] {
+              [this](const server::RunSetMembers& set) {
+                pools_.Run(server::LaneOfMembers(set.brings), [this, grant = set.grant] {
                   engine_.MembersSet(grant, handler_->UpdateMembership(
                                                 grant.shard, grant.members.value_or(Members{})));
                 });

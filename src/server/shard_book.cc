@@ -28,6 +28,7 @@ Output<ShardBook::Action> ShardBook::Finish() {
   CheckDrains();
   CheckForwarding();
   CheckRetries();
+  BeginMemberChanges();
   for (auto& [reply, results] : std::exchange(results_, {})) {
     const bool last = open_[reply] == 0;
     if (last) open_.erase(reply);
@@ -103,7 +104,14 @@ void ShardBook::CheckRetries() {
   if (!retries_.empty()) out_.next_wake = std::min(out_.next_wake, retries_.begin()->first);
 }
 
+// Before a shard is drained, the change of its members that waits for its turn is called off: the
+// drain would wait for it.
 void ShardBook::Enter(Entry& entry, State state) {
+  if (entry.state == State::kServing && state != State::kServing) {
+    if (const auto change = member_changes_.CallOff(entry.grant.shard)) {
+      EndMemberChange(*change, ResultState::kStale, "the shard is closing");
+    }
+  }
   busy_ -= IsBusy(entry.state);
   entry.state = state;
   busy_ += IsBusy(entry.state);
@@ -334,7 +342,7 @@ void ShardBook::Release(Entry& entry) {
   const bool waits = entry.state == State::kDraining && entry.drain_until == kNever;
   if (entry.state == State::kServing && entry.successor) {
     Enter(entry, State::kLeaving);
-    out_.actions.emplace_back(RunPrepareDrop{entry.grant.shard});
+    PrepareDrop(entry);
   } else if (entry.state == State::kServing || waits) {
     Drain(entry);
   } else if (entry.state == State::kPrepared) {
@@ -389,8 +397,6 @@ bool ShardBook::IsOf(CommandKind kind, Waits waits) {
   switch (waits) {
     case Waits::kToPrepare:
       return kind == CommandKind::kPrepareAdd;
-    case Waits::kForMembers:
-      return kind == CommandKind::kSetMembers;
     case Waits::kToCome:
       return kind == CommandKind::kPrepareAdd || kind == CommandKind::kAdd ||
              kind == CommandKind::kChangeRole;

@@ -45,22 +45,12 @@
 #include "absl/status/status.h"
 #include "base/state_machine.h"
 #include "model/command_kind.h"
+#include "server/grant.h"
 #include "server/handover.h"
+#include "server/member_changes.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
-
-struct Grant {
-  ShardId shard;
-  Role role = Role::kPrimary;
-  ShardEpoch epoch;
-  Peer old_owner = {};                            // as ShardGrant has it
-  std::optional<Members> members = std::nullopt;  // as ShardGrant has them
-  uint64_t members_version = 0;                   // of two lists, the later one's is greater
-};
-
-// Names one call whose results are awaited; 0: nobody waits.
-using ReplyId = uint64_t;
 
 enum class ResultState : uint8_t { kLoading, kDone, kFailed, kStale, kCalledOff };
 struct ShardResult {
@@ -153,6 +143,7 @@ struct RunChangeRole {
 // While the shard is open; a drain waits for its end.
 struct RunSetMembers {
   Grant grant;
+  bool brings = false;  // somebody new; only so many of either kind run at a time
 };
 struct RunPrepareAdd {
   Grant grant;
@@ -220,6 +211,8 @@ struct ShardBookOptions {
   Duration handover_drain_timeout = Milliseconds(1'500);
   // How long it goes on forwarding after the drop, for clients that do not know yet.
   Duration forward_linger = Seconds(10);
+  // Most changes of members that run at a time, of those that bring somebody new and of the others.
+  size_t member_changes_at_once = 4;
 };
 
 class ShardBook {
@@ -231,7 +224,8 @@ class ShardBook {
                    OpenShard, ShowLoading, CloseShard, PauseShard, HoldShard, AwaitForwarded,
                    OpenForwarded, ForwardShard, Reply, Refuse, Warn, Emptied>;
 
-  explicit ShardBook(ShardBookOptions options) : options_(std::move(options)) {}
+  explicit ShardBook(ShardBookOptions options)
+      : options_(std::move(options)), member_changes_(options_.member_changes_at_once) {}
 
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
@@ -266,7 +260,7 @@ class ShardBook {
     std::string old_owner = {};                       // "": everything
     std::optional<Successor> primary = std::nullopt;  // as in OpenShard
   };
-  enum class Waits : uint8_t { kToCome, kToPrepare, kToGo, kForMembers };
+  enum class Waits : uint8_t { kToCome, kToPrepare, kToGo };
   struct Waiter {
     ReplyId reply;
     CommandKind kind;  // kDrop: of kPrepareDrop, too
@@ -326,6 +320,10 @@ class ShardBook {
   void Begin(Entry& entry, const Wish& wish);
   void Continue(Entry& entry, const Wish& wish);
   void SetMembers(const Grant& grant, ReplyId reply);
+  void EndMemberChange(const MemberChanges::Change& change, ResultState state,
+                       const std::string& error);
+  void BeginMemberChanges();
+  void PrepareDrop(Entry& entry);
   void Load(Entry& entry);
   void Open(Entry& entry);
   static bool Turns(const Entry& entry);
@@ -353,6 +351,7 @@ class ShardBook {
   TimePoint now_{};
   Output<Action> out_;
   std::map<ShardId, Entry> entries_;
+  MemberChanges member_changes_;
   std::set<std::pair<TimePoint, ShardId>> deadlines_;  // of drains, by drain_until
   std::set<std::pair<TimePoint, ShardId>> retries_;    // loads to try again
   std::set<std::pair<TimePoint, ShardId>> lingers_;    // of forwarding, by forward_until

@@ -83,17 +83,14 @@ void ShardBook::RetryLater(Entry& entry) {
   retries_.insert({now_ + kFirstRetry * (1 << doublings), entry.grant.shard});
 }
 
-// One at a time, and only under the grant that it is meant for.
+// Only under the grant that it is meant for. Begins when it is its turn.
 void ShardBook::SetMembers(const Grant& grant, ReplyId reply) {
   Entry& entry = entries_[grant.shard];
   const bool serves = entry.state == State::kServing && entry.grant.epoch == grant.epoch &&
                       entry.grant.role == Role::kPrimary && entry.old_owner.empty();
-  const bool busy = std::any_of(entry.waiters.begin(), entry.waiters.end(),
-                                [](const Waiter& w) { return IsOf(w.kind, Waits::kForMembers); });
-  if (!serves || busy) {
-    const char* why = busy ? "an earlier change of its members is under way"
-                           : "it does not serve as primary under this grant";
-    return Answer(reply, {grant.shard, grant.epoch, ResultState::kFailed, 0, why});
+  if (!serves) {
+    return Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
+                          "it does not serve as primary under this grant"});
   }
   if (grant.members_version < entry.grant.members_version && !Planted(Defect::kAnyMembers)) {
     return Answer(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
@@ -101,14 +98,36 @@ void ShardBook::SetMembers(const Grant& grant, ReplyId reply) {
   }
   entry.grant.members = grant.members;
   entry.grant.members_version = grant.members_version;
-  entry.waiters.push_back({reply, CommandKind::kSetMembers, grant.epoch});
-  out_.actions.emplace_back(RunSetMembers{entry.grant});
+  if (const auto former = member_changes_.Want({entry.grant, reply})) {
+    EndMemberChange(*former, ResultState::kStale, "a later list of its members has come");
+  }
+}
+
+void ShardBook::EndMemberChange(const MemberChanges::Change& change, ResultState state,
+                                const std::string& error) {
+  Answer(change.reply, {change.grant.shard, change.grant.epoch, state, 0, error});
+}
+
+void ShardBook::BeginMemberChanges() {
+  while (auto begun = member_changes_.BeginNext()) {
+    out_.actions.emplace_back(RunSetMembers{std::move(begun->grant), begun->brings});
+  }
 }
 
 void ShardBook::On(MembersSet& event) {
+  const bool well = event.status.ok();
+  const auto change = member_changes_.End(event.shard, well);
+  if (!change) return;
+  EndMemberChange(*change, well ? ResultState::kDone : ResultState::kFailed,
+                  well ? "" : event.status.ToString());
   Entry& entry = entries_[event.shard];
-  const auto state = event.status.ok() ? ResultState::kDone : ResultState::kFailed;
-  AnswerWaiters(entry, Waits::kForMembers, state, event.status.ok() ? "" : event.status.ToString());
+  if (entry.state == State::kLeaving) PrepareDrop(entry);
+}
+
+// Calls for one shard never overlap.
+void ShardBook::PrepareDrop(Entry& entry) {
+  const ShardId& shard = entry.grant.shard;
+  if (!member_changes_.AtWork(shard)) out_.actions.emplace_back(RunPrepareDrop{shard});
 }
 
 void ShardBook::Load(Entry& entry) {

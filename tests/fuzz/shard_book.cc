@@ -3,6 +3,8 @@
 // command is answered, and a server that stops ends up empty.
 #include "server/shard_book.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -14,12 +16,18 @@
 namespace shardmanager::server {
 namespace {
 
+// By the version of the list: some bring somebody new, some do not.
+const Members kKv2{{ServerName("kv-2"), "there"}};
+const Members kKv3{{ServerName("kv-3"), "there"}};
+const std::array<Members, 4> kMembers = {kKv2, {kKv2.front(), kKv3.front()}, kKv3, {}};
+
 struct AtWork {  // of one shard, outside the core
   std::optional<Grant> preparing;
   std::optional<Grant> adding;
   std::optional<Grant> loaded;  // the last load, or change of role, that went well
   std::optional<Grant> turning;
   std::optional<Grant> setting;  // members, while it is open; a drain waits for it
+  bool brings = false;           // those bring somebody new
   bool dropping = false;
   bool leaving = false;
   bool open = false;
@@ -90,8 +98,8 @@ class Trial {
       grant = {.shard = NextShard(),
                .role = input_.Flag() ? Role::kPrimary : Role::kSecondary,
                .epoch = ShardEpoch(1 + input_.Below(12)),
-               .members = Members(),
                .members_version = input_.Below(4)};
+      grant.members = kMembers[grant.members_version];
     }
     return grants;
   }
@@ -184,6 +192,12 @@ class Trial {
     AtWork& work = work_[action.grant.shard];
     SM_CHECK(!work.busy(), "one call of the application at a time");
     SM_CHECK(work.open && work.loaded->role == Role::kPrimary, "a primary that serves has members");
+    const auto sets = [&](const auto& other) {
+      return other.second.setting && other.second.brings == action.brings;
+    };
+    SM_CHECK(std::none_of(work_.begin(), work_.end(), sets),
+             "so many changes of members at a time");
+    work.brings = action.brings;
     work.setting = action.grant;
   }
   void Do(RunDrop& action) {
@@ -237,7 +251,7 @@ class Trial {
   void Do(Emptied&) { ++emptied_; }
 
   fuzz::FuzzInput& input_;
-  ShardBook book_{ShardBookOptions{"kv", "kv-1", Seconds(10)}};
+  ShardBook book_{ShardBookOptions{.app = "kv", .server = "kv-1", .member_changes_at_once = 1}};
   TimePoint now_{};
   std::map<ShardId, AtWork> work_;
   std::set<ReplyId> waiting_;

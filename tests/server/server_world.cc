@@ -219,6 +219,42 @@ absl::StatusOr<v1::ShardResult> Commander::PrepareDrop(const std::string& shard,
   return Last(*stub_->PrepareDropShard(&context, request));
 }
 
+absl::StatusOr<v1::ShardResult> Commander::Demote(const std::string& shard, uint64_t epoch) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  auto request = Fill<v1::ChangeRoleRequest>(shard, epoch);
+  request.mutable_shards(0)->set_role(v1::SECONDARY);
+  request.set_new_primary("kv-9");
+  request.set_new_primary_endpoint("127.0.0.1:1");
+  return Last(*stub_->ChangeRole(&context, request));
+}
+
+std::map<std::string, v1::ShardState> Commander::SetMembers(const std::vector<std::string>& shards,
+                                                            uint64_t epoch, const Members& members,
+                                                            uint64_t version) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::UpdateMembershipRequest request;
+  FillHeader(request.mutable_header());
+  for (const std::string& shard : shards) {
+    v1::ShardGrant* grant = request.add_shards();
+    grant->set_shard(shard);
+    grant->set_epoch(epoch);
+    grant->mutable_members()->set_version(version);
+    for (const Peer& peer : members) {
+      v1::ShardMember* member = grant->mutable_members()->add_members();
+      member->set_server(peer.server.value());
+      member->set_endpoint(peer.endpoint);
+    }
+  }
+  std::map<std::string, v1::ShardState> states;
+  const auto stream = stub_->UpdateMembership(&context, request);
+  for (v1::ShardResults message; stream->Read(&message);) {
+    for (const v1::ShardResult& result : message.results()) states[result.shard()] = result.state();
+  }
+  return states;
+}
+
 absl::StatusOr<v1::CollectLoadResponse> Commander::Collect() {
   grpc::ClientContext context;
   SetDeadline(context);

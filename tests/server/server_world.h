@@ -99,6 +99,13 @@ class Commander {
                                              const std::string& old_owner);
   absl::StatusOr<v1::ShardResult> PrepareDrop(const std::string& shard, uint64_t epoch,
                                               const NewOwner& next);
+  // To a secondary, kv-9 being the next primary.
+  absl::StatusOr<v1::ShardResult> Demote(const std::string& shard, uint64_t epoch);
+  // To the primary of the shards, which all have these members: the final results by shard.
+  // `version` tells this list from others, and grows.
+  std::map<std::string, v1::ShardState> SetMembers(const std::vector<std::string>& shards,
+                                                   uint64_t epoch, const Members& members,
+                                                   uint64_t version);
   absl::StatusOr<v1::CollectLoadResponse> Collect();
 
   uint64_t leader_epoch = 1;

@@ -49,8 +49,9 @@ ShardCopy* SimServer::CopyAt(const Peer& peer, const std::string& shard, ShardEp
   return &found->second;
 }
 
-void SimServer::RunSetMembers(const server::Grant& grant) {
-  Handle(server::Lane::kSetMembers, &AppHabits::slowest_work, [this, grant] {
+void SimServer::RunSetMembers(const server::RunSetMembers& set) {
+  const server::Lane lane = server::LaneOfMembers(set.brings);
+  Handle(lane, &AppHabits::slowest_work, [this, grant = set.grant] {
     engine_->MembersSet(grant, context_.quorum ? TakeFromMost(grant) : BringIntoStep(grant));
   });
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kDrainTimeout = Seconds(10);
 constexpr Duration kHoldTimeout = Seconds(2);
 constexpr Duration kAskAgain = Milliseconds(1);
-// Fewer than ServerOptions::command_threads, so that calls wait for each other.
+// Fewer than by default, so that calls wait for each other.
 constexpr int kHandlerThreads = 2;
 constexpr size_t kMostRemembered = 64;
 
@@ -21,6 +21,7 @@ ServerOptions OptionsOf(const std::string& name, const std::string& region) {
   options.app = kApp;
   options.name = name;
   options.cell = kCell;
+  options.command_threads = kHandlerThreads;
   options.fault_domain = {region, region + "-dc", region + "-rack"};
   options.drain_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kDrainTimeout);
   return options;
@@ -59,7 +60,7 @@ server::Engine::Ports SimServer::Ports() {
       .add = [this](const server::RunAdd& add) { RunAdd(add); },
       .drop = [this](const ShardId& shard) { RunDrop(shard); },
       .change_role = [this](const server::Grant& grant) { RunChangeRole(grant); },
-      .set_members = [this](const server::Grant& grant) { RunSetMembers(grant); },
+      .set_members = [this](const server::RunSetMembers& set) { RunSetMembers(set); },
       .prepare_add =
           [this](const server::Grant& grant) {
             Handle(server::Lane::kPrepareAdd, &AppHabits::slowest_add, [this, grant] {

@@ -139,7 +139,7 @@ class SimServer {
   void RunDrop(const ShardId& shard);
   void RunPrepareDrop(const ShardId& shard);
   void RunChangeRole(const server::Grant& grant);
-  void RunSetMembers(const server::Grant& grant);
+  void RunSetMembers(const server::RunSetMembers& set);
   // sim_copies.cc
   Copies& copies() { return context_.quorum ? context_.disk : memory_; }
   absl::Status Take(const server::Grant& grant);

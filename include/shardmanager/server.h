@@ -273,7 +273,7 @@ class Server {
   // first in every method.
   //
   // Methods of all four kinds. For a stream that is admitted the shard stays until it ends,
-  // or moves are called off (drain_timeout): of long streams, admit each message. A
+  // or moves are called off (drain_timeout): of long streams, admit each message (by shard). A
   // bidirectional stream that is sent on takes a thread more; when the new owner ends it while
   // the client neither writes nor has ended its side, the client gets CANCELLED a second later.
   template <typename Stub, typename Request, typename Response>
@@ -299,8 +299,12 @@ class Server {
   // The same, but what would be sent on is refused: the router tries again until it knows
   // the new owner.
   Admission Admit(grpc::ServerContext& context);
-  // The same for work that did not come through the router.
-  Admission Admit(const ShardId& shard);
+  // The same for work that did not come through the router, as each message of a long stream. What
+  // would wait is refused at once, unless it may wait for `patience` (hold_timeout is a good one):
+  // until the lease is renewed, or the shard has changed its role or stays after all. Once it went
+  // elsewhere it is refused: end a stream with status() then, and let its client begin another.
+  // Do not wait while you hold an older admission of the shard: it may be what is waited for.
+  Admission Admit(const ShardId& shard, std::chrono::milliseconds patience = {});
 
   // "host:port" where it listens. REQUIRES: Start() returned OK.
   std::string endpoint() const;

@@ -125,7 +125,9 @@ Admission Server::AdmitOrForward(grpc::ServerContext& context, sdk_internal::Stu
                                  server_internal::Onward onward) {
   return impl_->AdmitOrForward(context, make_stub, onward);
 }
-Admission Server::Admit(const ShardId& shard) { return impl_->Admit(shard); }
+Admission Server::Admit(const ShardId& shard, std::chrono::milliseconds patience) {
+  return impl_->Admit(shard, patience);
+}
 std::string Server::endpoint() const { return impl_->endpoint(); }
 std::string Server::MetricsText() const { return impl_->MetricsText(); }
 

@@ -228,13 +228,20 @@ server::AdmissionTable::Admitted ServerImpl::Ask(const grpc::ServerContext& cont
   }
   const server::Forwarder* by = forwarder.server.empty() ? nullptr : &forwarder;
   const bool for_primary = find(meta::kRole) == meta::kPrimary;
-  auto admitted = engine_.gates().Admit(shard, by, for_primary);
-  if (admitted.held_at == nullptr) return admitted;
-  const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
+  return Ask({shard, by, for_primary}, std::min<Duration>(options_.hold_timeout, Left(context)));
+}
+
+server::AdmissionTable::Admitted ServerImpl::Ask(const Asked& asked, Duration patience) {
+  const auto admit = [&] {
+    return engine_.gates().Admit(asked.shard, asked.forwarder, asked.for_primary);
+  };
+  auto admitted = admit();
+  if (admitted.held_at == nullptr || patience <= Duration(0)) return admitted;
+  const TimePoint until = MonotonicNow() + patience;
   if (admitted.lapsed_at) engine_.gates().lease_meter().Held();
   while (admitted.held_at != nullptr &&
          engine_.gates().AwaitTurn(admitted, HeldUntil(admitted, until))) {
-    admitted = engine_.gates().Admit(shard, by, for_primary);
+    admitted = admit();
   }
   return admitted;
 }
@@ -301,8 +308,8 @@ std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
   return status;
 }
 
-Admission ServerImpl::Admit(const ShardId& shard) {
-  const server::AdmissionTable::Admitted admitted = engine_.gates().Admit(shard.value());
+Admission ServerImpl::Admit(const ShardId& shard, Duration patience) {
+  const server::AdmissionTable::Admitted admitted = Ask({.shard = shard.value()}, patience);
   if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
   CountRefusal(admitted);
   return Admission(admitted.refusal);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/executor.h"
@@ -35,7 +36,7 @@ class ServerImpl {
   Admission Admit(grpc::ServerContext& context);
   Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                            server_internal::Onward onward);
-  Admission Admit(const ShardId& shard);
+  Admission Admit(const ShardId& shard, Duration patience);
   const std::string& endpoint() const { return endpoint_; }
   std::string MetricsText();
 
@@ -45,9 +46,15 @@ class ServerImpl {
   std::string AdvertisedHost() const;
   server::ShardServerService::Callbacks ServiceCallbacks();
   std::map<std::string, double> LoadOf(const ShardId& shard);
-  // As the request's metadata say; may wait while the shard is handed over, or the lease has
-  // lapsed.
+  struct Asked {
+    std::string_view shard;
+    const server::Forwarder* forwarder = nullptr;
+    bool for_primary = false;
+  };
+  // As the request's metadata say.
   server::AdmissionTable::Admitted Ask(const grpc::ServerContext& context);
+  // May wait so long while the shard is handed over, or the lease has lapsed.
+  server::AdmissionTable::Admitted Ask(const Asked& asked, Duration patience);
   TimePoint HeldUntil(const server::AdmissionTable::Admitted& held, TimePoint until) const;
   void CountRefusal(const server::AdmissionTable::Admitted& admitted);
   Admission Answer(grpc::ServerContext& context, const server::AdmissionTable::Admitted& admitted);

@@ -52,6 +52,18 @@ TEST_F(LapseTest, CallWaitsForTheRenewalOfTheLapsedLease) {
               HasSubstr("shardmanager_server_lease_held_requests_total 1\n"));
 }
 
+// Each message of a long stream, say.
+TEST_F(LapseTest, WorkThatDidNotComeThroughTheRouterWaitsOnlyIfItIsAskedTo) {
+  world_.zookeeper().Pause();
+  ASSERT_TRUE(AwaitLapse());
+  EXPECT_EQ(std::string(server_.server().Admit(ShardId("s")).refusal()), "lease-lapsed");
+  auto admitted = std::async(
+      std::launch::async, [&] { return server_.server().Admit(ShardId("s"), hold_timeout_).ok(); });
+  EXPECT_EQ(admitted.wait_for(kMoment), std::future_status::timeout);
+  world_.zookeeper().Resume();
+  EXPECT_TRUE(admitted.get());
+}
+
 TEST_F(LapseTest, F5_CallThatWaitsIsRefusedOnceTheSessionHasEnded) {
   world_.link().Set(TcpProxy::Mode::kBlackhole);
   ASSERT_TRUE(AwaitLapse());

@@ -80,13 +80,18 @@ void Partition::RecoverServer(StoredServer& stored) {
   }
 }
 
-// Handovers that a former leader began count as what they are.
+// Handovers that a former leader began count as what they are, up to the end: while the old owner
+// drops and the new one does not serve yet, that one may have to give the shard back (poison.cc).
 void Partition::RecoverMoves() {
   for (uint32_t i = 0; i < tables_.shard_count(); ++i) {
     const Handover handover = HandoverOf(ShardIndex(i));
-    if (!handover.from.valid() || !handover.to.valid()) continue;
-    Replica& to = tables_.replica(handover.to);
-    to.origin = tables_.replica(handover.from).server;
+    const bool prepares = handover.to.valid();
+    const ReplicaIndex old_owner = prepares ? handover.from : handover.last;
+    const ReplicaIndex new_owner = prepares ? handover.to : handover.from;
+    if (!old_owner.valid() || !new_owner.valid()) continue;
+    Replica& to = tables_.replica(new_owner);
+    if (tables_.server(to.server).state != ServerState::kLive) continue;  // nothing comes of it
+    to.origin = tables_.replica(old_owner).server;
     to.cause = CauseOfMove(to.origin);
     to.settled = false;
     budgets_.Take(to);

@@ -130,32 +130,6 @@ class Partition {
   size_t memory_bytes() const;
 
  private:
-  // ---- what should be written for one shard ----
-  struct PhaseChange {
-    ReplicaIndex replica;
-    Phase to;  // may be the phase that it is in, if only `member_life` changes
-    Turn turn = Turn::kNone;
-    std::optional<uint32_t> member_life = std::nullopt;
-    // It goes as its server cannot add it; or its move is called off (`to` is kGranted).
-    bool failed = false;
-    bool overtaken = false;  // it goes as its grant is over for its server
-  };
-  struct NewReplica {
-    ServerIndex server;
-    Phase phase;
-    Cause cause;
-    ServerIndex origin;  // as Replica::origin
-    Role role;
-  };
-  struct Change {
-    absl::InlinedVector<PhaseChange, 4> phases;
-    absl::InlinedVector<NewReplica, 2> news;
-    bool empty() const { return phases.empty() && news.empty(); }
-    void clear() {
-      phases.clear();
-      news.clear();
-    }
-  };
   // A shard's replicas counted, those that the change removes left out.
   struct Census {
     uint32_t healthy = 0;  // granted or reserved, on servers that are not given up
@@ -244,6 +218,7 @@ class Partition {
   std::vector<MoveHolds::HeldPair> HeldPairs(ShardIndex shard, TimePoint now) const;
   bool IsMoving(ShardIndex shard) const;
   bool HasOtherPlace(const Replica& replica) const;
+  ServerIndex LastResort(const Replica& replica) const;
   bool IsLastServer(const Replica& replica) const;
   void NoteFailedAt(const Replica& replica);
   void AllowFailed(ShardIndex shard);
@@ -379,6 +354,7 @@ class Partition {
   bool WorthBalancing() const;
   void BarFull(allocator::Snapshot& snapshot) const;
   bool Accepts(ServerIndex server) const;
+  bool RegionAllowed(ServerIndex server) const;
   allocator::Snapshot FleetSnapshot(const LoadTable& loads) const;
   enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
   void AddToSnapshot(ShardIndex shard, Purpose purpose, const LoadTable& loads,

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/container/inlined_vector.h"
 #include "orchestrator/partition_io.h"
 #include "orchestrator/tables.h"
 
@@ -15,6 +17,34 @@ struct Turning {
   ShardEpoch epoch;
   uint32_t member_life;
   bool serves_on = false;  // it was not demoted, and has the grant again that it had before
+};
+
+// ---- what should be written for one shard ----
+
+struct PhaseChange {
+  ReplicaIndex replica;
+  Phase to;  // may be the phase that it is in, if only `member_life` changes
+  Turn turn = Turn::kNone;
+  std::optional<uint32_t> member_life = std::nullopt;
+  // It goes as its server cannot add it; or its move is called off (`to` is kGranted).
+  bool failed = false;
+  bool overtaken = false;  // it goes as its grant is over for its server
+};
+struct NewReplica {
+  ServerIndex server;
+  Phase phase;
+  Cause cause;
+  ServerIndex origin;  // as Replica::origin
+  Role role;
+};
+struct Change {
+  absl::InlinedVector<PhaseChange, 4> phases;
+  absl::InlinedVector<NewReplica, 2> news;
+  bool empty() const { return phases.empty() && news.empty(); }
+  void clear() {
+    phases.clear();
+    news.clear();
+  }
 };
 
 // What a plan wants for one shard; checked again when it is used.

@@ -140,7 +140,10 @@ bool Partition::WorthBalancing() const {
 
 // May be given replicas, and keep those that it has.
 bool Partition::Accepts(ServerIndex id) const {
-  if (tables_.server(id).draining) return false;
+  return !tables_.server(id).draining && RegionAllowed(id);
+}
+
+bool Partition::RegionAllowed(ServerIndex id) const {
   const uint32_t region = tables_.server(id).region;
   return region_allowed_.empty() || (region < region_allowed_.size() && region_allowed_[region]);
 }

@@ -87,6 +87,8 @@ void Partition::NoteFailedAt(const Replica& replica) {
   if (IsMove(replica.cause) && (!replica.settled || moved != move_from_.end())) {
     HoldMoves(replica.shard, replica.server);
     if (replica.role == Role::kPrimary) return_to_[replica.shard] = replica.origin;
+  } else if (const ServerIndex resort = LastResort(replica); resort.valid()) {
+    return_to_[replica.shard] = resort;
   }
   if (Serves(replica)) {  // it was added, but its primary cannot bring it into step
     const ReplicaIndex primary = PrimaryOf(replica.shard);
@@ -125,7 +127,25 @@ bool Partition::HasOtherPlace(const Replica& replica) const {
     if (std::find(failed.begin(), failed.end(), server) != failed.end()) continue;
     if (CanBeTarget(id, server) && Accepts(server)) return true;
   }
-  return false;
+  return LastResort(replica).valid();
+}
+
+// Where no plan would put the primary: on a server that is to be emptied. Better there than
+// nowhere, also if it came from there and a former leader took that knowledge along. Invalid: there
+// is none, or another server may have it.
+ServerIndex Partition::LastResort(const Replica& replica) const {
+  ServerIndex resort;
+  if (replica.role != Role::kPrimary) return resort;
+  const Servers failed = FailedAt(replica.shard);
+  for (uint32_t i = 0; i < tables_.server_count(); ++i) {
+    const ServerIndex server(i);
+    if (std::find(failed.begin(), failed.end(), server) != failed.end()) continue;
+    if (tables_.FindReplica(replica.shard, server).valid()) continue;
+    if (CanBeTarget(replica.shard, server) && Accepts(server)) return ServerIndex();
+    const bool emptied = tables_.server(server).draining && RegionAllowed(server);
+    if (emptied && !resort.valid() && MayReturn(server)) resort = server;
+  }
+  return resort;
 }
 
 // Its server has seen that this grant is over, as after a command that came late: nothing is

@@ -121,6 +121,33 @@ TEST_P(SickServerTest, AShardGoesBackToAServerThatIsDrained) {
   EXPECT_EQ(alone.Served(), 12u);
 }
 
+// The successors know of the moves only what is stored: an old owner that drops, and a new one that
+// is granted, and does not serve.
+TEST_P(SickServerTest, AShardGoesBackThoughTheLeaderChangesInEveryMove) {
+  for (const bool drained : {false, true}) {
+    SCOPED_TRACE(drained ? "drained" : "balanced");
+    // So few at once that it is not found out to be sick before the next leader comes.
+    v1::AppSpec slow = spec;
+    slow.mutable_moves()->set_max_concurrent(1);
+    slow.mutable_moves()->mutable_drain()->set_max_concurrent(1);
+    World two(slow);
+    two.Start();
+    two.Join("kv-0");
+    two.Advance(Seconds(2));
+    two.servers["kv-2"].sick = true;
+    two.Join("kv-2");
+    if (drained) two.drains.emplace_back().mutable_scope()->set_server("kv-0");
+    two.Apply(slow);
+    for (int i = 0; i < 50; ++i) {
+      two.Advance(Milliseconds(200));
+      two.Restart();
+    }
+    two.Advance(Seconds(45));
+    EXPECT_EQ(two.Counts()["kv-0"], 12u);
+    EXPECT_EQ(two.Served(), 12u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Moves, SickServerTest, testing::Values(v1::HANDOVER, v1::DROP_THEN_ADD),
                          [](const auto& info) {
                            return info.param == v1::HANDOVER ? "Handover" : "DropThenAdd";

@@ -325,6 +325,14 @@ void Partition::ApplyBatch() {
   }
 }
 
+// The primary is back in another life, and nobody who was in step with the former one is left.
+// (With a quorum the application's log outlives its process.)
+bool Partition::BeginsAnew(const Replica& primary, const Turning& next) const {
+  if (primary.role != Role::kPrimary || next.role != Role::kPrimary) return false;
+  if (primary.member_life == 0 || next.member_life == 0) return false;
+  return primary.member_life != next.member_life && !spec_.replication().quorum();
+}
+
 // What changed besides the phase. True: what the server has said of it holds on.
 bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   const auto found = turning_.find(id);
@@ -334,6 +342,7 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   Replica& replica = tables_.replica(id);
   const bool granted_anew = replica.epoch != next.epoch && !next.serves_on;
   const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
+  const bool begins_anew = BeginsAnew(replica, next);
   if (demoted || replica.phase == Phase::kDemoting) ForgetMembers(replica.shard);
   tables_.SetRole(id, next.role);
   replica.epoch = next.epoch;
@@ -341,6 +350,11 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   if (demoted && before == Phase::kDemoting) {
     stand_in_[replica.shard] = replica.server;
     move_holds_.LetGo(replica.shard);
+  }
+  if (begins_anew) {
+    AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
+            "its process began anew, and no replica in step is left: unless it finds everything on "
+            "disk, it lacks what was acknowledged");
   }
   if (granted_anew) replica.turned = true;
   if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {

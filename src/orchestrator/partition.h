@@ -291,6 +291,7 @@ class Partition {
   void CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted, Role role) const;
   void StageChange(const PhaseChange& change);
   bool ApplyTurn(ReplicaIndex id, Phase before);
+  bool BeginsAnew(const Replica& primary, const Turning& next) const;
   void StageNew(ShardIndex shard, const NewReplica& fresh);
   void Touch(ServerIndex server);
   void SendBatch();

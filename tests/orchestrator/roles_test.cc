@@ -289,6 +289,37 @@ TEST_F(RolesTest, OneThatIsNotInStepIsNotElected) {
   EXPECT_THAT(world.notes, Contains(testing::Field(&Note::detail, HasSubstr("may lack"))));
 }
 
+// The power of a rack blinks. Nobody is lost for long enough to be replaced, and nobody has what
+// was acknowledged, unless the application kept it on disk.
+TEST(RolesRestartTest, APrimaryThatBeginsAnewWithNobodyInStepIsWarnedOf) {
+  v1::AppSpec spec = Both(1, 3);
+  spec.mutable_failover()->set_delay_ms(60'000);
+  World world(spec);
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(30));
+  ASSERT_EQ(world.Served(), 1u);
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Die(name);
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u) << "one that is in step may be back";
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(5));
+  EXPECT_EQ(world.Served(), 1u);
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 1u);
+}
+
+// Its process is the one that had everything.
+TEST(RolesRestartTest, APrimaryThatHadNoMembersBeforeIsNotWarnedOf) {
+  World alone(TestSpec(1));
+  alone.Start();
+  alone.Join("kv-0");
+  alone.Advance(Seconds(2));
+  alone.Apply(Both(1, 2));
+  alone.Join("kv-1");
+  alone.Advance(Seconds(30));
+  EXPECT_EQ(alone.Served(), 1u);
+  EXPECT_EQ(alone.NoteCount(NoteKind::kUncleanPromotion), 0u);
+}
+
 TEST_F(RolesTest, ADrainTakesTheRoleAwayBeforeTheReplica) {
   world.hold_writes = true;
   Drain("kv-0", /*primaries_only=*/true);

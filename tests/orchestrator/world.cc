@@ -277,7 +277,7 @@ void World::Obey(const SendCommands& action, const Grant& grant, AppServer& serv
   const bool comes = action.kind == CommandKind::kAdd || action.kind == CommandKind::kChangeRole;
   if (comes && held != server.held.end() && held->second.epoch == grant.epoch) return;
   if (!grant.members.empty() && !IsOver(shard)) {
-    if (comes) CheckElected(shard, partition_->tables().name(action.server));
+    CheckBegins(shard, partition_->tables().name(action.server));
     TakeMembers(shard, grant, comes);
   }
   switch (action.kind) {
@@ -307,12 +307,12 @@ void World::TakeMembers(const std::string& shard, const Grant& grant, bool elect
 }
 
 // REQUIRES: before the members that it is told are noted.
-void World::CheckElected(const std::string& shard, const std::string& server) const {
+void World::CheckBegins(const std::string& shard, const std::string& server) const {
   const auto last = members.find(shard);
   if (last == members.end()) return;
   if (unclean_.contains(shard) || spec_.replication().quorum()) return;
   EXPECT_TRUE(last->second.contains({server, servers.at(server).incarnation.value()}))
-      << server << " became the primary of " << shard << " and was not in step";
+      << server << " is the primary of " << shard << " and was not in step in this life";
 }
 
 void World::FinishAdds() {

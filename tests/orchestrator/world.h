@@ -109,9 +109,9 @@ class World {
   TimePoint now{};
 
   // Invariant A, watched from outside after every step: fails the test when two
-  // live processes serve one shard as primary. And whoever becomes the primary must have
-  // been in step with the last one, unless it was said that it may not be. In a large world: by
-  // hand, as it takes its time.
+  // live processes serve one shard as primary. And whoever becomes the primary, or is it in
+  // another life, must have been in step with the last one, unless it was said that it may not be.
+  // In a large world: by hand, as it takes its time.
   void CheckInvariants() const;
   bool check_every_step = true;
   // What the server's process measures for a shard that it serves.
@@ -132,7 +132,7 @@ class World {
   bool HasNew(const std::set<std::string>& of, const Grant& grant) const;
   // `elected`: with its list the primary begins anew; else who is known keeps its life.
   void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
-  void CheckElected(const std::string& shard, const std::string& server) const;
+  void CheckBegins(const std::string& shard, const std::string& server) const;
   void StoreWrite(const Persist& action);
   void CheckSize(const Persist& action) const;
   ServerLife LifeOf(const std::string& name) const;
@@ -146,7 +146,7 @@ class World {
   std::optional<Partition> partition_;
   std::deque<Event> queue_;
   bool pumping_ = false;
-  std::set<std::string> unclean_;  // shards whose primary was elected though it may lack writes
+  std::set<std::string> unclean_;  // shards of whose primary it was said that it may lack writes
   TimePoint next_wake_ = kNever;
 };
 

@@ -332,6 +332,8 @@ void Partition::On(ServerReport& event) {
 
   absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
   for (const HeldReplica& h : event.held) held[tables_.InternShard(h.shard)] = &h;
+  std::vector<double> before;
+  for (size_t m = 0; m < metric_names_.size(); ++m) before.push_back(ServerLoad(event.server, m));
   LoadProblem problem;
   for (ReplicaIndex id : server.replicas) {
     Replica& replica = tables_.replica(id);
@@ -355,7 +357,9 @@ void Partition::On(ServerReport& event) {
       MarkPublish(replica.shard);
     }
   }
-  if (!metric_names_.empty()) missing_.MayHelp(Help::kRoom);
+  for (size_t m = 0; m < metric_names_.size(); ++m) {
+    if (ServerLoad(event.server, m) < before[m]) missing_.MayHelp(Help::kRoom);
+  }
   NoteLoadProblem(event.server, problem);
   DropStrays(event);
 }
@@ -380,7 +384,8 @@ void Partition::GiveUp(ServerIndex id) {
     AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
             absl::StrCat(server.replicas.size(), " replicas"));
   }
-  missing_.MayHelp(Help::kAny);  // its fault domain is free again
+  // Its fault domain is free again for what it had, and for nothing else.
+  for (ReplicaIndex r : server.replicas) missing_.Retry(tables_.replica(r).shard);
   MarkServerDirty(id);
 }
 

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace shardmanager::orchestrator {
+namespace {
+
+Duration Longer(Duration pause) { return std::min<Duration>(2 * pause, MissingShards::kMostPause); }
+
+}  // namespace
 
 void MissingShards::FleetGathered() {
   next_.insert(next_.end(), first_.begin(), first_.end());
@@ -13,8 +18,8 @@ bool MissingShards::Park(ShardIndex shard, allocator::SkipReason reason, TimePoi
   const auto [known, fresh] = parked_.try_emplace(shard, Parked{reason, true});
   if (fresh) {
     ++count_[Index(reason)];
-    pause_ = kTick;
-    retry_at_ = now;
+    pause_ = room_pause_ = kTick;
+    retry_at_ = room_retry_at_ = now;
     return true;
   }
   known->second.waits = true;
@@ -30,6 +35,8 @@ void MissingShards::Forget(ShardIndex shard) {
   if (found == parked_.end()) return;
   --count_[Index(found->second.reason)];
   parked_.erase(found);
+  room_pause_ = kTick;
+  room_retry_at_ = TimePoint::min();
 }
 
 const allocator::SkipReason* MissingShards::Find(ShardIndex shard) const {
@@ -61,20 +68,23 @@ void MissingShards::RetryAll() {
 
 void MissingShards::Tick(TimePoint now) {
   const bool any = std::exchange(any_helped_, false);
-  const bool room = std::exchange(room_helped_, false);
-  if (any) {
+  if (any) pause_ = room_pause_ = kTick;
+  if (any || now >= retry_at_) {
     RetryAll();
-    pause_ = kTick;
+    room_helped_ = false;
     retry_at_ = now + pause_;
-  } else if (now >= retry_at_) {
-    RetryAll();
-    retry_at_ = now + pause_;
-    pause_ = std::min<Duration>(2 * pause_, kMostPause);
-  } else if (room && count(allocator::SkipReason::kNoCapacity) > 0) {
-    for (auto& [shard, parked] : parked_) {
-      if (parked.reason != allocator::SkipReason::kNoCapacity) continue;
-      if (std::exchange(parked.waits, false)) next_.push_back(shard);
-    }
+    room_retry_at_ = now + room_pause_;
+    if (!any) pause_ = Longer(pause_);
+    return;
+  }
+  if (!room_helped_ || now < room_retry_at_) return;
+  room_helped_ = false;
+  if (count(allocator::SkipReason::kNoCapacity) == 0) return;
+  room_retry_at_ = now + room_pause_;
+  room_pause_ = Longer(room_pause_);
+  for (auto& [shard, parked] : parked_) {
+    if (parked.reason != allocator::SkipReason::kNoCapacity) continue;
+    if (std::exchange(parked.waits, false)) next_.push_back(shard);
   }
 }
 

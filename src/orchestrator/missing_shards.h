@@ -26,7 +26,9 @@ class MissingShards {
  public:
   // Tick() is to be called so often. Of shards without a place, those that something may have
   // helped are tried again at the next tick; all are tried again from time to time: after kTick,
-  // then each time after twice as long, up to kMostPause.
+  // then each time after twice as long, up to kMostPause. Those that lack only room wait as long in
+  // between when there may be some, for loads that are reported fall all the time; until one of
+  // the shards finds its place.
   static constexpr Duration kTick = Seconds(5);
   static constexpr Duration kMostPause = Seconds(60);
 
@@ -85,6 +87,8 @@ class MissingShards {
   bool any_helped_ = false;
   Duration pause_ = kTick;
   TimePoint retry_at_ = TimePoint::min();
+  Duration room_pause_ = kTick;
+  TimePoint room_retry_at_ = TimePoint::min();
 };
 
 }  // namespace shardmanager::orchestrator

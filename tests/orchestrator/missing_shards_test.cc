@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/spec_validation.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -26,6 +27,7 @@ class MissingShardsTest : public testing::Test {
     std::vector<int64_t> tries;
     while (now_ + MissingShards::kTick <= TimePoint() + end) {
       now_ += MissingShards::kTick;
+      if (room_all_the_time_) missing_.MayHelp(Help::kRoom);
       missing_.Tick(now_);
       const std::vector<ShardIndex> next = missing_.TakeNext();
       if (!next.empty()) tries.push_back((now_ - TimePoint()) / Seconds(1));
@@ -36,6 +38,7 @@ class MissingShardsTest : public testing::Test {
 
   MissingShards missing_;
   TimePoint now_{};
+  bool room_all_the_time_ = false;
 };
 
 TEST_F(MissingShardsTest, TriesEverMoreSeldomWhileNothingChanges) {
@@ -53,6 +56,35 @@ TEST_F(MissingShardsTest, TriesAtTheNextTickWhatMayBeHelped) {
   missing_.MayHelp(Help::kAny);
   missing_.Tick(now_);
   EXPECT_THAT(missing_.TakeNext(), ElementsAre(kA));
+}
+
+// Loads that flicker fall all the time.
+TEST_F(MissingShardsTest, RoomThatHelpsNobodyIsTriedEverMoreSeldom) {
+  missing_.Park(kA, SkipReason::kNoCapacity, now_);
+  room_all_the_time_ = true;
+  EXPECT_THAT(TriesUntil(Seconds(600)), SizeIs(testing::Le(20)));
+}
+
+TEST_F(MissingShardsTest, APlaceThatIsFoundShowsThatThereIsRoom) {
+  missing_.Park(kA, SkipReason::kNoCapacity, now_);
+  missing_.Park(kB, SkipReason::kNoCapacity, now_);
+  room_all_the_time_ = true;
+  TriesUntil(Seconds(610));
+  missing_.Forget(kA);
+  missing_.MayHelp(Help::kRoom);
+  missing_.Tick(now_ + MissingShards::kTick);
+  EXPECT_THAT(missing_.TakeNext(), ElementsAre(kB));
+}
+
+TEST_F(MissingShardsTest, RoomThatComesInAPauseIsNotForgotten) {
+  missing_.Park(kA, SkipReason::kNoCapacity, now_);
+  TriesUntil(Seconds(150));  // all are tried again at 200 s
+  missing_.MayHelp(Help::kRoom);
+  EXPECT_THAT(TriesUntil(Seconds(160)), ElementsAre(155));
+  missing_.MayHelp(Help::kRoom);
+  EXPECT_THAT(TriesUntil(Seconds(165)), ElementsAre(165));
+  missing_.MayHelp(Help::kRoom);
+  EXPECT_THAT(TriesUntil(Seconds(190)), ElementsAre(175)) << "it waits twice as long";
 }
 
 TEST_F(MissingShardsTest, AChangeThatMayHelpBringsBackShortPauses) {
@@ -162,6 +194,53 @@ TEST_F(RegionLostTest, AServerThatIsDrainedNoMoreIsUsedAtOnce) {
   world_.drains.clear();
   world_.Apply(Spec());
   EXPECT_EQ(world_.Served(), 10u);
+}
+
+// A shard that waits for a place and loses its other replica, too, does not wait for the next look.
+TEST_F(RegionLostTest, WhatLosesOneMoreReplicaIsPlannedAtOnceAndAlone) {
+  LoseTheWest();
+  EmergenciesIn(600);
+  world_.hold_plans = true;
+  const size_t lost = world_.servers["east-0"].record.size();
+  ASSERT_GT(lost, 0u);
+  ASSERT_LT(lost, 10u);
+  world_.Depart("east-0");
+  ASSERT_THAT(world_.plans, SizeIs(1));
+  EXPECT_THAT(world_.plans.front().snapshot.shards, SizeIs(lost));
+  world_.hold_plans = false;
+  world_.FinishPlan();
+  EXPECT_EQ(world_.Counts()["east-1"], 10u);
+}
+
+// Half of the fleet is lost, and the other half is full; its loads flicker.
+TEST(FullFleetTest, LoadsThatFlickerDoNotMakePlans) {
+  v1::AppSpec spec = TestSpec(20);
+  spec.mutable_moves()->set_collect_interval_ms(1'000);
+  v1::Metric* cpu = spec.add_metrics();
+  cpu->set_name("cpu");
+  cpu->set_capacity(1'000);
+  World world(WithDefaults(spec));
+  int reports = 0;
+  world.load = [&](const std::string&, const std::string&) {
+    return std::vector<MetricAmount>{{"cpu", 1.0 + ++reports % 7}};
+  };
+  for (const char* name : {"kv-0", "kv-1", "kv-2", "kv-3"}) {
+    world.servers[name] = {.incarnation = Incarnation(1), .live = true, .capacity = 5};
+  }
+  world.Start();
+  world.Gather();
+  ASSERT_EQ(world.Served(), 20u);
+  for (const char* name : {"kv-2", "kv-3"}) world.Depart(name);
+  int plans = 0;
+  world.hold_plans = true;
+  for (int i = 0; i < 600; ++i) {
+    world.Advance(Seconds(1));
+    for (; !world.plans.empty(); world.FinishPlan()) {
+      plans += world.plans.front().options.mode == allocator::Mode::kEmergency;
+    }
+  }
+  EXPECT_LE(plans, 25);
+  EXPECT_EQ(world.Served(), 10u);
 }
 
 }  // namespace

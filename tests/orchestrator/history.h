@@ -19,7 +19,8 @@ class History {
   // writes, new leaders, damaged records, answers that nobody expected. What must always hold the
   // World looks at.
   void Step();
-  // Every fault ends, all servers begin anew. Fails the test if that does not suffice.
+  // Every fault ends, all servers begin anew (in half of the histories only those that must; and
+  // a server may stay sick). Fails the test if that does not suffice.
   void Settle();
 
   World& world() { return world_; }
@@ -29,6 +30,9 @@ class History {
   struct Kind {
     v1::ReplicationStrategy strategy;
     bool quorum;
+    // In the peace at the end. (Servers that begin anew would free what hangs.)
+    bool all_begin_anew = true;
+    uint32_t stays_sick = 0;  // the number of a server, if it is sick then; or of none
   };
 
   static Kind NextKind(fuzz::FuzzInput& input);
@@ -43,6 +47,7 @@ class History {
   void Drain();
   void Stray();
   void StrayResult(ServerIndex server, Incarnation life);
+  std::string Hanging();  // what is assigned, and what is waited for
 
   fuzz::FuzzInput& input_;
   const Kind kind_;

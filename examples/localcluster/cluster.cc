@@ -202,13 +202,14 @@ absl::Status Cluster::StartServer(ServerOptions options) {
     network_namespace = machine->network_namespace;
   }
   if (options.zookeeper.empty()) options.zookeeper = zookeeper_endpoint();
+  if (options.data.empty()) options.data = data_folder();
   std::vector<std::string> argv = options.program;
   if (argv.empty()) argv.push_back(Bin("kvstore"));
   const std::vector<std::string> flags = {
       "--app",       options_.app,   "--name",          options.name, "--cell",
       options_.cell, "--zookeeper",  options.zookeeper, "--listen",   options.listen,
       "--region",    options.region, "--rack",          options.rack, "--data",
-      data_folder(), "--datacenter", options.datacenter};
+      options.data,  "--datacenter", options.datacenter};
   argv.insert(argv.end(), flags.begin(), flags.end());
   auto& server = servers_[options.name];
   server = std::make_unique<Program>(options.name, std::move(argv), folder(), network_namespace);

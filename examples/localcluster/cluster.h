@@ -57,6 +57,8 @@ struct ServerOptions {
   std::string machine;
   // OPTIONAL. Default: all of the cluster's ZooKeepers.
   std::string zookeeper;
+  // OPTIONAL. The folder of its shards. Default: data_folder().
+  std::string data;
 };
 
 // Every process dies with this object and with our own process, however that ends.

@@ -17,7 +17,7 @@ class Experiment {
   virtual absl::Status Round() = 0;
   // After the last round: everything comes to rest as it should be.
   virtual absl::Status AwaitRest() = 0;
-  // A line on what was seen.
+  // What was seen, for people, and its FIGURE lines.
   virtual std::string Summary() const = 0;
 
   // How often each server was stopped (SIGSTOP): only these may have met the fence.

@@ -122,11 +122,16 @@ std::vector<Process*> Faults::Some(std::vector<Process>& processes) {
   return some;
 }
 
-Process& Faults::LeadingManager() {
+std::optional<size_t> Faults::Leader() const {
   for (size_t i = 0; i < fleet_.managers.size(); ++i) {
-    if (cluster_.admin(i).AwaitLeading(kAsk).ok()) return fleet_.managers[i];
+    if (cluster_.admin(i).AwaitLeading(kAsk).ok()) return i;
   }
-  return Any(fleet_.managers);
+  return std::nullopt;
+}
+
+Process& Faults::LeadingManager() {
+  const std::optional<size_t> leader = Leader();
+  return leader.has_value() ? fleet_.managers[*leader] : Any(fleet_.managers);
 }
 
 size_t Faults::ZookeeperLeader() {

@@ -37,6 +37,15 @@ class Faults {
   // come up once before one comes up again.
   std::vector<Fault> Draw(size_t count);
 
+  // This machine alone, from now on, both ways: no Heal() and no end of a fault mends these
+  // links; the next such call does. REQUIRES: there is a network.
+  void CutFromZookeeper(const std::string& machine);
+  // All other links are whole.
+  void Heal();
+
+  // The index of the shardmanagerd that says that it leads.
+  std::optional<size_t> Leader() const;
+
  private:
   using Drawn = std::optional<Fault>;  // nothing: its victim has a fault already
   struct Kind {
@@ -94,6 +103,8 @@ class Faults {
   static Links Between(const std::set<std::string>& some, const std::set<std::string>& others);
   static Links From(const std::set<std::string>& some, const std::set<std::string>& others);
   Fault OnLinks(std::string what, Links links, const local::Link& link);
+  // But for links that stay cut.
+  void SetLinks(const Links& links, const local::Link& link);
 
   Process& Any(std::vector<Process>& processes);
   Process& AnyOfAll();
@@ -113,6 +124,7 @@ class Faults {
   std::map<std::string, int>& stops_;
   std::vector<const Kind*> deck_;  // kinds still to come, the next one last
   std::set<std::string> claimed_;  // of this draw
+  std::set<Links::value_type> stay_cut_;
 };
 
 // "zookeeper-1, kv-3"

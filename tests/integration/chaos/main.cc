@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
@@ -42,7 +44,17 @@ one tick of ZooKeeper) and one second.
 
 --storm: several at a time, of any kind and of any process, with pauses of calm. With
 --namespaces each process, or pair of servers, is on a machine of its own, in a network
-that cuts (both ways or one), delays and loses packets, too.
+that cuts (both ways or one), delays and loses packets, too. The worst times are in the
+FIGURE lines at the end: until all shards were served after the last fault of a round
+(chaos_served_ms), and until all was at rest after that (chaos_rest_ms).
+
+--lasting: beside these, faults that nobody mends. One begins in each of the first rounds,
+when all is at rest, half of them with no other fault. The servers that are left and well
+must serve every shard, in as many replicas as ever, in equal shares:
+  gone  a quarter of the servers is killed for good, one after the other
+  sick  one server is killed and started again on a disk on which no shard can be opened
+  cut   the leading shardmanagerd alone is cut off from ZooKeeper, and its successor four
+        rounds later, when the first one is back: it must not answer as the leader
 
 Run it again with the seed that it prints to see the same faults in the same order.)";
 
@@ -59,8 +71,18 @@ struct Flags {
   int shards = 40;
   int calls_per_second = 600;
   int session_timeout_ms = 2'000;
+  std::vector<std::string> lasting;
+  int served_within_ms = 60'000;
   std::string folder;
 };
+
+std::set<LastingKind> LastingOf(const Flags& flags) {
+  static const std::map<std::string, LastingKind> kinds = {
+      {"gone", LastingKind::kGone}, {"sick", LastingKind::kSick}, {"cut", LastingKind::kCut}};
+  std::set<LastingKind> lasting;
+  for (const std::string& name : flags.lasting) lasting.insert(kinds.at(name));
+  return lasting;
+}
 
 // Two servers share a machine.
 std::string MachineOf(int server) { return absl::StrCat("host-", (server + 1) / 2); }
@@ -75,6 +97,10 @@ absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
     const std::string name = absl::StrCat("kv-", i);
     local::ServerOptions options{.name = name, .rack = name, .machine = MachineOf(i)};
     if (flags.replicated) options.program = {cluster.Bin("kvstore"), "--storage", "replicated"};
+    if (LastingOf(flags).contains(LastingKind::kSick)) {
+      if (absl::Status s = MakeDisk(cluster, name); !s.ok()) return s;
+      options.data = DiskOf(cluster, name);
+    }
     if (absl::Status s = cluster.StartServer(options); !s.ok()) return s;
   }
   return cluster.admin().Apply(SpecOf(flags)).status();
@@ -90,9 +116,15 @@ std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& cl
     std::sscanf(server.c_str(), "kv-%d", &number);
     return MachineOf(number);
   };
+  StormOptions options{.seed = flags.seed,
+                       .shards = flags.shards,
+                       .network = cluster.options().network,
+                       .lasting = LastingOf(flags),
+                       .served_within = std::chrono::milliseconds(flags.served_within_ms)};
+  if (flags.replicated) options.replicas = static_cast<int>(SpecOf(flags).replication().replicas());
+  if (options.network == nullptr) options.lasting.erase(LastingKind::kCut);
   return std::make_unique<Storm>(cluster, Fleet(cluster, machine_of),
-                                 std::vector<KvClient*>{&client, &other},
-                                 StormOptions{flags.seed, flags.shards, cluster.options().network});
+                                 std::vector<KvClient*>{&client, &other}, options);
 }
 
 absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop) {
@@ -169,6 +201,13 @@ void AddFlags(CLI::App& cli, Flags& flags) {
       ->check(CLI::Range(1'000, 60'000))
       ->take_last()
       ->capture_default_str();
+  cli.add_option("--lasting", flags.lasting, "Faults that stay: gone, sick, cut (needs --storm)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"gone", "sick", "cut"}));
+  cli.add_option("--served-within-ms", flags.served_within_ms,
+                 "With --storm: longest time until all shards are served after a round")
+      ->check(CLI::Range(0, 600'000))
+      ->capture_default_str();
   cli.add_option("--folder", flags.folder,
                  "Data and logs; kept. Default: a temporary one, removed at the end");
 }
@@ -179,6 +218,13 @@ absl::Status CheckFlags(const Flags& flags) {
   }
   if (flags.replicated && !flags.storm) {
     return absl::InvalidArgumentError("--replicated needs --storm");
+  }
+  if (!flags.lasting.empty() && !flags.storm) {
+    return absl::InvalidArgumentError("--lasting needs --storm");
+  }
+  if (LastingOf(flags).contains(LastingKind::kCut) &&
+      (!flags.namespaces || flags.control_planes < 2)) {
+    return absl::InvalidArgumentError("--lasting cut needs --namespaces and two control planes");
   }
   if (flags.namespaces && (!flags.storm || flags.ensemble < 3)) {
     return absl::InvalidArgumentError("--namespaces needs --storm and an ensemble");

@@ -47,13 +47,31 @@ Faults::Links Faults::Between(const std::set<std::string>& some,
 }
 
 Fault Faults::OnLinks(std::string what, Links links, const Link& link) {
-  auto set = [network = network_, links = std::move(links)](const Link& to) {
-    for (const auto& [from, receiver] : links) network->SetLink(from, receiver, to);
+  auto set = [this, links = std::move(links)](const Link& to) {
+    SetLinks(links, to);
     return absl::OkStatus();
   };
   return {.what = std::move(what),
           .begin = [set, link] { return set(link); },
           .end = [set] { return set({}); }};
+}
+
+void Faults::SetLinks(const Links& links, const Link& link) {
+  for (const auto& [from, to] : links) {
+    if (!stay_cut_.contains({from, to})) network_->SetLink(from, to, link);
+  }
+}
+
+void Faults::CutFromZookeeper(const std::string& machine) {
+  stay_cut_.clear();
+  Heal();
+  const Links links = Between({machine}, MachinesOf(Every(fleet_.zookeepers)));
+  SetLinks(links, kCut);
+  stay_cut_.insert(links.begin(), links.end());
+}
+
+void Faults::Heal() {
+  if (network_ != nullptr) SetLinks(From(EveryMachine(), EveryMachine()), {});
 }
 
 std::set<std::string> Faults::EveryMachine() const {

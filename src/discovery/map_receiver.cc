@@ -51,7 +51,7 @@ Received MapReceiver::Receive(v1::WatchResponse response) {
     case v1::WatchResponse::kDelta:
       return ReceiveDelta(std::move(*response.mutable_delta()));
     case v1::WatchResponse::kHeartbeat:
-      return ReceiveHeartbeat();
+      return ReceiveHeartbeat(response.heartbeat());
     case v1::WatchResponse::UPDATE_NOT_SET:  // a kind that only newer builds know
       return Nothing{};
   }
@@ -91,10 +91,13 @@ Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole, bool more) {
   return Nothing{};
 }
 
-// The publisher has nothing more to say: what it said last is the newest that it has.
-Received MapReceiver::ReceiveHeartbeat() {
+// What the publisher said last is the newest that it has, unless it names a newer version: then
+// what leads there is on its way, and this only says that the stream is alive.
+Received MapReceiver::ReceiveHeartbeat(const v1::Heartbeat& heartbeat) {
   if (!behind_.has_value() || partial_.has_value()) return Nothing{};
-  if (held_.has_value() && MapVersion::From(behind_->version()) <= *held_) return Nothing{};
+  const MapVersion version = MapVersion::From(behind_->version());
+  if (MapVersion::From(heartbeat.version()) > version) return Nothing{};
+  if (held_.has_value() && version <= *held_) return Nothing{};
   v1::MapSnapshot whole = std::move(*behind_);
   return ReceiveWhole(std::move(whole), /*more=*/false);
 }

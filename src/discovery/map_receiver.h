@@ -49,7 +49,7 @@ class MapReceiver {
  private:
   Received ReceivePart(v1::MapSnapshot part, bool more);
   Received ReceiveWhole(v1::MapSnapshot whole, bool more);
-  Received ReceiveHeartbeat();
+  Received ReceiveHeartbeat(const v1::Heartbeat& heartbeat);
   Received ReceiveDelta(v1::MapDelta delta);
   Received AdvanceBehind(const v1::MapDelta& delta);
   Received Break(std::string reason);

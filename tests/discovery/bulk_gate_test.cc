@@ -8,8 +8,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
+#include "discovery/map_receiver.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "tests/discovery/discovery_server.h"
 
@@ -134,6 +136,54 @@ TEST(BulkStreamsTest, WhoWaitsForItsTurnHearsThatItIsServedAndGetsNoPartOfTheMap
   first_context.TryCancel();
   while (!response.has_snapshot()) ASSERT_TRUE(second->Read(&response));
   second_context.TryCancel();
+}
+
+// A new subscriber shares an old, small snapshot. The large delta that follows it waits for its
+// turn while another subscriber takes nothing of its map; heartbeats come meanwhile.
+TEST(BulkStreamsTest, AnOldSnapshotIsNotTakenForTheNewestWhileItsDeltaWaits) {
+  const AppName large("large");
+  Hub hub;
+  hub.Publish(large, MakeSnapshot(V(1), Owners(kShards, {1, 2, 3})));
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
+  DiscoveryServer server(hub, 0,
+                         {.heartbeat = Milliseconds(20),
+                          .bulk = {.message_bytes = 4'000, .streams = 1, .stall = Seconds(600)}});
+  wire::DiscoveryClient client(QuickClient({server.endpoint()}));
+  RecordingSink earlier;
+  const auto has_map = client.Watch(kApp, std::nullopt, earlier);
+  ASSERT_TRUE(earlier.AwaitVersion(V(1)));
+
+  const auto stub = v1::Discovery::NewStub(
+      grpc::CreateChannel(server.endpoint(), grpc::InsecureChannelCredentials()));
+  v1::WatchRequest request;
+  request.set_app(large.value());
+  grpc::ClientContext stopped_context;
+  const auto stopped = stub->Watch(&stopped_context, request);
+  stopped->WaitForInitialMetadata();  // a part of its map is under way
+  v1::MapDelta many_servers = MakeDelta(V(1), V(2), 0, {500});
+  for (uint32_t i = 10; i < 1'000; ++i) {
+    v1::MapServer* server = many_servers.add_servers();
+    server->set_index(i);
+    server->set_name("kv-" + std::to_string(i));
+  }
+  ASSERT_EQ(hub.Publish(kApp, many_servers).kind, Verdict::kApplied);
+
+  MapReceiver receiver;
+  request.set_app(kApp.value());
+  grpc::ClientContext context;
+  const auto stream = stub->Watch(&context, request);
+  v1::WatchResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  ASSERT_TRUE(response.more());
+  EXPECT_TRUE(std::holds_alternative<Nothing>(receiver.Receive(response)));
+  ASSERT_TRUE(stream->Read(&response));
+  ASSERT_TRUE(response.has_heartbeat());
+  EXPECT_TRUE(std::holds_alternative<Nothing>(receiver.Receive(response)));
+  stopped_context.TryCancel();
+  while (!response.has_delta()) ASSERT_TRUE(stream->Read(&response));
+  EXPECT_TRUE(std::holds_alternative<v1::MapSnapshot>(receiver.Receive(response)));
+  EXPECT_EQ(receiver.held(), V(2));
+  context.TryCancel();
 }
 
 // A subscriber that is stopped takes nothing of its map. The others get theirs, and changes at

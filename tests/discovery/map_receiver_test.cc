@@ -183,7 +183,19 @@ TEST(MapReceiverTest, WhoHoldsAnOlderMapKeepsItUntilTheDelta) {
   EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(MakeDelta(V(2), V(3), 0, {1})))));
 }
 
-TEST(MapReceiverTest, AHeartbeatEndsTheWaitForMore) {
+// It comes while a large delta waits for its turn.
+TEST(MapReceiverTest, AHeartbeatOfANewerVersionDoesNotEndTheWaitForMore) {
+  MapReceiver receiver;
+  receiver.Receive(WithMore(Of(MakeSnapshot(V(1), {{0}, {1}}))));
+  EXPECT_TRUE(IsNothing(receiver.Receive(HeartbeatOf(V(9)))));
+  EXPECT_EQ(receiver.held(), std::nullopt);
+  EXPECT_TRUE(IsNothing(receiver.Receive(HeartbeatOf(V(1, 2)))));
+  const Received received = receiver.Receive(Of(MakeDelta(V(1), V(9), 1, {4})));
+  ASSERT_TRUE(IsSnapshot(received)) << "both together";
+  EXPECT_EQ(receiver.held(), V(9));
+}
+
+TEST(MapReceiverTest, AHeartbeatThatNamesNothingNewerEndsTheWaitForMore) {
   MapReceiver receiver;
   receiver.Receive(WithMore(Of(MakeSnapshot(V(1), {{0}}))));
   EXPECT_TRUE(IsSnapshot(receiver.Receive(HeartbeatOf(V(1)))));

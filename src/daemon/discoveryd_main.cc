@@ -60,6 +60,9 @@ class RelayMetrics {
         apps_(metrics.AddGauge("shardmanager_discovery_apps", "Apps subscribed to upstream.")),
         connected_(metrics.AddGauge("shardmanager_discovery_apps_connected",
                                     "Apps whose stream from upstream delivers now.")),
+        stale_(metrics.AddGauge("shardmanager_discovery_apps_stale",
+                                "Apps whose map may not be the newest: upstream is not heard, or "
+                                "is cut off itself. Subscribers are told.")),
         updates_(metrics.AddCounter("shardmanager_discovery_updates_total",
                                     "Snapshots and deltas passed on.")),
         refused_(metrics.AddCounter("shardmanager_discovery_updates_refused_total",
@@ -70,12 +73,13 @@ class RelayMetrics {
     subscribers_.Set(static_cast<double>(stats.subscribers));
     apps_.Set(static_cast<double>(stats.apps));
     connected_.Set(static_cast<double>(stats.apps_connected));
+    stale_.Set(static_cast<double>(stats.apps_stale));
     updates_.Add(static_cast<double>(stats.updates) - updates_.value());
     refused_.Add(static_cast<double>(stats.updates_refused) - refused_.value());
   }
 
  private:
-  Gauge subscribers_, waiting_, apps_, connected_;
+  Gauge subscribers_, waiting_, apps_, connected_, stale_;
   Counter updates_, refused_;
 };
 

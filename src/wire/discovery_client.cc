@@ -133,6 +133,12 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
                  impl.options.longest_backoff_with_map},
                 seed) {}
 
+  void Begin() {
+    heard_at_ = MonotonicNow();
+    ListenForAnybody();
+    Open();
+  }
+
   void Open() {
     if (closed_) return;
     v1::WatchRequest request;
@@ -156,7 +162,8 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   // False: this stream is of no more use.
   bool OnMessage(Stream& stream, v1::WatchResponse response) {
     if (closed_ || stream_.get() != &stream) return false;
-    silent_since_ = MonotonicNow();
+    silent_since_ = heard_at_ = MonotonicNow();
+    if (std::exchange(unheard_, false)) ListenForAnybody();
     discovery::Received received = receiver_.Receive(std::move(response));
     if (!std::exchange(delivered_, true)) {
       if (!receiver_.stale()) policy_.OnUseful();
@@ -201,10 +208,27 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
 
   // False: another publisher may know more.
   bool TakeStale(bool stale) {
-    if (std::exchange(stale_, stale) != stale) sink_.OnStale(stale);
+    TellStale(stale);
     if (!stale || !policy_.OnStale()) return true;
     problem_ = "it says that a newer map may exist";
     return false;
+  }
+
+  void TellStale(bool stale) {
+    if (std::exchange(told_stale_, stale) != stale) sink_.OnStale(stale);
+  }
+
+  // A silent stream is given up, then another endpoint has the time for its first message. If none
+  // says anything, nobody here can tell whether the map is the newest. Over with the next message.
+  void ListenForAnybody() {
+    const Duration limit = impl_.options.silence + impl_.options.first_message;
+    impl_.executor.PostAt(heard_at_ + limit, [weak = weak_from_this(), limit] {
+      const auto watch = weak.lock();
+      if (watch == nullptr || watch->closed_) return;
+      if (MonotonicNow() < watch->heard_at_ + limit) return watch->ListenForAnybody();
+      watch->unheard_ = true;
+      watch->TellStale(true);
+    });
   }
 
   void WatchSilence(const std::shared_ptr<Stream>& stream, Duration limit) {
@@ -229,9 +253,11 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   discovery::ReconnectPolicy policy_;
   std::shared_ptr<Stream> stream_;
   TimePoint silent_since_;
-  bool delivered_ = false;  // this stream said something
-  bool stale_ = false;      // as the sink was told
-  std::string problem_;     // why we cancelled this stream
+  TimePoint heard_at_;              // the last message of any stream
+  bool unheard_ = false;            // that is too long ago
+  bool delivered_ = false;          // this stream said something
+  std::optional<bool> told_stale_;  // the sink
+  std::string problem_;             // why we cancelled this stream
   bool closed_ = false;
 };
 
@@ -292,7 +318,7 @@ std::unique_ptr<MapWatch> DiscoveryClient::Watch(const AppName& app,
                                                  std::optional<MapVersion> known, MapSink& sink) {
   auto watch = std::make_shared<Impl::Watch>(*impl_, app, known, sink,
                                              impl_->options.seed + ++impl_->watches);
-  impl_->executor.Post([watch] { watch->Open(); });
+  impl_->executor.Post([watch] { watch->Begin(); });
   return std::make_unique<Handle>(*impl_, std::move(watch));
 }
 

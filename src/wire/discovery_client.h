@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "base/time.h"
 #include "discovery/reconnect_policy.h"
+#include "model/map_reach.h"
 #include "model/map_version.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/discovery.pb.h"
@@ -31,8 +32,9 @@ class MapSink {
   // Asked when a delta was refused: the version that is held, so that nothing older
   // comes. Nothing: any map will do.
   virtual std::optional<MapVersion> Held() const { return std::nullopt; }
-  // The publisher says that a newer map may exist elsewhere, or that is over: at each
-  // change. The client looks for another publisher by itself.
+  // Whether a newer map may exist elsewhere, at the first message and at each change: the
+  // publisher says so, or no publisher has said anything for `silence` and `first_message`
+  // together. The client looks for another publisher by itself.
   virtual void OnStale(bool stale) { (void)stale; }
   // The stream is lost (why), or one delivers again (OK). For people: nothing needs
   // to be done.
@@ -45,9 +47,9 @@ struct DiscoveryClientOptions {
   // Who is asking, for the publisher's logs. Default: "<host>/<pid>".
   std::string subscriber;
   // A stream without any message, heartbeats included, is dead after this.
-  Duration silence = Seconds(15);
+  Duration silence = 3 * kMapHeartbeat;
   // The same for the first message of a stream.
-  Duration first_message = Seconds(5);
+  Duration first_message = kMapHeartbeat;
   // Between attempts, see ReconnectPolicy.
   Duration shortest_backoff = discovery::ReconnectPolicy::Limits{}.shortest;
   Duration longest_backoff = discovery::ReconnectPolicy::Limits{}.longest;

@@ -20,7 +20,7 @@ class DiscoveryRelay::App final : public MapSink {
   ~App() override {
     watch_.reset();
     SetConnected(false);
-    relay_.hub_.SetStale(app_, false);  // until the next upstream says so
+    SetStale(false);
   }
 
   void OnSnapshot(v1::MapSnapshot whole) override {
@@ -33,13 +33,24 @@ class DiscoveryRelay::App final : public MapSink {
 
   std::optional<MapVersion> Held() const override { return relay_.hub_.Version(app_); }
 
-  void OnStale(bool stale) override { relay_.hub_.SetStale(app_, stale); }
+  // The mark stays when this upstream is replaced, until the next one has said something.
+  void OnStale(bool stale) override {
+    SetStale(stale);
+    relay_.hub_.SetStale(app_, stale);
+    if (stale) {
+      lost_.Say(absl::StrCat("the map of ", app_.value(),
+                             " may not be the newest, and subscribers are told so: upstream is "
+                             "cut off, or not heard"));
+    } else if (connected_) {
+      SayHeard();
+    }
+  }
 
   void OnStreamState(const absl::Status& status) override {
     SetConnected(status.ok());
-    if (status.ok()) {
-      lost_.Over(absl::StrCat("the map of ", app_.value(), " is heard from upstream again"));
-    } else {
+    if (status.ok() && !stale_) {
+      SayHeard();
+    } else if (!status.ok()) {
       lost_.Say(absl::StrCat(
           "the map of ", app_.value(),
           " is not heard from upstream; serving the last one: ", std::string(status.message())));
@@ -47,15 +58,23 @@ class DiscoveryRelay::App final : public MapSink {
   }
 
  private:
+  void SayHeard() {
+    lost_.Over(absl::StrCat("the map of ", app_.value(), " is heard from upstream again"));
+  }
   void SetConnected(bool connected) {
     if (std::exchange(connected_, connected) == connected) return;
     connected ? ++relay_.connected_ : --relay_.connected_;
+  }
+  void SetStale(bool stale) {
+    if (std::exchange(stale_, stale) == stale) return;
+    stale ? ++relay_.stale_ : --relay_.stale_;
   }
 
   DiscoveryRelay& relay_;
   const AppName app_;
   Repeater lost_;
   bool connected_ = false;
+  bool stale_ = false;
   std::unique_ptr<MapWatch> watch_;
 };
 
@@ -85,7 +104,10 @@ void DiscoveryRelay::Connect(std::vector<std::string> endpoints) {
   for (auto& [name, app] : apps_) app.reset();
   upstream_.reset();
   options_.endpoints = std::move(endpoints);
-  if (options_.endpoints.empty()) return;
+  if (options_.endpoints.empty()) {
+    for (const auto& [name, app] : apps_) hub_.SetStale(name, false);
+    return;
+  }
   upstream_ = std::make_unique<DiscoveryClient>(options_);
   for (auto& [name, app] : apps_) app = Subscribe(name);
 }
@@ -115,7 +137,7 @@ bool DiscoveryRelay::PassOn(const AppName& app, const Verdict& verdict) {
 }
 
 DiscoveryRelay::Stats DiscoveryRelay::stats() const {
-  return {hub_.subscribers(), app_count_, connected_, updates_, refused_};
+  return {hub_.subscribers(), app_count_, connected_, stale_, updates_, refused_};
 }
 
 }  // namespace shardmanager::wire

@@ -16,8 +16,8 @@ namespace shardmanager::wire {
 
 // Subscribes upstream to an app when the first subscriber asks for it, and keeps the
 // subscription and the last map, also when the upstream is gone. (An app that no map
-// ever came of is dropped with its last subscriber.) Serve hub() with a
-// DiscoveryService.
+// ever came of is dropped with its last subscriber.) While nothing is heard of an app, it
+// marks the map as stale. Serve hub() with a DiscoveryService.
 //
 // A control-plane process uses one too: while another leads it relays that one's maps,
 // and while it leads it has no upstream and publishes to hub() itself. Maps are ordered
@@ -41,6 +41,7 @@ class DiscoveryRelay {
     size_t subscribers = 0;        // streams downstream
     size_t apps = 0;               // wanted from upstream
     size_t apps_connected = 0;     // those whose stream delivers now
+    size_t apps_stale = 0;         // those whose map may not be the newest: Heartbeat.stale
     uint64_t updates = 0;          // snapshots and deltas passed on
     uint64_t updates_refused = 0;  // malformed, or not fitting
   };
@@ -57,6 +58,7 @@ class DiscoveryRelay {
 
   std::atomic<size_t> app_count_{0};
   std::atomic<size_t> connected_{0};
+  std::atomic<size_t> stale_{0};
   std::atomic<uint64_t> updates_{0};
   std::atomic<uint64_t> refused_{0};
   // On the executor's thread, whose end comes first.

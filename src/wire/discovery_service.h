@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "discovery/hub.h"
+#include "model/map_reach.h"
 #include "wire/bulk_gate.h"
 
 namespace grpc {
@@ -18,7 +19,7 @@ class DiscoveryService {
  public:
   struct Options {
     // A subscriber that was sent nothing for so long gets a heartbeat.
-    Duration heartbeat = Seconds(5);
+    Duration heartbeat = kMapHeartbeat;
     // Of whole maps and large changes. Small messages are never held up.
     BulkLimits bulk = {};
   };

@@ -123,6 +123,7 @@ TEST(DiscoverydTest, ItsMetricsCountSubscribersAppsAndUpdates) {
   EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_subscribers"), 2);
   EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps"), 1);
   EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps_connected"), 1);
+  EXPECT_EQ(ValueIn(scrape, "shardmanager_discovery_apps_stale"), 0);
   EXPECT_EQ(ValueIn(scrape, kRefused), 0);
 }
 

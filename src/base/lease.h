@@ -2,6 +2,9 @@
 // leader must end after its lease does.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "base/defect.h"
 #include "base/time.h"
 
@@ -20,6 +23,41 @@ inline TimePoint LeaseUntil(TimePoint from, Duration timeout, Duration tick) {
   if (Planted(Defect::kNoLeaseMargin)) return from + timeout;
   return from + LeaseLength(timeout, tick);
 }
+
+// From when on a lease runs. That a renewal was answered does not mean that the store's leader has
+// heard of the session: a sync or a write goes through the leader but touches no session there. A
+// touch is told with the next answer of our follower to the leader's ping, every half tick; a
+// follower that is cut off before takes it along. What was answered more than half a tick before a
+// later renewal was sent, which was answered in its turn, has been told: a ping lies between. So a
+// lease begins when its renewal was sent, but at most one tick after the newest one that is proven.
+// Renewals that come every tick lose nothing by it; the first one after a pause does not trust
+// itself. Checked as a model: tests/model_checking/lease.pml.
+class LeaseBegin {
+ public:
+  // A session was made that had been asked for then. That counts as proven: it cannot be older.
+  void OnSession(TimePoint asked_at) { proven_ = std::max(proven_, asked_at); }
+  // The session is over, and whatever was to be proven.
+  void OnEnd() { unproven_.reset(); }
+  // A renewal was answered. When its lease begins; before `sent_at`, the next one can prove it
+  // if it is sent more than half a tick later.
+  TimePoint OnRenewed(TimePoint sent_at, TimePoint answered_at, Duration tick) {
+    if (Planted(Defect::kLeaseFromSendTime)) return sent_at;
+    if (unproven_ && unproven_->answered_at + tick / 2 < sent_at) {
+      proven_ = unproven_->sent_at;
+      unproven_.reset();
+    }
+    if (!unproven_) unproven_ = {sent_at, answered_at};
+    return std::min(sent_at, proven_ + tick);
+  }
+
+ private:
+  struct Renewal {
+    TimePoint sent_at;
+    TimePoint answered_at;
+  };
+  TimePoint proven_{};
+  std::optional<Renewal> unproven_;  // the oldest one
+};
 
 // Until when it may at most, having sent a write then that was answered: most of the store's
 // servers had elected nobody else when they made the write, so a leader whom they elect later gives

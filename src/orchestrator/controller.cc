@@ -71,6 +71,7 @@ void Controller::NewSession() {
   session_check_.reset();
   if (store_ != nullptr) store_->Close();
   joined_ = false;
+  ++renewals_;
   renewing_ = false;
   leader_.reset();
   SessionOptions session_options;
@@ -78,6 +79,7 @@ void Controller::NewSession() {
   session_options.on_state = [this, session](SessionState state) {
     executor_->Post([this, session, state] { OnSession(session, state); });
   };
+  lease_.NewSession(executor_->Now());
   store_ = stores_.NewSession(std::move(session_options));
 }
 
@@ -87,6 +89,7 @@ void Controller::OnSession(uint64_t session, SessionState state) {
     case SessionState::kConnected:
       unreachable_.Over("the coordination store is reached again");
       if (!joined_) return JoinCell();
+      RenewAnew();
       return Relook();
     case SessionState::kSuspended:
       unreachable_.Say("the connection to the coordination store is lost; trying again");

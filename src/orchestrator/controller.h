@@ -121,7 +121,9 @@ class Controller {
   // The lease of this process: what it knows is certain while the store answers
   // (src/orchestrator/lead_lease.cc).
   void Beat();
+  void BeatAt(TimePoint when);
   void Renew();
+  void RenewAnew();
   void OnRenewed(TimePoint sent_at, const absl::StatusOr<Node>& holder);
   bool InTouch() const;
   void LookAtLease();
@@ -202,6 +204,8 @@ class Controller {
   bool relook_timer_ = false;
   LeadLease lease_;
   std::vector<HeldChange> held_changes_;
+  uint64_t beats_ = 0;     // counts beats: the newest one that was planned is made
+  uint64_t renewals_ = 0;  // counts renewals: answers of others than the newest are ignored
   bool renewing_ = false;  // one renewal at a time is out
   bool in_touch_ = false;  // as on_touch was told
   std::optional<v1::LeaderRecord> leader_;

@@ -19,7 +19,14 @@ void Controller::Beat() {
   const v1::CellConfig& cell = joined_ ? cell_ : options_.cell;
   const SessionTerms terms{Milliseconds(cell.session_timeout_ms()),
                            Milliseconds(cell.zookeeper_tick_ms())};
-  executor_->PostAt(executor_->Now() + RenewalInterval(terms), [this] { Beat(); });
+  BeatAt(executor_->Now() + RenewalInterval(terms));
+}
+
+// In place of the one that was planned.
+void Controller::BeatAt(TimePoint when) {
+  executor_->PostAt(when, [this, beat = ++beats_] {
+    if (beat == beats_) Beat();
+  });
 }
 
 // A write that changes nothing, and a read: they show whether the session lived, and whether this
@@ -28,6 +35,7 @@ void Controller::Beat() {
 // the session.
 void Controller::Renew() {
   if (std::exchange(renewing_, true)) return;
+  const uint64_t renewal = ++renewals_;
   const TimePoint sent_at = executor_->Now();
   auto proven = std::make_shared<absl::Status>();
   if (Planted(Defect::kLeaseWithoutWrites)) {
@@ -37,10 +45,10 @@ void Controller::Renew() {
                   [proven](const WriteResult& result) { *proven = result.status; });
   }
   store_->Get(paths_.leader_holder(),
-              [this, session = session_, sent_at, proven](absl::StatusOr<Node> holder) {
+              [this, renewal, sent_at, proven](absl::StatusOr<Node> holder) {
                 if (!proven->ok()) holder = *proven;
-                executor_->Post([this, session, sent_at, holder = std::move(holder)] {
-                  if (session != session_ || stopping_) return;
+                executor_->Post([this, renewal, sent_at, holder = std::move(holder)] {
+                  if (renewal != renewals_ || stopping_) return;
                   renewing_ = false;
                   OnRenewed(sent_at, holder);
                   LookAtLease();
@@ -48,12 +56,20 @@ void Controller::Renew() {
               });
 }
 
+// The connection is there again: what waited for it was meant to be sent long ago.
+void Controller::RenewAnew() {
+  renewing_ = false;
+  Beat();
+}
+
 void Controller::OnRenewed(TimePoint sent_at, const absl::StatusOr<Node>& holder) {
   if (!holder.ok() && !absl::IsNotFound(holder.status())) return;  // no answer: ask again
   // Deposed: the election finds that out from its watch.
   const bool ours = holder.ok() && holder->stat.ephemeral_session == store_->session_id();
   if (lead_ && !ours) return;
-  lease_.Renewed(sent_at, {store_->session_timeout(), Milliseconds(cell_.zookeeper_tick_ms())});
+  const SessionTerms granted{store_->session_timeout(), Milliseconds(cell_.zookeeper_tick_ms())};
+  const TimePoint now = executor_->Now();
+  if (!lease_.Renewed(sent_at, now, granted)) BeatAt(now + granted.tick / 2 + Milliseconds(1));
 }
 
 bool Controller::InTouch() const { return lease_.Holds(executor_->Now()); }

@@ -17,15 +17,24 @@ class LeadLease {
  public:
   // The process starts: it has no lease, and silence counts from here.
   void Begin(TimePoint now) { heard_ = now; }
-  // The store answered a renewal that was sent then: a write, and a read behind it.
-  void Renewed(TimePoint sent_at, const SessionTerms& granted) {
+  // Another session takes the place of the last one.
+  void NewSession(TimePoint asked_at) {
+    begin_.OnEnd();
+    begin_.OnSession(asked_at);
+  }
+  // The store answered a renewal: a write, and a read behind it. False: a later one is to prove
+  // it, sent more than half a tick from now, and the lease ends sooner until then.
+  bool Renewed(TimePoint sent_at, TimePoint now, const SessionTerms& granted) {
     heard_ = sent_at;
-    until_ = LeaseUntil(sent_at, granted.timeout, granted.tick);
+    const TimePoint begin = begin_.OnRenewed(sent_at, now, granted.tick);
+    until_ = LeaseUntil(begin, granted.timeout, granted.tick);
+    return begin == sent_at;
   }
   bool Holds(TimePoint now) const { return now < until_ || Planted(Defect::kLeadsWithoutALease); }
   Duration SilentFor(TimePoint now) const { return now - heard_; }
 
  private:
+  LeaseBegin begin_;
   TimePoint heard_{};
   TimePoint until_ = TimePoint::min();
 };

@@ -116,7 +116,7 @@ bool Membership::SessionIsSound() {
 
 void Membership::On(SessionUp& event) {
   timeout_ = event.timeout;
-  proven_ = std::max(proven_, event.asked_at);
+  lease_begin_.OnSession(event.asked_at);
   written_ = std::max(written_, event.asked_at);
   // While the store was away, sessions did not expire: a former life's time starts anew.
   blocker_ = Incarnation();
@@ -245,7 +245,7 @@ void Membership::On(LeaseAnswer& event) {
   lease_asked_ = false;
   if (event.answer == Answer::kOk) {
     if (event.written) written_ = std::max(written_, event.sent_at);
-    const TimePoint begin = LeaseBegin(event.sent_at);
+    const TimePoint begin = lease_begin_.OnRenewed(event.sent_at, now_, terms_.tick);
     TimePoint until = LeaseUntil(begin, timeout_, terms_.tick);
     if (!Planted(Defect::kLeaseWithoutWrites) && !Planted(Defect::kNoLeaseMargin)) {
       until = std::min(until, LeaseUntilByWrite(written_, timeout_));
@@ -266,29 +266,11 @@ void Membership::On(LeaseAnswer& event) {
   if (step_ == Step::kMember || step_ == Step::kAssignment) Enter(Step::kStanding);
 }
 
-// That a renewal was answered does not mean that the store's leader has heard of the
-// session: its sync goes through the leader but touches nothing there. A touch is told
-// with the next answer of our follower to the leader's ping, every half tick; a follower
-// that is cut off before takes it along. What was answered more than half a tick before
-// a later renewal was sent, which was answered in its turn, has been told: a ping lies
-// between. So the lease begins when this renewal was sent, but at most one tick after
-// that proven one. Renewals that come every tick lose nothing by it; the first one after
-// a pause does not trust itself. Checked as a model: tests/model_checking/lease.pml.
-TimePoint Membership::LeaseBegin(TimePoint sent_at) {
-  if (Planted(Defect::kLeaseFromSendTime)) return sent_at;
-  if (unproven_ && unproven_->answered_at + terms_.tick / 2 < sent_at) {
-    proven_ = unproven_->sent_at;
-    unproven_.reset();
-  }
-  if (!unproven_) unproven_ = {sent_at, now_};
-  return std::min(sent_at, proven_ + terms_.tick);
-}
-
 void Membership::EndLease() {
   renew_at_.reset();
   lapse_at_.reset();
   lease_asked_ = false;
-  unproven_.reset();
+  lease_begin_.OnEnd();
   out_.actions.emplace_back(SetLease{TimePoint::min()});
 }
 

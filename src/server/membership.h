@@ -187,7 +187,6 @@ class Membership {
   void Retry();
   void Renew();
   bool NeedsWrite() const;
-  TimePoint LeaseBegin(TimePoint sent_at);
   void Member(Incarnation incarnation);
   void EndLease();
   bool Current(uint64_t ticket, Step step) const { return ticket == ticket_ && step == step_; }
@@ -200,14 +199,7 @@ class Membership {
   Step step_ = Step::kOffline;
   uint64_t ticket_ = 0;
   uint64_t lease_ticket_ = 0;
-  // The store's leader has heard of the session since then: the time when a renewal was
-  // sent that is proven, or when the session was asked for.
-  TimePoint proven_{};
-  struct Renewal {
-    TimePoint sent_at;
-    TimePoint answered_at;
-  };
-  std::optional<Renewal> unproven_;  // the oldest one
+  LeaseBegin lease_begin_;
   // When the newest write was sent that was answered; making the session is one.
   TimePoint written_{};
   bool lease_asked_ = false;

@@ -40,6 +40,7 @@ void Controller::Start(const std::string& endpoint) {
     self_.set_process(options_.process);
     self_.set_endpoint(endpoint);
     lease_.Begin(executor_->Now());
+    session_timeout_ = std::chrono::milliseconds(options_.cell.session_timeout_ms());
     NewSession();
     Beat();
   });
@@ -75,7 +76,7 @@ void Controller::NewSession() {
   renewing_ = false;
   leader_.reset();
   SessionOptions session_options;
-  session_options.timeout = std::chrono::milliseconds(options_.cell.session_timeout_ms());
+  session_options.timeout = session_timeout_;
   session_options.on_state = [this, session](SessionState state) {
     executor_->Post([this, session, state] { OnSession(session, state); });
   };
@@ -109,31 +110,42 @@ void Controller::Later(uint64_t session, Duration delay, void (Controller::*what
   });
 }
 
-// Sessions are checked before the cell is made, as its time-outs cannot be changed afterwards.
+// The cell says which time-out to ask for, whatever our flags say: a session with another one is
+// replaced. Sessions are checked before the cell is made, as its time-outs cannot be changed
+// afterwards.
 void Controller::JoinCell() {
   LoadCell(*store_, options_.cell.cell(), [this, session = session_](auto config) {
     executor_->Post([this, session, config = std::move(config)]() mutable {
       if (session != session_ || stopping_ || joined_) return;
       if (absl::IsNotFound(config.status())) config = options_.cell;
       if (!config.ok()) return OnCell(std::move(config));
-      CheckSessions(*config);
+      const std::chrono::milliseconds wanted(config->session_timeout_ms());
+      if (std::exchange(session_timeout_, wanted) != wanted) return NewSession();
+      CheckSessions(TermsOf(*config), [this, terms = TermsOf(*config)](absl::Status granted) {
+        if (!granted.ok()) return OnCell(std::move(granted));
+        MakeCell(terms);
+      });
     });
   });
 }
 
-void Controller::CheckSessions(const v1::CellConfig& config) {
-  const SessionTerms terms = TermsOf(config);
-  session_check_ = std::make_unique<SessionCheck>(stores_, *executor_, terms,
-                                                  options_.min_session_timeout_tells_tick,
-                                                  [this, terms](absl::Status granted) {
-                                                    if (!granted.ok())
-                                                      return OnCell(std::move(granted));
-                                                    MakeCell(terms);
-                                                  });
+// Our own session, and what anybody's would be. `done` comes once, if our session lives until then.
+void Controller::CheckSessions(const SessionTerms& terms, std::function<void(absl::Status)> done) {
+  session_check_ = std::make_unique<SessionCheck>(
+      stores_, *executor_, terms, options_.min_session_timeout_tells_tick,
+      [this, terms, done = std::move(done)](absl::Status granted) {
+        if (granted.ok()) granted = CheckGranted(terms, store_->session_timeout());
+        session_check_.reset();
+        done(std::move(granted));
+      });
+}
+
+void Controller::GiveUp(const char* what, const absl::Status& why) {
+  spdlog::error("cannot {} cell {}: {}", what, options_.cell.cell(), why.ToString());
+  if (on_fatal) on_fatal(why);
 }
 
 void Controller::MakeCell(const SessionTerms& checked) {
-  session_check_.reset();
   EnsureCell(*store_, options_.cell, [this, checked, session = session_](auto config) {
     executor_->Post([this, checked, session, config = std::move(config)]() mutable {
       if (session != session_ || stopping_) return;
@@ -150,13 +162,11 @@ void Controller::OnCell(absl::StatusOr<v1::CellConfig> config) {
     if (absl::IsUnavailable(config.status()) || absl::IsAborted(config.status())) {
       return Later(session_, kRetryDelay, &Controller::JoinCell);
     }
-    spdlog::error("cannot join cell {}: {}", options_.cell.cell(), config.status().ToString());
-    if (on_fatal) on_fatal(config.status());
-    return;
+    return GiveUp("join", config.status());
   }
   joined_ = true;
   cell_ = *std::move(config);
-  Renew();
+  Beat();
   LeaderElection::Callbacks callbacks;
   callbacks.on_elected = [this, session = session_](LeaderEpoch epoch) {
     executor_->Post([this, session, epoch] {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -109,7 +110,9 @@ class Controller {
   void NewSession();
   void OnSession(uint64_t session, SessionState state);
   void JoinCell();
-  void CheckSessions(const v1::CellConfig& config);
+  void CheckSessions(const SessionTerms& terms, std::function<void(absl::Status)> done);
+  // Tells on_fatal.
+  void GiveUp(const char* what, const absl::Status& why);
   void MakeCell(const SessionTerms& checked);
   void OnCell(absl::StatusOr<v1::CellConfig> config);
   void OnElected(LeaderEpoch epoch);
@@ -196,6 +199,7 @@ class Controller {
   v1::LeaderRecord self_;
   uint64_t session_ = 0;  // counts sessions: callbacks of old ones are ignored
   bool stopping_ = false;
+  std::chrono::milliseconds session_timeout_{};  // what sessions are asked for
   std::unique_ptr<CoordinationStore> store_;
   std::unique_ptr<SessionCheck> session_check_;  // while joining
   std::unique_ptr<LeaderElection> election_;

@@ -1,6 +1,7 @@
 // ZooKeeper grants other sessions than the cell's leases need: nobody may seem to serve.
 #include <chrono>
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,13 @@ class GrantedSessionTest : public ClusterTest {
     zookeeper_ = *std::move(started);
   }
 
-  local::Program ControlPlane(const std::vector<std::string>& flags) {
+  // `name`: of its log, too.
+  local::Program ControlPlane(const std::vector<std::string>& flags,
+                              const std::string& name = "shardmanagerd") {
     std::vector<std::string> argv = {cluster_->Bin("shardmanagerd"), "--listen", "127.0.0.1:0",
                                      "--zookeeper", zookeeper_->connect_string()};
     argv.insert(argv.end(), flags.begin(), flags.end());
-    return local::Program("shardmanagerd", argv, cluster_->folder());
+    return local::Program(name, argv, cluster_->folder());
   }
   // Whether it came to lead within the patience.
   bool Leads(local::Program& control_plane) {
@@ -39,6 +42,14 @@ class GrantedSessionTest : public ClusterTest {
       if (control_plane.Log().find("LeaderElected") != std::string::npos) return true;
     }
     return false;
+  }
+
+  // As its log has it.
+  static std::string Endpoint(const local::Program& control_plane) {
+    const std::string log = control_plane.Log();
+    std::smatch found;
+    if (!std::regex_search(log, found, std::regex("discovery on port ([0-9]+)"))) return "";
+    return "127.0.0.1:" + found[1].str();
   }
 
   std::unique_ptr<PrivateZookeeper> zookeeper_;
@@ -69,6 +80,21 @@ TEST_F(GrantedSessionTest, ControlPlaneRefusesATickThatIsSmallerThanZookeepers) 
       ControlPlane({"--zookeeper-tick-ms", "200", "--min-session-timeout-is-set"});
   SM_ASSERT_OK(told.Start());
   EXPECT_TRUE(Leads(told)) << told.LogTail(20);
+}
+
+// What a cell was made with holds, whatever the flags of later processes are.
+TEST_F(GrantedSessionTest, ControlPlaneWithoutTheFlagsThatMadeTheCellLeadsAndAnswers) {
+  StartZookeeper(/*tick_ms=*/5'000, /*max_session_timeout_ms=*/0);
+  local::Program maker =
+      ControlPlane({"--session-timeout-ms", "30000", "--zookeeper-tick-ms", "5000"});
+  SM_ASSERT_OK(maker.Start());
+  ASSERT_TRUE(Leads(maker)) << maker.LogTail(20);
+  maker.Stop();
+  local::Program next = ControlPlane({}, "next");
+  SM_ASSERT_OK(next.Start());
+  ASSERT_TRUE(Leads(next)) << next.LogTail(20);
+  const auto apps = cluster_->Shardctl({"get", "apps"}, Endpoint(next));
+  EXPECT_EQ(apps.exit_code, 0) << apps.output;
 }
 
 TEST_F(GrantedSessionTest, ServerDoesNotStartWhenItsSessionIsShorterThanTheCellAsks) {

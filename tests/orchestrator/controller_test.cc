@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -59,8 +60,10 @@ class HookedStores final : public CoordinationStoreFactory {
  public:
   explicit HookedStores(MemoryEnsemble& ensemble) : ensemble_(ensemble) {}
   Hooks hooks;
+  std::vector<int64_t> asked_ms;  // the time-outs of all sessions, in order
 
   std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override {
+    asked_ms.push_back(options.timeout.count());
     return std::make_unique<HookedStore>(ensemble_.NewSession(std::move(options)), hooks);
   }
 
@@ -102,8 +105,8 @@ class ControllerTest : public testing::Test {
     ensemble_.RunUntilIdle();
   }
   // The cell with an app of which a lost server still has to give up a shard.
-  void MakeCell() {
-    EnsureCell(*others_, Cell(), [](const auto& config) { EXPECT_TRUE(config.ok()); });
+  void MakeCell(const v1::CellConfig& cell = Cell()) {
+    EnsureCell(*others_, cell, [](const auto& config) { EXPECT_TRUE(config.ok()); });
     ensemble_.RunUntilIdle();
     v1::StoredSpec spec;
     spec.mutable_spec()->set_name(kApp.value());
@@ -145,6 +148,19 @@ TEST_F(ControllerTest, ChecksWhichSessionsTheStoreGrantsBeforeItMakesTheCell) {
   ensemble_.RunUntilIdle();
   control_->Run();
   EXPECT_EQ(ensemble_.last_session(), session_ + 2) << "as servers ask for, and the shortest one";
+}
+
+// Its lease is computed with the cell's tick, so its session must be the cell's, too.
+TEST_F(ControllerTest, AProcessWhoseFlagsAreNotTheCellsAsksForTheCellsTimeOut) {
+  v1::CellConfig cell = Cell();
+  cell.set_zookeeper_tick_ms(5'000);
+  cell.set_session_timeout_ms(30'000);
+  MakeCell(cell);
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  EXPECT_TRUE(controller_->leads()) << "and can prove it";
+  // Its own, and two probes; each for the flags first, then for the cell.
+  EXPECT_THAT(stores_.asked_ms, ElementsAre(4'000, 4'000, 400, 30'000, 30'000, 10'000));
 }
 
 // As on a thread of its own: the answer is there just before the session is closed.

@@ -90,6 +90,7 @@ void Controller::OnSession(uint64_t session, SessionState state) {
     case SessionState::kConnected:
       unreachable_.Over("the coordination store is reached again");
       if (!joined_) return JoinCell();
+      CheckAgain();
       RenewAnew();
       return Relook();
     case SessionState::kSuspended:
@@ -138,6 +139,14 @@ void Controller::CheckSessions(const SessionTerms& terms, std::function<void(abs
         session_check_.reset();
         done(std::move(granted));
       });
+}
+
+// ZooKeeper's members may have been started anew, one after the other, with another tickTime: no
+// session ends by that, so nobody joins again and would find out.
+void Controller::CheckAgain() {
+  CheckSessions(TermsOf(cell_), [this](const absl::Status& granted) {
+    if (!granted.ok()) GiveUp("stay in", granted);
+  });
 }
 
 void Controller::GiveUp(const char* what, const absl::Status& why) {

@@ -111,6 +111,7 @@ class Controller {
   void OnSession(uint64_t session, SessionState state);
   void JoinCell();
   void CheckSessions(const SessionTerms& terms, std::function<void(absl::Status)> done);
+  void CheckAgain();
   // Tells on_fatal.
   void GiveUp(const char* what, const absl::Status& why);
   void MakeCell(const SessionTerms& checked);
@@ -201,7 +202,7 @@ class Controller {
   bool stopping_ = false;
   std::chrono::milliseconds session_timeout_{};  // what sessions are asked for
   std::unique_ptr<CoordinationStore> store_;
-  std::unique_ptr<SessionCheck> session_check_;  // while joining
+  std::unique_ptr<SessionCheck> session_check_;  // while joining, and after each reconnection
   std::unique_ptr<LeaderElection> election_;
   v1::CellConfig cell_;
   bool joined_ = false;

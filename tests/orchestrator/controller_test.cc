@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +26,7 @@ namespace shardmanager::orchestrator {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr uint32_t kBuckets = 4;
 const Paths kPaths("cell");
@@ -60,10 +63,12 @@ class HookedStores final : public CoordinationStoreFactory {
  public:
   explicit HookedStores(MemoryEnsemble& ensemble) : ensemble_(ensemble) {}
   Hooks hooks;
-  std::vector<int64_t> asked_ms;  // the time-outs of all sessions, in order
+  std::vector<int64_t> asked_ms;          // the time-outs of all sessions, in order
+  std::chrono::milliseconds shortest{0};  // session that is granted from now on
 
   std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override {
     asked_ms.push_back(options.timeout.count());
+    options.timeout = std::max(options.timeout, shortest);
     return std::make_unique<HookedStore>(ensemble_.NewSession(std::move(options)), hooks);
   }
 
@@ -161,6 +166,28 @@ TEST_F(ControllerTest, AProcessWhoseFlagsAreNotTheCellsAsksForTheCellsTimeOut) {
   EXPECT_TRUE(controller_->leads()) << "and can prove it";
   // Its own, and two probes; each for the flags first, then for the cell.
   EXPECT_THAT(stores_.asked_ms, ElementsAre(4'000, 4'000, 400, 30'000, 30'000, 10'000));
+}
+
+// All of ZooKeeper's members are started anew, one after the other, with a larger tickTime: every
+// session lives on.
+TEST_F(ControllerTest, LooksAgainAtWhatIsGrantedWheneverTheStoreIsReachedAgain) {
+  absl::Status fatal;
+  controller_->on_fatal = [&fatal](absl::Status status) { fatal = std::move(status); };
+  MakeCell();
+  RunAll();
+  ASSERT_TRUE(controller_->leads());
+  const auto reconnect = [this] {
+    ensemble_.Disconnect(session_);
+    RunAll();
+    ensemble_.Reconnect(session_);
+    RunAll();
+  };
+  reconnect();
+  EXPECT_EQ(fatal, absl::OkStatus());
+  EXPECT_TRUE(controller_->leads());
+  stores_.shortest = std::chrono::milliseconds(2'000);
+  reconnect();
+  EXPECT_THAT(fatal.message(), HasSubstr("its tickTime is 1000 ms, not the 200 ms of the cell"));
 }
 
 // As on a thread of its own: the answer is there just before the session is closed.

@@ -141,7 +141,7 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
   options.cell.set_zookeeper_tick_ms(flags.zookeeper_tick_ms);
   options.cell.set_session_timeout_ms(flags.session_timeout_ms);
   options.cell.set_buckets(64);
-  options.cell.set_made_ms(WallMilliseconds());
+  options.wall_ms = WallMilliseconds;
   options.process = absl::StrCat(HostName(), "/", getpid());
   options.min_session_timeout_tells_tick = !flags.min_session_timeout_is_set;
   return options;

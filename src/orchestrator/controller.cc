@@ -155,7 +155,9 @@ void Controller::GiveUp(const char* what, const absl::Status& why) {
 }
 
 void Controller::MakeCell(const SessionTerms& checked) {
-  EnsureCell(*store_, options_.cell, [this, checked, session = session_](auto config) {
+  v1::CellConfig wanted = options_.cell;
+  if (options_.wall_ms) wanted.set_made_ms(options_.wall_ms());
+  EnsureCell(*store_, wanted, [this, checked, session = session_](auto config) {
     executor_->Post([this, checked, session, config = std::move(config)]() mutable {
       if (session != session_ || stopping_) return;
       // Another process made it meanwhile, with other time-outs.

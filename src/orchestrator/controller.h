@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,9 @@ struct ControllerOptions {
   std::string process;
   // False: ZooKeeper's minSessionTimeout was set by hand, and says nothing of its tickTime.
   bool min_session_timeout_tells_tick = true;
+  // The time of day, for CellConfig.made_ms of a cell that this process makes: asked when it does,
+  // as a process that has run for long may find the store emptied. Empty: as `cell` has it.
+  std::function<int64_t()> wall_ms = nullptr;
 };
 
 // Thread-safe. Replies come on the controller's own thread.

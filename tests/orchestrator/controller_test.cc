@@ -84,9 +84,10 @@ class ControllerTest : public testing::Test {
     control_ = control.get();
     Controller::Executors executors{.control = std::move(control),
                                     .solver = std::make_unique<HandExecutor>()};
-    controller_ =
-        std::make_unique<Controller>(ControllerOptions{.cell = Cell(), .process = "control-0"},
-                                     stores_, servers_, clients_, events_, std::move(executors));
+    ControllerOptions options{
+        .cell = Cell(), .process = "control-0", .wall_ms = [this] { return now_ms_; }};
+    controller_ = std::make_unique<Controller>(std::move(options), stores_, servers_, clients_,
+                                               events_, std::move(executors));
     controller_->on_leader = [this](const std::string& leader) { told_.push_back(leader); };
     controller_->Start("host:0");
     control_->Run();
@@ -143,6 +144,7 @@ class ControllerTest : public testing::Test {
   NoServers servers_;
   NoClients clients_;
   EventLog events_;
+  int64_t now_ms_ = 1'000;
   std::vector<std::string> told_;    // by on_leader
   SessionNumber session_ = 0;        // the controller's first
   HandExecutor* control_ = nullptr;  // the controller's
@@ -188,6 +190,21 @@ TEST_F(ControllerTest, LooksAgainAtWhatIsGrantedWheneverTheStoreIsReachedAgain) 
   stores_.shortest = std::chrono::milliseconds(2'000);
   reconnect();
   EXPECT_THAT(fatal.message(), HasSubstr("its tickTime is 1000 ms, not the 200 ms of the cell"));
+}
+
+// Else maps of the second cell would not be newer than those of the first one.
+TEST_F(ControllerTest, ACellThatAProcessMakesAnewInAnEmptiedStoreIsYounger) {
+  const auto made_ms = [this] {
+    v1::CellConfig config;
+    EXPECT_TRUE(Open(ensemble_.tree().Get(kPaths.config())->data, &config).ok());
+    return config.made_ms();
+  };
+  RunAll();
+  EXPECT_EQ(made_ms(), 1'000);
+  now_ms_ = 2'000;
+  ensemble_.Empty();
+  RunAll();
+  EXPECT_EQ(made_ms(), 2'000);
 }
 
 // As on a thread of its own: the answer is there just before the session is closed.

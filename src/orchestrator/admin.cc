@@ -268,10 +268,10 @@ void Controller::ExplainShard(v1::ExplainShardRequest request,
 
 void Controller::ReleaseServer(v1::ReleaseServerRequest request,
                                Reply<v1::ReleaseServerResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     PartitionDriver* driver = FindApp(request.app());
     if (driver == nullptr) return reply(NoSuchApp(request.app()));
-    driver->Release(request.server(), [this, request, reply](absl::StatusOr<std::string> kept_at) {
+    const auto released = [this, request, reply](absl::StatusOr<std::string> kept_at) {
       if (!kept_at.ok()) return reply(kept_at.status());
       Record("RecordReleased",
              absl::StrCat("app ", request.app(), ": the assignment record of ", request.server(),
@@ -279,7 +279,8 @@ void Controller::ReleaseServer(v1::ReleaseServerRequest request,
       v1::ReleaseServerResponse response;
       response.set_kept_at(*kept_at);
       reply(std::move(response));
-    });
+    };
+    driver->Release(request.server(), released, wanted);
   });
 }
 

@@ -204,7 +204,8 @@ void PartitionDriver::Relook() {
 }
 
 void PartitionDriver::Release(const std::string& server,
-                              std::function<void(absl::StatusOr<std::string>)> done) {
+                              std::function<void(absl::StatusOr<std::string>)> done,
+                              std::function<bool()> wanted) {
   const DamagedRecord* record = damaged_.Find(RecordKind::kAssignment, server);
   if (record == nullptr) {
     return done(absl::NotFoundError(
@@ -218,7 +219,8 @@ void PartitionDriver::Release(const std::string& server,
           done(kept_at);
           callbacks_.restart();
         });
-      });
+      },
+      std::move(wanted));
 }
 
 void PartitionDriver::Feed(Event event) {

@@ -82,7 +82,8 @@ class PartitionDriver {
   const DamagedRecords& damaged() const { return damaged_; }
   // See release.h. NOT_FOUND: there is nothing to release. `done` comes on the driver's
   // thread, or never if the driver has gone.
-  void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done);
+  void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done,
+               std::function<bool()> wanted);
   // Why the state cannot be read, if so.
   const absl::Status& problem() const { return problem_; }
 

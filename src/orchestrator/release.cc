@@ -12,26 +12,50 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+absl::Status NothingWasChanged() {
+  return absl::UnavailableError("nothing was changed: the connection to ZooKeeper broke");
+}
+
+absl::Status Unknown() {
+  return absl::UnavailableError(
+      "whether the record was released is unknown: the connection to ZooKeeper broke before it "
+      "answered. Ask with `shardctl get apps`, after 10 s: a record that is still there has a "
+      "condition");
+}
+
+absl::Status Explain(const WriteResult& result) {
+  if (result.status.ok()) return result.status;
+  if (absl::IsAborted(result.status)) return Unknown();  // the session has expired
+  if (result.failed_op == 0) return absl::AbortedError("another process leads now; try again");
+  return absl::AbortedError(
+      absl::StrCat("the server came back, or its record changed; look again (",
+                   std::string(result.status.message()), ")"));
+}
+
 // One release under way.
 class Release : public std::enable_shared_from_this<Release> {
  public:
   using Done = std::function<void(absl::Status)>;
+  using Wanted = std::function<bool()>;
 
-  Release(WriterOptions options, const DamagedRecord& record, Done done)
+  Release(WriterOptions options, const DamagedRecord& record, Done done, Wanted wanted)
       : options_(std::move(options)),
         server_(record.server),
         path_(record.path),
         version_(record.node.stat.version),
-        done_(std::move(done)) {}
+        done_(std::move(done)),
+        wanted_(std::move(wanted)) {}
 
   // The registration first, the live nodes second: if none is there then, the life that
   // was counted is over, and a newer one makes the write fail.
   void Start() {
     options_.store->Sync([self = shared_from_this()](const absl::Status& synced) {
-      if (!synced.ok()) return self->done_(synced);
+      if (!synced.ok()) return self->done_(NothingWasChanged());
       self->options_.store->Get(self->Registration(), [self](const absl::StatusOr<Node>& node) {
         if (node.ok()) self->registered_ = node->stat.version;
-        if (!node.ok() && !absl::IsNotFound(node.status())) return self->done_(node.status());
+        if (!node.ok() && !absl::IsNotFound(node.status())) {
+          return self->done_(NothingWasChanged());
+        }
         self->LookForLife();
       });
     });
@@ -47,13 +71,17 @@ class Release : public std::enable_shared_from_this<Release> {
                                              BucketOf(server_.value(), options_.buckets));
     options_.store->GetChildren(
         folder, [self = shared_from_this()](const absl::StatusOr<std::vector<std::string>>& lives) {
-          if (!lives.ok()) return self->done_(lives.status());
+          if (!lives.ok()) return self->done_(NothingWasChanged());
           for (const std::string& child : *lives) {
             const auto name = ParseLiveName(child);
             if (!name || name->server != self->server_) continue;
             return self->done_(absl::FailedPreconditionError(absl::StrCat(
                 "server \"", self->server_.value(), "\" is live (life ", name->incarnation.value(),
                 ") and may serve what its record granted: stop it first")));
+          }
+          if (self->wanted_ && !self->wanted_()) {
+            return self->done_(
+                absl::CancelledError("nobody waits for the answer any more; nothing was changed"));
           }
           self->Delete();
         });
@@ -64,12 +92,21 @@ class Release : public std::enable_shared_from_this<Release> {
     if (registered_) ops.push_back(CheckVersion{Registration(), *registered_});
     ops.push_back(DeleteNode{path_, version_});
     options_.store->Multi(std::move(ops), [self = shared_from_this()](const WriteResult& result) {
-      if (result.status.ok() || absl::IsUnavailable(result.status)) {
-        return self->done_(result.status);
-      }
-      self->done_(absl::AbortedError(absl::StrCat(
-          "the server came back, its record changed, or another process leads; look again (",
-          std::string(result.status.message()), ")")));
+      if (absl::IsUnavailable(result.status)) return self->ReadBack();
+      self->done_(Explain(result));
+    });
+  }
+
+  // Nobody knows whether it happened.
+  void ReadBack() {
+    options_.store->Sync([self = shared_from_this()](const absl::Status& synced) {
+      if (!synced.ok()) return self->done_(Unknown());
+      self->options_.store->Get(self->path_, [self](const absl::StatusOr<Node>& node) {
+        if (absl::IsNotFound(node.status())) return self->done_(absl::OkStatus());
+        if (!node.ok()) return self->done_(Unknown());
+        if (self->wanted_ && self->wanted_()) return self->Delete();
+        self->done_(NothingWasChanged());
+      });
     });
   }
 
@@ -79,12 +116,13 @@ class Release : public std::enable_shared_from_this<Release> {
   const int32_t version_;
   std::optional<int32_t> registered_;
   const Done done_;
+  const Wanted wanted_;
 };
 
 }  // namespace
 
 void ReleaseAssignment(const WriterOptions& options, const DamagedRecord& record,
-                       std::function<void(absl::Status)> done) {
+                       std::function<void(absl::Status)> done, std::function<bool()> wanted) {
   if (record.newer()) {
     return done(absl::FailedPreconditionError(
         absl::StrCat("a newer version wrote the record, which that version can read: ",
@@ -95,7 +133,7 @@ void ReleaseAssignment(const WriterOptions& options, const DamagedRecord& record
         absl::StrCat("its bytes could not be copied to ", record.kept_at,
                      " yet: ", std::string(record.kept.message()))));
   }
-  std::make_shared<Release>(options, record, std::move(done))->Start();
+  std::make_shared<Release>(options, record, std::move(done), std::move(wanted))->Start();
 }
 
 }  // namespace shardmanager::orchestrator

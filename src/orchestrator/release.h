@@ -16,8 +16,11 @@ namespace shardmanager::orchestrator {
 //   FAILED_PRECONDITION  the server is live; or a newer version wrote the record; or
 //                        there is no copy of it yet
 //   ABORTED              the server came back, the record changed, or somebody else leads
-//   UNAVAILABLE          the store is out of reach; it may have happened
+//   CANCELLED            nobody wants it any more; nothing was changed
+//   UNAVAILABLE          the connection broke; the message says whether it may have happened
+// `wanted`, if not empty, is asked before the write. A write that the connection took with it is
+// written again as long as it is wanted.
 void ReleaseAssignment(const WriterOptions& options, const DamagedRecord& record,
-                       std::function<void(absl::Status)> done);
+                       std::function<void(absl::Status)> done, std::function<bool()> wanted = {});
 
 }  // namespace shardmanager::orchestrator

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,9 +56,10 @@ class ReleaseTest : public testing::Test {
   }
   bool Exists() { return ensemble_.tree().Get(Assignment()).ok(); }
 
-  // Releases the record. The server comes back when so many of its requests are through: a sync,
-  // the registration, the live nodes, the write. -1: it stays away.
-  absl::Status Release(int comes_back_after) {
+  // Releases the record. `what` happens when so many of its requests are through: a sync, the
+  // registration, the live nodes, the write. -1: never.
+  absl::Status Release(int after, const std::function<void()>& what,
+                       std::function<bool()> wanted = {}) {
     const DamagedRecord record{.kind = RecordKind::kAssignment,
                                .server = kServer.value(),
                                .path = Assignment(),
@@ -66,19 +68,24 @@ class ReleaseTest : public testing::Test {
                                .kept = absl::OkStatus(),
                                .kept_at = "a copy"};
     std::optional<absl::Status> answer;
-    ReleaseAssignment({.store = store_.get(),
-                       .paths = kPaths,
-                       .app = kApp,
-                       .buckets = kBuckets,
-                       .leader_epoch = LeaderEpoch(),
-                       .post = [](auto task) { task(); }},
-                      record, [&](absl::Status status) { answer = std::move(status); });
+    ReleaseAssignment(
+        {.store = store_.get(),
+         .paths = kPaths,
+         .app = kApp,
+         .buckets = kBuckets,
+         .leader_epoch = LeaderEpoch(),
+         .post = [](auto task) { task(); }},
+        record, [&](absl::Status status) { answer = std::move(status); }, std::move(wanted));
     for (int through = 0; ensemble_.CanApply(session_); ++through) {
-      if (through == comes_back_after) ComeBack();
-      ensemble_.Apply(session_);
+      if (through == after) what();
+      if (ensemble_.CanApply(session_)) ensemble_.Apply(session_);
+      if (!ensemble_.Connected(session_)) ensemble_.Reconnect(session_);
       while (ensemble_.CanDeliver(session_)) ensemble_.Deliver(session_);
     }
     return answer.value_or(absl::DeadlineExceededError("no answer"));
+  }
+  absl::Status Release(int comes_back_after) {
+    return Release(comes_back_after, [this] { ComeBack(); });
   }
   void ComeBack() {
     const SessionNumber others = ensemble_.last_session();
@@ -105,6 +112,39 @@ TEST_F(ReleaseTest, RefusesWhileTheServerIsLive) {
 TEST_F(ReleaseTest, AServerThatComesBackJustBeforeTheWriteKeepsItsRecord) {
   EXPECT_EQ(Release(3).code(), absl::StatusCode::kAborted);
   EXPECT_TRUE(Exists());
+}
+
+TEST_F(ReleaseTest, IsNotBegunOnceNobodyWaitsForTheAnswer) {
+  bool wanted = true;
+  const absl::Status status = Release(
+      2, [&wanted] { wanted = false; }, [&wanted] { return wanted; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  EXPECT_TRUE(Exists());
+}
+
+TEST_F(ReleaseTest, OneWhoseAnswerIsLostIsReadBack) {
+  EXPECT_EQ(Release(3, [this] { ensemble_.LoseNextAnswer(session_); }), absl::OkStatus());
+  EXPECT_FALSE(Exists());
+}
+
+TEST_F(ReleaseTest, OneThatTheConnectionTookWithItIsWrittenAgainAsLongAsItIsWanted) {
+  int asked = 0;  // before the write, and when it is known that it did not happen
+  const auto break_off = [this] { ensemble_.Disconnect(session_); };
+  const absl::Status given_up = Release(3, break_off, [&asked] { return ++asked < 2; });
+  EXPECT_EQ(given_up.message(), "nothing was changed: the connection to ZooKeeper broke");
+  EXPECT_TRUE(Exists());
+  EXPECT_EQ(Release(3, break_off, [] { return true; }), absl::OkStatus());
+  EXPECT_FALSE(Exists());
+}
+
+TEST_F(ReleaseTest, SaysThatTheOutcomeIsUnknownWhenTheSessionEndsBeforeTheAnswer) {
+  const absl::Status status = Release(3, [this] {
+    ensemble_.LoseNextAnswer(session_);
+    ensemble_.Apply(session_);
+    ensemble_.Expire(session_);
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.message().find("whether the record was released is unknown"), 0u) << status;
 }
 
 }  // namespace

@@ -82,10 +82,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
       const int32_t version = epoch->stat.version;
       if (!self->from_) self->from_ = version;
       const int64_t to = int64_t{*self->from_} + self->options_.by;
-      if (version >= to) {
-        return self->done_(
-            RaisedEpochs{static_cast<uint32_t>(*self->from_), static_cast<uint32_t>(version)});
-      }
+      if (version >= to) return self->ReadCell(version);
       self->Write(leads, version, static_cast<int32_t>(to - version));
     });
   }
@@ -99,6 +96,35 @@ class Raise : public std::enable_shared_from_this<Raise> {
     for (int32_t i = 0; i < std::min(left, kRaisesInOneWrite); ++i) {
       ops.push_back(SetNode{paths_.leader_epoch(), "", version + i});
     }
+    MakeWrite(std::move(ops));
+  }
+
+  // Epochs are raised, to `version`: now the time when the cell was made.
+  void ReadCell(int32_t version) {
+    store_.Get(paths_.config(), [self = shared_from_this(), version](const auto& node) {
+      if (absl::IsUnavailable(node.status())) return self->Look();
+      if (!node.ok()) return self->done_(node.status());
+      v1::CellConfig config;
+      if (absl::Status status = Open(node->data, &config); !status.ok()) {
+        return self->done_(status);
+      }
+      if (!self->made_ms_) {
+        self->made_ms_ = std::max(self->options_.now_ms, config.made_ms() + 1);
+      }
+      if (config.made_ms() >= *self->made_ms_) {
+        return self->done_(RaisedEpochs{static_cast<uint32_t>(*self->from_),
+                                        static_cast<uint32_t>(version), config.made_ms()});
+      }
+      config.set_made_ms(*self->made_ms_);
+      std::vector<WriteOp> ops;
+      ops.push_back(CheckVersion{self->paths_.leader_epoch(), version});
+      ops.push_back(SetNode{self->paths_.config(), Seal(config), node->stat.version});
+      self->MakeWrite(std::move(ops));
+    });
+  }
+
+  // Whatever became of it: what is stored then decides.
+  void MakeWrite(std::vector<WriteOp> ops) {
     store_.Multi(std::move(ops), [self = shared_from_this()](const WriteResult& result) {
       const bool faster =
           absl::IsFailedPrecondition(result.status) || absl::IsAlreadyExists(result.status);
@@ -112,6 +138,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
   const Paths paths_;
   const Done done_;
   std::optional<int32_t> from_;
+  std::optional<int64_t> made_ms_;  // what it is to be
   uint64_t last_wait_ = 0;
   uint64_t waits_ = 0;  // the wait that goes on; 0: none
 };

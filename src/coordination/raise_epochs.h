@@ -1,6 +1,8 @@
 // Raises the leader epochs of a cell past all that anybody saw: after its store was restored from
 // a backup, epochs that were issued after the backup would be issued once more, and whoever
-// remembers the first ones refuses the second ones as old.
+// remembers the first ones refuses the second ones as old. The cell counts as made anew, too
+// (CellConfig.made_ms): if another one of its name was made in the emptied store meanwhile, maps
+// of this one must be newer than maps of that one.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +18,16 @@ namespace shardmanager {
 struct RaisedEpochs {
   uint32_t from = 0;  // the newest leader epoch before
   uint32_t to = 0;
+  int64_t made_ms = 0;  // when the cell counts as made from now on
 };
 
 struct RaiseEpochsOptions {
   std::string cell;
   // Each change of leader takes one epoch. 1 to 10,000,000.
   uint32_t by = 10'000;
+  // The time of day. The cell counts as made then, or a moment after it was made before, if that is
+  // later.
+  int64_t now_ms = 0;
   // As the holder of the cell's leadership meanwhile: nobody leads while epochs are raised.
   v1::LeaderRecord self;
   // Somebody else holds it: waits for it to go. May be empty.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -152,7 +153,8 @@ int RaiseEpochsOnce(const Flags& flags) {
   StopSignals signals;
   ZookeeperStoreFactory stores(flags.zookeeper);
   const auto session = stores.NewSession({.timeout = std::chrono::milliseconds(10'000)});
-  RaiseEpochsOptions options{.cell = flags.cell, .by = flags.raise_epochs};
+  RaiseEpochsOptions options{
+      .cell = flags.cell, .by = flags.raise_epochs, .now_ms = WallMilliseconds()};
   options.self.set_process(absl::StrCat(HostName(), "/", getpid(), " --raise-epochs"));
   options.on_wait = [](const v1::LeaderRecord& holder) {
     spdlog::info(
@@ -169,8 +171,8 @@ int RaiseEpochsOnce(const Flags& flags) {
   session->Close();  // no callback comes after it
   if (!raised) return Fail(absl::CancelledError("stopped before epochs were raised; run it again"));
   if (!raised->ok()) return Fail(raised->status());
-  std::printf("cell %s: leader epochs go on from %u (were at %u)\n", flags.cell.c_str(),
-              (*raised)->to, (*raised)->from);
+  std::printf("cell %s: leader epochs go on from %u (were at %u), made_ms is now %" PRId64 "\n",
+              flags.cell.c_str(), (*raised)->to, (*raised)->from, (*raised)->made_ms);
   return 0;
 }
 
@@ -272,8 +274,8 @@ int Main(int argc, char** argv) {
   cli.add_option(
          "--raise-epochs", flags.raise_epochs,
          "After ZooKeeper was restored from a backup: raises the cell's leader epochs by so "
-         "many (10000 is right), past all that were issued since the backup, and exits. "
-         "First stop all processes of the control plane")
+         "many (10000 is right), past all that were issued since the backup, has the cell count as "
+         "made now, and exits. First stop all processes of the control plane, and the servers")
       ->check(CLI::Range(1, 10'000'000));
   CLI11_PARSE(cli, argc, argv);
   if (flags.dev && tick->count() == 0) flags.zookeeper_tick_ms = 200;

@@ -20,11 +20,13 @@ class RaiseEpochsTest : public StoreTest<Harness> {
  protected:
   using Session = typename StoreTest<Harness>::Session;
 
+  static constexpr int64_t kNowMs = 5'000;
   const Paths paths{"c"};
 
-  Session ConnectWithCell() {
+  Session ConnectWithCell(int64_t made_ms = 1'000) {
     Session s = this->Connect();
     v1::CellConfig wanted;
+    wanted.set_made_ms(made_ms);
     wanted.set_cell("c");
     wanted.set_buckets(64);
     Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
@@ -38,12 +40,20 @@ class RaiseEpochsTest : public StoreTest<Harness> {
     RaiseEpochs(*session,
                 {.cell = cell,
                  .by = by,
+                 .now_ms = kNowMs,
                  .on_wait =
                      [this](const v1::LeaderRecord& holder) {
                        this->log.Add("waits for " + holder.process());
                      }},
                 answer.callback());
     return answer;
+  }
+  v1::CellConfig Cell(const Session& session) {
+    Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
+    LoadCell(*session, "c", answer.callback());
+    const auto config = this->Wait(answer);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config.value_or(v1::CellConfig());
   }
   int32_t Epoch(const Session& session) {
     return this->Get(session, paths.leader_epoch())->stat.version;
@@ -69,6 +79,25 @@ TYPED_TEST(RaiseEpochsTest, TheNextLeaderGetsAnEpochAboveThem) {
   election.Start();
   EXPECT_TRUE(this->AwaitLog("elected 2501"));
   other->Close();
+}
+
+// While the store was empty, somebody may have made another cell of the name: whoever has maps of
+// that one must take those of this one for newer.
+TYPED_TEST(RaiseEpochsTest, TheCellCountsAsMadeNow) {
+  auto s = this->ConnectWithCell(/*made_ms=*/1'000);
+  const Result raised = this->Wait(this->Begin(s, 1));
+  ASSERT_TRUE(raised.ok()) << raised.status();
+  EXPECT_EQ(raised->made_ms, this->kNowMs);
+  const v1::CellConfig config = this->Cell(s);
+  EXPECT_EQ(config.made_ms(), this->kNowMs);
+  EXPECT_EQ(config.buckets(), 64u) << "and keeps the rest";
+}
+
+// The clock of the machine that made it was ahead.
+TYPED_TEST(RaiseEpochsTest, NeverBeforeItWasMade) {
+  auto s = this->ConnectWithCell(/*made_ms=*/9'000);
+  ASSERT_TRUE(this->Wait(this->Begin(s, 1)).ok());
+  EXPECT_EQ(this->Cell(s).made_ms(), 9'001);
 }
 
 TYPED_TEST(RaiseEpochsTest, NobodyLeadsMeanwhile) {

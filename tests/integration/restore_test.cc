@@ -45,6 +45,19 @@ class RestoreTest : public ClusterTest {
     ASSERT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience))
         << map_->view().Describe();
   }
+  void StopServers() {
+    for (const char* name : kServers) EXPECT_EQ(cluster_->server(name).Stop(), 0) << name;
+  }
+  void StartServers() {
+    for (const char* name : kServers) SM_ASSERT_OK(cluster_->RestartServer(name));
+  }
+  // All that is stored is lost.
+  void Empty() {
+    cluster_->control_plane().Kill();
+    cluster_->zookeeper().Kill();
+    std::filesystem::remove_all(data());
+    SM_ASSERT_OK(cluster_->StartZookeeper());
+  }
   void Restore() {
     cluster_->control_plane().Kill();
     cluster_->zookeeper().Kill();
@@ -52,22 +65,49 @@ class RestoreTest : public ClusterTest {
     std::filesystem::copy(backup(), data(), std::filesystem::copy_options::recursive);
     SM_ASSERT_OK(cluster_->StartZookeeper());
   }
+
+  static constexpr const char* kServers[] = {"kv-1", "kv-2", "kv-3"};
 };
 
 TEST_F(RestoreTest, EveryShardIsServedOnceEpochsAreRaised) {
   BackUp();
   LiveOn();
+  StopServers();
   Restore();
   const auto raised = cluster_->RaiseEpochs(10'000);
   ASSERT_EQ(raised.exit_code, 0) << raised.output;
   EXPECT_THAT(raised.output, HasSubstr("leader epochs go on from 1000"));
   SM_ASSERT_OK(cluster_->StartControlPlane());
+  StartServers();
   // With the relay and the client of before, which have maps of the future that was lost.
   const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
   EXPECT_TRUE(probe.ok()) << probe.unserved;
   EXPECT_TRUE(map_->WaitFor(
       [](const MapView& v) { return v.version.first > 10'000 && v.all_served(); }, kPatience))
       << map_->view().Describe();
+}
+
+// ZooKeeper came up empty at first, and somebody applied a spec to the cell that was made there.
+TEST_F(RestoreTest, ItsMapsAreNewerThanThoseOfACellThatWasMadeMeanwhile) {
+  BackUp();
+  const int64_t made_ms = map_->view().cell_made_ms;
+  StopServers();
+  Empty();
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  SM_ASSERT_OK(cluster_->admin().AwaitLeading(kPatience));
+  SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(kShards)).status());
+  ASSERT_TRUE(map_->WaitFor([&](const MapView& v) { return v.cell_made_ms > made_ms; }, kPatience));
+  const int64_t meanwhile_ms = map_->view().cell_made_ms;
+  Restore();
+  const auto raised = cluster_->RaiseEpochs(10'000);
+  ASSERT_EQ(raised.exit_code, 0) << raised.output;
+  SM_ASSERT_OK(cluster_->StartControlPlane());
+  StartServers();
+  EXPECT_TRUE(map_->WaitFor(
+      [&](const MapView& v) { return v.cell_made_ms > meanwhile_ms && v.all_served(); }, kPatience))
+      << map_->view().Describe();
+  const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);
+  EXPECT_TRUE(probe.ok()) << probe.unserved;
 }
 
 TEST_F(RestoreTest, WithoutThatItSaysWhatToDo) {

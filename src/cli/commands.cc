@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -28,24 +30,32 @@ bool Confirmed(const std::string& app, Terminal& terminal) {
 // A watch that lost its leader looks for the next one so often.
 constexpr std::chrono::milliseconds kWatchRetry{500};
 
-// What was shown of each process's events: one that is asked again begins with its
-// oldest.
+// What was shown of each process's events: one that is asked again begins with its oldest. Events
+// are told apart by what they say, not by their time: a clock may be set back.
 class ShownEvents {
  public:
   // False: it was shown already.
   bool Add(const std::string& server, const v1::ControlEvent& event) {
-    Last& last = last_[server];
-    if (event.time_ms() < last.time_ms) return false;
-    if (event.time_ms() > last.time_ms) last = {event.time_ms(), {}};
-    return last.events.insert(event.SerializeAsString()).second;
+    Remembered& shown = shown_[server];
+    const auto [added, fresh] = shown.events.insert(event.SerializeAsString());
+    if (!fresh) return false;
+    shown.order.push_back(added);
+    if (shown.order.size() > kMostRemembered) {
+      shown.events.erase(shown.order.front());
+      shown.order.pop_front();
+    }
+    return true;
   }
 
  private:
-  struct Last {
-    int64_t time_ms = 0;
-    std::set<std::string> events;  // of that time
+  // More than a process remembers (orchestrator/event_log.h).
+  static constexpr size_t kMostRemembered = 20'000;
+
+  struct Remembered {
+    std::set<std::string> events;
+    std::deque<std::set<std::string>::const_iterator> order;  // the oldest first
   };
-  std::map<std::string, Last> last_;
+  std::map<std::string, Remembered> shown_;
 };
 
 std::string WhyEnded(const absl::Status& status) {

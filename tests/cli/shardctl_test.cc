@@ -12,6 +12,7 @@
 namespace shardmanager::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -326,6 +327,18 @@ TEST_F(ShardctlTest, ShowsEveryEventOfOneMillisecondAlsoThoseThatComeAfterABreak
   for (const char* shard : {"s-1", "s-2", "s-3", "s-4"}) {
     EXPECT_THAT(lines.str(), HasSubstr(shard)) << "shown once, as four lines are all there is";
   }
+}
+
+TEST_F(ShardctlTest, ShowsWhatHappensAfterTheLeadersClockWasSetBack) {
+  admin_.status.set_leading(true);
+  v1::ControlEvent event = ThreeEvents().back();
+  event.set_shard("before");
+  admin_.events.push_back(event);
+  event.set_shard("after");
+  event.set_time_ms(event.time_ms() - 30'000);
+  admin_.events.push_back(event);
+  EXPECT_EQ(Run({"watch", "--no-follow"}), kOk);
+  EXPECT_THAT(out_, AllOf(HasSubstr("before"), HasSubstr("after")));
 }
 
 TEST_F(ShardctlTest, WatchesNobodyWhileNobodyLeads) {

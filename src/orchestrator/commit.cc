@@ -255,6 +255,7 @@ void Partition::On(WriteDone& event) {
       AddNote(NoteKind::kWriteRefused, event.conflict, ShardIndex(),
               "it registered again while it was failed over");
       tables_.server(event.conflict).conflicted = true;
+      MarkServerDirty(event.conflict);  // what it holds is not lost for now
       RevertBatch();
       return;
     case WriteOutcome::kFailed:

@@ -111,6 +111,7 @@ TEST(PartitionTest, FailoverWriteChecksTheRegistrationAndYieldsWhenTheServerIsBa
   ASSERT_THAT(world.writes, SizeIs(1));
   ASSERT_THAT(world.writes[0].checks, SizeIs(1));
   EXPECT_EQ(world.writes[0].checks[0].version, 1);
+  world.recheck = false;
   world.FinishWrite(WriteOutcome::kConflict, "kv-0");
   EXPECT_THAT(world.writes, IsEmpty());  // not again before its new life is seen
   world.Join("kv-0");
@@ -238,6 +239,25 @@ TEST(PartitionTest, F1_ADeposedLeaderStopsAtOnce) {
   world.Advance(Seconds(60));
   EXPECT_THAT(world.commands, IsEmpty());
   EXPECT_THAT(world.writes, IsEmpty());
+}
+
+// Each plan would find it whole, and the next one would be asked for at once.
+TEST(PartitionTest, NoPlanIsAskedForAShardWhoseServerIsBack) {
+  World world(TestSpec(3));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(30));
+  world.hold_writes = true;
+  world.Join("kv-1", "r1", /*capacity=*/1);
+  world.Die("kv-0");
+  world.Advance(Seconds(1));
+  ASSERT_THAT(world.writes, SizeIs(1)) << "of one shard: kv-1 has no room for the others";
+  world.recheck = false;
+  world.FinishWrite(WriteOutcome::kConflict, "kv-0");
+  world.hold_plans = true;
+  world.Advance(Seconds(30));
+  for (int i = 0; i < 3 && !world.plans.empty(); ++i) world.FinishPlan();
+  EXPECT_THAT(world.plans, IsEmpty());
 }
 
 // F3: two quick spec changes, the second ignored.

@@ -63,6 +63,13 @@ ServerLife World::LifeOf(const std::string& name) const {
           .metric_capacity = server.metric_capacity};
 }
 
+void World::Recheck(const std::string& name) {
+  const AppServer& server = servers.at(name);
+  if (server.live) return Send(ServerUp{LifeOf(name)});
+  Send(ServerDown{name, server.incarnation, static_cast<int32_t>(server.incarnation.value()),
+                  server.departed});
+}
+
 void World::Join(const std::string& name, const std::string& region, uint32_t capacity) {
   JoinAt(name, {region, "", ""}, capacity);
 }
@@ -205,6 +212,9 @@ void World::FinishWrite(WriteOutcome outcome, const std::string& conflict) {
   }
   if (outcome == WriteOutcome::kOk) StoreWrite(write);
   Send(WriteDone{write.batch, outcome, server});
+  if (outcome == WriteOutcome::kConflict && !stepped_down && recheck) {
+    Recheck(partition_->tables().name(server));
+  }
 }
 
 void World::Do(SendCommands& action) {

@@ -59,13 +59,15 @@ class World {
   void Die(const std::string& server);           // its session has expired
   void Depart(const std::string& server);        // SIGTERM
   void Apply(v1::AppSpec spec, bool deleting = false);
-  void Advance(Duration time);  // fires every wake on the way
+  void Recheck(const std::string& server);  // its life is read again, as after a conflict
+  void Advance(Duration time);              // fires every wake on the way
   void Send(Event event);
 
   // ---- what is held back ----
   bool hold_writes = false;  // Persist waits in `writes`
   bool hold_plans = false;
   bool hold_adds = false;      // servers load, and answer in FinishAdds()
+  bool recheck = true;         // false: by hand
   bool hold_collects = false;  // nobody answers those in `collects`
   std::deque<Persist> writes;
   std::deque<ComputePlan> plans;

@@ -115,6 +115,12 @@ int Serve(const Flags& flags) {
     metrics_server = std::move(*started);
   }
   wire::DiscoveryRelay relay(Upstream(flags));
+  relay.hub().on_ahead = [](const AppName& app, MapVersion known) {
+    spdlog::warn(
+        "a subscriber holds map {} of {}, by a later leader than any that was heard of here: "
+        "upstream is behind, or ZooKeeper was restored and its epochs were not raised",
+        known.ToString(), app.value());
+  };
   wire::DiscoveryService service(relay.hub());
   const std::unique_ptr<grpc::Server> server = Listen(flags.listen, service);
   if (server == nullptr) return 1;

@@ -213,6 +213,9 @@ int Serve(Flags flags) {
     spdlog::info("standing by; maps come from the leader at {}", other_leader);
     relay.SetUpstream({other_leader});
   };
+  relay.hub().on_ahead = [&controller](const AppName& app, MapVersion known) {
+    controller->SubscriberIsAhead(app, known);
+  };
   wire::AdminService admin(*controller, kVersion);
   wire::DiscoveryService discovery(relay.hub());
   int port = 0;

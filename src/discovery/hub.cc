@@ -23,6 +23,8 @@ struct Topic {
   // shared_ptr (and says no when it is being destroyed).
   absl::flat_hash_set<Subscription*> waiting;
   bool wake_posted = false;  // they are about to be woken
+  // What on_ahead was told last: the leader epoch published here, and that of a subscriber.
+  std::pair<uint64_t, uint64_t> told_ahead;
 };
 
 Subscription::Subscription(Hub& hub, std::shared_ptr<Topic> topic, std::optional<MapVersion> at,
@@ -42,6 +44,7 @@ Message Subscription::Pull() {
   if (pending_.empty()) {
     MapFeed::CatchUp catch_up = topic_->feed.CatchUpFrom(at_);
     if (catch_up.messages.empty()) {
+      if (at_.has_value()) hub_.NoteIfAhead(*topic_, *at_);
       const bool stale = topic_->feed.stale();
       if (std::exchange(told_stale_, stale) != stale) return topic_->feed.Heartbeat();
       topic_->waiting.insert(this);
@@ -108,6 +111,19 @@ void Hub::UpdateStale(const std::shared_ptr<Topic>& topic) {
   topic->feed.SetStale(stale);
   if (topic->waiting.empty() || std::exchange(topic->wake_posted, true)) return;
   fan_out_.Post([this, topic] { WakeWaiting(*topic); });
+}
+
+// REQUIRES: topic.mutex held. Asked again with each map that is published: the subscriber may have
+// come before the first one.
+void Hub::NoteIfAhead(Topic& topic, MapVersion known) const {
+  const std::optional<MapVersion> here = topic.feed.version();
+  if (!on_ahead || !here.has_value() || known.leader_epoch <= here->leader_epoch) return;
+  // A version that does not tell its cell proves nothing.
+  if (known.cell_made_ms == 0 || known.cell_made_ms != here->cell_made_ms) return;
+  const std::pair ahead{here->leader_epoch, known.leader_epoch};
+  if (ahead <= topic.told_ahead) return;
+  topic.told_ahead = ahead;
+  on_ahead(topic.app, known);
 }
 
 void Hub::WakeWaiting(Topic& topic) {

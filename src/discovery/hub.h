@@ -93,6 +93,12 @@ class Hub {
   std::shared_ptr<Subscription> Subscribe(const AppName& app, std::optional<MapVersion> known,
                                           std::function<void()> wake);
 
+  // Called (set it before anybody subscribes) when a subscriber holds a map of the same cell by a
+  // leader with a higher epoch than any that was published here: once for each such epoch. Either
+  // its publisher has heard of a successor, or the store has lost what it knew. On any thread; must
+  // neither block nor call the hub.
+  std::function<void(const AppName&, MapVersion known)> on_ahead;
+
   // The version published last.
   std::optional<MapVersion> Version(const AppName& app) const;
   size_t subscribers() const;
@@ -106,6 +112,7 @@ class Hub {
   Verdict PublishUpdate(const AppName& app, const Update& update);
   void UpdateStale(const std::shared_ptr<Topic>& topic);
   void WakeWaiting(Topic& topic);
+  void NoteIfAhead(Topic& topic, MapVersion known) const;
   void Forget(std::shared_ptr<Topic> topic);
 
   const HubOptions options_;

@@ -86,6 +86,9 @@ class Controller {
   void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
                      Wanted wanted = {});
   void GetStatus(Reply<v1::GetStatusResponse> reply);
+  // A subscriber of the app's maps holds one of this cell by a leader with a higher epoch than
+  // those that we publish.
+  void SubscriberIsAhead(const AppName& app, MapVersion known);
   EventLog& events() { return events_; }
   // And can prove it.
   bool leads() const { return leads_; }

@@ -93,6 +93,18 @@ void Controller::LookAtLease() {
   for (HeldChange& change : std::exchange(held_changes_, {})) OnceInTouch(std::move(change));
 }
 
+// Without a lease we may have been deposed, and `known` may be of our successor. A lease that holds
+// after the subscriber has come proves that there was none: then the cell has lost epochs.
+void Controller::SubscriberIsAhead(const AppName& app, MapVersion known) {
+  executor_->Post([this, app, known] {
+    if (!lead_) return;
+    OnceInTouch({TimePoint::max(), [this, app, known] {
+                   if (!lead_ || known.leader_epoch <= lead_->epoch.value()) return;
+                   if (auto* driver = FindApp(app.value())) driver->SubscriberIsAhead(known);
+                 }});
+  });
+}
+
 void Controller::OnceInTouch(HeldChange change) {
   const bool proven = InTouch() && store_->state() == SessionState::kConnected;
   if (!lead_ || proven || executor_->Now() >= change.until) return change.begin();

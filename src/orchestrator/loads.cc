@@ -128,6 +128,10 @@ double Partition::ServerLoad(ServerIndex server, size_t metric) const {
   return reported_.OfServer(server, tables_.server(server).replicas.size(), metric);
 }
 
+double Partition::ReplicaLoad(ReplicaIndex replica, size_t metric) const {
+  return reported_.Of(replica, metric);
+}
+
 // How much each live server carries of each metric, as a part of what the solver may
 // leave it at most: [server][metric].
 std::vector<float> Partition::Pressure(const LoadTable& loads) const {

@@ -12,8 +12,9 @@
 namespace shardmanager::orchestrator {
 
 inline constexpr char kEpochsBehind[] =
-    "this cell's epochs are lower than epochs that were seen before, so servers or their storage "
-    "refuse what they are told: was its ZooKeeper restored from a backup? Stop shardmanagerd "
+    "this cell's epochs are lower than epochs that were seen before, so servers, their storage or "
+    "clients refuse what they are told: was its ZooKeeper restored from a backup? Stop "
+    "shardmanagerd "
     "everywhere, and run shardmanagerd --raise-epochs";
 
 // A grant that was overtaken, as by a command that came late, is replaced by a newer one at once.
@@ -35,8 +36,8 @@ class OvertakenGrants {
     holds_.Forget(shard);
     if (!behind_.empty()) behind_.erase(shard);
   }
-  // A server has obeyed a leader with a higher epoch. (One that is deposed has stopped by then: its
-  // lease ends before another one is elected.) True: that was not known.
+  // A server has obeyed a leader with a higher epoch, or a client has its map. (One that is deposed
+  // has stopped by then: its lease ends before another one is elected.) True: that was not known.
   bool NoteLeaderBehind() { return !std::exchange(leader_is_behind_, true); }
   bool leader_is_behind() const { return leader_is_behind_; }
   bool Contains(ShardIndex shard) const { return behind_.contains(shard); }

@@ -110,9 +110,7 @@ class Partition {
   // reports, and how much it can: infinity, no limit.
   const std::vector<std::string>& metric_names() const { return metric_names_; }
   double ServerLoad(ServerIndex server, size_t metric) const;
-  double ReplicaLoad(ReplicaIndex replica, size_t metric) const {
-    return reported_.Of(replica, metric);
-  }
+  double ReplicaLoad(ReplicaIndex replica, size_t metric) const;
   double MetricCapacity(ServerIndex server, size_t metric) const;
   // Most replicas on the server; 0: no limit.
   uint32_t ReplicaCapacity(ServerIndex server) const;
@@ -152,6 +150,7 @@ class Partition {
   void On(CommandResult& event);
   void On(ServerReport& event);
   void On(PlanReady& event);
+  void On(LaterLeaderSeen& event);
   void RecoverServer(StoredServer& stored);
   void RecoverMoves();
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);

@@ -231,6 +231,12 @@ void PartitionDriver::Feed(Event event) {
   }
 }
 
+void PartitionDriver::SubscriberIsAhead(MapVersion known) {
+  Feed(LaterLeaderSeen{absl::StrCat(
+      "a client or relay holds map ", known.ToString(), ", of leader epoch ", known.leader_epoch,
+      ", and takes no map of this leader, whose epoch is ", context_.leader_epoch.value())});
+}
+
 // ---- carrying out ----
 
 void PartitionDriver::Perform(Action& action) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coordination/store.h"
+#include "model/map_version.h"
 #include "orchestrator/batch_writer.h"
 #include "orchestrator/damaged_records.h"
 #include "orchestrator/event_log.h"
@@ -66,6 +67,9 @@ class PartitionDriver {
 
   // What was just written as the spec's next version: need not be read back.
   void TakeSpec(v1::StoredSpec stored, int32_t version);
+
+  // A subscriber holds a map of this cell by a later leader. REQUIRES: this one is proven to lead.
+  void SubscriberIsAhead(MapVersion known);
 
   // Null until the state was read.
   const Partition* partition() const;

@@ -143,8 +143,14 @@ struct PlanReady {
   allocator::Plan plan;
 };
 
+// A later leader of this cell was heard of, though this one is proven to lead: the store has lost
+// what it knew. Repeats change nothing.
+struct LaterLeaderSeen {
+  std::string where;  // for people
+};
+
 using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
-                           ServerReport, PlanReady>;
+                           ServerReport, PlanReady, LaterLeaderSeen>;
 
 // ---- actions ----
 

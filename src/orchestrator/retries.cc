@@ -52,6 +52,12 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
 }
 
+void Partition::On(LaterLeaderSeen& event) {
+  if (!overtaken_.NoteLeaderBehind()) return;
+  AddNote(NoteKind::kEpochsBehind, ServerIndex(), ShardIndex(),
+          absl::StrCat(kEpochsBehind, ": ", event.where));
+}
+
 // One timer for all of a server's commands that did not get through.
 void Partition::ServerUnreachable(ServerIndex id) {
   Server& server = tables_.server(id);

@@ -199,8 +199,6 @@ TEST(DiscoveryWireTest, ACellMadeAnewUnderTheSameNameReachesClientsOfARelay) {
   ASSERT_TRUE(sink.AwaitVersion({1, 2, 2'000}));
 }
 
-// Accepts subscribers and never says anything.
-
 // Accepts subscribers and never says anything, or not after its first message.
 class SilentService final : public v1::Discovery::CallbackService {
  public:
@@ -227,28 +225,45 @@ class SilentService final : public v1::Discovery::CallbackService {
   const bool beats_once_;
 };
 
+class SilentServer {
+ public:
+  explicit SilentServer(bool beats_once) : service_(beats_once) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+  }
+  ~SilentServer() { server_->Shutdown(std::chrono::system_clock::now()); }
+  std::string endpoint() const { return Endpoint(port_); }
+
+ private:
+  SilentService service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
 class SilentStreamTest : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(FromTheBeginningOrAfterOneMessage, SilentStreamTest, ::testing::Bool());
 
 TEST_P(SilentStreamTest, IsGivenUp) {
-  SilentService silent(/*beats_once=*/GetParam());
-  int silent_port = 0;
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &silent_port);
-  builder.RegisterService(&silent);
-  const auto silent_server = builder.BuildAndStart();
+  const SilentServer silent(/*beats_once=*/GetParam());
   Hub hub;
   hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
   DiscoveryServer server(hub);
-  {
-    DiscoveryClient client(QuickClient({Endpoint(silent_port), server.endpoint()}));
-    RecordingSink sink;
-    const auto watch = client.Watch(kApp, std::nullopt, sink);
-    ASSERT_TRUE(sink.AwaitVersion(V(1)));
-    const std::string allowed = GetParam() ? "2000" : "500";  // as QuickClient() has them
-    EXPECT_THAT(sink.last_loss(), HasSubstr("nothing heard for " + allowed + " ms"));
-  }
-  silent_server->Shutdown(std::chrono::system_clock::now());
+  DiscoveryClient client(QuickClient({silent.endpoint(), server.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, std::nullopt, sink);
+  ASSERT_TRUE(sink.AwaitVersion(V(1)));
+  const std::string allowed = GetParam() ? "2000" : "500";  // as QuickClient() has them
+  EXPECT_THAT(sink.last_loss(), HasSubstr("nothing heard for " + allowed + " ms"));
+}
+
+TEST(DiscoveryWireTest, WhoHearsNothingFromAnyPublisherIsToldThatItsMapMayBeOld) {
+  const SilentServer silent(/*beats_once=*/false);
+  DiscoveryClient client(QuickClient({silent.endpoint()}));
+  RecordingSink sink;
+  const auto watch = client.Watch(kApp, V(1), sink);
+  EXPECT_TRUE(sink.AwaitStale(true));
 }
 
 TEST(DiscoveryWireTest, SaysAtOnceThatItListensAndBeatsWhileNothingChanges) {

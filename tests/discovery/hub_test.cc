@@ -163,6 +163,47 @@ TEST(HubTest, TellsWhichAppsAreWantedAndWhichNoMore) {
                                  "-never-published", "+kv"));
 }
 
+constexpr MapVersion Of(uint64_t epoch, uint64_t sequence, int64_t cell = 1'000) {
+  return {.leader_epoch = epoch, .sequence = sequence, .cell_made_ms = cell};
+}
+
+// A cell that was restored from a backup, seen by subscribers only.
+TEST(HubTest, TellsOnceOfASubscriberThatHoldsAMapByALaterLeaderOfTheCell) {
+  std::vector<MapVersion> ahead;
+  Hub hub;
+  hub.on_ahead = [&](const AppName& app, MapVersion known) {
+    EXPECT_EQ(app.value(), kApp.value());
+    ahead.push_back(known);
+  };
+  Puller early(hub, Of(8, 1));
+  early.PullAll();
+  EXPECT_THAT(ahead, ElementsAre()) << "nothing was published here yet";
+  hub.Publish(kApp, MakeSnapshot(Of(6, 5), {{0}}));
+  early.AwaitWake(1);
+  early.PullAll();
+  EXPECT_THAT(ahead, ElementsAre(Of(8, 1)));
+
+  Puller(hub, Of(8, 7)).PullAll();
+  Puller(hub, Of(7, 9)).PullAll();
+  EXPECT_THAT(ahead, ElementsAre(Of(8, 1))) << "that was told";
+  Puller(hub, Of(9, 2)).PullAll();
+  EXPECT_THAT(ahead, ElementsAre(Of(8, 1), Of(9, 2)));
+  hub.Publish(kApp, MakeSnapshot(Of(7, 1), {{1}}));
+  Puller(hub, Of(8, 7)).PullAll();
+  EXPECT_THAT(ahead, ElementsAre(Of(8, 1), Of(9, 2), Of(8, 7))) << "another leader publishes";
+}
+
+TEST(HubTest, ASubscriberThatProvesNoLaterLeaderOfTheCellIsNotToldOf) {
+  Hub hub;
+  hub.on_ahead = [](const AppName&, MapVersion known) { FAIL() << known.ToString(); };
+  hub.Publish(kApp, MakeSnapshot(Of(6, 5), {{0}}));
+  for (MapVersion known : {Of(6, 9), Of(5, 9), Of(8, 1, 2'000), Of(8, 1, 999), Of(8, 1, 0)}) {
+    Puller(hub, known).PullAll();
+  }
+  hub.Publish(AppName("other"), MakeSnapshot({.leader_epoch = 1, .sequence = 1}, {{0}}));
+  hub.Subscribe(AppName("other"), Of(8, 1, 0), [] {})->Pull();
+}
+
 TEST(HubTest, SubscribersOfManyThreadsEndWithTheSameMap) {
   constexpr uint64_t kVersions = 300;
   Hub hub;

@@ -138,6 +138,13 @@ class ControllerTest : public testing::Test {
     }
   }
 
+  size_t CountOf(const std::string& kind) {
+    uint64_t cursor = 0;
+    const auto events = events_.Read(&cursor, Duration(0));
+    return static_cast<size_t>(std::count_if(
+        events.begin(), events.end(), [&](const auto& event) { return event.kind() == kind; }));
+  }
+
   MemoryEnsemble ensemble_;
   HookedStores stores_{ensemble_};
   const std::unique_ptr<CoordinationStore> others_;
@@ -239,6 +246,41 @@ TEST_F(ControllerTest, WhomADeposedOneSeesThroughItsOldSessionIsNotTakenForTheLe
   EXPECT_THAT(told_, ElementsAre(""));
   RunAll();
   EXPECT_THAT(told_, ElementsAre("", "host:1"));
+}
+
+// The cell was restored from a backup, and only clients have seen what was lost.
+TEST_F(ControllerTest, SaysThatItsEpochsAreBehindWhenASubscriberHasTheMapOfALaterLeader) {
+  MakeCell();
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 1, .sequence = 99});
+  RunAll();
+  EXPECT_EQ(CountOf("EpochsBehind"), 0u) << "that is its own epoch";
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 57, .sequence = 1});
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 58, .sequence = 1});
+  RunAll();
+  EXPECT_EQ(CountOf("EpochsBehind"), 1u);
+}
+
+// It has lost its connection, and the subscriber has heard of its successor.
+TEST_F(ControllerTest, ALeaderThatIsDeposedDoesNotTakeItsSuccessorForALostFuture) {
+  MakeCell();
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  ensemble_.Disconnect(session_);
+  RunAll();
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 2, .sequence = 1});
+  RunAll();
+  EXPECT_EQ(CountOf("EpochsBehind"), 0u) << "before it knows that it is deposed";
+  ensemble_.Expire(session_);
+  v1::LeaderRecord successor;
+  successor.set_process("control-1");
+  successor.set_endpoint("host:1");
+  Write({SetNode{kPaths.leader_epoch(), ""}, CreateNode{kPaths.leader_holder(), Seal(successor)}});
+  ensemble_.Reconnect(session_);
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("", "host:1"));
+  EXPECT_EQ(CountOf("EpochsBehind"), 0u);
 }
 
 }  // namespace

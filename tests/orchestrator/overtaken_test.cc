@@ -61,5 +61,20 @@ TEST(LeaderBehindTest, AServerThatObeysAHigherEpochIsToldOfOnceAndAskedAgain) {
   EXPECT_THAT(world.Published("s-0"), Not(IsEmpty()));
 }
 
+// Only clients have seen the future that was lost: nobody refuses a command.
+TEST(LeaderBehindTest, AClientThatHasTheMapOfALaterLeaderIsToldOfOnce) {
+  World world(TestSpec(2));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 0u);
+  for (int i = 0; i < 2; ++i) world.Send(LaterLeaderSeen{.where = "a client holds map 57.1"});
+  ASSERT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 1u);
+  EXPECT_THAT(world.notes.back().detail, HasSubstr("--raise-epochs"));
+  EXPECT_THAT(world.notes.back().detail, HasSubstr("a client holds map 57.1"));
+  EXPECT_TRUE(world.partition().overtaken().leader_is_behind()) << "the app's condition says so";
+  EXPECT_THAT(world.Published("s-0"), Not(IsEmpty())) << "it serves on";
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

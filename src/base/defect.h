@@ -43,6 +43,7 @@ enum class Defect : uint8_t {
   kLeadsWithoutALease,   // a leader that is cut off from the store answers as the leader
   kClingsToTheOldCell,   // maps of a cell that was made anew do not replace the old one's
   kNoRecheck,            // a failover that met a new life does not look what became of it
+  kShowsGreen,           // what is written down as granted is shown as served
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -86,6 +87,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kLeadsWithoutALease, "leads-without-a-lease"},
     DefectName{Defect::kClingsToTheOldCell, "clings-to-the-old-cell"},
     DefectName{Defect::kNoRecheck, "no-recheck"},
+    DefectName{Defect::kShowsGreen, "shows-green"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

@@ -45,6 +45,7 @@ void Checkers::ForgetCell() {
   drains_.clear();
   failures_.clear();
   added_.clear();
+  shown_ = ShownChecker();
   acknowledged_ = 0;
   leader_epoch_ = -1;
   spec_version_ = -1;
@@ -173,16 +174,48 @@ void Checkers::AskLeaders() {
   if (std::exchange(leader_epoch_, epoch->stat.version) != epoch->stat.version) {
     elected_at_ = cluster_->schedule.now();
   }
-  v1::GetShardsRequest request;
-  request.set_app(kApp);
-  request.set_shard("s-0");
+  v1::GetShardsRequest of_shards;
+  v1::GetAppsRequest of_app;
+  of_shards.set_app(kApp);
+  of_app.set_app(kApp);
+  asks_of_app_ = !asks_of_app_;
   for (const std::string& host : cluster_->controls()) {
     SimControl* control = cluster_->control(host);
     if (control == nullptr || !cluster_->Running(host)) continue;
-    control->controller().GetShards(request, [this, host](const auto& response) {
-      if (response.ok() || absl::IsNotFound(response.status())) AnsweredAsLeader(host);
-    });
+    const auto answered = [this, host](const absl::Status& status) {
+      if (status.ok() || absl::IsNotFound(status)) AnsweredAsLeader(host);
+      return status.ok();
+    };
+    if (asks_of_app_) {
+      control->controller().GetApps(of_app, [this, answered](const auto& apps) {
+        if (!answered(apps.status())) return;
+        CheckShown([&](const auto& moment) { return shown_.LookAtApp(moment, apps->apps(0)); });
+      });
+    } else {
+      control->controller().GetShards(of_shards, [this, answered](const auto& shards) {
+        if (!answered(shards.status())) return;
+        CheckShown([&](const auto& moment) { return shown_.LookAtShards(moment, *shards); });
+      });
+    }
   }
+}
+
+// At the instant of the answer. Of a server that is lost a leader may hear only when its session
+// has ended, or, if the store's word to it was lost, when it lists all servers again.
+void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look) {
+  const auto spec = StoredSpec();
+  if (!spec) return;
+  constexpr Duration kListedAnew = Seconds(10);
+  constexpr Duration kUnderWay = Seconds(2);
+  const Duration patience =
+      promised_ > 0 ? kUnderWay : cluster_->session_timeout() + kListedAnew + kUnderWay;
+  Admitting admitting;
+  ForEachServing([&](const std::string& shard, const std::string& server, SimServer::Right right) {
+    admitting[shard][server] = right.role;
+  });
+  const std::string lie =
+      look({cluster_->schedule.now(), leader_epoch_, patience, *spec, admitting});
+  if (!lie.empty()) Violate(absl::StrCat("shown: ", lie));
 }
 
 void Checkers::AnsweredAsLeader(const std::string& host) {
@@ -263,14 +296,13 @@ ShardEpoch Checkers::NewestGrant(const SimServer& server) const {
   return newest;
 }
 
-void Checkers::ForEachServing(
-    const std::function<void(const std::string&, const std::string&)>& found) {
+void Checkers::ForEachServing(const Found& found) {
   LearnShards();
   for (const std::string& name : cluster_->servers()) {
     SimServer* server = cluster_->server(name);
     if (server == nullptr) continue;
     for (const std::string& shard : shards_) {
-      if (server->MayServe(shard)) found(shard, name);
+      if (const auto right = server->MayServe(shard)) found(shard, name, *right);
     }
   }
 }
@@ -285,13 +317,14 @@ void Checkers::LearnShards() {
 }
 
 void Checkers::Probe() {
-  ForEachServing([](const std::string&, const std::string&) {});
+  ForEachServing([](const std::string&, const std::string&, SimServer::Right) {});
 }
 
 Checkers::Serving Checkers::Sweep() {
   Serving serving;
-  ForEachServing(
-      [&](const std::string& shard, const std::string& server) { serving[shard].insert(server); });
+  ForEachServing([&](const std::string& shard, const std::string& server, SimServer::Right) {
+    serving[shard].insert(server);
+  });
   return serving;
 }
 

@@ -14,6 +14,7 @@
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/stored.pb.h"
 #include "tests/simulation/cluster.h"
+#include "tests/simulation/shown.h"
 #include "tests/simulation/sim_server.h"
 
 namespace shardmanager::simulation {
@@ -42,7 +43,7 @@ class Checkers final : public ServerWitness {
 
   // ---- one leader's word ----
   // Asks each control-plane process as an operator would. None answers as the leader once another
-  // one has been elected for longer than a lease can last.
+  // one has been elected for longer than a lease can last. And what is shown as served is served.
   void AskLeaders();
 
   // ---- acknowledged writes ----
@@ -115,10 +116,12 @@ class Checkers final : public ServerWitness {
   };
 
   // Of each server that would admit a request for a shard now: shard, server.
-  void ForEachServing(const std::function<void(const std::string&, const std::string&)>& found);
+  using Found = std::function<void(const std::string&, const std::string&, SimServer::Right)>;
+  void ForEachServing(const Found& found);
   void LearnShards();
   void CheckClosed(const v1::AppSpec& spec, const Serving& serving);
   void AnsweredAsLeader(const std::string& host);
+  void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
   bool IsMember(const SimServer& server) const;
   // As it is stored; empty, if there is none.
   v1::AssignmentRecord AssignmentOf(const SimServer& server) const;
@@ -136,6 +139,8 @@ class Checkers final : public ServerWitness {
   int64_t last_write_ = 0;
   int32_t leader_epoch_ = -1;  // as AskLeaders() saw it last,
   TimePoint elected_at_{};     // and when it was new
+  bool asks_of_app_ = false;   // this time; else of its shards
+  ShownChecker shown_;
   std::string violation_;
   size_t promised_ = 0;                                // replicas of each shard
   TimePoint swept_{};                                  // last, since the promise

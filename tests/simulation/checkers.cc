@@ -109,6 +109,7 @@ void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, S
 void Checkers::LookAtSessions() {
   const int64_t newest = cluster_->store.tree().last_zxid();
   if (std::exchange(last_write_, newest) == newest) return;
+  if (promised_ > 0) NoteConcerned();
   for (const std::string& name : cluster_->servers()) {
     SimServer* server = cluster_->server(name);
     if (server == nullptr || !cluster_->Running(name) || IsMember(*server)) continue;
@@ -116,9 +117,9 @@ void Checkers::LookAtSessions() {
   }
 }
 
-v1::AssignmentRecord Checkers::AssignmentOf(const SimServer& server) const {
+v1::AssignmentRecord Checkers::AssignmentOf(const std::string& server) const {
   const auto node = cluster_->store.tree().Get(
-      kPaths.assignment(kAppName, ServerName(server.name()), cluster_->buckets()));
+      kPaths.assignment(kAppName, ServerName(server), cluster_->buckets()));
   v1::AssignmentRecord record;
   if (!node.ok() || !Open(node->data, &record).ok()) record.Clear();
   return record;
@@ -128,7 +129,7 @@ v1::AssignmentRecord Checkers::AssignmentOf(const SimServer& server) const {
 bool Checkers::IsInStep(const SimServer& server, const std::string& shard) const {
   const ShardCopy* copy = server.copy(shard);
   if (copy == nullptr || copy->in_step != server.incarnation() || !IsMember(server)) return false;
-  const v1::AssignmentRecord record = AssignmentOf(server);
+  const v1::AssignmentRecord record = AssignmentOf(server.name());
   const auto& replicas = record.replicas();
   return std::any_of(replicas.begin(), replicas.end(), [&](const v1::AssignedReplica& replica) {
     return replica.shard() == shard && replica.phase() == v1::GRANTED &&
@@ -289,7 +290,7 @@ void Checkers::AddFailed(const SimServer& server, const server::Grant& grant) {
 
 ShardEpoch Checkers::NewestGrant(const SimServer& server) const {
   ShardEpoch newest;
-  const v1::AssignmentRecord record = AssignmentOf(server);
+  const v1::AssignmentRecord record = AssignmentOf(server.name());
   for (const v1::AssignedReplica& replica : record.replicas()) {
     newest = std::max(newest, ShardEpoch(replica.epoch()));
   }
@@ -338,35 +339,57 @@ size_t Checkers::LeastReplicas(const v1::AppSpec& spec) const {
 // ---- B ----
 
 void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
-  if (spec.replication().strategy() == v1::PRIMARY_ONLY) return CheckClosed(spec, serving);
-  // One that changes its role holds its requests for a moment.
-  const size_t turning = spec.replication().strategy() == v1::PRIMARY_SECONDARY ? 1 : 0;
+  const TimePoint now = cluster_->schedule.now();
+  const Duration since_then = now - std::exchange(swept_, now);
+  // A primary that moves, or turns, holds its requests for a moment; another replica does not.
+  const size_t turning = spec.replication().strategy() == v1::SECONDARY_ONLY ? 0 : 1;
   const size_t least = std::min(promised_, LeastReplicas(spec));
   for (const v1::Shard& shard : spec.key_space().shards()) {
     const auto found = serving.find(shard.id());
     const size_t servers = found == serving.end() ? 0 : found->second.size();
-    if (servers + turning >= least) continue;
-    Violate(absl::StrCat("B: only planned things happen, and ", shard.id(), " is served by ",
-                         servers, " servers of ", WantedReplicas(spec)));
+    if (servers >= least) continue;
+    if (servers + turning < least) {
+      Violate(absl::StrCat("B: only planned things happen, and ", shard.id(), " is served by ",
+                           servers, " servers of ", WantedReplicas(spec)));
+    } else if (!IsConcerned(shard.id())) {
+      CheckMissing(shard.id(), since_then);
+    }
   }
 }
 
-// A lone primary that moves is closed for as long as its requests in flight may take, and once
-// more while it is dropped and added. One that cannot be moved is not closed again and again.
-void Checkers::CheckClosed(const v1::AppSpec& spec, const Serving& serving) {
+// A primary holds its requests for as long as those in flight may take, and a lone one once more
+// while it is dropped and added. One that cannot be moved is not closed again and again.
+void Checkers::CheckMissing(const std::string& shard, Duration more) {
   constexpr Duration kMost = Seconds(5);  // in all, of a planned event
-  const TimePoint now = cluster_->schedule.now();
-  const Duration since_then = now - std::exchange(swept_, now);
-  // What cannot be added, or forwarded, there is closed until it is back where it was.
-  if (!cluster_->lasting.gray.empty() || !cluster_->habits.sick.empty()) return;
-  for (const v1::Shard& shard : spec.key_space().shards()) {
-    if (serving.contains(shard.id())) continue;
-    Duration& closed = closed_[shard.id()];
-    closed += since_then;
-    if (closed <= kMost) continue;
-    Violate(absl::StrCat("B: only planned things happen, and nobody served ", shard.id(), " for ",
-                         closed / Milliseconds(1), " ms in all"));
+  Duration& missing = missing_[shard];
+  missing += more;
+  if (missing <= kMost) return;
+  Violate(absl::StrCat("B: only planned things happen, and a replica of ", shard,
+                       " was missing for ", missing / Milliseconds(1), " ms in all"));
+}
+
+// What cannot be added, or forwarded, is closed until it is back where it was. After each write: a
+// whole move may take less time than passes between two sweeps.
+void Checkers::NoteConcerned() {
+  if (cluster_->lasting.gray.empty() && cluster_->habits.sick.empty()) return;
+  for (const std::string& name : cluster_->servers()) {
+    const v1::AssignmentRecord record = AssignmentOf(name);
+    for (const v1::AssignedReplica& replica : record.replicas()) {
+      held_by_[replica.shard()].insert(name);
+    }
   }
+}
+
+bool Checkers::IsConcerned(const std::string& shard) const {
+  const auto held = held_by_.find(shard);
+  if (held == held_by_.end()) return false;
+  const std::set<std::string>& by = held->second;
+  const auto& sick = cluster_->habits.sick;
+  const auto& gray = cluster_->lasting.gray;
+  return std::any_of(sick.begin(), sick.end(), [&](const auto& one) { return by.contains(one); }) ||
+         std::any_of(gray.begin(), gray.end(), [&](const auto& link) {
+           return by.contains(link.first) && by.contains(link.second);
+         });
 }
 
 // ---- C ----

@@ -79,8 +79,11 @@ class Checkers final : public ServerWitness {
   void Promise(const v1::AppSpec& spec) {
     promised_ = LeastReplicas(spec);
     swept_ = cluster_->schedule.now();
-    closed_.clear();
+    missing_.clear();
   }
+  // Was the shard, since the first promise, with a server that is sick, or with two that cannot
+  // reach each other?
+  bool IsConcerned(const std::string& shard) const;
 
   // ---- invariant C ----
   // `revision` of a spec is in it; that of the last one that was acknowledged.
@@ -119,12 +122,13 @@ class Checkers final : public ServerWitness {
   using Found = std::function<void(const std::string&, const std::string&, SimServer::Right)>;
   void ForEachServing(const Found& found);
   void LearnShards();
-  void CheckClosed(const v1::AppSpec& spec, const Serving& serving);
+  void CheckMissing(const std::string& shard, Duration more);
+  void NoteConcerned();
   void AnsweredAsLeader(const std::string& host);
   void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
   bool IsMember(const SimServer& server) const;
   // As it is stored; empty, if there is none.
-  v1::AssignmentRecord AssignmentOf(const SimServer& server) const;
+  v1::AssignmentRecord AssignmentOf(const std::string& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
   std::string InStep(const SimServer& server, const std::string& shard) const;
@@ -142,13 +146,14 @@ class Checkers final : public ServerWitness {
   bool asks_of_app_ = false;   // this time; else of its shards
   ShownChecker shown_;
   std::string violation_;
-  size_t promised_ = 0;                                // replicas of each shard
-  TimePoint swept_{};                                  // last, since the promise
-  std::map<std::string, Duration> closed_;             // how long nobody served it since, by shard
-  std::set<std::string> shards_;                       // that there ever were
-  int32_t spec_version_ = -1;                          // of the spec that they are known from
-  absl::flat_hash_map<std::string, Newest> newest_;    // by shard
-  std::map<std::string, std::set<uint64_t>> written_;  // by shard
+  size_t promised_ = 0;                                   // replicas of each shard
+  TimePoint swept_{};                                     // last, since the promise
+  std::map<std::string, Duration> missing_;               // how long a replica was since, by shard
+  std::map<std::string, std::set<std::string>> held_by_;  // since the first one, by shard
+  std::set<std::string> shards_;                          // that there ever were
+  int32_t spec_version_ = -1;                             // of the spec that they are known from
+  absl::flat_hash_map<std::string, Newest> newest_;       // by shard
+  std::map<std::string, std::set<uint64_t>> written_;     // by shard
   std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
   // Of a sick server, under one leader: its failures.
   struct Failures {

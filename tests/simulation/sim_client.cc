@@ -98,7 +98,7 @@ void SimClient::Send(const std::shared_ptr<Call>& call, const router::MappedServ
 
 void SimClient::OnAttemptEnd(const std::shared_ptr<Call>& call, uint64_t attempt, AttemptEnd end) {
   if (call != call_ || attempt != call->attempt || call->waits_for_map) return;
-  counts_.refused += end == AttemptEnd::kRefused;
+  if (end == AttemptEnd::kRefused) ++trouble_[call->shard];
   Step(call, call->machine.OnAttemptEnd(process_->LocalNow(), end));
 }
 
@@ -130,8 +130,8 @@ void SimClient::Go(const std::shared_ptr<Call>& call, uint64_t attempt) {
 
 void SimClient::Finish(const std::shared_ptr<Call>& call, bool answered) {
   if (call != call_) return;
+  ++(answered ? counts_.answered : trouble_[call->shard]);
   call_ = nullptr;
-  ++(answered ? counts_.answered : counts_.failed);
   process_->RunAfter(between_, [this] { Begin(); });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +31,6 @@ class SimClient {
   struct Counts {
     uint64_t calls = 0;
     uint64_t answered = 0;
-    uint64_t failed = 0;
-    uint64_t refused = 0;  // attempts
   };
 
   SimClient(Context context, std::shared_ptr<Process> process, uint64_t first_call,
@@ -40,6 +39,8 @@ class SimClient {
   const router::ShardMap* map() const { return maps_.map().get(); }
   const std::string& host() const { return process_->host(); }
   const Counts& counts() const { return counts_; }
+  // Attempts that were refused, and calls that failed, by shard.
+  const std::map<std::string, uint64_t>& trouble() const { return trouble_; }
 
  private:
   struct Call {
@@ -72,6 +73,7 @@ class SimClient {
   router::MapHolder maps_;
   std::shared_ptr<Call> call_;
   Counts counts_;
+  std::map<std::string, uint64_t> trouble_;
   std::unique_ptr<SimSubscriber> subscriber_;
 };
 

@@ -1,7 +1,9 @@
 #include "tests/simulation/simulation.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -151,7 +153,7 @@ class Run {
     if (full_service_) checkers_.Promise(*full_service_);
     Trace("a server joins; from here on only planned things happen");
     cluster_.AddServer();
-    const SimClient::Counts before = Calls();
+    const Trouble before = TroubleOfCalls();
     AwaitRest("a server joined");
     if (!checkers_.violation().empty()) return;
     if (full_service_) checkers_.Promise(*full_service_);
@@ -171,13 +173,26 @@ class Run {
     // A primary is handed over; a secondary may be gone before all clients know.
     const bool primary =
         full_service_ && full_service_->replication().strategy() != v1::SECONDARY_ONLY;
-    // What a server cannot forward, or the new owner cannot add, is refused.
-    const bool able = cluster_.lasting.gray.empty() && cluster_.habits.sick.empty();
-    const SimClient::Counts after = Calls();
-    if (primary && able && (after.refused > before.refused || after.failed > before.failed)) {
-      checkers_.Violate(absl::StrCat("B: only planned things happened, and ",
-                                     after.refused - before.refused, " requests were refused, ",
-                                     after.failed - before.failed, " calls failed"));
+    if (primary) ExpectNoMoreTrouble(before);
+  }
+
+  // By shard: requests that were refused, and calls that failed.
+  using Trouble = std::map<std::string, uint64_t>;
+  Trouble TroubleOfCalls() const {
+    Trouble all;
+    for (const auto& client : cluster_.clients()) {
+      for (const auto& [shard, times] : client->trouble()) all[shard] += times;
+    }
+    return all;
+  }
+  // What a server cannot forward, or the new owner cannot add, is refused.
+  void ExpectNoMoreTrouble(const Trouble& before) {
+    for (const auto& [shard, times] : TroubleOfCalls()) {
+      const auto known = before.find(shard);
+      const uint64_t more = times - (known == before.end() ? 0 : known->second);
+      if (more == 0 || checkers_.IsConcerned(shard)) continue;
+      checkers_.Violate(absl::StrCat("B: only planned things happened, and ", more,
+                                     " requests for ", shard, " were refused or failed"));
     }
   }
 
@@ -262,16 +277,6 @@ class Run {
       }
       for (const std::string& wait : answer->waits()) Trace("  waits: " + wait);
     });
-  }
-
-  // Of all clients.
-  SimClient::Counts Calls() const {
-    SimClient::Counts all;
-    for (const auto& client : cluster_.clients()) {
-      all.refused += client->counts().refused;
-      all.failed += client->counts().failed;
-    }
-    return all;
   }
 
   SimulationResult Finish() {

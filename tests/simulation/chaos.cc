@@ -69,7 +69,8 @@ void Chaos::Start() {
 
 // A world that always heals hides what only a restart would mend.
 void Chaos::PlanLasting() {
-  // A quorum that has lost most of its members for good needs its operator (docs/operations.md).
+  // A quorum that has lost most of its members for good needs its operator (docs/operations.md),
+  // and while members come and go one server may be most of them: one leaves at rest, later.
   if (cluster_.quorum) return;
   leaves_late_ = random_.Below(3) == 0;
   // A primary that cannot reach one of its secondaries is what the others have to bear.

@@ -23,6 +23,8 @@ class Chaos {
   void Start();
   // Undoes all that still holds, and does nothing more.
   void Heal();
+  // A server, unless too few are left.
+  void LeaveForGood();
   uint64_t faults() const { return faults_; }
 
  private:
@@ -35,7 +37,6 @@ class Chaos {
 
   // Faults that nothing undoes.
   void PlanLasting();
-  void LeaveForGood();
   void LeaveUnseen();
   void GoGray();
   void KeepOutOfStep();

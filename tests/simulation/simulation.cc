@@ -47,6 +47,7 @@ class Run {
     AwaitRest("the faults ended");
     result_.converged_after = cluster_.schedule.now() - healed - kRest;
     CheckAcknowledged();
+    LoseMinority();
     PlannedEvents();
     return Finish();
   }
@@ -143,6 +144,15 @@ class Run {
     checkers_.Violate(absl::StrCat("C: revision ", checkers_.acknowledged(),
                                    " of the spec was acknowledged, stored is ",
                                    spec ? absl::StrCat(RevisionOf(*spec)) : "none"));
+  }
+
+  // With a quorum: of the three members that each shard has at rest, one is gone for good.
+  void LoseMinority() {
+    const auto spec = checkers_.StoredSpec();
+    if (!options_.faults || !cluster_.quorum || !spec || checkers_.LeastReplicas(*spec) < 3) return;
+    if (!checkers_.violation().empty() || Draw(2) == 0) return;
+    chaos_.LeaveForGood();
+    AwaitRest("a server left for good");
   }
 
   // Without faults: a server joins and gets its share, another one is drained, and nobody

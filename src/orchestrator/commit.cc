@@ -361,7 +361,8 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
     AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
             absl::StrCat("epoch ", next.epoch.value()));
-    if (!IsCurrent(replica)) {
+    replica.lacking = !IsCurrent(replica);
+    if (replica.lacking) {
       AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
               "no replica in step is left: it may lack what was acknowledged last");
     }

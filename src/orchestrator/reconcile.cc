@@ -110,7 +110,10 @@ void Partition::DecideNextStep(ShardIndex id) {
   }
   if (census.healthy >= shard.wanted) {
     for (ReplicaIndex lost : census.lost) {
-      if (IsEnding(lost) || !MayLeave(tables_.replica(lost))) continue;
+      const Replica& replica = tables_.replica(lost);
+      // Whoever takes its role over is told of as one that may lack something: see roles.cc.
+      if (HasBothRoles() && replica.role == Role::kPrimary) continue;
+      if (IsEnding(lost) || !MayLeave(replica)) continue;
       change_.phases.push_back({lost, Phase::kAbsent});
     }
   }

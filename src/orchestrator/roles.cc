@@ -111,12 +111,13 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
 
 // Its server could not add it for as long as a lost server is waited for, and nobody is in step:
 // as after a loss, one that may lack something is better than none. (Not if the server holds the
-// shard as a secondary: then it has everything.)
+// shard as a secondary that was in step: then it has everything.)
 bool Partition::IsHopeless(ShardIndex id, const Replica& primary) const {
   const auto trouble = errors_.find(Key(id, primary.server));
   const Duration patience = Milliseconds(spec_.failover().delay_ms());
   const bool long_ago = trouble != errors_.end() && now_ >= trouble->second.since + patience;
-  return long_ago && !primary.turned && !IsMemberAwaited(id) &&
+  const bool has_everything = primary.turned && !primary.lacking;
+  return long_ago && !has_everything && !IsMemberAwaited(id) &&
          BestSecondary(id, /*in_step=*/false).valid();
 }
 

@@ -196,5 +196,43 @@ TEST(LeavingMemberTest, ASecondaryThatIsToBeDroppedIsWrittenDownAsNoMember) {
   EXPECT_EQ(record[0].member_life, 0u);
 }
 
+// Fewer replicas are wanted, and the only other one never came.
+TEST(LostPrimaryTest, ItsRecordStaysUntilAnotherOneHasItsRole) {
+  World world(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(10));
+  ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*"));
+  world.servers["kv-1"].answers = false;
+  world.Join("kv-1");
+  world.Die("kv-0");
+  world.Advance(Seconds(60));
+  world.Apply(TestSpec(1, v1::PRIMARY_SECONDARY, 1));
+  world.servers["kv-1"].answers = true;
+  world.servers["kv-1"].sick = true;
+  world.Join("kv-2");
+  world.Advance(Seconds(120));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-2*"));
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 1u);
+}
+
+// It was not in step either, so it is no better than others.
+TEST(LostPrimaryTest, OneElectedForWantOfABetterOneGivesWayIfItCannotTakeTheRole) {
+  World world(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(10));
+  world.servers.at("kv-0").cannot_bring = {"kv-1"};
+  world.Join("kv-1");
+  world.Advance(Milliseconds(300));
+  ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
+  world.servers.at("kv-1").sick = true;
+  world.Die("kv-0");
+  world.Join("kv-2");
+  world.Advance(Seconds(180));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-2*"));
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 2u);
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

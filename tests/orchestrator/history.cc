@@ -151,6 +151,8 @@ void History::Refuse(World::AppServer& server) {
       return;
     case 7:  // what it was granted and does not hold is over for it, as after a late drop
       for (const StoredReplica& r : server.record) {
+        if (kind_.quorum)
+          break;  // what is gone may be the majority: nobody but an operator goes on
         if (!server.held.contains(r.shard)) server.over[r.shard] = r.epoch;
       }
       return;
@@ -247,7 +249,9 @@ void History::Settle() {
     server.sick &= i == kind_.stays_sick;
     server.refuses_members = server.stays_primary = false;
     server.cannot_let_go = server.obeys_another = false;
-    if (server.live && !kind_.all_begin_anew && server.capacity == 0) continue;
+    // (A secondary that has everything, and cannot become the primary, is waited for.)
+    const bool goes_on = !kind_.all_begin_anew && server.capacity == 0 && !server.sick;
+    if (server.live && goes_on) continue;
     if (server.live) world_.Die(Name(i));
     world_.Join(Name(i));
   }

@@ -301,12 +301,14 @@ void Partition::ApplyBatch() {
       serving -= served;
       serving += Serves(replica);
       if (replica.phase == Phase::kAbsent) ended.push_back(r);
-      const bool begins = before == Phase::kAbsent && replica.cause == Cause::kFailover;
-      if (begins && HasBothRoles() && replica.role == Role::kPrimary) {
+      const bool begins = before == Phase::kAbsent && replica.role == Role::kPrimary;
+      const bool anew = replica.cause == Cause::kFailover || tables_.shard(id).began;
+      if (begins && anew && HasBothRoles()) {
         AddNote(NoteKind::kUncleanPromotion, replica.server, id,
                 "all its replicas were lost: it begins with what the application finds there");
       }
     });
+    if (tables_.shard(id).wanted == 0) tables_.shard(id).began = false;
     for (ReplicaIndex r : ended) {
       const Replica& replica = tables_.replica(r);
       const ServerIndex server = replica.server;

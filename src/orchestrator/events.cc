@@ -68,6 +68,7 @@ void Partition::RecoverServer(StoredServer& stored) {
     replica.phase = r.phase;
     replica.member_life = r.member_life;
     replica.settled = true;
+    tables_.shard(shard).began = tables_.shard(shard).wanted > 0;
     MarkDirty(shard);
   }
   tables_.server(id).record_unread = stored.unread;
@@ -304,6 +305,8 @@ void Partition::AddDone(ReplicaIndex id) {
   MarkPublish(replica.shard);
   if (replica.role == Role::kPrimary && !stand_in_.empty()) stand_in_.erase(replica.shard);
   if (HasBothRoles()) MarkDirty(replica.shard);
+  Shard& shard = tables_.shard(replica.shard);
+  if (replica.role == Role::kPrimary) shard.began = shard.wanted > 0;
   ForgetPoison(replica.shard);
   overtaken_.Served(replica.shard);
   if (!return_to_.empty()) return_to_.erase(replica.shard);

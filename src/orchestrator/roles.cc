@@ -62,8 +62,9 @@ void Partition::DecideDemotion(ShardIndex id, ReplicaIndex demoting) {
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   const bool stopped = gone || replica.contact == Contact::kDone;
   if (!gone && (!stopped || !next.valid())) {
-    // Called off; unless it is to lose its role because it is not fit for it.
-    const bool stays = IsCurrent(replica);
+    // Called off; unless it is to lose its role because it is not fit for it, and another one is
+    // there.
+    const bool stays = IsCurrent(replica) || !BestSecondary(id, /*in_step=*/false).valid();
     change_.phases.push_back({.replica = demoting,
                               .to = stays ? Phase::kGranted : Phase::kDropping,
                               .failed = stays && called_off});
@@ -101,8 +102,11 @@ void Partition::DecidePrimary(ShardIndex id, ReplicaIndex primary) {
     return;
   }
   const bool stuck = replica.failures >= kMostFailures && replica.contact != Contact::kDone;
-  if (stuck && (other || IsHopeless(id, replica)) && MayLeave(replica)) {
-    change_.phases.push_back({primary, Phase::kDropping});
+  // What nobody ever served is nowhere: another server is as good.
+  const bool anywhere =
+      !tables_.shard(id).began && !IsLastServer(replica) && HasOtherPlace(replica);
+  if (stuck && (other || anywhere || IsHopeless(id, replica)) && MayLeave(replica)) {
+    change_.phases.push_back({.replica = primary, .to = Phase::kDropping, .failed = anywhere});
     return;
   }
   if (Serves(replica) && MayMove(id) && WantsOtherPrimary(id, replica)) TurnPrimary(id, primary);

@@ -66,6 +66,7 @@ struct Shard {
   bool poisoned = false;          // several servers could not add it: it stays with the last one
   bool right_seen = false;        // somebody was granted it as primary at recovery
   bool primary_is_new = false;    // it was changed, as planned, just now
+  bool began = false;             // a primary has served it, or may have, since it is wanted
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };

@@ -16,6 +16,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -232,6 +233,39 @@ TEST(LostPrimaryTest, OneElectedForWantOfABetterOneGivesWayIfItCannotTakeTheRole
   world.Advance(Seconds(180));
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-2*"));
   EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 2u);
+}
+
+// It came back in another life while it was to become a secondary, and the one that was to be the
+// primary is gone: what it has on disk is all that there is.
+TEST(LostPrimaryTest, OneThatIsToBecomeASecondaryStaysIfNobodyElseIsThere) {
+  v1::AppSpec spec = TestSpec(1, v1::PRIMARY_SECONDARY, 2);
+  spec.mutable_failover()->set_delay_ms(600'000);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Join("kv-1");
+  world.Advance(Seconds(30));
+  ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
+  world.servers.at("kv-0").answers = false;
+  world.Join("kv-0");  // seen before the end of the life before
+  world.Die("kv-1");
+  world.servers.at("kv-0").cannot_let_go = true;
+  world.servers.at("kv-0").answers = true;
+  world.Advance(Seconds(120));
+  EXPECT_THAT(world.commands, Contains(HasSubstr("change-role s-0 kv-0")));
+  EXPECT_THAT(world.commands, Not(Contains("drop s-0 kv-0")));
+  EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*"));
+}
+
+TEST(LostPrimaryTest, AShardThatNobodyCouldAddBeginsElsewhere) {
+  World world(TestSpec(1, v1::PRIMARY_SECONDARY, 1));
+  world.Start();
+  world.servers["kv-0"].sick = true;
+  world.Join("kv-0");
+  world.Gather();
+  world.Join("kv-1");
+  world.Advance(Seconds(60));
+  EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-1*"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -202,7 +203,8 @@ void Checkers::AskLeaders() {
 }
 
 // At the instant of the answer. Of a server that is lost a leader may hear only when its session
-// has ended, or, if the store's word to it was lost, when it lists all servers again.
+// has ended, or, if the store's word to it was lost, when it lists all servers again. (No session
+// ends while the store is away, and each has its whole time-out when the store is back.)
 void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look) {
   const auto spec = StoredSpec();
   if (!spec) return;
@@ -210,6 +212,8 @@ void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Mo
   constexpr Duration kUnderWay = Seconds(2);
   const Duration patience =
       promised_ > 0 ? kUnderWay : cluster_->session_timeout() + kListedAnew + kUnderWay;
+  const uint32_t changes = cluster_->store.changes();
+  if (std::exchange(store_changes_, changes) != changes) shown_ = ShownChecker();
   Admitting admitting;
   ForEachServing([&](const std::string& shard, const std::string& server, SimServer::Right right) {
     admitting[shard][server] = right.role;

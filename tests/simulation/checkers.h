@@ -145,6 +145,7 @@ class Checkers final : public ServerWitness {
   TimePoint elected_at_{};     // and when it was new
   bool asks_of_app_ = false;   // this time; else of its shards
   ShownChecker shown_;
+  uint32_t store_changes_ = 0;  // at the last look at what is shown
   std::string violation_;
   size_t promised_ = 0;                                   // replicas of each shard
   TimePoint swept_{};                                     // last, since the promise

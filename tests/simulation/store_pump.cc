@@ -187,6 +187,7 @@ void StorePump::Depose(const std::string& host, bool deposed) {
 
 void StorePump::StopStore() {
   up_ = false;
+  ++changes_;
   ensemble_.AdvanceTo(schedule_.now());
   ensemble_.StopStore();
 }
@@ -198,6 +199,7 @@ void StorePump::Empty() {
 
 void StorePump::StartStore() {
   up_ = true;
+  ++changes_;
   ensemble_.AdvanceTo(schedule_.now());
   ensemble_.StartStore();
 }

@@ -49,6 +49,8 @@ class StorePump {
   void Empty();
   void StartStore();
   bool store_up() const { return up_; }
+  // How often it has stopped, or started again.
+  uint32_t changes() const { return changes_; }
   // Most that the store may lag behind in hearing of sessions (half a tick).
   void SetTouchLag(Duration most) { touch_lag_ = most; }
 
@@ -85,6 +87,7 @@ class StorePump {
   std::map<std::string, Duration> slow_;  // by host
   Duration touch_lag_{};
   bool up_ = true;
+  uint32_t changes_ = 0;
 };
 
 }  // namespace shardmanager::simulation

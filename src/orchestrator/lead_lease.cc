@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
 #include "model/session_terms.h"
+#include "orchestrator/change_outcome.h"
 #include "orchestrator/controller.h"
 
 namespace shardmanager::orchestrator {
@@ -131,7 +132,7 @@ absl::Status Controller::MayAnswer() const {
 absl::Status Controller::MayChange(const Wanted& wanted) const {
   if (absl::Status may = MayAnswer(); !may.ok()) return may;
   if (wanted && !wanted()) {
-    return absl::CancelledError("nobody waits for the answer any more; nothing was changed");
+    return NobodyWaits();
   }
   if (store_->state() == SessionState::kConnected) return absl::OkStatus();
   return absl::UnavailableError(

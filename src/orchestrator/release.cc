@@ -8,28 +8,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordination/election.h"
+#include "orchestrator/change_outcome.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
-absl::Status NothingWasChanged() {
-  return absl::UnavailableError("nothing was changed: the connection to ZooKeeper broke");
-}
-
 absl::Status Unknown() {
-  return absl::UnavailableError(
-      "whether the record was released is unknown: the connection to ZooKeeper broke before it "
-      "answered. Ask with `shardctl get apps`, after 10 s: a record that is still there has a "
-      "condition");
+  return OutcomeUnknown("the record was released",
+                        "Ask with `shardctl get apps`, after 10 s: a record that is still there "
+                        "has a condition");
 }
 
 absl::Status Explain(const WriteResult& result) {
-  if (result.status.ok()) return result.status;
-  if (absl::IsAborted(result.status)) return Unknown();  // the session has expired
-  if (result.failed_op == 0) return absl::AbortedError("another process leads now; try again");
-  return absl::AbortedError(
-      absl::StrCat("the server came back, or its record changed; look again (",
-                   std::string(result.status.message()), ")"));
+  return OutcomeOf(result, Unknown(), "the server came back, or its record changed; look again");
 }
 
 // One release under way.
@@ -80,8 +71,7 @@ class Release : public std::enable_shared_from_this<Release> {
                 ") and may serve what its record granted: stop it first")));
           }
           if (self->wanted_ && !self->wanted_()) {
-            return self->done_(
-                absl::CancelledError("nobody waits for the answer any more; nothing was changed"));
+            return self->done_(NobodyWaits());
           }
           self->Delete();
         });

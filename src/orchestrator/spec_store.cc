@@ -5,26 +5,18 @@
 
 #include "coordination/election.h"
 #include "coordination/envelope.h"
+#include "orchestrator/change_outcome.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
-absl::Status NothingWasChanged() {
-  return absl::UnavailableError("nothing was changed: the connection to ZooKeeper broke");
-}
-
 absl::Status Unknown() {
-  return absl::UnavailableError(
-      "whether the change happened is unknown: the connection to ZooKeeper broke before it "
-      "answered. Ask with `shardctl get apps` and `shardctl describe app`");
+  return OutcomeUnknown("the change happened",
+                        "Ask with `shardctl get apps` and `shardctl describe app`");
 }
 
 absl::Status Explain(const WriteResult& result) {
-  if (result.status.ok() || absl::IsResourceExhausted(result.status)) return result.status;
-  if (absl::IsAborted(result.status)) return Unknown();  // the session has expired
-  if (result.failed_op == 0) return absl::AbortedError("another process leads now; try again");
-  return absl::AbortedError("the spec was changed by somebody else meanwhile; try again (" +
-                            std::string(result.status.message()) + ")");
+  return OutcomeOf(result, Unknown(), "the spec was changed by somebody else meanwhile; try again");
 }
 
 }  // namespace
@@ -45,7 +37,7 @@ void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done
   store_->Get(paths_.app(app), [self = *this, app, spec, done, wanted](absl::StatusOr<Node> node) {
     if (!node.ok() && !absl::IsNotFound(node.status())) return done(NothingWasChanged());
     if (wanted && !wanted()) {
-      return done(absl::CancelledError("nobody waits for the answer any more"));
+      return done(NobodyWaits());
     }
     std::vector<WriteOp> ops;
     if (!node.ok()) ops = self.Folders(app);

@@ -217,6 +217,7 @@ class Partition {
   std::vector<MoveHolds::HeldPair> HeldPairs(ShardIndex shard, TimePoint now) const;
   bool IsMoving(ShardIndex shard) const;
   bool HasOtherPlace(const Replica& replica) const;
+  bool HasNewPlace(ShardIndex shard) const;
   ServerIndex LastResort(const Replica& replica) const;
   bool IsLastServer(const Replica& replica) const;
   void NoteFailedAt(const Replica& replica);

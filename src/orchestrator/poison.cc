@@ -118,34 +118,35 @@ bool Partition::IsMoving(ShardIndex id) const {
 // Where else the shard could be: where it came from, or on a server where it has not failed yet.
 // (A plan chooses none of those where it has: planning.cc.)
 bool Partition::HasOtherPlace(const Replica& replica) const {
-  const ShardIndex id = replica.shard;
-  const Servers failed = FailedAt(id);
   const bool came = IsMove(replica.cause) && !replica.settled && replica.role == Role::kPrimary;
-  if (came && MayReturn(replica.origin)) return true;
+  return (came && MayReturn(replica.origin)) || HasNewPlace(replica.shard) ||
+         LastResort(replica).valid();
+}
+
+bool Partition::HasNewPlace(ShardIndex id) const {
+  const Servers failed = FailedAt(id);
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const ServerIndex server(i);
-    if (std::find(failed.begin(), failed.end(), server) != failed.end()) continue;
-    if (CanBeTarget(id, server) && Accepts(server)) return true;
+    const bool fresh = std::find(failed.begin(), failed.end(), server) == failed.end();
+    if (fresh && CanBeTarget(id, server) && Accepts(server)) return true;
   }
-  return LastResort(replica).valid();
+  return false;
 }
 
 // Where no plan would put the primary: on a server that is to be emptied. Better there than
 // nowhere, also if it came from there and a former leader took that knowledge along. Invalid: there
 // is none, or another server may have it.
 ServerIndex Partition::LastResort(const Replica& replica) const {
-  ServerIndex resort;
-  if (replica.role != Role::kPrimary) return resort;
+  if (replica.role != Role::kPrimary || HasNewPlace(replica.shard)) return ServerIndex();
   const Servers failed = FailedAt(replica.shard);
   for (uint32_t i = 0; i < tables_.server_count(); ++i) {
     const ServerIndex server(i);
-    if (std::find(failed.begin(), failed.end(), server) != failed.end()) continue;
-    if (tables_.FindReplica(replica.shard, server).valid()) continue;
-    if (CanBeTarget(replica.shard, server) && Accepts(server)) return ServerIndex();
+    const bool fresh = std::find(failed.begin(), failed.end(), server) == failed.end();
     const bool emptied = tables_.server(server).draining && RegionAllowed(server);
-    if (emptied && !resort.valid() && MayReturn(server)) resort = server;
+    if (!fresh || !emptied || tables_.FindReplica(replica.shard, server).valid()) continue;
+    if (MayReturn(server)) return server;
   }
-  return resort;
+  return ServerIndex();
 }
 
 // Its server has seen that this grant is over, as after a command that came late: nothing is

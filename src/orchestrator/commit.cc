@@ -305,7 +305,7 @@ void Partition::ApplyBatch() {
       const bool anew = replica.cause == Cause::kFailover || tables_.shard(id).began;
       if (begins && anew && HasBothRoles()) {
         AddNote(NoteKind::kUncleanPromotion, replica.server, id,
-                "all its replicas were lost: it begins with what the application finds there");
+                "none of its replicas is left: it begins with what the application finds there");
       }
     });
     if (tables_.shard(id).wanted == 0) tables_.shard(id).began = false;

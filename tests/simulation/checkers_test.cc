@@ -8,21 +8,12 @@
 #include <set>
 #include <string>
 
-#include "tests/simulation/cluster.h"
+#include "tests/simulation/small_cluster.h"
 
 namespace shardmanager::simulation {
 namespace {
 
 using testing::HasSubstr;
-
-ClusterOptions Options() {
-  ClusterOptions options{.servers = 3, .regions = 1, .controls = 1, .clients = 0};
-  options.cell.set_cell(kCell);
-  options.cell.set_zookeeper_tick_ms(200);
-  options.cell.set_session_timeout_ms(4'000);
-  options.cell.set_buckets(4);
-  return options;
-}
 
 v1::AppSpec Spec(v1::ReplicationStrategy strategy, uint32_t replicas) {
   v1::AppSpec spec;
@@ -52,7 +43,7 @@ class PlannedEventTest : public testing::Test {
   }
 
   Checkers checkers_;
-  Cluster cluster_{Options(), 1, checkers_, [](uint64_t, bool) {}};
+  Cluster cluster_{SmallCluster(1, 0, Seconds(4)), 1, checkers_, [](uint64_t, bool) {}};
 };
 
 TEST_F(PlannedEventTest, AReplicaThatChangesItsRoleIsMissingForFiveSecondsAtMost) {

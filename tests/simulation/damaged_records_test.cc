@@ -9,7 +9,7 @@
 #include "coordination/paths.h"
 #include "shardmanager/v1/stored.pb.h"
 #include "tests/simulation/checkers.h"
-#include "tests/simulation/cluster.h"
+#include "tests/simulation/small_cluster.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -24,15 +24,6 @@ using testing::SizeIs;
 constexpr uint32_t kBuckets = 2;
 constexpr int kShards = 12;
 const std::string kDamage = "what a disk made of it";
-
-ClusterOptions Options() {
-  ClusterOptions options{.servers = 3, .regions = 1, .controls = 2, .clients = 1};
-  options.cell.set_cell(kCell);
-  options.cell.set_zookeeper_tick_ms(200);
-  options.cell.set_session_timeout_ms(2'000);
-  options.cell.set_buckets(kBuckets);
-  return options;
-}
 
 v1::AppSpec Spec(const std::string& name = kApp) {
   v1::AppSpec spec;
@@ -169,7 +160,8 @@ class DamagedRecordsTest : public testing::Test {
   const Paths paths_{kCell};
   const AppName app_{kApp};
   Checkers checkers_;
-  Cluster cluster_{Options(), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
+  Cluster cluster_{SmallCluster(2, 1, Seconds(2), kBuckets), /*seed=*/7, checkers_,
+                   [](uint64_t, bool) {}};
   std::shared_ptr<Process> nobody_ =
       std::make_shared<Process>(cluster_.schedule, "vandal", 0, Duration(0));
   std::unique_ptr<CoordinationStoreFactory> vandals_ = cluster_.store.FactoryFor(nobody_);

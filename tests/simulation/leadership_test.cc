@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/simulation/checkers.h"
-#include "tests/simulation/cluster.h"
 #include "tests/simulation/operator.h"
+#include "tests/simulation/small_cluster.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -18,15 +18,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Duration kTimeout = Seconds(4);
-
-ClusterOptions Options(int controls) {
-  ClusterOptions options{.servers = 3, .regions = 1, .controls = controls, .clients = 2};
-  options.cell.set_cell(kCell);
-  options.cell.set_zookeeper_tick_ms(200);
-  options.cell.set_session_timeout_ms(static_cast<uint32_t>(kTimeout / Milliseconds(1)));
-  options.cell.set_buckets(4);
-  return options;
-}
 
 v1::AppSpec Spec() {
   v1::AppSpec spec;
@@ -81,7 +72,8 @@ class LeadershipTest : public testing::TestWithParam<int> {
   }
 
   Checkers checkers_;
-  Cluster cluster_{Options(GetParam()), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
+  Cluster cluster_{SmallCluster(GetParam(), 2, kTimeout), /*seed=*/7, checkers_,
+                   [](uint64_t, bool) {}};
   Operator operator_{cluster_, checkers_, Spec()};
 };
 

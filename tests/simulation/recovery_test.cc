@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "coordination/paths.h"
 #include "tests/simulation/checkers.h"
-#include "tests/simulation/cluster.h"
 #include "tests/simulation/operator.h"
+#include "tests/simulation/small_cluster.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -20,15 +20,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr char kControl[] = "control-0";
-
-ClusterOptions Options() {
-  ClusterOptions options{.servers = 3, .regions = 1, .controls = 1, .clients = 1};
-  options.cell.set_cell(kCell);
-  options.cell.set_zookeeper_tick_ms(200);
-  options.cell.set_session_timeout_ms(4'000);
-  options.cell.set_buckets(4);
-  return options;
-}
 
 v1::AppSpec Spec() {
   v1::AppSpec spec;
@@ -87,7 +78,7 @@ class RecoveryTest : public testing::Test {
   bool Exists() { return cluster_.store.tree().Get(Paths(kCell).spec(AppName(kApp))).ok(); }
 
   Checkers checkers_;
-  Cluster cluster_{Options(), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
+  Cluster cluster_{SmallCluster(1, 1, Seconds(4)), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
   Operator operator_{cluster_, checkers_, Spec()};
 };
 

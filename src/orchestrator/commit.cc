@@ -91,6 +91,7 @@ size_t Partition::CostOf(const Change& change) const {
 // transition is held against model/replica_phase.h before it goes out.
 void Partition::Stage(ShardIndex id) {
   Shard& shard = tables_.shard(id);
+  CheckOneGrant();
   for (const PhaseChange& c : change_.phases) CheckRight(id, c);
   for (const PhaseChange& c : change_.phases) StageChange(c);
   for (const NewReplica& fresh : change_.news) StageNew(id, fresh);
@@ -125,6 +126,21 @@ void Partition::CheckRight(ShardIndex shard, const PhaseChange& change) const {
     SM_CHECK(confirmed || tables_.server(replica.server).state != ServerState::kLive,
              "a replica is removed before it has stopped");
   }
+}
+
+// A change gives the right to serve as primary to one replica at most.
+void Partition::CheckOneGrant() const {
+  size_t grants = 0;
+  for (const PhaseChange& c : change_.phases) {
+    const Replica& replica = tables_.replica(c.replica);
+    const bool primary = replica.role == Role::kPrimary && c.turn != Turn::kDemote;
+    const bool comes = replica.phase == Phase::kReserved || replica.phase == Phase::kPreparing;
+    grants += c.turn == Turn::kPromote || (primary && comes && c.to == Phase::kGranted);
+  }
+  for (const NewReplica& fresh : change_.news) {
+    grants += fresh.role == Role::kPrimary && fresh.phase == Phase::kGranted;
+  }
+  SM_CHECK(grants <= 1, "two replicas would be granted the shard as primary at once");
 }
 
 // As far as the records and its own answers say. (What prepares processes what is forwarded.)

@@ -201,6 +201,7 @@ class Partition {
   Cause CauseOfTurn(ServerIndex from) const;
   bool MoveBudgetLeft(Cause cause, const Intent& intent) const;
   uint32_t FailoversLeft(ShardIndex shard) const;
+  bool IsGettingNew(ServerIndex server) const;
   bool AnyServerTakesFailovers() const;
   void AwaitFailover(ShardIndex shard);
   void NextFailover();
@@ -292,6 +293,7 @@ class Partition {
   void StageChange(const PhaseChange& change);
   bool ApplyTurn(ReplicaIndex id, Phase before);
   bool BeginsAnew(const Replica& primary, const Turning& next) const;
+  void CheckOneGrant() const;
   void StageNew(ShardIndex shard, const NewReplica& fresh);
   void Touch(ServerIndex server);
   void SendBatch();

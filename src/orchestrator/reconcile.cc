@@ -203,7 +203,7 @@ void Partition::DecidePlacement(ShardIndex id, Census& census) {
   if (!census.lost.empty() && room == 0) return;
   size_t repaired = 0;
   for (const Intent& intent : it->second) {
-    if (!CanBeTarget(id, intent.to)) continue;
+    if (!CanBeTarget(id, intent.to) || IsGettingNew(intent.to)) continue;
     if (intent.from.valid()) {
       DecideMove(id, intent, census);
       continue;
@@ -335,6 +335,12 @@ bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
 }
 
 bool Partition::HasPrimaries() const {
+// By the change so far.
+bool Partition::IsGettingNew(ServerIndex id) const {
+  return std::any_of(change_.news.begin(), change_.news.end(),
+                     [&](const NewReplica& fresh) { return fresh.server == id; });
+}
+
   return spec_.replication().strategy() != v1::SECONDARY_ONLY;
 }
 bool Partition::HasSecondaries() const {

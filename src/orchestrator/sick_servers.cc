@@ -90,6 +90,7 @@ void Partition::DecideReturn(ShardIndex id, Census& census) {
   change_.news.push_back(
       {server, Phase::kGranted, Cause::kPlacement, ServerIndex(), RoleOfNew(id, census)});
   ++census.healthy;
+  census.primary_right |= change_.news.back().role == Role::kPrimary;
 }
 
 std::string Partition::QuarantineState(ServerIndex id, TimePoint now) const {

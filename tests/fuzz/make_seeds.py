@@ -3,7 +3,8 @@
 
 Text where a target reads text; messages that protoc encodes from their text form; and for
 the targets that read events, bytes of a seeded generator. Named `hand-*`; what the fuzzer
-itself found worth keeping (`scripts/fuzz --merge`) has libFuzzer's names beside them.
+itself found worth keeping (`scripts/fuzz --merge`) has libFuzzer's names beside them. `found-*` are
+inputs that once showed a fault, named for it.
 """
 import pathlib
 import random

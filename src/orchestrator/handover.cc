@@ -11,6 +11,10 @@
 //   * the new one, before the old one was told to let go: nothing has happened;
 //   * the new one, later: the old one stops, for the new one may have processed what it
 //     forwarded, and the shard is placed anew.
+// A second handover may have begun while the first one's new owner had a record that could not be
+// read (unread.cc). Only the newest one goes on: to the first one nothing was forwarded, and it
+// must have stopped before the shard is granted.
+//
 // If the old one says that it cannot let go, as requests in flight take too long, it has forwarded
 // nothing and never will to this new owner: the new one ends, and it serves on under its grant.
 #include "absl/strings/str_format.h"
@@ -27,7 +31,11 @@ Partition::Handover Partition::HandoverOf(ShardIndex id) const {
   Handover handover;
   tables_.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (replica.role != Role::kPrimary) return;
-    if (replica.phase == Phase::kPreparing) handover.to = r;
+    if (replica.phase == Phase::kPreparing) {
+      const bool newer = !handover.to.valid() || replica.epoch > tables_.replica(handover.to).epoch;
+      handover.outdated = newer ? handover.to : r;
+      if (newer) handover.to = r;
+    }
     if (replica.phase == Phase::kGranted || replica.phase == Phase::kForwarding) handover.from = r;
     if (replica.phase == Phase::kDropping) handover.last = r;
   });
@@ -41,6 +49,9 @@ void Partition::DecideHandover(ShardIndex id) {
   const auto gone = [this](ReplicaIndex r) {
     return IsGone(tables_.server(tables_.replica(r).server));
   };
+  if (const ReplicaIndex r = handover.outdated; r.valid()) {
+    return change(r, gone(r) ? Phase::kAbsent : Phase::kDropping);
+  }
   const bool forwards =
       handover.from.valid() && tables_.replica(handover.from).phase == Phase::kForwarding;
   const bool stays = forwards && IsCalledOff(tables_.replica(handover.from));
@@ -54,6 +65,7 @@ void Partition::DecideHandover(ShardIndex id) {
   if (!handover.from.valid()) {
     if (!handover.last.valid()) change(handover.to, Phase::kGranted);
   } else if (gone(handover.from)) {
+    if (handover.last.valid()) return;
     change(handover.from, Phase::kAbsent);
     change(handover.to, Phase::kGranted);
   } else if (stays) {
@@ -66,7 +78,7 @@ void Partition::DecideHandover(ShardIndex id) {
     } else if (to.contact == Contact::kDone) {
       change(handover.from, Phase::kForwarding);
     }
-  } else if (tables_.replica(handover.from).contact == Contact::kDone) {
+  } else if (tables_.replica(handover.from).contact == Contact::kDone && !handover.last.valid()) {
     change(handover.from, Phase::kDropping);
     change(handover.to, Phase::kGranted);
   }

@@ -303,9 +303,10 @@ class Partition {
 
   // handover.cc
   struct Handover {
-    ReplicaIndex from;  // granted or forwarding; invalid: it is lost, or lets go
-    ReplicaIndex to;    // preparing; invalid: no handover is under way
-    ReplicaIndex last;  // dropping
+    ReplicaIndex from;      // granted or forwarding; invalid: it is lost, or lets go
+    ReplicaIndex to;        // preparing; invalid: no handover is under way
+    ReplicaIndex last;      // dropping
+    ReplicaIndex outdated;  // preparing, for an earlier handover; or invalid
   };
   bool MovesByHandover() const;
   Handover HandoverOf(ShardIndex shard) const;

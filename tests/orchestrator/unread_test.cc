@@ -144,6 +144,26 @@ TEST_F(UnreadTest, AMoveAwayFromAServerThatCanBeReadIsFinished) {
   EXPECT_THAT(world_.Holders(shard), ElementsAre("kv-2"));
 }
 
+// kv-1 hands a shard over to kv-0, whose record cannot be read then; so the next leader hands it
+// over to kv-2; and both are preparing once kv-0's record can be read again.
+TEST_F(UnreadTest, OfTwoHandoversOfAShardTheNewerOneGoesOn) {
+  for (Phase old_owner : {Phase::kGranted, Phase::kForwarding}) {
+    SCOPED_TRACE(ToString(old_owner));
+    const std::string shard = world_.servers.at("kv-1").record.at(0).shard;
+    world_.servers.at("kv-1").record.at(0).phase = old_owner;
+    world_.servers.at("kv-0").record.push_back(
+        {shard, Role::kPrimary, ShardEpoch(uint64_t{9} << 32 | 500), Phase::kPreparing});
+    world_.servers.at("kv-2").record.push_back(
+        {shard, Role::kPrimary, ShardEpoch(uint64_t{9} << 32 | 501), Phase::kPreparing});
+    world_.Restart();
+    world_.commands.clear();
+    world_.Advance(Seconds(5));
+    EXPECT_THAT(world_.commands, Not(Contains(absl::StrCat("add ", shard, " kv-0"))));
+    EXPECT_THAT(world_.Holders(shard), ElementsAre("kv-2"));
+    EXPECT_EQ(world_.Served(), 12u);
+  }
+}
+
 TEST_F(UnreadTest, AShardThatComesBackIntoTheSpecWaitsToo) {
   v1::AppSpec fewer = TestSpec(11);
   fewer.mutable_key_space()->mutable_shards(0)->set_id("other");

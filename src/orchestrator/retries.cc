@@ -84,9 +84,14 @@ void Partition::RetryServer(ServerIndex id) {
 
 void Partition::RetryShard(ShardIndex id) {
   tables_.ForEach(id, [&](ReplicaIndex, Replica& replica) {
-    // What was called off is not asked for again while that is being written.
-    const bool again = replica.contact == Contact::kRetry && !IsCalledOff(replica);
-    if (again) replica.contact = Contact::kIdle;
+    if (replica.contact != Contact::kRetry) return;
+    if (!IsCalledOff(replica)) {
+      replica.contact = Contact::kIdle;
+      return;
+    }
+    // It is not asked again while the end of the move is being written. But nothing may come of
+    // that: the new owner may be lost before.
+    SetTimer(Backoff(std::max<uint32_t>(replica.failures, 1)), TimerKind::kShardRetry, id.index());
   });
   MarkDirty(id);
 }

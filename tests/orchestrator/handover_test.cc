@@ -326,6 +326,32 @@ TEST(RetirementTest, WhoCannotLetGoServesOnOnlyWhenTheOtherOneHasLetGo) {
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*"));
   EXPECT_EQ(world.NoteCount(NoteKind::kMoveCalledOff), 1u);
 }
+// Found by a history: the move was called off, the write of that came to nothing, and the app was
+// deleted before it was tried again.
+TEST(DropThenAddTest, WhoIsToDropIsAskedAgainThoughNothingCameOfCallingItOff) {
+  v1::AppSpec spec = TestSpec(1);
+  spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Gather();
+  world.Join("kv-1");
+  world.servers.at("kv-0").cannot_let_go = true;
+  world.hold_writes = true;
+  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.Apply(spec);
+  world.FinishWrite(WriteOutcome::kOk);
+  ASSERT_THAT(world.commands, Contains("drop s-0 kv-0"));
+  world.Advance(Seconds(10));
+  ASSERT_THAT(world.writes, SizeIs(1)) << "kv-0 is to serve on";
+  world.Apply(spec, /*deleting=*/true);
+  world.hold_writes = false;
+  world.FinishWrite(WriteOutcome::kFailed);
+  world.servers.at("kv-0").cannot_let_go = false;
+  world.Advance(Seconds(60));
+  EXPECT_TRUE(world.emptied);
+}
+
 // Found by a test with real processes: what was on its way counted at both servers, so one more
 // followed, and came back later.
 TEST(BalanceTest, WhatMovesCountsWhereItIsGoing) {

@@ -185,6 +185,7 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
               "life ", life.incarnation.value(), " at ",
               life.unread ? "an unknown place: its live record cannot be read" : life.endpoint));
 
+  if (server.record_unread) unread_members_.Await(id);
   server.reported = life.unread || (server.replicas.empty() && !server.record_unread);
   if (!server.reported) {
     ++unreported_;
@@ -252,6 +253,7 @@ void Partition::ForgetContacts(ServerIndex id) {
   }
   server.serving = 0;
   server.reported = true;
+  if (server.record_unread) ForgetUnreadMembers(id);
 }
 
 void Partition::On(CommandResult& event) {

@@ -60,6 +60,7 @@ Membership::List Partition::MembersOf(ShardIndex id, const Membership::List& tol
     const bool comes = replica.member_life == 0 && Serves(replica) && Has(told, me);
     if (replica.role == Role::kPrimary || IsCurrent(replica) || comes) list.push_back(me);
   });
+  for (const Membership::Member& member : unread_members_.Of(id)) list.push_back(member);
   std::sort(list.begin(), list.end());
   return list;
 }
@@ -109,6 +110,7 @@ std::vector<ServerIndex> Partition::MembersInGrant(ShardIndex id) {
 // Tells a primary that serves what has changed.
 void Partition::TellMembers(ShardIndex id, const Replica& primary) {
   if (tables_.shard(id).in_batch || TakesNothing(tables_.server(primary.server))) return;
+  if (AwaitsUnreadMembers()) return;
   if (!IsCurrent(primary)) return;
   Membership& membership = members_[id];
   if (membership.epoch != primary.epoch) membership = Membership{.epoch = primary.epoch};

@@ -43,6 +43,7 @@
 #include "orchestrator/quarantine.h"
 #include "orchestrator/tables.h"
 #include "orchestrator/timers.h"
+#include "orchestrator/unread_members.h"
 
 namespace shardmanager::orchestrator {
 
@@ -92,12 +93,15 @@ class Partition {
   const std::string& ErrorOf(ShardIndex shard, ServerIndex server) const;
   // Why no place was found for a missing replica; empty when one was.
   std::string_view UnplaceableReason(ShardIndex shard) const;
-  // Nothing is decided about the shard: it may be on a server whose record cannot be read.
+  // Nothing is decided about the shard: it may be on a server whose record cannot be read, or be in
+  // step there with its primary.
   bool HeldBack(ShardIndex shard) const;
   // Those servers, ascending by index.
   const std::vector<ServerIndex>& unread_servers() const { return unread_; }
   // "kv-3, whose assignment record cannot be read".
   std::string UnreadServers() const;
+  // "it may be on kv-3, whose assignment record cannot be read", of a shard that is held back.
+  std::string WhyHeldBack(ShardIndex shard) const;
   // What the shard waits for now, a sentence each; empty: nothing.
   std::vector<std::string> WaitsOf(ShardIndex shard, TimePoint now) const;
   // What was last decided about the balance of the app, and when it is looked at next.
@@ -197,11 +201,11 @@ class Partition {
   static bool IsGone(const Server& server);
   static bool IsGivenUp(const Server& server);
   bool CanBeTarget(ShardIndex shard, ServerIndex server) const;
+  bool IsGettingNew(ServerIndex server) const;
   Cause CauseOfMove(ServerIndex from) const;
   Cause CauseOfTurn(ServerIndex from) const;
   bool MoveBudgetLeft(Cause cause, const Intent& intent) const;
   uint32_t FailoversLeft(ShardIndex shard) const;
-  bool IsGettingNew(ServerIndex server) const;
   bool AnyServerTakesFailovers() const;
   void AwaitFailover(ShardIndex shard);
   void NextFailover();
@@ -288,12 +292,12 @@ class Partition {
   size_t CostOf(const Change& change) const;
   void Stage(ShardIndex shard);
   void CheckRight(ShardIndex shard, const PhaseChange& change) const;
+  void CheckOneGrant() const;
   static bool MayProcess(const Replica& replica);
   void CheckPrimaryRight(ShardIndex shard, ReplicaIndex granted, Role role) const;
   void StageChange(const PhaseChange& change);
   bool ApplyTurn(ReplicaIndex id, Phase before);
   bool BeginsAnew(const Replica& primary, const Turning& next) const;
-  void CheckOneGrant() const;
   void StageNew(ShardIndex shard, const NewReplica& fresh);
   void Touch(ServerIndex server);
   void SendBatch();
@@ -323,6 +327,9 @@ class Partition {
   void NoteRights();
   bool TakesNothing(const Server& server) const;
   void AdoptReported(const ServerReport& report);
+  bool AwaitsUnreadMembers() const;
+  void ForgetUnreadMembers(ServerIndex server);
+  void MarkAllDirty();
 
   // loads.cc
   bool AdoptMetrics();  // true: they changed
@@ -461,6 +468,7 @@ class Partition {
   std::vector<ServerIndex> finished_failovers_;
   uint32_t unreported_ = 0;  // live servers that have not said what they hold
   std::vector<ServerIndex> unread_;
+  UnreadMembers unread_members_;
 
   std::vector<std::string> metric_names_;
   LoadTable reported_;

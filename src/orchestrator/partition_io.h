@@ -128,6 +128,7 @@ struct HeldReplica {
   std::string shard;
   ShardEpoch epoch;
   bool serving = false;
+  Role role = Role::kPrimary;
   std::vector<MetricAmount> load = {};  // as it says: checked when it is taken over
 };
 // The answer to Collect. Not ok: no answer.

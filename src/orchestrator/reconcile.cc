@@ -52,6 +52,7 @@ void Partition::Command(ShardIndex id) {
     } else if (replica.phase == Phase::kGranted && replica.role == Role::kPrimary &&
                HasBothRoles()) {
       if (!IsCurrent(replica)) return;  // it came back in another life: roles.cc decides
+      if (AwaitsUnreadMembers()) return;
       command.grant.members = MembersInGrant(id);
       command.grant.members_version = NextEpoch().value();
     }
@@ -334,13 +335,13 @@ bool Partition::CanBeTarget(ShardIndex shard, ServerIndex id) const {
          !tables_.FindReplica(shard, id).valid();
 }
 
-bool Partition::HasPrimaries() const {
 // By the change so far.
 bool Partition::IsGettingNew(ServerIndex id) const {
   return std::any_of(change_.news.begin(), change_.news.end(),
                      [&](const NewReplica& fresh) { return fresh.server == id; });
 }
 
+bool Partition::HasPrimaries() const {
   return spec_.replication().strategy() != v1::SECONDARY_ONLY;
 }
 bool Partition::HasSecondaries() const {

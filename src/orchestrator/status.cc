@@ -133,7 +133,7 @@ Service ServiceOf(const Partition& partition, ShardIndex shard) {
 std::string ShardReason(const Partition& partition, ShardIndex shard,
                         const v1::ShardStatus& status) {
   if (partition.HeldBack(shard)) {
-    return absl::StrCat("it may be on ", partition.UnreadServers());
+    return partition.WhyHeldBack(shard);
   }
   const std::string unplaceable(partition.UnplaceableReason(shard));
   if (!unplaceable.empty()) return unplaceable;

@@ -7,6 +7,10 @@
 //     in the one that cannot be read does not change meanwhile.
 // It ends when the record can be read, or is released (release.h): the state is then read
 // back from the start. Secondaries are not held back: one copy too many harms nobody.
+//
+// But the record may say that a secondary is in step with its primary, and what it says counts
+// again once it can be read. So primaries go on counting on each secondary that the server reports
+// in its present life, and no primary is told of members before every such server has reported.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +39,7 @@ void Partition::NoteRights() {
 
 bool Partition::HeldBack(ShardIndex shard) const {
   if (unread_.empty()) return false;
+  if (AwaitsUnreadMembers()) return true;
   if (HasPrimaries() && !tables_.shard(shard).right_seen) return true;
   bool adopted = false;
   tables_.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
@@ -56,6 +61,14 @@ std::string Partition::UnreadServers() const {
   return absl::StrCat(text, ", whose assignment record cannot be read");
 }
 
+std::string Partition::WhyHeldBack(ShardIndex shard) const {
+  if (!HasPrimaries() || !tables_.shard(shard).right_seen || !AwaitsUnreadMembers()) {
+    return absl::StrCat("it may be on ", UnreadServers());
+  }
+  return absl::StrCat("a secondary that is in step may be on ", UnreadServers(),
+                      ", and not every one of these servers has reported what it holds");
+}
+
 bool Partition::TakesNothing(const Server& server) const {
   return server.record_unread || server.life_unread;
 }
@@ -63,16 +76,41 @@ bool Partition::TakesNothing(const Server& server) const {
 // A live server says what it serves. That is no proof of what its record says, but enough
 // to let clients find it: it serves under its own lease.
 void Partition::AdoptReported(const ServerReport& report) {
+  UnreadMembers::Shards secondaries;
   for (const HeldReplica& held : report.held) {
     const ShardIndex shard = tables_.FindShard(held.shard);
-    if (!shard.valid() || !held.serving || !HeldBack(shard)) continue;
+    if (!shard.valid() || !held.serving) continue;
     if (tables_.shard(shard).map_index == Shard::kNotInMap) continue;
     if (tables_.FindReplica(shard, report.server).valid()) continue;
+    if (held.role == Role::kSecondary) {
+      secondaries.insert(shard);
+      continue;
+    }
+    if (!HeldBack(shard)) continue;
     Replica& replica =
         tables_.replica(tables_.AddReplica(shard, report.server, Role::kPrimary, held.epoch));
     replica.phase = Phase::kGranted;
     replica.settled = true;
   }
+  const bool awaited = AwaitsUnreadMembers();
+  const Membership::Member member{report.server, report.incarnation};
+  for (ShardIndex shard : unread_members_.Report(member, secondaries)) MarkDirty(shard);
+  if (awaited && !AwaitsUnreadMembers()) MarkAllDirty();
+}
+
+void Partition::MarkAllDirty() {
+  for (uint32_t i = 0; i < tables_.shard_count(); ++i) MarkDirty(ShardIndex(i));
+}
+
+bool Partition::AwaitsUnreadMembers() const {
+  return HasBothRoles() && unread_members_.awaits_reports();
+}
+
+// Its life is over, and with it what was in step there.
+void Partition::ForgetUnreadMembers(ServerIndex server) {
+  const bool awaited = AwaitsUnreadMembers();
+  for (ShardIndex shard : unread_members_.Forget(server)) MarkDirty(shard);
+  if (awaited && !AwaitsUnreadMembers()) MarkAllDirty();
 }
 
 }  // namespace shardmanager::orchestrator

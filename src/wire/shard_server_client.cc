@@ -295,7 +295,10 @@ std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& res
   std::vector<orchestrator::HeldReplica> held;
   held.reserve(static_cast<size_t>(response.shards_size()));
   for (const v1::HeldShard& shard : response.shards()) {
-    held.push_back({shard.shard(), ShardEpoch(shard.epoch()), shard.state() == v1::DONE, {}});
+    held.push_back({.shard = shard.shard(),
+                    .epoch = ShardEpoch(shard.epoch()),
+                    .serving = shard.state() == v1::DONE,
+                    .role = shard.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary});
     auto& load = held.back().load;
     load.reserve(std::min(shard.load().size(), kMostMetricsOfAShard));
     for (const auto& [metric, amount] : shard.load()) {

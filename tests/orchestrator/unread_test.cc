@@ -234,6 +234,74 @@ TEST(UnreadRolesTest, NobodyIsPromotedWhileThePrimaryMayBeOnAServerThatCannotBeR
   EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-1"));
 }
 
+// kv-0 is the primary, kv-1 and kv-2 are in step with it; the record of kv-2 is damaged.
+class UnreadMemberTest : public ::testing::Test {
+ protected:
+  UnreadMemberTest() : world_(TestSpec(1, v1::PRIMARY_SECONDARY, 3)) {
+    world_.Start();
+    world_.Join("kv-0");
+    world_.Gather();
+    for (const char* name : {"kv-1", "kv-2"}) world_.Join(name);
+    world_.Advance(Seconds(30));
+    EXPECT_THAT(world_.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
+    EXPECT_THAT(Members(), ElementsAre("kv-0", "kv-1", "kv-2"));
+    world_.servers.at("kv-2").record_damaged = true;
+  }
+  std::vector<std::string> Members() {
+    std::vector<std::string> names;
+    for (const auto& [name, life] : world_.members["s-0"]) names.push_back(name);
+    return names;
+  }
+
+  World world_;
+};
+
+// When its record can be read again, it counts as in step.
+TEST_F(UnreadMemberTest, PrimariesGoOnCountingOnIt) {
+  world_.Restart();
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(Members(), ElementsAre("kv-0", "kv-1", "kv-2"));
+  world_.Die("kv-0");
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(world_.Roles("s-0"), ElementsAre("kv-1*", "kv-2"));
+  EXPECT_THAT(Members(), ElementsAre("kv-1", "kv-2"));
+}
+
+TEST_F(UnreadMemberTest, ItsNextLifeIsNoMember) {
+  world_.Restart();
+  world_.Advance(Seconds(60));
+  world_.Die("kv-2");
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(Members(), ElementsAre("kv-0", "kv-1"));
+  world_.Join("kv-2");
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(Members(), ElementsAre("kv-0", "kv-1"));
+}
+
+TEST_F(UnreadMemberTest, NobodyIsPromotedBeforeItHasReported) {
+  world_.servers.at("kv-2").answers = false;
+  world_.Restart();
+  world_.Die("kv-0");
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(world_.Roles("s-0"), ElementsAre("kv-1", "kv-2"));
+  EXPECT_THAT(world_.WaitsOf("s-0"),
+              ElementsAre(testing::StartsWith("a secondary that is in step may be on kv-2")));
+  world_.servers.at("kv-2").answers = true;
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(world_.Roles("s-0"), ElementsAre("kv-1*", "kv-2"));
+  EXPECT_THAT(Members(), ElementsAre("kv-1", "kv-2"));
+}
+
+TEST_F(UnreadMemberTest, OneThatDiesBeforeItReportsIsNotWaitedFor) {
+  world_.servers.at("kv-2").answers = false;
+  world_.Restart();
+  world_.Die("kv-0");
+  world_.Advance(Seconds(10));
+  world_.Die("kv-2");
+  world_.Advance(Seconds(60));
+  EXPECT_THAT(world_.Roles("s-0"), ElementsAre("kv-1*"));
+}
+
 TEST_F(UnreadTest, AServerWhoseLifeCannotBeReadIsAliveAndIsLeftAlone) {
   world_.servers.at("kv-0").life_damaged = true;
   world_.Restart();

@@ -84,6 +84,7 @@ void World::JoinAt(const std::string& name, const FaultDomain& at, uint32_t capa
   server.held.clear();
   for (const StoredReplica& r : server.record) {
     if (server.record_damaged) break;  // it holds nothing until it can read it
+    if (server.sick || server.refuses.contains(r.shard)) continue;
     if (r.phase == Phase::kGranted) server.held[r.shard] = {r.epoch, r.role};
     if (r.phase == Phase::kDemoting) server.held[r.shard] = {r.epoch, Role::kSecondary};
   }
@@ -110,6 +111,7 @@ void World::Apply(v1::AppSpec spec, bool deleting) {
   spec_ = std::move(spec);
   deleting_ = deleting;
   std::erase_if(members, [&](const auto& shard) { return IsOver(shard.first); });
+  std::erase_if(reachable, [&](const std::string& shard) { return IsOver(shard); });
   Send(SpecChanged{spec_, deleting, drains});
 }
 
@@ -188,6 +190,30 @@ void World::Do(Persist& action) {
 void World::StoreWrite(const Persist& action) {
   for (const ServerWrite& write : action.writes) {
     EXPECT_FALSE(servers[partition_->tables().name(write.server)].record_damaged);
+    if (getenv("TRACE")) {
+      fprintf(stderr,
+              "%.1f write %s:", std::chrono::duration<double>(now.time_since_epoch()).count(),
+              partition_->tables().name(write.server).c_str());
+      for (const ReplicaRecord& r : write.replicas) {
+        if (getenv("SHARD") && Name(r.shard) != getenv("SHARD")) continue;
+        fprintf(stderr, " %s %s %s m%u e%lu;", Name(r.shard).c_str(),
+                std::string(ToString(r.phase)).c_str(), std::string(ToString(r.role)).c_str(),
+                r.member_life, (unsigned long)r.epoch.value());
+      }
+      fprintf(stderr, "\n");
+    }
+    if (getenv("TRACE")) {
+      fprintf(stderr,
+              "%.1f write %s:", std::chrono::duration<double>(now.time_since_epoch()).count(),
+              partition_->tables().name(write.server).c_str());
+      for (const ReplicaRecord& r : write.replicas) {
+        if (getenv("SHARD") && Name(r.shard) != getenv("SHARD")) continue;
+        fprintf(stderr, " %s %s %s m%u e%lu;", Name(r.shard).c_str(),
+                std::string(ToString(r.phase)).c_str(), std::string(ToString(r.role)).c_str(),
+                r.member_life, (unsigned long)r.epoch.value());
+      }
+      fprintf(stderr, "\n");
+    }
     auto& record = servers[partition_->tables().name(write.server)].record;
     record.clear();
     std::set<ShardIndex> shards;
@@ -218,6 +244,22 @@ void World::FinishWrite(WriteOutcome outcome, const std::string& conflict) {
 }
 
 void World::Do(SendCommands& action) {
+  if (getenv("TRACE"))
+    for (const Grant& g : action.grants) {
+      if (getenv("SHARD") && Name(g.shard) != getenv("SHARD")) continue;
+      fprintf(stderr, "%.1f command %s %d %s e%lu\n",
+              std::chrono::duration<double>(now.time_since_epoch()).count(),
+              partition_->tables().name(action.server).c_str(), int(action.kind),
+              Name(g.shard).c_str(), (unsigned long)g.epoch.value());
+    }
+  if (getenv("TRACE"))
+    for (const Grant& g : action.grants) {
+      if (getenv("SHARD") && Name(g.shard) != getenv("SHARD")) continue;
+      fprintf(stderr, "%.1f command %s %d %s e%lu\n",
+              std::chrono::duration<double>(now.time_since_epoch()).count(),
+              partition_->tables().name(action.server).c_str(), int(action.kind),
+              Name(g.shard).c_str(), (unsigned long)g.epoch.value());
+    }
   const std::string name = partition_->tables().name(action.server);
   AppServer& server = servers.at(name);
   for (const Grant& grant : action.grants) {
@@ -319,7 +361,7 @@ void World::TakeMembers(const std::string& shard, const Grant& grant, bool elect
 // REQUIRES: before the members that it is told are noted.
 void World::CheckBegins(const std::string& shard, const std::string& server) const {
   const auto last = members.find(shard);
-  if (last == members.end()) return;
+  if (last == members.end() || !reachable.contains(shard)) return;
   if (unclean_.contains(shard) || spec_.replication().quorum()) return;
   EXPECT_TRUE(last->second.contains({server, servers.at(server).incarnation.value()}))
       << server << " is the primary of " << shard << " and was not in step in this life";
@@ -337,7 +379,8 @@ void World::Do(Collect& action) {
                       .incarnation = action.incarnation,
                       .ok = server.answers && server.live};
   for (const auto& [shard, held] : server.held) {
-    report.held.push_back({shard, held.epoch, true});
+    report.held.push_back(
+        {.shard = shard, .epoch = held.epoch, .serving = true, .role = held.role});
     if (load) report.held.back().load = load(shard, name);
   }
   queue_.push_back(std::move(report));
@@ -358,11 +401,33 @@ void World::FinishPlan() {
 }
 
 void World::Do(Note& action) {
+  if (getenv("TRACE"))
+    fprintf(stderr, "%.1f note %d %s %s: %s\n",
+            std::chrono::duration<double>(now.time_since_epoch()).count(), int(action.kind),
+            action.server.valid() ? partition_->tables().name(action.server).c_str() : "-",
+            action.shard.valid() ? Name(action.shard).c_str() : "-", action.detail.c_str());
+  if (getenv("TRACE"))
+    fprintf(stderr, "%.1f note %d %s %s: %s\n",
+            std::chrono::duration<double>(now.time_since_epoch()).count(), int(action.kind),
+            action.server.valid() ? partition_->tables().name(action.server).c_str() : "-",
+            action.shard.valid() ? Name(action.shard).c_str() : "-", action.detail.c_str());
   notes.push_back(action);
   if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
 }
 
-void World::Do(Publish&) { ++publishes; }
+void World::Do(Publish&) {
+  ++publishes;
+  if (check_every_step) NoteReachable();
+}
+
+void World::NoteReachable() {
+  for (const LayoutShard& shard : partition_->layout()) {
+    const ShardIndex id = partition_->tables().FindShard(shard.id.value());
+    for (const Partition::Published& p : partition_->PublishedReplicas(id)) {
+      if (p.role == Role::kPrimary) reachable.insert(shard.id.value());
+    }
+  }
+}
 
 size_t World::NoteCount(NoteKind kind) const {
   return static_cast<size_t>(

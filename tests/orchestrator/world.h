@@ -106,6 +106,9 @@ class World {
   // the list already needs nothing, whatever became of it since.
   using Members = std::set<std::pair<std::string, uint64_t>>;
   std::map<std::string, Members> members;
+  // Shards of which clients were told a primary, since the spec names them. (What no client was
+  // told of has acknowledged nothing.)
+  std::set<std::string> reachable;
   Partition& partition() { return *partition_; }
   std::string Name(ShardIndex shard) const { return partition_->tables().name(shard); }
   TimePoint now{};
@@ -127,6 +130,7 @@ class World {
   void Do(Collect& action);
   void Do(ComputePlan& action);
   void Do(Publish& action);
+  void NoteReachable();
   void Do(Note& action);
   void Do(Emptied&) { emptied = true; }
   void Do(StepDown&) { stepped_down = true; }

@@ -162,7 +162,10 @@ void StartCollect(const CallWires& wires, const ServerAddress& to,
           if (held.ok()) {
             report.emplace();
             for (const auto& shard : held->shards) {
-              report->push_back({shard.grant.shard.value(), shard.grant.epoch, shard.serving});
+              report->push_back({.shard = shard.grant.shard.value(),
+                                 .epoch = shard.grant.epoch,
+                                 .serving = shard.serving,
+                                 .role = shard.grant.role});
             }
           }
           wires.network.Send(from, wires.caller, [finish, report] { finish(report); });

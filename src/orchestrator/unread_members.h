@@ -1,0 +1,58 @@
+// Secondaries on servers whose assignment record cannot be read, as those servers report them. See
+// unread.cc.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "orchestrator/membership.h"
+#include "orchestrator/tables.h"
+
+namespace shardmanager::orchestrator {
+
+class UnreadMembers {
+ public:
+  using Shards = absl::flat_hash_set<ShardIndex>;
+
+  // The server is live. What it holds is unknown until it reports.
+  void Await(ServerIndex server) { awaited_.insert(server); }
+  bool awaits_reports() const { return !awaited_.empty(); }
+
+  // The server reports that it holds `shards` as a secondary. Returns those whose members differ
+  // now.
+  Shards Report(const Membership::Member& server, const Shards& shards) {
+    awaited_.erase(server.server);
+    Shards changed;
+    for (auto& [shard, members] : members_) {
+      if (!shards.contains(shard) && Erase(members, server.server)) changed.insert(shard);
+    }
+    for (ShardIndex shard : shards) {
+      Membership::List& members = members_[shard];
+      if (std::find(members.begin(), members.end(), server) != members.end()) continue;
+      members.push_back(server);
+      changed.insert(shard);
+    }
+    return changed;
+  }
+  // The server's life is over. Returns the shards that it held.
+  Shards Forget(ServerIndex server) { return Report({server, Incarnation()}, {}); }
+
+  // In no particular order.
+  Membership::List Of(ShardIndex shard) const {
+    const auto found = members_.find(shard);
+    return found == members_.end() ? Membership::List() : found->second;
+  }
+
+ private:
+  static bool Erase(Membership::List& members, ServerIndex server) {
+    return std::erase_if(members, [&](const auto& m) { return m.server == server; }) > 0;
+  }
+
+  absl::flat_hash_set<ServerIndex> awaited_;
+  absl::flat_hash_map<ShardIndex, Membership::List> members_;
+};
+
+}  // namespace shardmanager::orchestrator

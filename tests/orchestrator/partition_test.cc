@@ -414,7 +414,7 @@ TEST(PartitionDeathTest, ARecordedSecondPrimaryEndsTheProcessBeforeAHandoverIsCa
 }
 
 TEST(PartitionTest, ConvergesFromAnyHistory) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Random random(seed);
     std::string bytes(100 + random.Below(700), '\0');

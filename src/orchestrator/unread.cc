@@ -78,15 +78,14 @@ bool Partition::TakesNothing(const Server& server) const {
 void Partition::AdoptReported(const ServerReport& report) {
   UnreadMembers::Shards secondaries;
   for (const HeldReplica& held : report.held) {
-    const ShardIndex shard = tables_.FindShard(held.shard);
-    if (!shard.valid() || !held.serving) continue;
-    if (tables_.shard(shard).map_index == Shard::kNotInMap) continue;
-    if (tables_.FindReplica(shard, report.server).valid()) continue;
+    if (!held.serving) continue;
+    const ShardIndex shard = tables_.InternShard(held.shard);
     if (held.role == Role::kSecondary) {
-      secondaries.insert(shard);
+      secondaries.insert(shard);  // also if the spec does not name the shard now: it may again
       continue;
     }
-    if (!HeldBack(shard)) continue;
+    if (tables_.shard(shard).map_index == Shard::kNotInMap || !HeldBack(shard)) continue;
+    if (tables_.FindReplica(shard, report.server).valid()) continue;
     Replica& replica =
         tables_.replica(tables_.AddReplica(shard, report.server, Role::kPrimary, held.epoch));
     replica.phase = Phase::kGranted;

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "orchestrator/membership.h"
 #include "orchestrator/tables.h"
 
@@ -15,7 +15,7 @@ namespace shardmanager::orchestrator {
 
 class UnreadMembers {
  public:
-  using Shards = absl::flat_hash_set<ShardIndex>;
+  using Shards = std::set<ShardIndex>;  // ordered, as what follows for them is
 
   // The server is live. What it holds is unknown until it reports.
   void Await(ServerIndex server) { awaited_.insert(server); }
@@ -51,8 +51,8 @@ class UnreadMembers {
     return std::erase_if(members, [&](const auto& m) { return m.server == server; }) > 0;
   }
 
-  absl::flat_hash_set<ServerIndex> awaited_;
-  absl::flat_hash_map<ShardIndex, Membership::List> members_;
+  std::set<ServerIndex> awaited_;
+  std::map<ShardIndex, Membership::List> members_;
 };
 
 }  // namespace shardmanager::orchestrator

@@ -4,9 +4,11 @@
 // are used where something may be seen for the first time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -242,6 +244,17 @@ enum class NoteKind : uint8_t {
   kServerQuarantined,
   kQuarantineEnded,
 };
+// The event's name in `shardctl watch` (ControlEvent.kind).
+constexpr std::string_view NameOf(NoteKind kind) {
+  constexpr std::array<std::string_view, 23> kNames = {
+      "ServerJoined",     "ServerLost",        "ServerDeparted",   "FailoverStarted",
+      "FailoverFinished", "ShardServing",      "ShardUnplaceable", "CommandFailed",
+      "MoveStarted",      "MoveCalledOff",     "PrimaryElected",   "UncleanPromotion",
+      "ShardPoisoned",    "WriteRefused",      "RecordTooLarge",   "EpochsBehind",
+      "SpecApplied",      "LoadRefused",       "DrainStarted",     "Drained",
+      "DrainEnded",       "ServerQuarantined", "QuarantineEnded"};
+  return kNames[static_cast<size_t>(kind)];
+}
 // For logs, metrics and `shardctl watch`: what happened and why.
 struct Note {
   NoteKind kind;

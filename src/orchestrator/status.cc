@@ -148,58 +148,6 @@ std::string ShardReason(const Partition& partition, ShardIndex shard,
                                                                   : "";
 }
 
-const char* KindName(NoteKind kind) {
-  switch (kind) {
-    case NoteKind::kServerJoined:
-      return "ServerJoined";
-    case NoteKind::kServerLost:
-      return "ServerLost";
-    case NoteKind::kServerDeparted:
-      return "ServerDeparted";
-    case NoteKind::kFailoverStarted:
-      return "FailoverStarted";
-    case NoteKind::kFailoverFinished:
-      return "FailoverFinished";
-    case NoteKind::kShardServing:
-      return "ShardServing";
-    case NoteKind::kShardUnplaceable:
-      return "ShardUnplaceable";
-    case NoteKind::kCommandFailed:
-      return "CommandFailed";
-    case NoteKind::kMoveStarted:
-      return "MoveStarted";
-    case NoteKind::kMoveCalledOff:
-      return "MoveCalledOff";
-    case NoteKind::kShardPoisoned:
-      return "ShardPoisoned";
-    case NoteKind::kPrimaryElected:
-      return "PrimaryElected";
-    case NoteKind::kUncleanPromotion:
-      return "UncleanPromotion";
-    case NoteKind::kWriteRefused:
-      return "WriteRefused";
-    case NoteKind::kRecordTooLarge:
-      return "RecordTooLarge";
-    case NoteKind::kEpochsBehind:
-      return "EpochsBehind";
-    case NoteKind::kSpecApplied:
-      return "SpecApplied";
-    case NoteKind::kLoadRefused:
-      return "LoadRefused";
-    case NoteKind::kDrainStarted:
-      return "DrainStarted";
-    case NoteKind::kDrained:
-      return "Drained";
-    case NoteKind::kServerQuarantined:
-      return "ServerQuarantined";
-    case NoteKind::kQuarantineEnded:
-      return "QuarantineEnded";
-    case NoteKind::kDrainEnded:
-      return "DrainEnded";
-  }
-  return "Unknown";
-}
-
 }  // namespace
 
 v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
@@ -341,7 +289,7 @@ std::vector<v1::ShardStatus> DescribeShards(const Partition& partition, const st
 
 v1::ControlEvent DescribeNote(const Partition& partition, const Note& note) {
   v1::ControlEvent event;
-  event.set_kind(KindName(note.kind));
+  event.set_kind(std::string(NameOf(note.kind)));
   if (note.server.valid()) event.set_server(partition.tables().name(note.server));
   if (note.shard.valid()) event.set_shard(partition.tables().name(note.shard));
   event.set_message(note.detail);

@@ -127,6 +127,7 @@ void World::Send(Event event) {
   while (!queue_.empty()) {
     Event next = std::move(queue_.front());
     queue_.pop_front();
+    if (hears) hears(next);
     Carry(partition_->OnEvent(now, std::move(next)));
     if (check_every_step) CheckInvariants();
   }
@@ -153,6 +154,7 @@ void World::Advance(Duration time) {
 void World::Carry(Output<Action> output) {
   for (Action& action : output.actions) {
     EXPECT_FALSE(stepped_down) << "a deposed leader goes on";
+    if (asks) asks(action);
     std::visit([this](auto& a) { Do(a); }, action);
   }
   next_wake_ = output.next_wake;

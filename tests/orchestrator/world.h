@@ -119,6 +119,9 @@ class World {
   // In a large world: by hand, as it takes its time.
   void CheckInvariants() const;
   bool check_every_step = true;
+  // Are given each event before the partition hears it, and each action that it asks for.
+  std::function<void(const Event&)> hears;
+  std::function<void(const Action&)> asks;
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
       load;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/child_process.h"
+#include "runtime/clock.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "tests/discovery/discovery_server.h"
 #include "wire/discovery_relay.h"
@@ -260,10 +261,13 @@ TEST_P(SilentStreamTest, IsGivenUp) {
 
 TEST(DiscoveryWireTest, WhoHearsNothingFromAnyPublisherIsToldThatItsMapMayBeOld) {
   const SilentServer silent(/*beats_once=*/false);
-  DiscoveryClient client(QuickClient({silent.endpoint()}));
+  const wire::DiscoveryClientOptions options = QuickClient({silent.endpoint()});
+  DiscoveryClient client(options);
   RecordingSink sink;
+  const TimePoint begun = MonotonicNow();
   const auto watch = client.Watch(kApp, V(1), sink);
   EXPECT_TRUE(sink.AwaitStale(true));
+  EXPECT_GE(MonotonicNow() - begun, options.silence + options.first_message);
 }
 
 TEST(DiscoveryWireTest, SaysAtOnceThatItListensAndBeatsWhileNothingChanges) {

@@ -175,6 +175,7 @@ TEST_F(ControllerTest, AProcessWhoseFlagsAreNotTheCellsAsksForTheCellsTimeOut) {
   EXPECT_TRUE(controller_->leads()) << "and can prove it";
   // Its own, and two probes; each for the flags first, then for the cell.
   EXPECT_THAT(stores_.asked_ms, ElementsAre(4'000, 4'000, 400, 30'000, 30'000, 10'000));
+  EXPECT_EQ(control_->timers.back(), TimePoint() + Seconds(5)) << "its lease is renewed each tick";
 }
 
 // All of ZooKeeper's members are started anew, one after the other, with a larger tickTime: every

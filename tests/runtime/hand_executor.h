@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "runtime/executor.h"
 
@@ -11,7 +12,7 @@ namespace shardmanager {
 class HandExecutor final : public Executor {
  public:
   void Post(Task task) override { tasks_.push_back(std::move(task)); }
-  void PostAt(TimePoint, Task) override {}
+  void PostAt(TimePoint when, Task) override { timers.push_back(when); }
   void RunThere(const Task& task) override {
     Run();
     task();
@@ -19,6 +20,8 @@ class HandExecutor final : public Executor {
   }
   void Stop() override { tasks_.clear(); }
   TimePoint Now() const override { return {}; }
+
+  std::vector<TimePoint> timers;  // all that were ever set
 
   // False: there was none.
   bool RunOne() {

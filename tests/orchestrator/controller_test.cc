@@ -202,6 +202,7 @@ TEST_F(ControllerTest, LooksAgainAtWhatIsGrantedWheneverTheStoreIsReachedAgain) 
   reconnect();
   EXPECT_EQ(fatal, absl::OkStatus());
   EXPECT_TRUE(controller_->leads());
+  EXPECT_EQ(CountOf("LeaderProven"), 0U) << "it was never without its lease";
   stores_.shortest = std::chrono::milliseconds(2'000);
   reconnect();
   EXPECT_THAT(fatal.message(), HasSubstr("its tickTime is 1000 ms, not the 200 ms of the cell"));

@@ -84,7 +84,7 @@ void World::JoinAt(const std::string& name, const FaultDomain& at, uint32_t capa
   server.held.clear();
   for (const StoredReplica& r : server.record) {
     if (server.record_damaged) break;  // it holds nothing until it can read it
-    if (server.sick || server.refuses.contains(r.shard)) continue;
+    if (server.sick || server.refuses.contains(r.shard)) continue;  // it cannot load it
     if (r.phase == Phase::kGranted) server.held[r.shard] = {r.epoch, r.role};
     if (r.phase == Phase::kDemoting) server.held[r.shard] = {r.epoch, Role::kSecondary};
   }
@@ -192,30 +192,6 @@ void World::Do(Persist& action) {
 void World::StoreWrite(const Persist& action) {
   for (const ServerWrite& write : action.writes) {
     EXPECT_FALSE(servers[partition_->tables().name(write.server)].record_damaged);
-    if (getenv("TRACE")) {
-      fprintf(stderr,
-              "%.1f write %s:", std::chrono::duration<double>(now.time_since_epoch()).count(),
-              partition_->tables().name(write.server).c_str());
-      for (const ReplicaRecord& r : write.replicas) {
-        if (getenv("SHARD") && Name(r.shard) != getenv("SHARD")) continue;
-        fprintf(stderr, " %s %s %s m%u e%lu;", Name(r.shard).c_str(),
-                std::string(ToString(r.phase)).c_str(), std::string(ToString(r.role)).c_str(),
-                r.member_life, (unsigned long)r.epoch.value());
-      }
-      fprintf(stderr, "\n");
-    }
-    if (getenv("TRACE")) {
-      fprintf(stderr,
-              "%.1f write %s:", std::chrono::duration<double>(now.time_since_epoch()).count(),
-              partition_->tables().name(write.server).c_str());
-      for (const ReplicaRecord& r : write.replicas) {
-        if (getenv("SHARD") && Name(r.shard) != getenv("SHARD")) continue;
-        fprintf(stderr, " %s %s %s m%u e%lu;", Name(r.shard).c_str(),
-                std::string(ToString(r.phase)).c_str(), std::string(ToString(r.role)).c_str(),
-                r.member_life, (unsigned long)r.epoch.value());
-      }
-      fprintf(stderr, "\n");
-    }
     auto& record = servers[partition_->tables().name(write.server)].record;
     record.clear();
     std::set<ShardIndex> shards;
@@ -246,22 +222,6 @@ void World::FinishWrite(WriteOutcome outcome, const std::string& conflict) {
 }
 
 void World::Do(SendCommands& action) {
-  if (getenv("TRACE"))
-    for (const Grant& g : action.grants) {
-      if (getenv("SHARD") && Name(g.shard) != getenv("SHARD")) continue;
-      fprintf(stderr, "%.1f command %s %d %s e%lu\n",
-              std::chrono::duration<double>(now.time_since_epoch()).count(),
-              partition_->tables().name(action.server).c_str(), int(action.kind),
-              Name(g.shard).c_str(), (unsigned long)g.epoch.value());
-    }
-  if (getenv("TRACE"))
-    for (const Grant& g : action.grants) {
-      if (getenv("SHARD") && Name(g.shard) != getenv("SHARD")) continue;
-      fprintf(stderr, "%.1f command %s %d %s e%lu\n",
-              std::chrono::duration<double>(now.time_since_epoch()).count(),
-              partition_->tables().name(action.server).c_str(), int(action.kind),
-              Name(g.shard).c_str(), (unsigned long)g.epoch.value());
-    }
   const std::string name = partition_->tables().name(action.server);
   AppServer& server = servers.at(name);
   for (const Grant& grant : action.grants) {
@@ -403,16 +363,6 @@ void World::FinishPlan() {
 }
 
 void World::Do(Note& action) {
-  if (getenv("TRACE"))
-    fprintf(stderr, "%.1f note %d %s %s: %s\n",
-            std::chrono::duration<double>(now.time_since_epoch()).count(), int(action.kind),
-            action.server.valid() ? partition_->tables().name(action.server).c_str() : "-",
-            action.shard.valid() ? Name(action.shard).c_str() : "-", action.detail.c_str());
-  if (getenv("TRACE"))
-    fprintf(stderr, "%.1f note %d %s %s: %s\n",
-            std::chrono::duration<double>(now.time_since_epoch()).count(), int(action.kind),
-            action.server.valid() ? partition_->tables().name(action.server).c_str() : "-",
-            action.shard.valid() ? Name(action.shard).c_str() : "-", action.detail.c_str());
   notes.push_back(action);
   if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
 }

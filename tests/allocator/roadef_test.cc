@@ -2,13 +2,12 @@
 // challenge, bad files are refused with their place.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "allocator/roadef/challenge.h"
 #include "allocator/solver/search.h"
 #include "base/random.h"
 #include "tests/allocator/roadef_checker.h"
 #include "tests/allocator/roadef_files.h"
+#include "tests/golden/source_root.h"
 
 namespace shardmanager::roadef {
 namespace {
@@ -141,8 +140,7 @@ TEST(RoadefTest, SurvivesFilesCutAnywhereAndStrayBytes) {
 }
 
 TEST(RoadefTest, OriginalCostsAreThePublishedOnes) {
-  const char* source = std::getenv("SM_SOURCE_DIR");
-  const std::string folder = Folder(source != nullptr ? source : ".");
+  const std::string folder = Folder(SourceRoot());
   if (folder.empty()) GTEST_SKIP() << "the challenge's files are not there (SM_ROADEF_DIR)";
   for (const Published& published : Instances()) {
     SCOPED_TRACE(published.name);

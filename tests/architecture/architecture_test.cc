@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "tests/architecture/rules.h"
+#include "tests/golden/source_root.h"
 
 namespace shardmanager::architecture {
 namespace {
@@ -19,10 +20,7 @@ using ::testing::SizeIs;
 // ---- The repository.
 
 const Tree& Repository() {
-  static const Tree tree = [] {
-    const char* root = std::getenv("SM_SOURCE_DIR");
-    return LoadTree(root != nullptr ? root : ".");
-  }();
+  static const Tree tree = LoadTree(SourceRoot());
   return tree;
 }
 

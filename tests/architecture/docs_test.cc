@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/str_join.h"
 #include "tests/architecture/doc_rules.h"
+#include "tests/golden/source_root.h"
 
 namespace shardmanager::architecture {
 namespace {
@@ -13,21 +13,17 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::filesystem::path Root() {
-  const char* root = std::getenv("SM_SOURCE_DIR");
-  return root != nullptr ? root : ".";
-}
-
 TEST(DocumentsTest, SpeakOfFilesThatExist) {
-  const Tree documents = LoadDocuments(Root());
+  const Tree documents = LoadDocuments(SourceRoot());
   ASSERT_GT(documents.size(), 10u);
-  const Violations found = CheckDocumentPaths(
-      documents, [](const std::string& path) { return std::filesystem::exists(Root() / path); });
+  const Violations found = CheckDocumentPaths(documents, [](const std::string& path) {
+    return std::filesystem::exists(SourceRoot() / path);
+  });
   EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
 }
 
 TEST(DocumentsTest, SpeakOfTestsThatExist) {
-  const Violations found = CheckDocumentTests(LoadDocuments(Root()), LoadTests(Root()));
+  const Violations found = CheckDocumentTests(LoadDocuments(SourceRoot()), LoadTests(SourceRoot()));
   EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
 }
 

@@ -1,6 +1,5 @@
 // The example's spec keeps what its comments promise.
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -11,13 +10,13 @@
 #include "gtest/gtest.h"
 #include "model/layout.h"
 #include "model/spec_validation.h"
+#include "tests/golden/source_root.h"
 
 namespace shardmanager::cli {
 namespace {
 
 v1::AppSpec KvSpec() {
-  const char* source = std::getenv("SM_SOURCE_DIR");
-  std::ifstream in(std::string(source == nullptr ? "." : source) + "/examples/kvstore/kv.yaml");
+  std::ifstream in(SourceRoot() / "examples/kvstore/kv.yaml");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   v1::AppSpec spec;
   const auto documents = ReadYaml(text, "kv.yaml", spec);

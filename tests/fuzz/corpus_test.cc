@@ -1,12 +1,9 @@
 // Every target on every seed of its corpus, and on some that are a little off: what was
 // once a crash stays fixed, and no target rots between two runs of the fuzzer.
+#include "tests/fuzz/corpus.h"
+
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,21 +14,6 @@ namespace shardmanager::fuzz {
 namespace {
 
 constexpr int kVariants = 8;  // of each seed
-
-std::filesystem::path CorpusFolder() {
-  const char* root = std::getenv("SM_SOURCE_DIR");
-  return std::filesystem::path(root != nullptr ? root : ".") / "tests/fuzz/corpus";
-}
-
-std::map<std::string, std::string> SeedsOf(const std::string& target) {
-  std::map<std::string, std::string> seeds;  // by file name: in a defined order
-  for (const auto& file : std::filesystem::directory_iterator(CorpusFolder() / target)) {
-    std::ostringstream bytes;
-    bytes << std::ifstream(file.path(), std::ios::binary).rdbuf();
-    seeds[file.path().filename()] = bytes.str();
-  }
-  return seeds;
-}
 
 // Some bytes changed, some cut out, some twice.
 std::string Varied(std::string bytes, Random& random) {
@@ -55,7 +37,7 @@ class CorpusTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(CorpusTest, SeedsAndTheirVariantsDoNoHarm) {
   const Target target = Targets().at(GetParam());
-  const auto seeds = SeedsOf(GetParam());
+  const auto seeds = CorpusOf(GetParam());
   EXPECT_FALSE(seeds.empty()) << "a target without a seed: " << GetParam();
   Random random(1);
   for (const auto& [name, bytes] : seeds) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "tests/golden/source_root.h"
 
 namespace shardmanager {
 namespace {
@@ -23,8 +24,7 @@ std::string LineOr(const std::vector<std::string>& lines, size_t i) {
 }  // namespace
 
 void ExpectGolden(const std::string& path, const std::string& text) {
-  const char* root = std::getenv("SM_SOURCE_DIR");
-  const auto file = std::filesystem::path(root != nullptr ? root : ".") / path;
+  const auto file = SourceRoot() / path;
   if (std::getenv("SM_RECORD") != nullptr) {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/random.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -15,6 +16,13 @@ constexpr uint32_t kServers = 5;
 std::string Name(uint32_t i) { return absl::StrCat("kv-", i); }
 
 }  // namespace
+
+std::string History::Draw(uint64_t seed) {
+  Random random(seed);
+  std::string bytes(100 + random.Below(700), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random.Next());
+  return bytes;
+}
 
 History::History(fuzz::FuzzInput& input)
     : input_(input), kind_(NextKind(input)), world_(NextSpec()) {

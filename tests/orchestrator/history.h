@@ -12,6 +12,8 @@ namespace shardmanager::orchestrator {
 
 class History {
  public:
+  // The bytes of a history, drawn by the seed.
+  static std::string Draw(uint64_t seed);
   // The first bytes draw the app: one of the three strategies, with and without a quorum.
   explicit History(fuzz::FuzzInput& input);
 

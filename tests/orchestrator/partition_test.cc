@@ -416,9 +416,7 @@ TEST(PartitionDeathTest, ARecordedSecondPrimaryEndsTheProcessBeforeAHandoverIsCa
 TEST(PartitionTest, ConvergesFromAnyHistory) {
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Random random(seed);
-    std::string bytes(100 + random.Below(700), '\0');
-    for (char& byte : bytes) byte = static_cast<char>(random.Next());
+    const std::string bytes = History::Draw(seed);
     fuzz::FuzzInput input(bytes);
     History history(input);
     while (!input.empty() && !HasFailure()) history.Step();

@@ -6,16 +6,15 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/random.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/golden/digest.h"
 #include "tests/golden/golden.h"
 #include "tests/orchestrator/history.h"
 #include "tests/orchestrator/transcript.h"
@@ -29,18 +28,10 @@ constexpr uint64_t kSeeds = 300;
 std::map<std::string, std::string> Inputs() {
   std::map<std::string, std::string> inputs;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    Random random(seed);
-    std::string bytes(100 + random.Below(700), '\0');
-    for (char& byte : bytes) byte = static_cast<char>(random.Next());
-    inputs[absl::StrFormat("seed-%03d", seed)] = bytes;
+    inputs[absl::StrFormat("seed-%03d", seed)] = History::Draw(seed);
   }
-  const char* root = std::getenv("SM_SOURCE_DIR");
-  const auto corpus =
-      std::filesystem::path(root != nullptr ? root : ".") / "tests/fuzz/corpus/partition";
-  for (const auto& file : std::filesystem::directory_iterator(corpus)) {
-    std::ostringstream bytes;
-    bytes << std::ifstream(file.path(), std::ios::binary).rdbuf();
-    inputs[absl::StrCat("corpus-", file.path().filename().string())] = bytes.str();
+  for (auto& [name, bytes] : fuzz::CorpusOf("partition")) {
+    inputs[absl::StrCat("corpus-", name)] = std::move(bytes);
   }
   return inputs;
 }
@@ -61,19 +52,14 @@ std::string TranscriptOf(const std::string& bytes) {
   return transcript.text();
 }
 
-// FNV-1a.
-uint64_t DigestOf(const std::string& text) {
-  uint64_t digest = 14'695'981'039'346'656'037U;
-  for (const char c : text) digest = (digest ^ static_cast<uint8_t>(c)) * 1'099'511'628'211U;
-  return digest;
-}
-
 TEST(RecordingTest, HistoriesGoAsRecorded) {
   const char* show = std::getenv("SM_SHOW");
   std::string recording;
   for (const auto& [name, bytes] : Inputs()) {
     const std::string text = TranscriptOf(bytes);
-    absl::StrAppendFormat(&recording, "%016x %s\n", DigestOf(text), name);
+    Digest digest;
+    digest.Add(text);
+    absl::StrAppendFormat(&recording, "%016x %s\n", digest.value(), name);
     if (show != nullptr && name == show) std::cout << text;
   }
   ExpectGolden("tests/orchestrator/recordings/histories.txt", recording);

@@ -52,11 +52,6 @@ void Checkers::ForgetCell() {
   spec_version_ = -1;
 }
 
-void Checkers::Mix(uint64_t value) {
-  constexpr uint64_t kPrime = 1'099'511'628'211;  // FNV-1a
-  digest_ = (digest_ ^ value) * kPrime;
-}
-
 // ---- A ----
 
 void Checkers::Admitted(const SimServer& server, const std::string& shard, Role role,
@@ -71,7 +66,7 @@ void Checkers::Admitted(const SimServer& server, const std::string& shard, Role 
     CheckOverlap(server, shard, epoch);
     if (cluster_->replicates) CheckWrites(server, shard);
     newest = {epoch, server.endpoint(), cluster_->schedule.now()};
-    Mix(epoch.value() ^ static_cast<uint64_t>(newest.at.time_since_epoch().count()));
+    digest_.Add(epoch.value() ^ static_cast<uint64_t>(newest.at.time_since_epoch().count()));
   } else if (epoch < newest.epoch) {
     Violate(absl::StrCat("A: ", server.endpoint(), " admits a primary request of ", shard,
                          " with epoch ", epoch.value(), ", after ", newest.endpoint,

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/stored.pb.h"
+#include "tests/golden/digest.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/shown.h"
 #include "tests/simulation/sim_server.h"
@@ -108,8 +109,8 @@ class Checkers final : public ServerWitness {
   // As stored now; nothing if there is none.
   std::optional<v1::AppSpec> StoredSpec() const;
   // Of the run so far: equal for equal runs.
-  uint64_t digest() const { return digest_; }
-  void Mix(uint64_t value);
+  uint64_t digest() const { return digest_.value(); }
+  void Mix(uint64_t value) { digest_.Add(value); }
 
  private:
   struct Newest {
@@ -178,7 +179,7 @@ class Checkers final : public ServerWitness {
   TimePoint calm_since_ = kNever;
   uint32_t acknowledged_ = 0;
   std::map<std::string, bool> drains_;  // by server: what was acknowledged last
-  uint64_t digest_ = 14'695'981'039'346'656'037U;
+  Digest digest_;
 };
 
 // The spec's revision, hidden in a knob that changes nothing else.

@@ -16,8 +16,9 @@ class SimulationTest : public testing::Test {
   void SetUp() override { spdlog::set_level(spdlog::level::off); }
 };
 
-// And each run goes as recorded: recordings/seeds.txt has a digest of what everybody did in it. A
-// change of the code that is to change no behaviour changes none of them.
+// And each run goes as recorded: recordings/seeds.txt has a digest of the moments at which anything
+// happened in it, and of the grants that were served. A change of the code that is to change no
+// behaviour changes none of them.
 TEST_F(SimulationTest, NoInvariantIsViolatedUnderFaults) {
   std::string recording;
   for (uint64_t seed = 1; seed <= 250; ++seed) {

@@ -253,7 +253,7 @@ void Partition::ForgetContacts(ServerIndex id) {
   }
   server.serving = 0;
   server.reported = true;
-  if (server.record_unread) ForgetUnreadMembers(id);
+  if (server.record_unread) SetUnreadMembers({id, server.incarnation}, {});
 }
 
 void Partition::On(CommandResult& event) {

@@ -11,6 +11,7 @@
 //   * the new one, before the old one was told to let go: nothing has happened;
 //   * the new one, later: the old one stops, for the new one may have processed what it
 //     forwarded, and the shard is placed anew.
+//
 // A second handover may have begun while the first one's new owner had a record that could not be
 // read (unread.cc). Only the newest one goes on: to the first one nothing was forwarded, and it
 // must have stopped before the shard is granted.

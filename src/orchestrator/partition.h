@@ -100,7 +100,8 @@ class Partition {
   const std::vector<ServerIndex>& unread_servers() const { return unread_; }
   // "kv-3, whose assignment record cannot be read".
   std::string UnreadServers() const;
-  // "it may be on kv-3, whose assignment record cannot be read", of a shard that is held back.
+  // Of a shard that is held back: "it may be on kv-3, whose assignment record cannot be read: until
+  // that is mended or released, nobody else gets it".
   std::string WhyHeldBack(ShardIndex shard) const;
   // What the shard waits for now, a sentence each; empty: nothing.
   std::vector<std::string> WaitsOf(ShardIndex shard, TimePoint now) const;
@@ -328,7 +329,7 @@ class Partition {
   bool TakesNothing(const Server& server) const;
   void AdoptReported(const ServerReport& report);
   bool AwaitsUnreadMembers() const;
-  void ForgetUnreadMembers(ServerIndex server);
+  void SetUnreadMembers(const Membership::Member& server, const UnreadMembers::Shards& shards);
   void MarkAllDirty();
 
   // loads.cc

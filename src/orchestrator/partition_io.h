@@ -246,13 +246,14 @@ enum class NoteKind : uint8_t {
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 constexpr std::string_view NameOf(NoteKind kind) {
-  constexpr std::array<std::string_view, 23> kNames = {
-      "ServerJoined",     "ServerLost",        "ServerDeparted",   "FailoverStarted",
-      "FailoverFinished", "ShardServing",      "ShardUnplaceable", "CommandFailed",
-      "MoveStarted",      "MoveCalledOff",     "PrimaryElected",   "UncleanPromotion",
-      "ShardPoisoned",    "WriteRefused",      "RecordTooLarge",   "EpochsBehind",
-      "SpecApplied",      "LoadRefused",       "DrainStarted",     "Drained",
-      "DrainEnded",       "ServerQuarantined", "QuarantineEnded"};
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"ServerJoined",     "ServerLost",        "ServerDeparted",   "FailoverStarted",
+       "FailoverFinished", "ShardServing",      "ShardUnplaceable", "CommandFailed",
+       "MoveStarted",      "MoveCalledOff",     "PrimaryElected",   "UncleanPromotion",
+       "ShardPoisoned",    "WriteRefused",      "RecordTooLarge",   "EpochsBehind",
+       "SpecApplied",      "LoadRefused",       "DrainStarted",     "Drained",
+       "DrainEnded",       "ServerQuarantined", "QuarantineEnded"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kQuarantineEnded) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 // For logs, metrics and `shardctl watch`: what happened and why.

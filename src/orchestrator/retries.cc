@@ -91,7 +91,7 @@ void Partition::RetryShard(ShardIndex id) {
     }
     // It is not asked again while the end of the move is being written. But nothing may come of
     // that: the new owner may be lost before.
-    SetTimer(Backoff(std::max<uint32_t>(replica.failures, 1)), TimerKind::kShardRetry, id.index());
+    SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, id.index());
   });
   MarkDirty(id);
 }

@@ -63,10 +63,12 @@ std::string Partition::UnreadServers() const {
 
 std::string Partition::WhyHeldBack(ShardIndex shard) const {
   if (!HasPrimaries() || !tables_.shard(shard).right_seen || !AwaitsUnreadMembers()) {
-    return absl::StrCat("it may be on ", UnreadServers());
+    return absl::StrCat("it may be on ", UnreadServers(),
+                        ": until that is mended or released, nobody else gets it");
   }
   return absl::StrCat("a secondary that is in step may be on ", UnreadServers(),
-                      ", and not every one of these servers has reported what it holds");
+                      ": until every one of these servers has reported what it holds, nobody is "
+                      "promoted and the members stay as they are");
 }
 
 bool Partition::TakesNothing(const Server& server) const {
@@ -91,9 +93,13 @@ void Partition::AdoptReported(const ServerReport& report) {
     replica.phase = Phase::kGranted;
     replica.settled = true;
   }
+  SetUnreadMembers({report.server, report.incarnation}, secondaries);
+}
+
+void Partition::SetUnreadMembers(const Membership::Member& server,
+                                 const UnreadMembers::Shards& shards) {
   const bool awaited = AwaitsUnreadMembers();
-  const Membership::Member member{report.server, report.incarnation};
-  for (ShardIndex shard : unread_members_.Report(member, secondaries)) MarkDirty(shard);
+  for (ShardIndex shard : unread_members_.Report(server, shards)) MarkDirty(shard);
   if (awaited && !AwaitsUnreadMembers()) MarkAllDirty();
 }
 
@@ -103,13 +109,6 @@ void Partition::MarkAllDirty() {
 
 bool Partition::AwaitsUnreadMembers() const {
   return HasBothRoles() && unread_members_.awaits_reports();
-}
-
-// Its life is over, and with it what was in step there.
-void Partition::ForgetUnreadMembers(ServerIndex server) {
-  const bool awaited = AwaitsUnreadMembers();
-  for (ShardIndex shard : unread_members_.Forget(server)) MarkDirty(shard);
-  if (awaited && !AwaitsUnreadMembers()) MarkAllDirty();
 }
 
 }  // namespace shardmanager::orchestrator

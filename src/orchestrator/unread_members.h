@@ -37,8 +37,6 @@ class UnreadMembers {
     }
     return changed;
   }
-  // The server's life is over. Returns the shards that it held.
-  Shards Forget(ServerIndex server) { return Report({server, Incarnation()}, {}); }
 
   // In no particular order.
   Membership::List Of(ShardIndex shard) const {

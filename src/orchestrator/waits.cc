@@ -36,8 +36,7 @@ std::vector<std::string> Partition::WaitsOf(ShardIndex id, TimePoint now) const 
                                  Counted(write_queue_.size() - 1, "other shard")));
   }
   if (HeldBack(id)) {
-    waits.push_back(
-        absl::StrCat(WhyHeldBack(id), ": until that is mended or released, nobody else gets it"));
+    waits.push_back(WhyHeldBack(id));
     return waits;
   }
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& r) { AddReplicaWaits(r, now, waits); });

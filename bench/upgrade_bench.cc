@@ -182,10 +182,12 @@ class Upgrade {
       return us[static_cast<size_t>(part * static_cast<double>(us.size() - 1))] / 1e3;
     };
     std::printf(
-        "%s, %s: %d calls, %d failed, %d attempts repeated; %d wrong counts, %d epochs that went "
-        "back; p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms, longest %.0f ms\n",
+        "%s, %s: %d calls, %d failed, %d attempts repeated (%d refused, %d lost on the way); %d "
+        "wrong counts, %d epochs that went back; p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms, longest "
+        "%.0f ms\n",
         way_.name, when, static_cast<int>(totals.calls), static_cast<int>(totals.failed),
-        static_cast<int>(totals.retried), static_cast<int>(totals.wrong),
+        static_cast<int>(totals.retried), static_cast<int>(totals.refused),
+        static_cast<int>(totals.lost), static_cast<int>(totals.wrong),
         static_cast<int>(totals.backward), ms(0.5), ms(0.99), ms(0.999), ms(1));
     std::fflush(stdout);
   }

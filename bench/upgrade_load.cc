@@ -67,7 +67,7 @@ void UpgradeLoad::Run(Client& client, int number) {
   }
 }
 
-// "second calls failed retried", of that second.
+// "second calls failed retried refused lost", of that second.
 void UpgradeLoad::Sample() {
   std::ofstream file(options_.samples);
   RouterStats last;
@@ -75,7 +75,8 @@ void UpgradeLoad::Sample() {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     const RouterStats now = router_.stats();
     file << second << " " << now.calls - last.calls << " " << now.failed_calls - last.failed_calls
-         << " " << Retried(now) - Retried(last) << std::endl;
+         << " " << Retried(now) - Retried(last) << " " << now.refused - last.refused << " "
+         << now.transport_errors - last.transport_errors << std::endl;
     last = now;
   }
 }
@@ -91,8 +92,11 @@ UpgradeLoad::Totals UpgradeLoad::Take() {
     all.backward += part.backward;
     all.latency_us.insert(all.latency_us.end(), part.latency_us.begin(), part.latency_us.end());
   }
-  const uint64_t retried = Retried(router_.stats());
-  all.retried = retried - std::exchange(retried_taken_, retried);
+  const RouterStats now = router_.stats();
+  const RouterStats before = std::exchange(taken_, now);
+  all.retried = Retried(now) - Retried(before);
+  all.refused = now.refused - before.refused;
+  all.lost = now.transport_errors - before.transport_errors;
   return all;
 }
 

@@ -31,6 +31,8 @@ class UpgradeLoad {
     uint64_t calls = 0;
     uint64_t failed = 0;    // calls that ended with an error
     uint64_t retried = 0;   // attempts that had to be repeated
+    uint64_t refused = 0;   // of those: a server refused them
+    uint64_t lost = 0;      // of those: they died on the way
     uint64_t wrong = 0;     // answers that are not the next number
     uint64_t backward = 0;  // answers with an epoch below the one before
     std::vector<uint32_t> latency_us;
@@ -57,7 +59,7 @@ class UpgradeLoad {
   const Options options_;
   Router router_;
   std::atomic<bool> stop_{false};
-  uint64_t retried_taken_ = 0;
+  RouterStats taken_;  // by Take()
   std::vector<std::unique_ptr<Client>> clients_;
   std::thread sampler_;
 };

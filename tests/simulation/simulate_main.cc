@@ -24,6 +24,7 @@ struct Flags {
   int shards = 0;
   int chaos_seconds = 60;
   bool calm = false;
+  bool log = false;
 };
 
 SimulationOptions OptionsOf(const Flags& flags, uint64_t seed) {
@@ -37,6 +38,7 @@ SimulationOptions OptionsOf(const Flags& flags, uint64_t seed) {
 int Replay(const Flags& flags) {
   SimulationOptions options = OptionsOf(flags, *flags.replay);
   options.trace = [](const std::string& line) { std::cout << line << "\n"; };
+  options.log = flags.log;
   const SimulationResult result = Simulate(options);
   std::cout << absl::StrFormat("seed %d: %s; digest %016x\n", options.seed,
                                result.violation.empty() ? "no violation" : result.violation,
@@ -95,11 +97,9 @@ int Main(int argc, char** argv) {
   app.add_option("--defect", planted_defect, "Plant this one (base/defect.h).")
       ->transform(CLI::CheckedTransformer(defects));
 #endif
-  bool log = false;
-  app.add_flag("--log", log, "With the log of all programs.");
+  app.add_flag("--log", flags.log, "With --replay: with the log of all programs.");
   CLI11_PARSE(app, argc, argv);
-  spdlog::set_pattern("             %v");  // the wall clock means nothing here
-  spdlog::set_level(log ? spdlog::level::debug : spdlog::level::off);
+  spdlog::set_level(spdlog::level::off);
   return flags.replay ? Replay(flags) : RunSeeds(flags);
 }
 

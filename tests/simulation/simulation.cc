@@ -12,6 +12,7 @@
 #include "tests/simulation/chaos.h"
 #include "tests/simulation/checkers.h"
 #include "tests/simulation/cluster.h"
+#include "tests/simulation/log_to_trace.h"
 #include "tests/simulation/operator.h"
 
 namespace shardmanager::simulation {
@@ -37,6 +38,8 @@ class Run {
 
   SimulationResult All() {
     operator_.ApplyUntilAcknowledged();
+    std::optional<LogToTrace> log;
+    if (options_.log) log.emplace([this](const std::string& line) { Print("    " + line); });
     KeepSweeping();
     RunFor(Seconds(3));
     if (options_.faults) chaos_.Start();
@@ -227,10 +230,14 @@ class Run {
 
   void Trace(const std::string& what) {
     checkers_.Mix(static_cast<uint64_t>(cluster_.schedule.now().time_since_epoch().count()));
+    Print(what);
+  }
+
+  void Print(const std::string& what) const {
     if (!options_.trace) return;
-    options_.trace(absl::StrFormat(
-        "%9.3f s  %s",
-        std::chrono::duration<double>(cluster_.schedule.now().time_since_epoch()).count(), what));
+    const Duration now = cluster_.schedule.now().time_since_epoch();
+    options_.trace(
+        absl::StrFormat("%9.3f s  %s", std::chrono::duration<double>(now).count(), what));
   }
 
   // With a trace: which map each of them has.

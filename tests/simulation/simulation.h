@@ -21,6 +21,8 @@ struct SimulationOptions {
   Duration patience = Seconds(150);
   // A line for each thing of note; may be empty.
   std::function<void(const std::string&)> trace;
+  // The trace has the log of all programs, too.
+  bool log = false;
 };
 
 struct SimulationResult {

@@ -62,6 +62,9 @@ void Partition::DecideDemotion(ShardIndex id, ReplicaIndex demoting) {
   const ReplicaIndex next = BestSecondary(id, /*in_step=*/true);
   const bool stopped = gone || replica.contact == Contact::kDone;
   if (!gone && (!stopped || !next.valid())) {
+    // In another life it has nothing: one that has everything, and has not said yet that it serves,
+    // is waited for.
+    if (!IsCurrent(replica) && IsMemberAwaited(id)) return;
     // Called off; unless it is to lose its role because it is not fit for it, and another one is
     // there.
     const bool stays = IsCurrent(replica) || !BestSecondary(id, /*in_step=*/false).valid();

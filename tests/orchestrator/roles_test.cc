@@ -289,6 +289,29 @@ TEST_F(RolesTest, OneThatIsNotInStepIsNotElected) {
   EXPECT_THAT(world.notes, Contains(testing::Field(&Note::detail, HasSubstr("may lack"))));
 }
 
+// A new leader finds a demotion under way whose server has begun anew meanwhile. The members are
+// alive, and have not said yet what they hold: whoever has nothing is not made the primary again.
+TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewDoesNotStayWhileAMemberIsAwaited) {
+  world.servers["kv-0"].answers = false;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(10));
+  ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  world.hold_writes = true;  // nothing more comes of this leader
+  world.Die("kv-0");
+  world.Join("kv-0");
+  world.hold_writes = false;
+  world.servers["kv-0"].answers = true;
+  for (const char* name : {"kv-1", "kv-2"}) world.servers[name].answers = false;
+  world.Restart();
+  world.Advance(Seconds(5));
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
+  EXPECT_NE(Primary(), "kv-0");
+  for (const char* name : {"kv-1", "kv-2"}) world.servers[name].answers = true;
+  world.Advance(Seconds(30));
+  EXPECT_THAT(Primary(), testing::AnyOf("kv-1", "kv-2"));
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
+}
+
 // The power of a rack blinks. Nobody is lost for long enough to be replaced, and nobody has what
 // was acknowledged, unless the application kept it on disk.
 TEST(RolesRestartTest, APrimaryThatBeginsAnewWithNobodyInStepIsWarnedOf) {

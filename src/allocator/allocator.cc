@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "allocator/move_chains.h"
 #include "allocator/snapshot_tables.h"
 #include "allocator/solver/explain.h"
 #include "allocator/solver/search.h"
@@ -59,6 +60,7 @@ Plan ToPlan(const SnapshotTables& tables, solver::Search& search) {
   Plan plan;
   plan.steps = search.steps();
   solver::State& state = search.mutable_state();
+  size_t first = 0;  // move of the shard
   for (uint32_t r = 0; r < tables.input().replicas(); ++r) {
     const ObjectId o(r);
     const ContainerId at = state.where(o);
@@ -71,8 +73,12 @@ Plan ToPlan(const SnapshotTables& tables, solver::Search& search) {
       plan.skipped.push_back(
           {shard.shard, ask ? WhySkipped(state, o) : plan.skipped.back().reason});
     } else if (state.Moved(o)) {
+      if (first < plan.moves.size() && plan.moves[first].shard != shard.shard) {
+        first = plan.moves.size();
+      }
       plan.moves.push_back({shard.shard, tables.server(state.problem().start[o]), tables.server(at),
                             tables.role_of(r), ReasonOf(tables, state, o)});
+      JoinChains(plan.moves, first);
     }
   }
   return plan;

@@ -368,6 +368,8 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   replica.member_life = next.member_life;
   if (demoted && before == Phase::kDemoting) {
     stand_in_[replica.shard] = replica.server;
+    sent_to_[replica.shard] = replica.server;
+    if (!turns_.contains(replica.shard)) BeginTurnPause(replica.shard);  // a former leader began it
     move_holds_.LetGo(replica.shard);
   }
   if (begins_anew) {

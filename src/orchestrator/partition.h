@@ -441,6 +441,7 @@ class Partition {
   absl::flat_hash_map<ShardIndex, Membership> members_;
   absl::flat_hash_map<ShardIndex, ServerIndex> stand_in_;  // was the primary, and sends on
   absl::flat_hash_map<ShardIndex, ServerIndex> turn_to_;   // is to be the primary, for balance
+  absl::flat_hash_map<ShardIndex, ServerIndex> sent_to_;   // was the primary: clients ask it yet
   absl::flat_hash_set<ShardIndex> turns_;                  // primaries that are being changed
   std::set<ShardIndex> turn_waiters_;                      // for room among those
   MissingShards missing_;

@@ -51,7 +51,9 @@ Partition::Servers Partition::FailedAt(ShardIndex id) const {
 }
 
 // And the one to which its last move failed, just now; of a move, also those that its primary
-// could not bring into step. (A missing replica is better there than nowhere.)
+// could not bring into step, and the one that was its primary until just now: clients ask that one
+// yet, and it sends on what they ask until it has the shard again. (A missing replica is better
+// there than nowhere.)
 Partition::Servers Partition::Avoided(ShardIndex id, bool of_move) const {
   Servers servers = FailedAt(id);
   const auto add = [&](ServerIndex server) {
@@ -62,6 +64,7 @@ Partition::Servers Partition::Avoided(ShardIndex id, bool of_move) const {
   if (held != nullptr && held->avoid.valid()) add(held->avoid);
   if (!of_move) return servers;
   for (const MoveHolds::HeldPair& pair : HeldPairs(id, now_)) add(pair.to);
+  if (const auto sent = sent_to_.find(id); sent != sent_to_.end()) add(sent->second);
   return servers;
 }
 
@@ -221,6 +224,9 @@ bool Partition::MayMove(ShardIndex id) const {
 bool Partition::MayMoveTo(ShardIndex id, ServerIndex server) const {
   const MoveHolds::Entry* held = move_holds_.Find(id, now_);
   if (held != nullptr && (!held->avoid.valid() || held->avoid == server)) return false;
+  if (const auto sent = sent_to_.find(id); sent != sent_to_.end() && sent->second == server) {
+    return false;
+  }
   const std::vector<MoveHolds::HeldPair> pairs = HeldPairs(id, now_);
   return std::none_of(pairs.begin(), pairs.end(),
                       [&](const MoveHolds::HeldPair& pair) { return pair.to == server; });

@@ -64,7 +64,7 @@ void Partition::DecideDemotion(ShardIndex id, ReplicaIndex demoting) {
   if (!gone && (!stopped || !next.valid())) {
     // In another life it has nothing: one that has everything, and has not said yet that it serves,
     // is waited for.
-    if (!IsCurrent(replica) && IsMemberAwaited(id)) return;
+    if (!next.valid() && !IsCurrent(replica) && IsMemberAwaited(id)) return;
     // Called off; unless it is to lose its role because it is not fit for it, and another one is
     // there.
     const bool stays = IsCurrent(replica) || !BestSecondary(id, /*in_step=*/false).valid();
@@ -157,6 +157,7 @@ void Partition::BeginTurnPause(ShardIndex id) {
 // A shard whose server is to be emptied does not wait for the next periodic look at the balance.
 void Partition::EndTurnPause(ShardIndex id) {
   tables_.shard(id).primary_is_new = false;
+  sent_to_.erase(id);
   MarkDirty(id);
   tables_.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     balance_soon_ |= CauseOfMove(replica.server) == Cause::kDrain;

@@ -312,6 +312,40 @@ TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewDoesNotStayWhileAMemberIsAwaited) 
   EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
 }
 
+// Likewise, but the members serve, and the server fails to become a secondary.
+TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewAndCannotTurnMakesWay) {
+  world.servers["kv-0"].answers = false;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(10));
+  ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  world.hold_writes = true;  // nothing more comes of this leader
+  world.Die("kv-0");
+  world.Join("kv-0");
+  world.hold_writes = false;
+  world.servers["kv-0"].answers = true;
+  world.servers["kv-0"].stays_primary = true;
+  world.Restart();
+  world.Advance(Seconds(60));
+  EXPECT_THAT(Primary(), testing::AnyOf("kv-1", "kv-2"));
+}
+
+// Clients ask the old primary for some seconds, and it sends on what they ask, until it is given
+// the shard again.
+TEST_F(RolesTest, TheOldPrimaryDoesNotGetTheShardWhileClientsMayAskIt) {
+  const auto avoided = [&] {
+    const ShardIndex shard = world.partition().tables().FindShard("s-0");
+    return world.partition().ExplainSnapshot(shard).shards.front().avoided;
+  };
+  const ServerIndex old_primary = world.partition().tables().FindServer("kv-0");
+  EXPECT_THAT(avoided(), Not(Contains(old_primary)));
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Seconds(1));
+  ASSERT_NE(Primary(), "kv-0");
+  EXPECT_THAT(avoided(), Contains(old_primary));
+  world.Advance(Seconds(10));
+  EXPECT_THAT(avoided(), Not(Contains(old_primary)));
+}
+
 // The power of a rack blinks. Nobody is lost for long enough to be replaced, and nobody has what
 // was acknowledged, unless the application kept it on disk.
 TEST(RolesRestartTest, APrimaryThatBeginsAnewWithNobodyInStepIsWarnedOf) {

@@ -54,6 +54,24 @@ class RolesTest : public testing::Test {
     world.drains = {DrainOf(server, primaries_only)};
     world.Apply(spec);
   }
+  // The primary is kv-0, and is to be a secondary. Its server begins anew before it has heard of
+  // that, and the leader ends. (The next one: world.Restart().)
+  void BeginAnewInADemotion() {
+    world.servers["kv-0"].answers = false;
+    Drain("kv-0", /*primaries_only=*/true);
+    world.Advance(Milliseconds(10));
+    ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+    world.hold_writes = true;  // nothing more comes of this leader
+    world.Die("kv-0");
+    world.Join("kv-0");
+    world.hold_writes = false;
+    world.servers["kv-0"].answers = true;
+  }
+  // Where no plan moves the shard to.
+  std::vector<ServerIndex> Avoided() {
+    const ShardIndex shard = world.partition().tables().FindShard("s-0");
+    return world.partition().ExplainSnapshot(shard).shards.front().avoided;
+  }
   // As stored, "kv-0 granted primary 1", the last number the life in which it is in step.
   std::vector<std::string> Stored() {
     std::vector<std::string> out;
@@ -292,15 +310,7 @@ TEST_F(RolesTest, OneThatIsNotInStepIsNotElected) {
 // A new leader finds a demotion under way whose server has begun anew meanwhile. The members are
 // alive, and have not said yet what they hold: whoever has nothing is not made the primary again.
 TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewDoesNotStayWhileAMemberIsAwaited) {
-  world.servers["kv-0"].answers = false;
-  Drain("kv-0", /*primaries_only=*/true);
-  world.Advance(Milliseconds(10));
-  ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
-  world.hold_writes = true;  // nothing more comes of this leader
-  world.Die("kv-0");
-  world.Join("kv-0");
-  world.hold_writes = false;
-  world.servers["kv-0"].answers = true;
+  BeginAnewInADemotion();
   for (const char* name : {"kv-1", "kv-2"}) world.servers[name].answers = false;
   world.Restart();
   world.Advance(Seconds(5));
@@ -314,15 +324,7 @@ TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewDoesNotStayWhileAMemberIsAwaited) 
 
 // Likewise, but the members serve, and the server fails to become a secondary.
 TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewAndCannotTurnMakesWay) {
-  world.servers["kv-0"].answers = false;
-  Drain("kv-0", /*primaries_only=*/true);
-  world.Advance(Milliseconds(10));
-  ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
-  world.hold_writes = true;  // nothing more comes of this leader
-  world.Die("kv-0");
-  world.Join("kv-0");
-  world.hold_writes = false;
-  world.servers["kv-0"].answers = true;
+  BeginAnewInADemotion();
   world.servers["kv-0"].stays_primary = true;
   world.Restart();
   world.Advance(Seconds(60));
@@ -332,18 +334,29 @@ TEST_F(RolesTest, ADemotedPrimaryThatBeganAnewAndCannotTurnMakesWay) {
 // Clients ask the old primary for some seconds, and it sends on what they ask, until it is given
 // the shard again.
 TEST_F(RolesTest, TheOldPrimaryDoesNotGetTheShardWhileClientsMayAskIt) {
-  const auto avoided = [&] {
-    const ShardIndex shard = world.partition().tables().FindShard("s-0");
-    return world.partition().ExplainSnapshot(shard).shards.front().avoided;
-  };
   const ServerIndex old_primary = world.partition().tables().FindServer("kv-0");
-  EXPECT_THAT(avoided(), Not(Contains(old_primary)));
+  EXPECT_THAT(Avoided(), Not(Contains(old_primary)));
   Drain("kv-0", /*primaries_only=*/true);
   world.Advance(Seconds(1));
   ASSERT_NE(Primary(), "kv-0");
-  EXPECT_THAT(avoided(), Contains(old_primary));
+  EXPECT_THAT(Avoided(), Contains(old_primary));
   world.Advance(Seconds(10));
-  EXPECT_THAT(avoided(), Not(Contains(old_primary)));
+  EXPECT_THAT(Avoided(), Not(Contains(old_primary)));
+}
+
+// The same of a change that a former leader began: the new one ends it, and the pause after it.
+TEST_F(RolesTest, TheOldPrimaryOfAChangeThatAFormerLeaderBeganGetsTheShardAgainLater) {
+  world.servers["kv-0"].answers = false;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(10));
+  world.servers["kv-0"].answers = true;
+  world.Restart();
+  world.Advance(Seconds(1));
+  ASSERT_NE(Primary(), "kv-0");
+  const ServerIndex old_primary = world.partition().tables().FindServer("kv-0");
+  EXPECT_THAT(Avoided(), Contains(old_primary));
+  world.Advance(Seconds(10));
+  EXPECT_THAT(Avoided(), Not(Contains(old_primary)));
 }
 
 // The power of a rack blinks. Nobody is lost for long enough to be replaced, and nobody has what

@@ -97,7 +97,8 @@ int Main(int argc, char** argv) {
   app.add_option("--defect", planted_defect, "Plant this one (base/defect.h).")
       ->transform(CLI::CheckedTransformer(defects));
 #endif
-  app.add_flag("--log", flags.log, "With --replay: with the log of all programs.");
+  app.add_flag("--log", flags.log, "With --replay: with the log of all programs.")
+      ->needs("--replay");
   CLI11_PARSE(app, argc, argv);
   spdlog::set_level(spdlog::level::off);
   return flags.replay ? Replay(flags) : RunSeeds(flags);

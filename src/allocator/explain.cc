@@ -78,7 +78,7 @@ std::string WhyRefused(const Difference& d) {
     case RuleFamily::kGroup:
       return absl::StrCat("another replica of the shard is too near: ", d.argument.rule);
     case RuleFamily::kObject:
-      return "the shard failed there a while ago";
+      return "the shard failed there a while ago, or had its primary there until just now";
     default:
       return d.argument.rule;
   }

@@ -224,9 +224,6 @@ bool Partition::MayMove(ShardIndex id) const {
 bool Partition::MayMoveTo(ShardIndex id, ServerIndex server) const {
   const MoveHolds::Entry* held = move_holds_.Find(id, now_);
   if (held != nullptr && (!held->avoid.valid() || held->avoid == server)) return false;
-  if (const auto sent = sent_to_.find(id); sent != sent_to_.end() && sent->second == server) {
-    return false;
-  }
   const std::vector<MoveHolds::HeldPair> pairs = HeldPairs(id, now_);
   return std::none_of(pairs.begin(), pairs.end(),
                       [&](const MoveHolds::HeldPair& pair) { return pair.to == server; });

@@ -7,13 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
+#include "wire/grpc_status.h"
+#include "wire/keepalive.h"
 
 namespace shardmanager::cli {
 namespace {
-
-absl::Status ToAbsl(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
   grpc::ChannelArguments arguments;
@@ -22,8 +20,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
   // The control plane is inside; an HTTP proxy for the outside must not catch it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A watch that waits for hours must notice that the other side is gone.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  wire::SetKeepalive({.ping_after = Seconds(30), .give_up = Seconds(10)}, arguments);
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
@@ -78,7 +75,7 @@ class AdminClient::Impl {
     const auto stream = stub_->WatchEvents(&context, request);
     v1::ControlEvent event;
     while (stream->Read(&event)) on_event(event);
-    return ToAbsl(stream->Finish());
+    return wire::FromGrpc(stream->Finish());
   }
 
   void AwaitChange(std::chrono::milliseconds longest) {
@@ -122,7 +119,7 @@ class AdminClient::Impl {
       const auto found = trailing.find(request_metadata::kLeader);
       if (found != trailing.end()) leader->assign(found->second.data(), found->second.size());
     }
-    return ToAbsl(status);
+    return wire::FromGrpc(status);
   }
 
   const std::chrono::milliseconds timeout_;

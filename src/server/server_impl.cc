@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
+#include "wire/keepalive.h"
 
 namespace shardmanager {
 namespace {
@@ -90,6 +91,7 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  wire::AllowPings(builder);
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterService(service_.service());

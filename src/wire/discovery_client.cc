@@ -18,6 +18,7 @@
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
+#include "wire/keepalive.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -41,8 +42,7 @@ std::unique_ptr<v1::Discovery::Stub> Connect(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  SetKeepalive({.ping_after = Seconds(20), .give_up = Seconds(10)}, arguments);
   arguments.SetMaxReceiveMessageSize(16 << 20);
   return v1::Discovery::NewStub(
       grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments));

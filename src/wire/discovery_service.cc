@@ -15,6 +15,7 @@
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
+#include "wire/keepalive.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -266,9 +267,7 @@ void DiscoveryService::EndStreams() { impl_->EndStreams(); }
 
 void PrepareForSubscribers(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  SetKeepalive({.ping_after = Seconds(20), .give_up = Seconds(10)}, builder);
 }
 
 }  // namespace shardmanager::wire

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "wire/keepalive.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -137,13 +138,14 @@ class ShardServerClient::Impl {
     TimePoint last_used;
   };
 
-  static std::shared_ptr<Stub> Connect(const std::string& endpoint) {
+  std::shared_ptr<Stub> Connect(const std::string& endpoint) const {
     grpc::ChannelArguments args;
     args.SetMaxReceiveMessageSize(kMaxMessageBytes);
     // A server that comes back on its port is to be reached soon.
     args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
     args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
     args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+    SetKeepalive({.ping_after = options_.ping_after, .give_up = options_.give_up}, args);
     return v1::ShardServer::NewStub(
         grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), args));
   }

@@ -17,6 +17,11 @@ class ShardServerClient final : public orchestrator::CommandSender {
     // A connection without a call for so long is dropped. Every live server is asked
     // what it holds each 30 s.
     Duration keep_unused = Seconds(120);
+    // A server from which a call has heard nothing for `ping_after` is asked for a sign of life;
+    // without one for `give_up` the call fails as unreachable, long before its own time-out: what
+    // was sent may be lost. At least one second and one millisecond.
+    Duration ping_after = Seconds(10);
+    Duration give_up = Seconds(5);
   };
 
   ShardServerClient();

@@ -353,6 +353,24 @@ TEST_F(MemoryEnsembleTest, ARequestJustBeforeTheBreakDoesNotProlongTheSession) {
   ExpectEnd("/x", seconds(9));
 }
 
+// Seed 20335 of the simulation: a server of the store that still has its client's connection has
+// not lost its leader, and has told it by the next ping.
+TEST_F(MemoryEnsembleTest, WhatAConnectionThatSurvivesHadNotToldIsToldWithTheNextPing) {
+  auto a = Connect();
+  Create(*a, "/x", /*ephemeral=*/true);
+  ensemble.RunUntilIdle();
+  ensemble.SetTouchLag(seconds(1));
+  ensemble.AdvanceTo(TimePoint(seconds(1)));
+  Create(*a, "/y");
+  ensemble.RunUntilIdle();
+  ensemble.Cut(1);
+  ensemble.AdvanceTo(TimePoint(seconds(3)));
+  ensemble.Reconnect(1);
+  ensemble.AdvanceTo(TimePoint(seconds(5)));
+  ensemble.Cut(1);
+  ExpectEnd("/x", seconds(10));
+}
+
 // Seed 1396 of the simulation: a request from before it was deposed hid that.
 TEST_F(MemoryEnsembleTest, ASessionThatComesBackFromADeposedLeaderIsHeardOfThen) {
   auto a = Connect();

@@ -213,6 +213,11 @@ void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Mo
   ForEachServing([&](const std::string& shard, const std::string& server, SimServer::Right right) {
     admitting[shard][server] = right.role;
   });
+  for (const std::string& name : cluster_->servers()) {
+    const SimServer* server = cluster_->server(name);
+    if (server == nullptr) continue;
+    for (const auto& [shard, role] : server->served_until_stop()) admitting[shard][name] = role;
+  }
   const std::string lie =
       look({cluster_->schedule.now(), leader_epoch_, patience, *spec, admitting});
   if (!lie.empty()) Violate(absl::StrCat("shown: ", lie));

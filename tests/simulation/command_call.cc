@@ -13,6 +13,9 @@ using orchestrator::NamedResult;
 using orchestrator::ServerAddress;
 
 constexpr Duration kCollectTimeout = Seconds(10);
+// Who sent a message that was lost learns in so long at most that the connection is dead: the
+// keepalive of ShardServerClient, ping_after + give_up.
+constexpr Duration kLongestSilence = Seconds(15);
 
 // One call of a command: every grant gets one final result.
 class Call : public std::enable_shared_from_this<Call> {
@@ -47,23 +50,34 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   void Send(SimServer& server, const std::string& endpoint, const server::Command& command) {
+    const auto self = shared_from_this();
     wires_.network.Send(
         wires_.caller->host(), server.process(),
-        [self = shared_from_this(), endpoint, command, from = server.process()->host()] {
+        [self, endpoint, command, from = server.process()->host()] {
           SimServer* found = self->wires_.server(endpoint);
-          if (found == nullptr) return;
+          if (found == nullptr) return self->Lost();
           found->Receive(
               command,
               [self, from](const server::Reply& reply) {
-                self->wires_.network.Send(from, self->wires_.caller,
-                                          [self, reply] { self->Take(reply); });
+                self->Answer(from, [self, reply] { self->Take(reply); });
               },
               [self, from](const absl::Status& refusal) {
-                self->wires_.network.Send(from, self->wires_.caller, [self, refusal] {
-                  self->End(std::string(refusal.message()));
-                });
+                self->Answer(from,
+                             [self, why = std::string(refusal.message())] { self->End(why); });
               });
-        });
+        },
+        [self] { self->Lost(); });
+  }
+
+  void Answer(const std::string& from, std::function<void()> task) {
+    wires_.network.Send(from, wires_.caller, std::move(task),
+                        [self = shared_from_this()] { self->Lost(); });
+  }
+
+  void Lost() {
+    const auto silence = wires_.network.random().Below(kLongestSilence.count() + 1);
+    wires_.caller->RunAfter(Duration(static_cast<int64_t>(silence)),
+                            [self = shared_from_this()] { self->End("the connection is dead"); });
   }
 
   void Take(const server::Reply& reply) {

@@ -22,11 +22,17 @@ Duration Network::Delay() {
 }
 
 bool Network::Send(const std::string& from, const std::shared_ptr<Process>& to,
-                   std::function<void()> task) {
-  if (!Open(from, to->host()) || Lucky(habits.loss)) return false;
-  schedule_.After(Delay(), [this, from, to, task = std::move(task)] {
-    // A cut takes what is under way, too.
-    if (Open(from, to->host())) to->Run(task);
+                   std::function<void()> task, std::function<void()> lost) {
+  if (!Open(from, to->host()) || Lucky(habits.loss)) {
+    if (lost) lost();
+    return false;
+  }
+  schedule_.After(Delay(), [this, from, to, task = std::move(task), lost = std::move(lost)] {
+    if (Open(from, to->host())) {
+      to->Run(task);
+    } else if (lost) {
+      lost();  // a cut takes what is under way, too
+    }
   });
   return true;
 }

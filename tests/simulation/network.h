@@ -17,7 +17,7 @@ namespace shardmanager::simulation {
 struct NetworkHabits {
   Duration least{Milliseconds(0)};
   Duration most{Milliseconds(2)};
-  double loss = 0;                        // of a message: its sender finds out by time-out only
+  double loss = 0;                        // of a message: its sender is not told at once
   double duplication = 0;                 // of a command: it comes again, later
   Duration straggler{Milliseconds(300)};  // how much later, at most
 };
@@ -36,10 +36,10 @@ class Network {
   void Rejoin(const std::string& host);
   bool Open(const std::string& from, const std::string& to) const;
 
-  // Runs `task` in the process `to` once the message has got there; never, if it does
-  // not. True: it is on its way.
-  bool Send(const std::string& from, const std::shared_ptr<Process>& to,
-            std::function<void()> task);
+  // Runs `task` in the process `to` once the message has got there. If it does not, `lost` is
+  // called, in no process, when and where that is decided. True: it is on its way.
+  bool Send(const std::string& from, const std::shared_ptr<Process>& to, std::function<void()> task,
+            std::function<void()> lost = nullptr);
   Duration Delay();
   bool Lucky(double chance) { return chance > 0 && random_.Fraction() < chance; }
   Random& random() { return random_; }

@@ -166,7 +166,12 @@ void SimServer::BeginCalls(LaneCalls& calls) {
 }
 
 void SimServer::Terminate() {
-  process_->Run([this] { engine_->Stop(); });
+  process_->Run([this] {
+    for (const server::ShardBook::Held& shard : held()) {
+      if (shard.serving) served_until_stop_[shard.grant.shard.value()] = shard.grant.role;
+    }
+    engine_->Stop();
+  });
   // Requests that do not end in time are not waited for.
   process_->RunAfter(kDrainTimeout, [this, alive = std::weak_ptr<int>(alive_)] {
     if (alive.expired() || std::exchange(leaving_, true)) return;

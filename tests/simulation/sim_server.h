@@ -113,6 +113,9 @@ class SimServer {
     ShardEpoch epoch;
   };
   std::optional<Right> MayServe(const std::string& shard);
+  // What it served when it was told to stop. It refuses since, and is a member of the cell until
+  // its handlers have returned, or for the drain time-out; nobody else can know.
+  const std::map<std::string, Role>& served_until_stop() const { return served_until_stop_; }
   // Requests that it works on, under an older right than `epoch`, which they got in this life.
   // What is left of a former life only the application's storage can fence off.
   bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
@@ -184,6 +187,7 @@ class SimServer {
   std::array<LaneCalls, server::kLanes> lanes_;
   bool gone_ = false;
   bool leaving_ = false;
+  std::map<std::string, Role> served_until_stop_;
   std::unique_ptr<SimExecutor> executor_;
   std::unique_ptr<server::Engine> engine_;
 };

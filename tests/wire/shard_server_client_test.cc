@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "tests/coordination/tcp_proxy.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -27,6 +28,7 @@ class SlowServer final : public v1::ShardServer::Service {
   }
   ~SlowServer() override { server_->Shutdown(); }
 
+  int port() const { return port_; }
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
   void Answer() {
     std::lock_guard lock(mutex_);
@@ -127,6 +129,32 @@ TEST(ShardServerClientTest, TellsUnderWhichGrantItServesOnWhatWasCalledOff) {
   EXPECT_EQ(results[0].error, "requests in flight");
   EXPECT_EQ(results[0].epoch, ShardEpoch(7));
   EXPECT_EQ(results[0].serving_epoch, ShardEpoch(5));
+}
+
+// Seeds 6305, 13700 and 31486 of the simulation: a command that was lost, of which nobody heard for
+// its whole time-out, kept a primary waiting for a member that had died meanwhile.
+TEST(ShardServerClientTest, ACallOverADeadConnectionFailsLongBeforeItsTimeOut) {
+  SlowServer server;
+  TcpProxy proxy(server.port());
+  ShardServerClient client({.ping_after = Seconds(1), .give_up = Milliseconds(500)});
+  const std::string endpoint = "127.0.0.1:" + std::to_string(proxy.port());
+  std::promise<std::vector<orchestrator::NamedResult>> answer;
+  const auto ask = [&] {
+    client.Send(At(endpoint),
+                {.kind = CommandKind::kChangeRole,
+                 .grants = {{ShardId("s"), Role::kSecondary, ShardEpoch(7), ShardEpoch()}}},
+                Seconds(60), [&](std::vector<orchestrator::NamedResult> results) {
+                  answer.set_value(std::move(results));
+                });
+    return answer.get_future();
+  };
+  ASSERT_EQ(ask().get().at(0).outcome, orchestrator::CommandOutcome::kCalledOff);
+
+  proxy.Set(TcpProxy::Mode::kBlackhole);
+  answer = {};
+  std::future<std::vector<orchestrator::NamedResult>> lost = ask();
+  ASSERT_EQ(lost.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_EQ(lost.get().at(0).outcome, orchestrator::CommandOutcome::kUnreachable);
 }
 
 // Destroyed while its calls are ending by themselves, on gRPC's threads.

@@ -129,7 +129,6 @@ TimePoint MemoryEnsemble::LastHeard(Session& s) const {
   // A client that is idle pings after a third of its time-out.
   const TimePoint ping = known - Duration(s.timeout) / 3;
   if (ping >= s.speaks_since) s.reported = std::max(s.reported, ping);
-  s.touches.clear();  // what was not told by now is lost with the connection
   return s.reported;
 }
 
@@ -358,6 +357,7 @@ void MemoryEnsemble::TryConnect(SessionNumber number) {
   s.last_heard = now_;
   s.speaks_since = now_;
   s.reported = now_;  // the session is presented to the leader
+  s.touches.clear();  // what the server before had not told is lost with the connection
   if (s.seen != nullptr) {
     s.stale = std::exchange(s.seen, nullptr);
     s.lags_until = now_ + *std::exchange(s.lag, std::nullopt);

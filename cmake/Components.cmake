@@ -7,11 +7,13 @@ function(sm_library name)
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE sm_warnings)
     target_compile_features(${name} PUBLIC cxx_std_20)  # for who links it: its headers need it
+    sm_compile_together(${name})
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${name} INTERFACE ${ARG_DEPS})
   endif()
+  sm_precompile(${name} "${ARG_DEPS}" "")
 endfunction()
 
 # sm_grpc_library(NAME file.proto): messages and stubs of a proto in this folder, included
@@ -33,6 +35,7 @@ function(sm_grpc_library name proto)
   target_include_directories(${name} SYSTEM PUBLIC
     "${CMAKE_CURRENT_BINARY_DIR}/generated" "${out}")
   target_link_libraries(${name} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
+  set_target_properties(${name} PROPERTIES SM_HEADER_GROUPS "protobuf;grpc")
 endfunction()
 
 # sm_binary(NAME SOURCES ... DEPS ...): a program in build/<preset>/bin.
@@ -40,6 +43,7 @@ function(sm_binary name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} sm_warnings)
+  sm_precompile(${name} "${ARG_DEPS}" "")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
 
@@ -51,6 +55,7 @@ function(sm_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} sm_warnings GTest::gmock GTest::gtest_main)
+  sm_precompile(${name} "${ARG_DEPS}" "_gmock")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
   if(ARG_PROGRAMS)
     add_dependencies(${name} ${ARG_PROGRAMS})

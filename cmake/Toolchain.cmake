@@ -2,10 +2,13 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
-# "Dev": assertions on, fast to compile, fast enough to test with.
-set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
+# "Dev": assertions on, fast to compile, fast enough to test with. Tests can switch on the defects
+# of src/base/defect.h.
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1 -DSM_DEFECTS" CACHE STRING "" FORCE)
 set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "" FORCE)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
+
+add_compile_options(-pthread)  # for all alike: some libraries ask for it, and precompiled headers differ by it
 
 add_library(sm_warnings INTERFACE)
 target_compile_options(sm_warnings INTERFACE -Wall -Wextra -Werror -Wnon-virtual-dtor
@@ -33,5 +36,6 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE}")
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE}")
 endif()

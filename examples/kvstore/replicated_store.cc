@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "grpc_status.h"
 
 namespace kvstore {
 
@@ -13,14 +14,6 @@ using shardmanager::Members;
 using shardmanager::Role;
 using shardmanager::ShardGrant;
 using shardmanager::ShardId;
-
-namespace {
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
-
-}  // namespace
 
 // What the primaries of this server's secondaries call. It needs no admission: what they may
 // not write any more, the epochs tell.

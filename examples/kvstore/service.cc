@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "grpc_status.h"
+
 namespace kvstore {
 namespace {
 
@@ -10,11 +12,6 @@ using Stub = kv::KeyValue::Stub;
 // Only the primary writes. (Routers send writes there; whoever asks a secondary by hand...)
 grpc::Status NotPrimary() {
   return {grpc::StatusCode::FAILED_PRECONDITION, "a secondary takes no writes"};
-}
-
-// gRPC's codes and Abseil's are the same numbers.
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
 }  // namespace

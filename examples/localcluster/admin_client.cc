@@ -7,15 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager::local {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryPause{50};
-
-absl::Status ToAbsl(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
 
 template <typename Request, typename Response>
 using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
@@ -32,7 +29,7 @@ absl::StatusOr<Response> CallOnce(const std::shared_ptr<grpc::Channel>& channel,
   Response response;
   const auto stub = v1::Admin::NewStub(channel);
   const grpc::Status status = (stub.get()->*method)(&context, request, &response);
-  if (!status.ok()) return ToAbsl(status);
+  if (!status.ok()) return wire::FromGrpc(status);
   return response;
 }
 

@@ -9,7 +9,7 @@
 namespace shardmanager::local {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryPause{50};
+constexpr std::chrono::milliseconds kListenAgainAfter{50};
 
 void Fill(MapView& view, const v1::MapServer& server) {
   view.servers[server.index()] = server.name();
@@ -94,7 +94,7 @@ void MapWatcher::Run() {
     ReadStream(context);
     std::unique_lock lock(mutex_);
     current_ = nullptr;
-    changed_.wait_for(lock, kRetryPause, [this] { return stopping_; });
+    changed_.wait_for(lock, kListenAgainAfter, [this] { return stopping_; });
   }
 }
 

@@ -1,7 +1,7 @@
 // Defects that are planted on purpose, to prove that the checkers of the simulation
-// catch them. In production builds Planted() is the constant false: nothing of this is
-// in them. A build with SM_DEFECTS (tests/simulation makes one) has all of them, one at
-// a time.
+// catch them. In release builds Planted() is the constant false: nothing of this is in
+// them. A build with SM_DEFECTS (the build type Dev) has all of them, off until a test
+// sets one.
 #pragma once
 
 #include <array>

@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kMostEvents = 20;
 constexpr int kMostShards = 50;
-constexpr char kIndent[] = "  ";
 
 // Events of one kind that came one after the other: a rebalance is hundreds of moves.
 struct Run {

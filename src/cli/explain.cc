@@ -11,8 +11,6 @@
 namespace shardmanager::cli {
 namespace {
 
-constexpr char kIndent[] = "  ";
-
 std::string Amount(double amount) { return absl::StrFormat("%.6g", amount); }
 
 // "replicas 4/10, cpu 12": what is used, of what there is.

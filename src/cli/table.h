@@ -7,6 +7,9 @@
 
 namespace shardmanager::cli {
 
+// Of what stands below a heading.
+inline constexpr char kIndent[] = "  ";
+
 // What a text means, shown as its colour where colours are wanted.
 enum class Tone { kPlain, kGood, kWarning, kBad, kQuiet };
 

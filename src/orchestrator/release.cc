@@ -13,14 +13,15 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-absl::Status Unknown() {
+absl::Status ReleaseUnknown() {
   return OutcomeUnknown("the record was released",
                         "Ask with `shardctl get apps`, after 10 s: a record that is still there "
                         "has a condition");
 }
 
-absl::Status Explain(const WriteResult& result) {
-  return OutcomeOf(result, Unknown(), "the server came back, or its record changed; look again");
+absl::Status ReleaseOutcome(const WriteResult& result) {
+  return OutcomeOf(result, ReleaseUnknown(),
+                   "the server came back, or its record changed; look again");
 }
 
 // One release under way.
@@ -83,17 +84,17 @@ class Release : public std::enable_shared_from_this<Release> {
     ops.push_back(DeleteNode{path_, version_});
     options_.store->Multi(std::move(ops), [self = shared_from_this()](const WriteResult& result) {
       if (absl::IsUnavailable(result.status)) return self->ReadBack();
-      self->done_(Explain(result));
+      self->done_(ReleaseOutcome(result));
     });
   }
 
   // Nobody knows whether it happened.
   void ReadBack() {
     options_.store->Sync([self = shared_from_this()](const absl::Status& synced) {
-      if (!synced.ok()) return self->done_(Unknown());
+      if (!synced.ok()) return self->done_(ReleaseUnknown());
       self->options_.store->Get(self->path_, [self](const absl::StatusOr<Node>& node) {
         if (absl::IsNotFound(node.status())) return self->done_(absl::OkStatus());
-        if (!node.ok()) return self->done_(Unknown());
+        if (!node.ok()) return self->done_(ReleaseUnknown());
         if (self->wanted_ && self->wanted_()) return self->Delete();
         self->done_(NothingWasChanged());
       });

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager::server {
 namespace {
@@ -20,10 +21,6 @@ namespace {
 // As documented on the requests.
 constexpr int kMaxShardsPerCommand = 10'000;
 constexpr int kMostMembers = 64;
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
 
 v1::ShardState ToProto(ResultState state) {
   switch (state) {
@@ -225,7 +222,7 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     callbacks_.collect(FromHeader(request->header()),
                        [this, reactor, response](absl::StatusOr<Engine::Holdings> held) {
-                         if (!held.ok()) return reactor->Finish(ToGrpc(held.status()));
+                         if (!held.ok()) return reactor->Finish(wire::ToGrpc(held.status()));
                          Fill(*held, response);
                          reactor->Finish(grpc::Status::OK);
                        });
@@ -260,7 +257,7 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
       absl::FunctionRef<void(Command&)> complete = [](Command&) {}) {
     auto [id, stream] = NewStream();
     if (absl::Status status = CheckGrants(request.shards(), kind); !status.ok()) {
-      stream->End(ToGrpc(status));
+      stream->End(wire::ToGrpc(status));
       return stream.get();
     }
     Command command = FromHeader(request.header());
@@ -319,7 +316,7 @@ void ShardServerService::Send(const Reply& reply) {
 }
 
 void ShardServerService::Send(const Refuse& refuse) {
-  if (auto stream = impl_->Find(refuse.reply)) stream->End(ToGrpc(refuse.status));
+  if (auto stream = impl_->Find(refuse.reply)) stream->End(wire::ToGrpc(refuse.status));
 }
 
 }  // namespace shardmanager::server

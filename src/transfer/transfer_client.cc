@@ -6,16 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "transfer/transfer_messages.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager::transfer {
 namespace {
 
 // Of one call, beside what it was asked to wait. A batch is a megabyte.
 constexpr Duration kCallPatience = Seconds(5);
-
-absl::Status FromGrpc(const grpc::Status& status) {
-  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
-}
 
 // The verdicts have the order of the proto's, which begin with "unspecified".
 absl::StatusOr<Verdict> FromProto(v1::ClaimVerdict verdict) {
@@ -52,7 +49,7 @@ absl::Status TransferClient::Call(grpc::Status (Stub::*method)(grpc::ClientConte
       (static_cast<Stub*>(stub.get())->*method)(&context, request, response);
   std::lock_guard lock(mutex_);
   current_ = nullptr;
-  return FromGrpc(status);
+  return wire::FromGrpc(status);
 }
 
 void TransferClient::Stop() {

@@ -8,13 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "transfer/transfer_messages.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager::transfer {
 namespace {
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
 
 ServerAt TakerOf(const v1::TransferHeader& header) {
   return {header.taker(), header.taker_endpoint()};
@@ -51,10 +48,10 @@ grpc::Status TransferService::OpenTransfer(grpc::ServerContext*,
                                            v1::OpenTransferResponse* response) {
   auto copy = CopyFor(request->header());
   if (absl::IsNotFound(copy.status())) return grpc::Status::OK;  // COPY_ABSENT
-  if (!copy.ok()) return ToGrpc(copy.status());
+  if (!copy.ok()) return wire::ToGrpc(copy.status());
   const Custody custody = (*copy)->custody();
   auto contents = (*copy)->shard().State();
-  if (!contents.ok()) return ToGrpc(contents.status());
+  if (!contents.ok()) return wire::ToGrpc(contents.status());
   response->set_state(static_cast<v1::CopyState>(custody.state));
   response->set_lineage(custody.lineage);
   response->set_first_sequence(contents->first_sequence);
@@ -68,14 +65,14 @@ grpc::Status TransferService::OpenTransfer(grpc::ServerContext*,
 grpc::Status TransferService::ReadRows(grpc::ServerContext*, const v1::ReadRowsRequest* request,
                                        v1::ReadRowsResponse* response) {
   auto copy = ReadableFor(request->header());
-  if (!copy.ok()) return ToGrpc(copy.status());
+  if (!copy.ok()) return wire::ToGrpc(copy.status());
   std::optional<std::string> after;
   if (!request->from_start()) after = request->after();
   auto rows = (*copy)->shard().ReadRows(after, BatchBytes(request->max_bytes()));
-  if (!rows.ok()) return ToGrpc(rows.status());
+  if (!rows.ok()) return wire::ToGrpc(rows.status());
   response->set_done(rows->done);
   if (absl::Status s = ToProto(std::move(rows->rows), response->mutable_rows()); !s.ok()) {
-    return ToGrpc(s);
+    return wire::ToGrpc(s);
   }
   response->set_checksum(Checksum(response->rows()));
   return grpc::Status::OK;
@@ -85,19 +82,19 @@ grpc::Status TransferService::ReadChanges(grpc::ServerContext*,
                                           const v1::ReadChangesRequest* request,
                                           v1::ReadChangesResponse* response) {
   auto copy = ReadableFor(request->header());
-  if (!copy.ok()) return ToGrpc(copy.status());
+  if (!copy.ok()) return wire::ToGrpc(copy.status());
   // Before the read: what is read with "closed" is all there will be.
   const uint32_t wait_ms = std::min(request->wait_ms(), kMostWaitMs);
   response->set_closed((*copy)->AwaitClosed(Milliseconds(wait_ms)));
   auto changes =
       (*copy)->shard().ReadChanges(request->after_sequence(), BatchBytes(request->max_bytes()));
-  if (!changes.ok()) return ToGrpc(changes.status());
+  if (!changes.ok()) return wire::ToGrpc(changes.status());
   response->set_last_sequence(changes->last_sequence);
   response->set_at_end(changes->at_end);
   response->set_count(changes->total.count);
   response->set_sum(changes->total.sum);
   absl::Status status = ToProto(std::move(changes->rows), response->mutable_changes());
-  if (!status.ok()) return ToGrpc(status);
+  if (!status.ok()) return wire::ToGrpc(status);
   response->set_checksum(Checksum(response->changes()));
   return grpc::Status::OK;
 }
@@ -110,10 +107,10 @@ grpc::Status TransferService::ClaimShard(grpc::ServerContext*, const v1::ClaimSh
     response->set_verdict(v1::CLAIM_UNKNOWN);
     return grpc::Status::OK;
   }
-  if (!copy.ok()) return ToGrpc(copy.status());
+  if (!copy.ok()) return wire::ToGrpc(copy.status());
   auto result = (*copy)->Answer(
       {TakerOf(header), ShardEpoch(header.epoch()), ShardEpoch(request->given_up_epoch())});
-  if (!result.ok()) return ToGrpc(result.status());
+  if (!result.ok()) return wire::ToGrpc(result.status());
   // The proto's begin with "unspecified".
   response->set_verdict(
       static_cast<v1::ClaimVerdict>(static_cast<int>(result->answer.verdict) + 1));
@@ -131,8 +128,8 @@ grpc::Status TransferService::ConfirmShard(grpc::ServerContext*,
                                            v1::ConfirmShardResponse*) {
   const v1::TransferHeader& header = request->header();
   auto copy = CopyFor(header);
-  if (!copy.ok()) return ToGrpc(copy.status());
-  return ToGrpc((*copy)->Confirmed(header.taker(), ShardEpoch(header.epoch())));
+  if (!copy.ok()) return wire::ToGrpc(copy.status());
+  return wire::ToGrpc((*copy)->Confirmed(header.taker(), ShardEpoch(header.epoch())));
 }
 
 }  // namespace shardmanager::transfer

@@ -13,6 +13,7 @@
 #include "model/request_metadata.h"
 #include "orchestrator/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -52,10 +53,6 @@ grpc::Status UnknownOutcome(Clock::duration waited) {
                        std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
                        " ms, and the change may still happen when it does. Ask with `shardctl get "
                        "apps` and `shardctl describe app`")};
-}
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "shardmanager/v1/placer.grpc.pb.h"
+#include "wire/grpc_status.h"
 #include "wire/place_for.h"
 
 namespace shardmanager::wire {
@@ -45,10 +46,7 @@ class PlacerService::Impl final : public v1::Placer::Service {
                      v1::PlaceResponse* response) {
     const std::chrono::milliseconds time(request.time_ms() == 0 ? kUsualMs : request.time_ms());
     auto placer = placer::Placer::Make(request.problem(), OptionsFor(time, request.seed()));
-    if (!placer.ok()) {
-      return {static_cast<grpc::StatusCode>(placer.status().code()),
-              std::string(placer.status().message())};
-    }
+    if (!placer.ok()) return ToGrpc(placer.status());
     PlaceFor(**placer, time, [&](double) { return !ending_ && !context->IsCancelled(); });
     *response = (*placer)->Answer();
     return grpc::Status::OK;

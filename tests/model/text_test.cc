@@ -1,5 +1,8 @@
 #include "model/text.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "shardmanager/v1/app_spec.pb.h"
 
@@ -37,9 +40,11 @@ TEST(TextTest, FindsWhereUtf8Ends) {
 
 TEST(TextTest, QuotesAndShortensWithoutCuttingACharacter) {
   EXPECT_EQ(Quoted(""), "\"\"");
-  EXPECT_EQ(Quoted(std::string(60, 'x')), "\"" + std::string(60, 'x') + "\"");
-  EXPECT_EQ(Quoted(std::string(61, 'x')), "\"" + std::string(60, 'x') + "...\"");
-  EXPECT_EQ(Quoted(std::string(59, 'x') + "\u00e9z"), "\"" + std::string(59, 'x') + "...\"");
+  const std::string most(60, 'x');
+  const std::string less(59, 'x');
+  EXPECT_EQ(Quoted(most), absl::StrCat("\"", most, "\""));
+  EXPECT_EQ(Quoted(absl::StrCat(most, "x")), absl::StrCat("\"", most, "...\""));
+  EXPECT_EQ(Quoted(absl::StrCat(less, "\u00e9z")), absl::StrCat("\"", less, "...\""));
 }
 
 TEST(TextTest, WritesRangesWithTheirOpenEnds) {

@@ -28,6 +28,7 @@
 #include "base/random.h"
 #include "core_world.h"
 #include "model/spec_validation.h"
+#include "orchestrator/decide/snapshot.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -129,8 +130,8 @@ int Main() {
   const double failover_s = SecondsSince(start);
 
   start = std::chrono::steady_clock::now();
-  const ShardIndex shard = world.partition().shard_at(kShards / 2);
-  const allocator::Snapshot snapshot = world.partition().ExplainSnapshot(shard);
+  const ShardIndex shard = world.partition().state().map_order[kShards / 2];
+  const allocator::Snapshot snapshot = ExplainSnapshot(world.partition().state(), shard);
   Figure("core_explain_snapshot_ms", SecondsSince(start) * 1e3, "ms");
   start = std::chrono::steady_clock::now();
   const allocator::Explanation explanation = allocator::Explain(snapshot, {});

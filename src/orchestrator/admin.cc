@@ -8,6 +8,7 @@
 #include "model/spec_validation.h"
 #include "model/text.h"
 #include "orchestrator/controller.h"
+#include "orchestrator/decide/snapshot.h"
 #include "orchestrator/explain_status.h"
 #include "orchestrator/status.h"
 
@@ -251,7 +252,7 @@ void Controller::ExplainShard(v1::ExplainShardRequest request,
     const auto subject = FindSubject(*driver->partition(), request);
     if (!subject.ok()) return reply(subject.status());
     auto snapshot = std::make_shared<const allocator::Snapshot>(
-        driver->partition()->ExplainSnapshot(subject->shard));
+        ExplainSnapshot(driver->partition()->state(), subject->shard));
     solver_->Post(
         [this, reply, app = request.app(), subject = *subject, snapshot, life = driver->life()] {
           allocator::Explanation explanation = allocator::Explain(

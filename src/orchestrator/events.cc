@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/view.h"
 #include "orchestrator/partition.h"
 #include "orchestrator/record_size.h"
 
@@ -20,7 +23,7 @@ constexpr Duration kMapPatience = Seconds(2);
 }  // namespace
 
 Duration Partition::LookInterval() const {
-  return Milliseconds(spec_.moves().collect_interval_ms());
+  return Milliseconds(state_.spec.moves().collect_interval_ms());
 }
 
 // Not all in one moment, when a whole fleet has come in one moment.
@@ -33,26 +36,26 @@ void Partition::SetFirstLook(ServerIndex id) {
 // As often as the new spec says, and soon.
 void Partition::RestartLooks() {
   looks_since_ = timers_.order();
-  for (uint32_t i = 0; i < tables_.server_count(); ++i) {
-    Server& server = tables_.server(ServerIndex(i));
+  for (uint32_t i = 0; i < state_.tables.server_count(); ++i) {
+    Server& server = state_.tables.server(ServerIndex(i));
     server.look_timer = server.state == ServerState::kLive;
     if (server.look_timer) SetFirstLook(ServerIndex(i));
   }
 }
 
 void Partition::SetBalanceTimer() {
-  const Duration interval = Milliseconds(spec_.moves().balance_interval_ms());
-  next_balance_ = now_ + interval;
+  const Duration interval = Milliseconds(state_.spec.moves().balance_interval_ms());
+  state_.balance.next = state_.now + interval;
   SetTimer(interval, TimerKind::kBalance);
 }
 
 void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
-  drains_ = event.drains;
+  state_.drains = event.drains;
   for (StoredServer& stored : event.servers) RecoverServer(stored);
   RecoverMoves();
   NoteRights();
-  recovered_ = true;
+  state_.recovered = true;
   publish_whole_ = true;
   SetTimer(kMapPatience, TimerKind::kMapDeadline);
   SetTimer(MissingShards::kTick, TimerKind::kReplan);
@@ -60,106 +63,110 @@ void Partition::On(Recovered& event) {
 }
 
 void Partition::RecoverServer(StoredServer& stored) {
-  const ServerIndex id = tables_.InternServer(stored.name);
+  const ServerIndex id = state_.tables.InternServer(stored.name);
   for (const StoredReplica& r : stored.assignment) {
-    const ShardIndex shard = tables_.InternShard(r.shard);
-    if (tables_.FindReplica(shard, id).valid()) continue;  // one server, one replica
-    Replica& replica = tables_.replica(tables_.AddReplica(shard, id, r.role, r.epoch));
+    const ShardIndex shard = state_.tables.InternShard(r.shard);
+    if (state_.tables.FindReplica(shard, id).valid()) continue;  // one server, one replica
+    Replica& replica = state_.tables.replica(state_.tables.AddReplica(shard, id, r.role, r.epoch));
     replica.phase = r.phase;
     replica.member_life = r.member_life;
     replica.settled = true;
-    tables_.shard(shard).began = tables_.shard(shard).wanted > 0;
+    state_.tables.shard(shard).began = state_.tables.shard(shard).wanted > 0;
     MarkDirty(shard);
   }
-  tables_.server(id).record_unread = stored.unread;
-  if (stored.unread) unread_.push_back(id);
-  tables_.server(id).registration_version = stored.registration_version;
+  state_.tables.server(id).record_unread = stored.unread;
+  if (stored.unread) state_.unread.servers.push_back(id);
+  state_.tables.server(id).registration_version = stored.registration_version;
   if (stored.live) {
     AdoptLife(id, *stored.live);
-  } else if (!tables_.server(id).replicas.empty()) {
+  } else if (!state_.tables.server(id).replicas.empty()) {
     LoseServer(id, stored.departed);
   }
 }
 
 // Handovers that a former leader began count as what they are, up to the end: while the old owner
-// drops and the new one does not serve yet, that one may have to give the shard back (poison.cc).
+// drops and the new one does not serve yet, that one may have to give the shard back
+// (decide/failures.h).
 void Partition::RecoverMoves() {
-  for (uint32_t i = 0; i < tables_.shard_count(); ++i) {
-    const Handover handover = HandoverOf(ShardIndex(i));
+  for (uint32_t i = 0; i < state_.tables.shard_count(); ++i) {
+    const Handover handover = HandoverOf(state_, ShardIndex(i));
     const bool prepares = handover.to.valid();
     const ReplicaIndex old_owner = prepares ? handover.from : handover.last;
     const ReplicaIndex new_owner = prepares ? handover.to : handover.from;
     if (!old_owner.valid() || !new_owner.valid()) continue;
-    Replica& to = tables_.replica(new_owner);
-    if (tables_.server(to.server).state != ServerState::kLive) continue;  // nothing comes of it
-    to.origin = tables_.replica(old_owner).server;
-    to.cause = CauseOfMove(to.origin);
+    Replica& to = state_.tables.replica(new_owner);
+    if (state_.tables.server(to.server).state != ServerState::kLive)
+      continue;  // nothing comes of it
+    to.origin = state_.tables.replica(old_owner).server;
+    to.cause = CauseOfMove(state_, to.origin);
     to.settled = false;
-    budgets_.Take(to);
+    state_.moves.budgets.Take(to);
   }
 }
 
 void Partition::On(SpecChanged& event) {
   const bool same_spec =
-      MessageDifferencer::Equals(event.spec, spec_) && event.deleting == deleting_;
+      MessageDifferencer::Equals(event.spec, state_.spec) && event.deleting == state_.deleting;
   AdoptDrains(event.drains);
   if (same_spec) return;
   AdoptSpec(event.spec, event.deleting);
   AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
-          event.deleting ? "deleting" : absl::StrCat(layout_.size(), " shards"));
+          event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
 }
 
 void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
-  for (ShardIndex shard : map_order_) {
-    tables_.shard(shard).wanted = 0;
-    tables_.shard(shard).map_index = Shard::kNotInMap;
+  for (ShardIndex shard : state_.map_order) {
+    state_.tables.shard(shard).wanted = 0;
+    state_.tables.shard(shard).map_index = Shard::kNotInMap;
     MarkDirty(shard);
   }
-  const bool other_roles = spec.replication().strategy() != spec_.replication().strategy();
+  const bool other_roles = spec.replication().strategy() != state_.spec.replication().strategy();
   const bool other_interval =
-      spec.moves().collect_interval_ms() != spec_.moves().collect_interval_ms();
-  spec_ = spec;
-  budgets_.Adopt(spec);
-  deleting_ = deleting;
+      spec.moves().collect_interval_ms() != state_.spec.moves().collect_interval_ms();
+  state_.spec = spec;
+  state_.moves.budgets.Adopt(spec);
+  state_.deleting = deleting;
   if (AdoptMetrics() || other_interval) RestartLooks();
-  layout_ = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
-  region_allowed_.clear();
+  state_.layout = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
+  state_.region_allowed.clear();
   for (const std::string& region : spec.placement().regions()) {
     const uint32_t number = DomainNumber(region);
-    if (region_allowed_.size() <= number) region_allowed_.resize(number + 1);
-    region_allowed_[number] = true;
+    if (state_.region_allowed.size() <= number) state_.region_allowed.resize(number + 1);
+    state_.region_allowed[number] = true;
   }
-  most_replica_bytes_ = 0;
-  map_order_.clear();
-  map_order_.reserve(layout_.size());
-  for (const LayoutShard& entry : layout_) {
-    const ShardIndex id = tables_.InternShard(entry.id.value());
-    Shard& shard = tables_.shard(id);
+  state_.records.most_replica_bytes = 0;
+  state_.map_order.clear();
+  state_.map_order.reserve(state_.layout.size());
+  for (const LayoutShard& entry : state_.layout) {
+    const ShardIndex id = state_.tables.InternShard(entry.id.value());
+    Shard& shard = state_.tables.shard(id);
     shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
-    shard.map_index = static_cast<uint32_t>(map_order_.size());
+    shard.map_index = static_cast<uint32_t>(state_.map_order.size());
     shard.region = entry.preferred_region.empty() ? 0 : DomainNumber(entry.preferred_region);
     ForgetPoison(id);
-    map_order_.push_back(id);
-    most_replica_bytes_ = std::max(most_replica_bytes_, ReplicaBytes(entry.id.value()));
+    state_.map_order.push_back(id);
+    state_.records.most_replica_bytes =
+        std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
     MarkDirty(id);
   }
-  missing_.RetryAll();
-  missing_.ForgetAll();
-  for (uint32_t i = 0; other_roles && i < tables_.server_count(); ++i) UpdateDrain(ServerIndex(i));
+  state_.missing.RetryAll();
+  state_.missing.ForgetAll();
+  for (uint32_t i = 0; other_roles && i < state_.tables.server_count(); ++i)
+    UpdateDrain(ServerIndex(i));
   publish_whole_ = true;
   balance_soon_ = true;
 }
 
 void Partition::On(ServerUp& event) {
-  const ServerIndex id = tables_.InternServer(event.life.name);
-  const Server& server = tables_.server(id);
+  const ServerIndex id = state_.tables.InternServer(event.life.name);
+  const Server& server = state_.tables.server(id);
   if (server.state == ServerState::kLive && server.incarnation >= event.life.incarnation) return;
   if (server.state == ServerState::kLive) LoseServer(id, /*departed=*/false);
   AdoptLife(id, event.life);
 }
 
 void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   server.state = ServerState::kLive;
   server.failing_over = false;
   server.conflicted = false;
@@ -178,14 +185,14 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
   UpdateDrain(id);
   ForgetContacts(id);
-  move_holds_.Restarted(id);
-  if (quarantine_.Restarted(id)) EndQuarantine(id, "it is a new process");
+  state_.failures.holds.Restarted(id);
+  if (state_.failures.quarantine.Restarted(id)) EndQuarantine(id, "it is a new process");
   AddNote(NoteKind::kServerJoined, id, ShardIndex(),
           absl::StrCat(
               "life ", life.incarnation.value(), " at ",
               life.unread ? "an unknown place: its live record cannot be read" : life.endpoint));
 
-  if (server.record_unread) unread_members_.Await(id);
+  if (server.record_unread) state_.unread.members.Await(id);
   server.reported = life.unread || (server.replicas.empty() && !server.record_unread);
   if (!server.reported) {
     ++unreported_;
@@ -195,15 +202,15 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
     SetFirstLook(id);
   }
   balance_soon_ = true;
-  at_rest_ = false;
+  state_.balance.at_rest = false;
   RetryUnplaceable();
   Gather();
 }
 
 void Partition::On(ServerDown& event) {
-  const ServerIndex id = tables_.FindServer(event.name);
+  const ServerIndex id = state_.tables.FindServer(event.name);
   if (!id.valid()) return;
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   if (server.incarnation > event.incarnation) return;  // an earlier life
   server.registration_version = event.registration_version;
   server.conflicted = false;
@@ -218,20 +225,20 @@ void Partition::On(ServerDown& event) {
 
 // Its lease has lapsed: nothing is served there as primary any more.
 void Partition::LoseServer(ServerIndex id, bool departed) {
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   if (server.state == ServerState::kLive && !server.reported) --unreported_;
   ForgetContacts(id);
   // It will not get ready: what counts it as under way would wait for ever.
   for (ReplicaIndex r : server.replicas) Settle(r);
   server.state = departed ? ServerState::kDeparted : ServerState::kLost;
-  server.lost_at = now_;
+  server.lost_at = state_.now;
   const NoteKind kind = departed ? NoteKind::kServerDeparted : NoteKind::kServerLost;
   if (server.record_unread) {
     AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");
     return;
   }
-  const Duration delay = departed ? Duration(0) : Milliseconds(spec_.failover().delay_ms());
-  server.failover_at = now_ + delay;
+  const Duration delay = departed ? Duration(0) : Milliseconds(state_.spec.failover().delay_ms());
+  server.failover_at = state_.now + delay;
   AddNote(
       kind, id, ShardIndex(),
       absl::StrCat(server.replicas.size(), " replicas; failover in ",
@@ -241,9 +248,9 @@ void Partition::LoseServer(ServerIndex id, bool departed) {
 
 // Whatever was asked of the server, or heard from it, belonged to another life.
 void Partition::ForgetContacts(ServerIndex id) {
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   for (ReplicaIndex r : server.replicas) {
-    Replica& replica = tables_.replica(r);
+    Replica& replica = state_.tables.replica(r);
     replica.contact = Contact::kIdle;
     replica.failures = 0;
     replica.turned = false;
@@ -257,19 +264,19 @@ void Partition::ForgetContacts(ServerIndex id) {
 }
 
 void Partition::On(CommandResult& event) {
-  Server& server = tables_.server(event.server);
+  Server& server = state_.tables.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
   if (!IsUnreachable(event.outcome)) GotThrough(event.server);
   if (event.kind == CommandKind::kSetMembers) return OnMembers(event);
-  const ReplicaIndex id = tables_.FindReplica(event.shard, event.server);
+  const ReplicaIndex id = state_.tables.FindReplica(event.shard, event.server);
   if (!id.valid()) return;
-  Replica& replica = tables_.replica(id);
+  Replica& replica = state_.tables.replica(id);
   const bool current = Demand(replica) == event.kind && replica.epoch == event.epoch;
   if (!current || replica.contact != Contact::kAsked) return;
 
   switch (event.outcome) {
     case CommandOutcome::kLoading:
-      progress_[Key(event.shard, event.server)] = static_cast<uint8_t>(event.progress * 100);
+      state_.progress[Key(event.shard, event.server)] = static_cast<uint8_t>(event.progress * 100);
       return;
     case CommandOutcome::kDone: {
       // What served before may only have said yes to a repeat.
@@ -284,7 +291,7 @@ void Partition::On(CommandResult& event) {
       }
       // A lone replica at rest needs no second look.
       if (event.kind != CommandKind::kAdd || replica.next.valid() ||
-          tables_.shard(event.shard).first != id) {
+          state_.tables.shard(event.shard).first != id) {
         MarkDirty(event.shard);
       }
       return;
@@ -300,48 +307,51 @@ void Partition::On(CommandResult& event) {
 }
 
 void Partition::AddDone(ReplicaIndex id) {
-  const Replica& replica = tables_.replica(id);
-  ++tables_.server(replica.server).serving;
-  if (!errors_.empty()) errors_.erase(Key(replica.shard, replica.server));
-  if (!progress_.empty()) progress_.erase(Key(replica.shard, replica.server));
+  const Replica& replica = state_.tables.replica(id);
+  ++state_.tables.server(replica.server).serving;
+  if (!state_.failures.troubles.empty())
+    state_.failures.troubles.erase(Key(replica.shard, replica.server));
+  if (!state_.progress.empty()) state_.progress.erase(Key(replica.shard, replica.server));
   MarkPublish(replica.shard);
-  if (replica.role == Role::kPrimary && !stand_in_.empty()) stand_in_.erase(replica.shard);
-  if (HasBothRoles()) MarkDirty(replica.shard);
-  Shard& shard = tables_.shard(replica.shard);
+  if (replica.role == Role::kPrimary && !state_.turns.stand_in.empty())
+    state_.turns.stand_in.erase(replica.shard);
+  if (HasBothRoles(state_)) MarkDirty(replica.shard);
+  Shard& shard = state_.tables.shard(replica.shard);
   if (replica.role == Role::kPrimary) shard.began = shard.wanted > 0;
   ForgetPoison(replica.shard);
-  overtaken_.Served(replica.shard);
-  if (!return_to_.empty()) return_to_.erase(replica.shard);
+  state_.failures.overtaken.Served(replica.shard);
+  if (!state_.failures.return_to.empty()) state_.failures.return_to.erase(replica.shard);
   // (One that moved here before, and is granted anew, proves nothing about the next move.)
-  if (IsMove(replica.cause) && !replica.settled) move_holds_.Forget(replica.shard);
+  if (IsMove(replica.cause) && !replica.settled) state_.failures.holds.Forget(replica.shard);
   Settle(id);
 }
 
 void Partition::AskForReport(ServerIndex id) {
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   ++server.reports_out;
   out_.actions.emplace_back(Collect{id, server.incarnation});
 }
 
 void Partition::On(ServerReport& event) {
-  Server& server = tables_.server(event.server);
+  Server& server = state_.tables.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
   if (server.reports_out > 0) --server.reports_out;
   if (server.record_unread && event.ok) AdoptReported(event);
   // Each shard is looked at, but only what differs makes the balance worth a look.
-  const bool rested = at_rest_;
+  const bool rested = state_.balance.at_rest;
   MarkServerDirty(event.server);
-  at_rest_ = rested;
+  state_.balance.at_rest = rested;
   if (!std::exchange(server.reported, true)) --unreported_;
   if (!event.ok) return;  // commands will be tried anyway
 
   absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
-  for (const HeldReplica& h : event.held) held[tables_.InternShard(h.shard)] = &h;
+  for (const HeldReplica& h : event.held) held[state_.tables.InternShard(h.shard)] = &h;
   std::vector<double> before;
-  for (size_t m = 0; m < metric_names_.size(); ++m) before.push_back(ServerLoad(event.server, m));
+  for (size_t m = 0; m < state_.loads.metrics.size(); ++m)
+    before.push_back(ServerLoad(state_, event.server, m));
   LoadProblem problem;
   for (ReplicaIndex id : server.replicas) {
-    Replica& replica = tables_.replica(id);
+    Replica& replica = state_.tables.replica(id);
     auto it = held.find(replica.shard);
     if (it != held.end() && !it->second->load.empty()) RecordLoads(id, *it->second, problem);
     const bool serves =
@@ -352,18 +362,18 @@ void Partition::On(ServerReport& event) {
     if (replica.in_write || replica.phase != Phase::kGranted) continue;
     if (serves && replica.contact == Contact::kIdle) {
       replica.contact = Contact::kDone;
-      at_rest_ = false;
+      state_.balance.at_rest = false;
       AddDone(id);
     } else if (!serves && replica.contact == Contact::kDone && !told_since) {
       // It says it does not serve what it said it served: ask again.
       --server.serving;
       replica.contact = Contact::kIdle;
-      at_rest_ = false;
+      state_.balance.at_rest = false;
       MarkPublish(replica.shard);
     }
   }
-  for (size_t m = 0; m < metric_names_.size(); ++m) {
-    if (ServerLoad(event.server, m) < before[m]) missing_.MayHelp(Help::kRoom);
+  for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
+    if (ServerLoad(state_, event.server, m) < before[m]) state_.missing.MayHelp(Help::kRoom);
   }
   NoteLoadProblem(event.server, problem);
   DropStrays(event);
@@ -371,32 +381,32 @@ void Partition::On(ServerReport& event) {
 
 // Held there, but not assigned: leftovers of a failover.
 void Partition::DropStrays(const ServerReport& report) {
-  if (tables_.server(report.server).record_unread) return;  // nobody knows what is assigned
+  if (state_.tables.server(report.server).record_unread) return;  // nobody knows what is assigned
   for (const HeldReplica& h : report.held) {
-    const ShardIndex shard = tables_.InternShard(h.shard);
-    if (tables_.FindReplica(shard, report.server).valid()) continue;
+    const ShardIndex shard = state_.tables.InternShard(h.shard);
+    if (state_.tables.FindReplica(shard, report.server).valid()) continue;
     outbox_.push_back({report.server, CommandKind::kDrop, {shard, Role::kPrimary, h.epoch}});
   }
 }
 
 // It is lost, and was waited for long enough.
 void Partition::GiveUp(ServerIndex id) {
-  Server& server = tables_.server(id);
-  const bool due =
-      server.state != ServerState::kLive && now_ >= server.failover_at && !server.record_unread;
+  Server& server = state_.tables.server(id);
+  const bool due = server.state != ServerState::kLive && state_.now >= server.failover_at &&
+                   !server.record_unread;
   if (!due || std::exchange(server.failing_over, true)) return;
   if (!server.replicas.empty()) {
     AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
             absl::StrCat(server.replicas.size(), " replicas"));
   }
   // Its fault domain is free again for what it had, and for nothing else.
-  for (ReplicaIndex r : server.replicas) missing_.Retry(tables_.replica(r).shard);
+  for (ReplicaIndex r : server.replicas) state_.missing.Retry(state_.tables.replica(r).shard);
   MarkServerDirty(id);
 }
 
 void Partition::LookAgain(const Timer& timer) {
   if (timer.order < looks_since_) return;
-  Server& server = tables_.server(ServerIndex(timer.id));
+  Server& server = state_.tables.server(ServerIndex(timer.id));
   server.look_timer = server.state == ServerState::kLive;
   if (!server.look_timer) return;  // the next life sets its own
   if (!server.life_unread) AskForReport(ServerIndex(timer.id));
@@ -414,10 +424,10 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMembersRetry:
       return RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
-      missing_.Retry(ShardIndex(timer.id));  // it may go to any server again
+      state_.missing.Retry(ShardIndex(timer.id));  // it may go to any server again
       return MarkDirty(ShardIndex(timer.id));
     case TimerKind::kTryElsewhere:
-      missing_.Retry(ShardIndex(timer.id));
+      state_.missing.Retry(ShardIndex(timer.id));
       return TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
       return LookForPlaces();
@@ -429,7 +439,7 @@ void Partition::Fire(const Timer& timer) {
       balance_soon_ = true;
       return SetBalanceTimer();
     case TimerKind::kReplan:
-      missing_.Tick(now_);
+      state_.missing.Tick(state_.now);
       return SetTimer(MissingShards::kTick, TimerKind::kReplan);
     case TimerKind::kGather:
       return;  // the pass that follows plans
@@ -437,10 +447,10 @@ void Partition::Fire(const Timer& timer) {
       publish_timer_ = false;
       return;
     case TimerKind::kWriteRetry:
-      writes_blocked_ = false;
+      state_.writes.blocked = false;
       return;
     case TimerKind::kRecordRetry:
-      missing_.MayHelp(Help::kRoom);
+      state_.missing.MayHelp(Help::kRoom);
       return MarkServerDirty(ServerIndex(timer.id));
     case TimerKind::kMapDeadline:
       map_deadline_passed_ = true;

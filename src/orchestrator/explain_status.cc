@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/load.h"
+#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/room.h"
+#include "orchestrator/describe/waits.h"
 #include "orchestrator/status.h"
 
 namespace shardmanager::orchestrator {
@@ -29,8 +32,8 @@ void AddServerUse(const Partition& partition, ServerIndex id,
   v1::MetricUse& count = *out.Add();
   count.set_metric(kReplicaCountMetric);
   count.set_used(static_cast<double>(server.replicas.size()));
-  count.set_capacity(partition.ReplicaCapacity(id));
-  for (size_t m = 0; m < partition.metric_names().size(); ++m) {
+  count.set_capacity(ReplicaCapacity(partition.state(), id));
+  for (size_t m = 0; m < partition.state().loads.metrics.size(); ++m) {
     *out.Add() = DescribeUse(partition, id, m);
   }
 }
@@ -42,10 +45,10 @@ v1::ExplainedReplica DescribeReplica(const Partition& partition, ShardIndex shar
   out.set_server(partition.tables().name(replica.server));
   AddArguments(replica.arguments, *out.mutable_arguments());
   const ReplicaIndex id = partition.tables().FindReplica(shard, replica.server);
-  for (size_t m = 0; id.valid() && m < partition.metric_names().size(); ++m) {
+  for (size_t m = 0; id.valid() && m < partition.state().loads.metrics.size(); ++m) {
     v1::MetricUse& load = *out.add_loads();
-    load.set_metric(partition.metric_names()[m]);
-    load.set_used(partition.ReplicaLoad(id, m));
+    load.set_metric(partition.state().loads.metrics[m]);
+    load.set_used(ReplicaLoad(partition.state(), id, m));
   }
   return out;
 }
@@ -112,7 +115,8 @@ v1::ExplainShardResponse DescribeExplanation(const Partition& partition, TimePoi
     *out.mutable_shard() = DescribeShard(partition, shard.map_index);
   }
   out.set_replicas_wanted(shard.wanted);
-  for (std::string& wait : partition.WaitsOf(subject.shard, now)) out.add_waits(std::move(wait));
+  for (std::string& wait : WaitsOf(partition.state(), subject.shard, now))
+    out.add_waits(std::move(wait));
   for (const allocator::ExplainedReplica& replica : explanation.replicas) {
     *out.add_replicas() = DescribeReplica(partition, subject.shard, replica);
   }
@@ -131,7 +135,7 @@ v1::ExplainShardResponse DescribeExplanation(const Partition& partition, TimePoi
     added.set_rule(refused.rule);
     added.set_servers(refused.servers);
   }
-  out.set_balance(partition.BalanceState(now));
+  out.set_balance(BalanceState(partition.state(), now));
   return out;
 }
 

@@ -6,6 +6,8 @@
 //     rest, so that one course of balancing works on one picture and comes to an end as
 //     the solver does. It is renewed when some server is by the newest reports well
 //     beyond where the solver may leave it, and where it did leave it.
+#include "orchestrator/decide/loads.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,22 +37,23 @@ const char* WhyRefused(double load) {
 // REQUIRES: spec_ is the new one.
 bool Partition::AdoptMetrics() {
   std::vector<std::string> names;
-  for (const v1::Metric& metric : spec_.metrics()) names.push_back(metric.name());
-  if (names == metric_names_) return false;
-  metric_names_ = std::move(names);
-  reported_ = LoadTable(metric_names_.size());
-  planned_ = LoadTable(metric_names_.size());
+  for (const v1::Metric& metric : state_.spec.metrics()) names.push_back(metric.name());
+  if (names == state_.loads.metrics) return false;
+  state_.loads.metrics = std::move(names);
+  state_.loads.reported = LoadTable(state_.loads.metrics.size());
+  state_.loads.planned = LoadTable(state_.loads.metrics.size());
   pressure_.clear();
   course_over_ = false;
   return true;
 }
 
 void Partition::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem) {
-  const ServerIndex server = tables_.replica(id).server;
+  const ServerIndex server = state_.tables.replica(id).server;
   for (const MetricAmount& load : held.load) {
-    const auto name = std::find(metric_names_.begin(), metric_names_.end(), load.metric);
-    if (name == metric_names_.end()) continue;
-    const auto metric = static_cast<size_t>(name - metric_names_.begin());
+    const auto name =
+        std::find(state_.loads.metrics.begin(), state_.loads.metrics.end(), load.metric);
+    if (name == state_.loads.metrics.end()) continue;
+    const auto metric = static_cast<size_t>(name - state_.loads.metrics.begin());
     if (const char* why = WhyRefused(load.amount); why != nullptr) {
       if (problem.count++ == 0) {
         problem.first = absl::StrCat(load.metric, " of shard ", held.shard, ": found ", load.amount,
@@ -58,10 +61,11 @@ void Partition::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProble
       }
       continue;
     }
-    const bool known = reported_.Knows(id, metric);
-    const double before = known ? reported_.Of(id, metric) : load.amount;
-    reported_.Set(id, server, metric, (before + load.amount) / 2);
-    if (!planned_.Knows(id, metric)) planned_.Set(id, server, metric, load.amount);
+    const bool known = state_.loads.reported.Knows(id, metric);
+    const double before = known ? state_.loads.reported.Of(id, metric) : load.amount;
+    state_.loads.reported.Set(id, server, metric, (before + load.amount) / 2);
+    if (!state_.loads.planned.Knows(id, metric))
+      state_.loads.planned.Set(id, server, metric, load.amount);
   }
 }
 
@@ -81,11 +85,11 @@ void Partition::NoteLoadProblem(ServerIndex id, const LoadProblem& problem) {
 
 // What a new replica will carry: as another one of the shard does.
 void Partition::InheritLoads(ReplicaIndex fresh) {
-  const Replica& replica = tables_.replica(fresh);
-  for (size_t m = 0; m < metric_names_.size(); ++m) {
-    for (LoadTable* loads : {&reported_, &planned_}) {
+  const Replica& replica = state_.tables.replica(fresh);
+  for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
+    for (LoadTable* loads : {&state_.loads.reported, &state_.loads.planned}) {
       double most = -1;
-      tables_.ForEach(replica.shard, [&](ReplicaIndex other, const Replica&) {
+      state_.tables.ForEach(replica.shard, [&](ReplicaIndex other, const Replica&) {
         if (other != fresh && loads->Knows(other, m)) most = std::max(most, loads->Of(other, m));
       });
       if (most >= 0) loads->Set(fresh, replica.server, m, most);
@@ -94,15 +98,15 @@ void Partition::InheritLoads(ReplicaIndex fresh) {
 }
 
 void Partition::RemoveReplica(ReplicaIndex id) {
-  missing_.MayHelp(Help::kRoom);
-  const ServerIndex server = tables_.replica(id).server;
-  reported_.Forget(id, server);
-  planned_.Forget(id, server);
-  tables_.RemoveReplica(id);
+  state_.missing.MayHelp(Help::kRoom);
+  const ServerIndex server = state_.tables.replica(id).server;
+  state_.loads.reported.Forget(id, server);
+  state_.loads.planned.Forget(id, server);
+  state_.tables.RemoveReplica(id);
 }
 
 void Partition::AdoptCapacities(ServerIndex id, const std::vector<MetricAmount>& registered) {
-  metric_capacity_.erase(id);
+  state_.loads.capacity.erase(id);
   for (const MetricAmount& own : registered) {
     if (const char* why = WhyRefused(own.amount); why != nullptr) {
       AddNote(NoteKind::kLoadRefused, id, ShardIndex(),
@@ -110,84 +114,34 @@ void Partition::AdoptCapacities(ServerIndex id, const std::vector<MetricAmount>&
                            "); allowed: 0 to 1e12. The spec's holds"));
       continue;
     }
-    metric_capacity_[id].push_back(own);
+    state_.loads.capacity[id].push_back(own);
   }
-}
-
-double Partition::MetricCapacity(ServerIndex server, size_t metric) const {
-  if (auto own = metric_capacity_.find(server); own != metric_capacity_.end()) {
-    for (const MetricAmount& capacity : own->second) {
-      if (capacity.metric == metric_names_[metric]) return capacity.amount;
-    }
-  }
-  const double capacity = spec_.metrics(static_cast<int>(metric)).capacity();
-  return capacity > 0 ? capacity : std::numeric_limits<double>::infinity();
-}
-
-double Partition::ServerLoad(ServerIndex server, size_t metric) const {
-  return reported_.OfServer(server, tables_.server(server).replicas.size(), metric);
-}
-
-double Partition::ReplicaLoad(ReplicaIndex replica, size_t metric) const {
-  return reported_.Of(replica, metric);
-}
-
-// How much each live server carries of each metric, as a part of what the solver may
-// leave it at most: [server][metric].
-std::vector<float> Partition::Pressure(const LoadTable& loads) const {
-  const size_t metrics = metric_names_.size();
-  std::vector<float> pressure(tables_.server_count() * metrics);
-  for (size_t m = 0; m < metrics; ++m) {
-    const v1::Metric& policy = spec_.metrics(static_cast<int>(m));
-    double load = 0;
-    double capacity = 0;
-    size_t servers = 0;
-    for (uint32_t i = 0; i < tables_.server_count(); ++i) {
-      if (tables_.server(ServerIndex(i)).state != ServerState::kLive) continue;
-      load += loads.OfServer(ServerIndex(i), tables_.server(ServerIndex(i)).replicas.size(), m);
-      if (!Accepts(ServerIndex(i))) continue;
-      capacity += MetricCapacity(ServerIndex(i), m);
-      ++servers;
-    }
-    if (load <= 0 || servers == 0) continue;
-    for (uint32_t i = 0; i < tables_.server_count(); ++i) {
-      const ServerIndex id(i);
-      if (tables_.server(id).state != ServerState::kLive) continue;
-      const double own = MetricCapacity(id, m);
-      const double share = std::isinf(capacity) ? load / static_cast<double>(servers)
-                                                : load * own / std::max(capacity, 1e-300);
-      const double limit = std::min(share * (1 + policy.tolerance()), own * policy.threshold());
-      const double used = loads.OfServer(id, tables_.server(id).replicas.size(), m);
-      if (limit > 0) pressure[i * metrics + m] = static_cast<float>(used / limit);
-    }
-  }
-  return pressure;
 }
 
 // The solver sees nothing to improve in its picture: how it left the servers is what
 // further reports are compared with.
 void Partition::EndCourse() {
   course_over_ = true;
-  if (!metric_names_.empty()) pressure_ = Pressure(planned_);
+  if (!state_.loads.metrics.empty()) pressure_ = Pressure(state_, state_.loads.planned);
 }
 
 // Called when there is time to look at the balance.
 void Partition::ConsiderLoads() {
-  if (metric_names_.empty()) return;
-  const bool old = now_ >= pictured_at_ + kOldestPicture;
+  if (state_.loads.metrics.empty()) return;
+  const bool old = state_.now >= pictured_at_ + kOldestPicture;
   bool shifted = false;
   if (course_over_) {
-    const std::vector<float> pressure = Pressure(reported_);
+    const std::vector<float> pressure = Pressure(state_, state_.loads.reported);
     for (size_t i = 0; i < pressure.size() && !shifted; ++i) {
       const float left_at = i < pressure_.size() ? pressure_[i] : 0;
       shifted = pressure[i] > std::max(1.0F, left_at) * (1 + kLoadSlack);
     }
   }
-  if (!shifted && (at_rest_ || !old)) return;
+  if (!shifted && (state_.balance.at_rest || !old)) return;
   course_over_ = false;
-  pictured_at_ = now_;
-  planned_ = reported_;
-  if (shifted) at_rest_ = false;
+  pictured_at_ = state_.now;
+  state_.loads.planned = state_.loads.reported;
+  if (shifted) state_.balance.at_rest = false;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,5 +1,8 @@
 #include "orchestrator/map_builder.h"
 
+#include "orchestrator/decide/published.h"
+#include "orchestrator/decide/view.h"
+
 namespace shardmanager::orchestrator {
 
 v1::MapVersion MapBuilder::version() const {
@@ -17,7 +20,7 @@ v1::MapSnapshot MapBuilder::Whole(const Partition& partition) {
   *map.mutable_version() = version();
   map.set_cell(cell_);
   map.set_last(true);
-  const std::vector<LayoutShard>& layout = partition.layout();
+  const std::vector<LayoutShard>& layout = partition.state().layout;
   map.mutable_shards()->Reserve(static_cast<int>(layout.size()));
   for (size_t i = 0; i < layout.size(); ++i) {
     v1::MapShard* entry = map.add_shards();
@@ -27,7 +30,7 @@ v1::MapSnapshot MapBuilder::Whole(const Partition& partition) {
       entry->mutable_range()->set_start(layout[i].start);
       entry->mutable_range()->set_end(layout[i].end);
     }
-    Fill(partition, partition.shard_at(i), entry, map.mutable_servers());
+    Fill(partition, partition.state().map_order[i], entry, map.mutable_servers());
   }
   return map;
 }
@@ -50,13 +53,13 @@ v1::MapDelta MapBuilder::Delta(const Partition& partition, const std::vector<Sha
 void MapBuilder::Fill(const Partition& partition, ShardIndex shard, v1::MapShard* entry,
                       google::protobuf::RepeatedPtrField<v1::MapServer>* servers) {
   const Tables& tables = partition.tables();
-  for (const auto& [id, role] : partition.PublishedReplicas(shard)) {
+  for (const auto& [id, role] : PublishedReplicas(partition.state(), shard)) {
     const Replica& replica = tables.replica(id);
     const Server& server = tables.server(replica.server);
     v1::MapReplica* out = entry->add_replicas();
     out->set_server(replica.server.index());
     out->set_role(role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
-    out->set_behind_primary(role == Role::kSecondary && partition.HasBothRoles());
+    out->set_behind_primary(role == Role::kSecondary && HasBothRoles(partition.state()));
 
     auto [known, fresh] = known_.try_emplace(replica.server, server.endpoint);
     if (!fresh && known->second == server.endpoint) continue;

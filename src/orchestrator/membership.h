@@ -12,7 +12,7 @@
 
 namespace shardmanager::orchestrator {
 
-// What it was told. See members.cc.
+// What it was told. See decide/members.h.
 struct Membership {
   struct Member {
     ServerIndex server;

@@ -17,7 +17,7 @@ constexpr size_t kMaxGrantsPerCommand = 10'000;
 }  // namespace
 
 Output<Action> Partition::OnEvent(TimePoint now, Event event) {
-  now_ = now;
+  state_.now = now;
   if (stopped_) return {};
   std::visit([this](auto& e) { On(e); }, event);
   if (stopped_) return std::exchange(out_, {});
@@ -25,25 +25,25 @@ Output<Action> Partition::OnEvent(TimePoint now, Event event) {
 }
 
 Output<Action> Partition::OnAdvance(TimePoint now) {
-  now_ = now;
+  state_.now = now;
   if (stopped_) return {};
   return Finish();
 }
 
 Output<Action> Partition::Finish() {
-  while (const auto timer = timers_.TakeDue(now_)) Fire(*timer);
+  while (const auto timer = timers_.TakeDue(state_.now)) Fire(*timer);
   while (!dirty_.empty()) {
     const ShardIndex shard = dirty_.front();
     dirty_.pop_front();
-    tables_.shard(shard).dirty = false;
+    state_.tables.shard(shard).dirty = false;
     Look(shard);
   }
   FormBatch();
   RequestPlan();
   FlushCommands();
   FlushPublish();
-  if (deleting_ && !emptied_ && recovered_ && !batch_out_ && tables_.replica_count() == 0 &&
-      unread_.empty()) {
+  if (state_.deleting && !emptied_ && state_.recovered && !batch_out_ &&
+      state_.tables.replica_count() == 0 && state_.unread.servers.empty()) {
     emptied_ = true;
     out_.actions.emplace_back(Emptied{});
   }
@@ -62,7 +62,7 @@ void Partition::FlushCommands() {
     if (open == nullptr || open->server != item.server || open->kind != item.kind ||
         open->other != item.other || open->grants.size() == kMaxGrantsPerCommand) {
       out_.actions.emplace_back(SendCommands{
-          item.kind, item.server, tables_.server(item.server).incarnation, {}, item.other});
+          item.kind, item.server, state_.tables.server(item.server).incarnation, {}, item.other});
       open = &std::get<SendCommands>(out_.actions.back());
     }
     open->grants.push_back(item.grant);
@@ -71,21 +71,22 @@ void Partition::FlushCommands() {
 }
 
 bool Partition::MapReady() const {
-  return recovered_ && (unreported_ == 0 || map_deadline_passed_ || published_);
+  return state_.recovered && (unreported_ == 0 || map_deadline_passed_ || published_);
 }
 
 void Partition::FlushPublish() {
   if (!MapReady() || (publish_.empty() && !publish_whole_ && finished_failovers_.empty())) return;
-  if (published_ && now_ < last_publish_ + kPublishInterval) {
-    if (!publish_timer_) SetTimer(last_publish_ + kPublishInterval - now_, TimerKind::kPublish);
+  if (published_ && state_.now < last_publish_ + kPublishInterval) {
+    if (!publish_timer_)
+      SetTimer(last_publish_ + kPublishInterval - state_.now, TimerKind::kPublish);
     publish_timer_ = true;
     return;
   }
-  for (ShardIndex shard : publish_) tables_.shard(shard).publish = false;
+  for (ShardIndex shard : publish_) state_.tables.shard(shard).publish = false;
   if (publish_whole_) publish_.clear();
   if (publish_whole_ || !publish_.empty()) {
     out_.actions.emplace_back(Publish{publish_whole_, std::move(publish_)});
-    last_publish_ = now_;
+    last_publish_ = state_.now;
     published_ = true;
   }
   publish_.clear();
@@ -97,28 +98,29 @@ void Partition::FlushPublish() {
 }
 
 void Partition::MarkDirty(ShardIndex shard) {
-  at_rest_ = false;
-  if (std::exchange(tables_.shard(shard).dirty, true)) return;
+  state_.balance.at_rest = false;
+  if (std::exchange(state_.tables.shard(shard).dirty, true)) return;
   dirty_.push_back(shard);
 }
 
 void Partition::MarkServerDirty(ServerIndex server) {
-  for (ReplicaIndex id : tables_.server(server).replicas) MarkDirty(tables_.replica(id).shard);
+  for (ReplicaIndex id : state_.tables.server(server).replicas)
+    MarkDirty(state_.tables.replica(id).shard);
 }
 
 void Partition::MarkPublish(ShardIndex shard) {
-  Shard& s = tables_.shard(shard);
+  Shard& s = state_.tables.shard(shard);
   if (s.map_index == Shard::kNotInMap || std::exchange(s.publish, true)) return;
   publish_.push_back(shard);
 }
 
 void Partition::WantWrite(ShardIndex shard) {
-  if (std::exchange(tables_.shard(shard).waits_for_write, true)) return;
-  write_queue_.push_back(shard);
+  if (std::exchange(state_.tables.shard(shard).waits_for_write, true)) return;
+  state_.writes.queue.push_back(shard);
 }
 
 void Partition::SetTimer(Duration delay, TimerKind kind, uint32_t id) {
-  timers_.Set(now_ + delay, kind, id);
+  timers_.Set(state_.now + delay, kind, id);
 }
 
 void Partition::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail) {
@@ -137,81 +139,17 @@ uint32_t Partition::DomainNumber(const std::string& region, const std::string& d
   return domains_.Intern(absl::StrCat(region, "\n", datacenter, "\n", rack)).index() + 1;
 }
 
-bool Partition::Serves(const Replica& replica) const {
-  return replica.phase == Phase::kGranted && replica.contact == Contact::kDone &&
-         tables_.server(replica.server).state == ServerState::kLive;
-}
-
-std::vector<Partition::Published> Partition::PublishedReplicas(ShardIndex shard) const {
-  std::vector<ReplicaIndex> serving;
-  std::vector<ReplicaIndex> forwarding;
-  std::vector<ReplicaIndex> perhaps;
-  tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
-    if (HasBothRoles() ? InStep(replica) : Serves(replica)) serving.push_back(id);
-    // The old owner of a handover takes what comes, until the new one is in the map.
-    if (StillForwards(replica) && tables_.server(replica.server).state == ServerState::kLive) {
-      forwarding.push_back(id);
-    }
-    // A server that only the store lost sight of may serve on (a whole fleet can be
-    // "lost" by a hiccup of the store): better than no address at all.
-    const Server& server = tables_.server(replica.server);
-    if (replica.phase == Phase::kGranted && server.state == ServerState::kLost &&
-        !server.endpoint.empty()) {  // empty: lost before this leader came
-      perhaps.push_back(id);
-    }
-  });
-  std::vector<Published> chosen;
-  for (ReplicaIndex id : !serving.empty() ? serving : !forwarding.empty() ? forwarding : perhaps) {
-    chosen.push_back({id, tables_.replica(id).role});
-  }
-  if (HasBothRoles()) AddStandIn(shard, chosen);
-  std::sort(chosen.begin(), chosen.end(), [&](const Published& a, const Published& b) {
-    return tables_.replica(a.replica).server < tables_.replica(b.replica).server;
-  });
-  return chosen;
-}
-
-// Until the new primary serves, clients are sent to the old one, which sends them on.
-void Partition::AddStandIn(ShardIndex shard, std::vector<Published>& chosen) const {
-  const auto is_primary = [](const Published& p) { return p.role == Role::kPrimary; };
-  if (std::any_of(chosen.begin(), chosen.end(), is_primary)) return;
-  const auto found = stand_in_.find(shard);
-  tables_.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
-    const bool was = found != stand_in_.end() && found->second == replica.server &&
-                     replica.phase == Phase::kGranted;
-    if (!was && replica.phase != Phase::kDemoting) return;
-    if (tables_.server(replica.server).state != ServerState::kLive) return;
-    std::erase_if(chosen, [&](const Published& p) { return p.replica == id; });
-    chosen.push_back({id, Role::kPrimary});
-  });
-}
-
-const std::string& Partition::ErrorOf(ShardIndex shard, ServerIndex server) const {
-  static const std::string kNone;
-  auto it = errors_.find(Key(shard, server));
-  return it == errors_.end() ? kNone : it->second.error;
-}
-
-std::string_view Partition::UnplaceableReason(ShardIndex shard) const {
-  const allocator::SkipReason* reason = missing_.Find(shard);
-  return reason == nullptr ? std::string_view() : allocator::ToString(*reason);
-}
-
-int Partition::ProgressOf(ShardIndex shard, ServerIndex server) const {
-  auto it = progress_.find(Key(shard, server));
-  return it == progress_.end() ? -1 : it->second;
-}
-
 size_t Partition::memory_bytes() const {
-  size_t layout = layout_.capacity() * sizeof(LayoutShard);
-  for (const LayoutShard& s : layout_) {
+  size_t layout = state_.layout.capacity() * sizeof(LayoutShard);
+  for (const LayoutShard& s : state_.layout) {
     for (const std::string* text : {&s.id.value(), &s.start, &s.end, &s.preferred_region}) {
       if (text->capacity() > 15) layout += text->capacity() + 1;
     }
   }
-  return tables_.memory_bytes() + layout + spec_.SpaceUsedLong() +
-         map_order_.capacity() * sizeof(ShardIndex) + timers_.memory_bytes() +
-         reported_.memory_bytes() + planned_.memory_bytes() + pressure_.capacity() * sizeof(float);
+  return state_.tables.memory_bytes() + layout + state_.spec.SpaceUsedLong() +
+         state_.map_order.capacity() * sizeof(ShardIndex) + timers_.memory_bytes() +
+         state_.loads.reported.memory_bytes() + state_.loads.planned.memory_bytes() +
+         pressure_.capacity() * sizeof(float);
 }
 
 }  // namespace shardmanager::orchestrator

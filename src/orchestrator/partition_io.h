@@ -57,7 +57,7 @@ struct StoredServer {
   bool departed = false;
   std::optional<ServerLife> live;
   std::vector<StoredReplica> assignment;
-  // Its assignment record cannot be read: what it holds is unknown. See unread.cc.
+  // Its assignment record cannot be read: what it holds is unknown. See decide/unread.h.
   bool unread = false;
 };
 

@@ -40,12 +40,13 @@ struct NewReplica {
 struct Change {
   absl::InlinedVector<PhaseChange, 4> phases;
   absl::InlinedVector<NewReplica, 2> news;
+  bool waits_for_turn = false;  // another primary is wanted: for room among such changes
   bool empty() const { return phases.empty() && news.empty(); }
-  void clear() {
-    phases.clear();
-    news.clear();
-  }
 };
+
+// Of one command to one server, in a row. Then something else is tried: another server, or
+// (of a move, or a change of role) the old state.
+inline constexpr uint8_t kMostFailures = 3;
 
 // What a plan wants for one shard; checked again when it is used.
 struct Intent {

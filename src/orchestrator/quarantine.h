@@ -14,9 +14,9 @@
 namespace shardmanager::orchestrator {
 
 // A server is sick when several different shards failed on it in a row while most servers are
-// well, or another one added a shard: so it is neither the shards (see poison.cc) nor something
-// that all servers suffer from. A sick server gets nothing new, keeps what it serves, and is tried
-// with one shard at growing intervals until one succeeds.
+// well, or another one added a shard: so it is neither the shards (see decide/failures.h) nor
+// something that all servers suffer from. A sick server gets nothing new, keeps what it serves, and
+// is tried with one shard at growing intervals until one succeeds.
 class Quarantine {
  public:
   // Different shards in a row.

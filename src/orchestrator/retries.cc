@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/handover.h"
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
@@ -20,15 +22,15 @@ Duration Partition::Backoff(uint32_t failures) {
 }
 
 void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
-  Replica& replica = tables_.replica(id);
+  Replica& replica = state_.tables.replica(id);
   replica.contact = Contact::kRetry;
-  const auto [known, fresh] = errors_.try_emplace(Key(event.shard, event.server));
+  const auto [known, fresh] = state_.failures.troubles.try_emplace(Key(event.shard, event.server));
   Trouble& trouble = known->second;
-  if (fresh) trouble.since = now_;
+  if (fresh) trouble.since = state_.now;
   trouble.error = event.error;
   trouble.outcome = event.outcome;
   trouble.serving_epoch = event.serving_epoch;
-  if (event.outcome == CommandOutcome::kDeposed && overtaken_.NoteLeaderBehind()) {
+  if (event.outcome == CommandOutcome::kDeposed && state_.failures.overtaken.NoteLeaderBehind()) {
     AddNote(NoteKind::kEpochsBehind, event.server, ShardIndex(),
             absl::StrCat(kEpochsBehind, ": ", event.error));
   }
@@ -39,12 +41,13 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
     return;
   }
   if (replica.failures < UINT8_MAX) ++replica.failures;
-  trouble.retry_at = now_ + Backoff(replica.failures);
+  trouble.retry_at = state_.now + Backoff(replica.failures);
   AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
   const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
   if (comes && event.outcome == CommandOutcome::kFailed) NoteAddFailed(replica, event.error);
-  if (IsOvertaken(replica) && overtaken_.NoteOvertaken(event.shard, now_)) {
+  if (IsOvertaken(state_, replica) &&
+      state_.failures.overtaken.NoteOvertaken(event.shard, state_.now)) {
     AddNote(NoteKind::kEpochsBehind, event.server, event.shard,
             absl::StrCat(kEpochsBehind, ": ", event.error));
   }
@@ -53,29 +56,29 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
 }
 
 void Partition::On(LaterLeaderSeen& event) {
-  if (!overtaken_.NoteLeaderBehind()) return;
+  if (!state_.failures.overtaken.NoteLeaderBehind()) return;
   AddNote(NoteKind::kEpochsBehind, ServerIndex(), ShardIndex(),
           absl::StrCat(kEpochsBehind, ": ", event.where));
 }
 
 // One timer for all of a server's commands that did not get through.
 void Partition::ServerUnreachable(ServerIndex id) {
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   if (std::exchange(server.retry_timer, true)) return;
   ++server.unreachable;
   const Duration delay = std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff);
-  retry_at_[id] = now_ + delay;
+  retry_at_[id] = state_.now + delay;
   SetTimer(delay, TimerKind::kServerRetry, id.index());
 }
 
-void Partition::GotThrough(ServerIndex id) { tables_.server(id).unreachable = 0; }
+void Partition::GotThrough(ServerIndex id) { state_.tables.server(id).unreachable = 0; }
 
 void Partition::RetryServer(ServerIndex id) {
-  Server& server = tables_.server(id);
+  Server& server = state_.tables.server(id);
   server.retry_timer = false;
   retry_at_.erase(id);
   for (ReplicaIndex r : server.replicas) {
-    Replica& replica = tables_.replica(r);
+    Replica& replica = state_.tables.replica(r);
     if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
     replica.contact = Contact::kIdle;
     MarkDirty(replica.shard);
@@ -83,9 +86,9 @@ void Partition::RetryServer(ServerIndex id) {
 }
 
 void Partition::RetryShard(ShardIndex id) {
-  tables_.ForEach(id, [&](ReplicaIndex, Replica& replica) {
+  state_.tables.ForEach(id, [&](ReplicaIndex, Replica& replica) {
     if (replica.contact != Contact::kRetry) return;
-    if (!IsCalledOff(replica)) {
+    if (!IsCalledOff(state_, replica)) {
       replica.contact = Contact::kIdle;
       return;
     }

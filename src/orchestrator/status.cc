@@ -8,6 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "base/defect.h"
 #include "model/text.h"
+#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/unread.h"
+#include "orchestrator/decide/view.h"
+#include "orchestrator/describe/servers.h"
+#include "orchestrator/describe/shards.h"
+#include "orchestrator/describe/waits.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -75,7 +81,7 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
   status.set_server(tables.name(replica.server));
   status.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
   status.set_epoch(replica.epoch.value());
-  status.set_reason(partition.ErrorOf(replica.shard, replica.server));
+  status.set_reason(ErrorOf(partition.state(), replica.shard, replica.server));
   if (replica.phase == Phase::kReserved || replica.phase == Phase::kAbsent) {
     status.set_state("reserved");
     status.set_reason("waiting for the old primary to stop");
@@ -95,14 +101,14 @@ v1::ReplicaStatus DescribeReplica(const Partition& partition, const Replica& rep
     status.set_reason(absl::StrCat("server is ", StateName(server)));
   } else if (replica.contact == Contact::kDone) {
     status.set_state("serving");
-    if (partition.HasBothRoles() && !partition.InStep(replica)) {
+    if (HasBothRoles(partition.state()) && !InStep(partition.state(), replica)) {
       status.set_reason("not in step with the primary");
     }
   } else if (replica.contact == Contact::kRetry) {
     status.set_state("failed");
   } else {
     status.set_state("loading");
-    const int percent = partition.ProgressOf(replica.shard, replica.server);
+    const int percent = ProgressOf(partition.state(), replica.shard, replica.server);
     if (percent >= 0) status.set_reason(absl::StrCat(percent, "% loaded"));
   }
   return status;
@@ -120,22 +126,22 @@ Service ServiceOf(const Partition& partition, ShardIndex shard) {
   Service service{.wanted = partition.tables().shard(shard).wanted};
   bool primary = false;
   partition.tables().ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
-    const bool serves =
-        partition.HasBothRoles() ? partition.InStep(replica) : partition.Serves(replica);
+    const bool serves = HasBothRoles(partition.state()) ? InStep(partition.state(), replica)
+                                                        : Serves(partition.state(), replica);
     if (!serves && !Planted(Defect::kShowsGreen)) return;
     ++service.serving;
     primary |= replica.role == Role::kPrimary;
   });
-  service.served = partition.HasBothRoles() ? primary : service.serving > 0;
+  service.served = HasBothRoles(partition.state()) ? primary : service.serving > 0;
   return service;
 }
 
 std::string ShardReason(const Partition& partition, ShardIndex shard,
                         const v1::ShardStatus& status) {
-  if (partition.HeldBack(shard)) {
-    return partition.WhyHeldBack(shard);
+  if (HeldBack(partition.state(), shard)) {
+    return WhyHeldBack(partition.state(), shard);
   }
-  const std::string unplaceable(partition.UnplaceableReason(shard));
+  const std::string unplaceable(UnplaceableReason(partition.state(), shard));
   if (!unplaceable.empty()) return unplaceable;
   for (const v1::ReplicaStatus& replica : status.replicas()) {
     if (replica.state() == "serving" && replica.reason().empty()) continue;
@@ -144,15 +150,16 @@ std::string ShardReason(const Partition& partition, ShardIndex shard,
     return reason;
   }
   if (status.replicas().empty()) return "waiting to be placed";
-  return partition.HasBothRoles() && status.state() == "unserved" ? "no replica is the primary"
-                                                                  : "";
+  return HasBothRoles(partition.state()) && status.state() == "unserved"
+             ? "no replica is the primary"
+             : "";
 }
 
 }  // namespace
 
 v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
-  const LayoutShard& entry = partition.layout()[map_index];
-  const ShardIndex shard = partition.shard_at(map_index);
+  const LayoutShard& entry = partition.state().layout[map_index];
+  const ShardIndex shard = partition.state().map_order[map_index];
   v1::ShardStatus status;
   status.set_shard(entry.id.value());
   if (entry.has_range) {
@@ -172,9 +179,9 @@ v1::ShardStatus DescribeShard(const Partition& partition, size_t map_index) {
 
 v1::MetricUse DescribeUse(const Partition& partition, ServerIndex server, size_t metric) {
   v1::MetricUse use;
-  use.set_metric(partition.metric_names()[metric]);
-  use.set_used(partition.ServerLoad(server, metric));
-  const double capacity = partition.MetricCapacity(server, metric);
+  use.set_metric(partition.state().loads.metrics[metric]);
+  use.set_used(ServerLoad(partition.state(), server, metric));
+  const double capacity = MetricCapacity(partition.state(), server, metric);
   if (!std::isinf(capacity)) use.set_capacity(capacity);
   return use;
 }
@@ -184,17 +191,17 @@ v1::AppStatus DescribeApp(const Partition& partition, TimePoint now) {
   v1::AppStatus status;
   *status.mutable_spec() = partition.spec();
   status.set_deleting(partition.deleting());
-  status.set_moves_in_flight(partition.moves_in_flight());
-  status.set_shards(static_cast<uint32_t>(partition.layout().size()));
+  status.set_moves_in_flight(partition.state().moves.budgets.planned_moves());
+  status.set_shards(static_cast<uint32_t>(partition.state().layout.size()));
   uint32_t wanted = 0, serving = 0, served = 0, without_primary = 0, held_back = 0;
-  for (size_t i = 0; i < partition.layout().size(); ++i) {
-    const ShardIndex shard = partition.shard_at(i);
+  for (size_t i = 0; i < partition.state().layout.size(); ++i) {
+    const ShardIndex shard = partition.state().map_order[i];
     const Service service = ServiceOf(partition, shard);
     wanted += service.wanted;
     serving += service.serving;
     served += service.served;
     without_primary += service.serving > 0 && !service.served;
-    held_back += service.serving == 0 && partition.HeldBack(shard);
+    held_back += service.serving == 0 && HeldBack(partition.state(), shard);
   }
   status.set_replicas_wanted(wanted);
   status.set_replicas_serving(serving);
@@ -204,26 +211,28 @@ v1::AppStatus DescribeApp(const Partition& partition, TimePoint now) {
     live += tables.server(ServerIndex(i)).state == ServerState::kLive;
   }
   status.set_loads_refused(partition.loads_refused());
-  status.mutable_drains()->Assign(partition.drains().begin(), partition.drains().end());
+  status.mutable_drains()->Assign(partition.state().drains.begin(), partition.state().drains.end());
   status.set_servers_live(live);
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!partition.recovered()) status.add_conditions("reading its records from the store");
   if (partition.deleting()) status.add_conditions("being deleted");
   if (held_back > 0) {
     status.add_conditions(
-        absl::StrCat(held_back, " shards wait: they may be on ", partition.UnreadServers()));
+        absl::StrCat(held_back, " shards wait: they may be on ", UnreadServers(partition.state())));
   }
   if (live == 0) status.add_conditions("no live servers");
   for (size_t i = 0; i < tables.server_count(); ++i) {
-    const std::string why = partition.RecordState(ServerIndex(i), now);
+    const std::string why = RecordState(partition.state(), ServerIndex(i), now);
     if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), ": ", why));
   }
-  for (size_t i = 0; partition.quarantined() > 0 && i < tables.server_count(); ++i) {
-    const std::string why = partition.QuarantineState(ServerIndex(i), now);
+  for (size_t i = 0; partition.state().failures.quarantine.sick() > 0 && i < tables.server_count();
+       ++i) {
+    const std::string why = QuarantineState(partition.state(), ServerIndex(i), now);
     if (why.empty()) continue;
     status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), " is quarantined: ", why));
   }
-  if (partition.overtaken().leader_is_behind() || partition.overtaken().size() > 0) {
+  if (partition.state().failures.overtaken.leader_is_behind() ||
+      partition.state().failures.overtaken.size() > 0) {
     status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
   }
   if (without_primary > 0) {
@@ -249,15 +258,15 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
     status.set_state(StateName(server));
     status.set_reason(ServerReason(server, now));
     if (server.state == ServerState::kLive) {
-      auto [state, how_far] = partition.DrainState(id, now);
+      auto [state, how_far] = DrainState(partition.state(), id, now);
       status.set_state(state);
       if (status.reason().empty()) status.set_reason(std::move(how_far));
-      if (std::string why = partition.QuarantineState(id, now); !why.empty()) {
+      if (std::string why = QuarantineState(partition.state(), id, now); !why.empty()) {
         if (status.state() == "live") status.set_state("quarantined");
         status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
       }
     }
-    if (std::string why = partition.RecordState(id, now); !why.empty()) {
+    if (std::string why = RecordState(partition.state(), id, now); !why.empty()) {
       status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
     }
     status.set_endpoint(server.endpoint);
@@ -265,7 +274,7 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
     status.set_replicas(static_cast<uint32_t>(server.replicas.size()));
     status.set_replicas_serving(server.serving);
     status.set_capacity(server.capacity);
-    for (size_t m = 0; m < partition.metric_names().size(); ++m) {
+    for (size_t m = 0; m < partition.state().loads.metrics.size(); ++m) {
       *status.add_loads() = DescribeUse(partition, id, m);
     }
     status.mutable_fault_domain()->set_region(server.fault_domain.region);
@@ -280,8 +289,8 @@ std::vector<v1::ServerStatus> DescribeServers(const Partition& partition, TimePo
 
 std::vector<v1::ShardStatus> DescribeShards(const Partition& partition, const std::string& only) {
   std::vector<v1::ShardStatus> all;
-  for (size_t i = 0; i < partition.layout().size(); ++i) {
-    if (!only.empty() && partition.layout()[i].id.value() != only) continue;
+  for (size_t i = 0; i < partition.state().layout.size(); ++i) {
+    if (!only.empty() && partition.state().layout[i].id.value() != only) continue;
     all.push_back(DescribeShard(partition, i));
   }
   return all;

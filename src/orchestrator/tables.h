@@ -83,7 +83,7 @@ struct Server {
   bool reported = false;       // said what it holds (or holds nothing)
   bool failing_over = false;   // its replicas are to be given to others
   bool conflicted = false;     // came back during failover: wait to see it live
-  bool record_unread = false;  // its assignment record cannot be read: see unread.cc
+  bool record_unread = false;  // its assignment record cannot be read: see decide/unread.h
   bool life_unread = false;    // its live record cannot be read: nobody can reach it
   Incarnation incarnation;
   int32_t registration_version = 0;

@@ -1,5 +1,5 @@
 // Secondaries on servers whose assignment record cannot be read, as those servers report them. See
-// unread.cc.
+// decide/unread.h.
 #pragma once
 
 #include <algorithm>

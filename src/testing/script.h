@@ -1,5 +1,6 @@
 // The control plane of a test: what the test orders, step by step as the orchestrator takes
-// them (src/orchestrator/handover.cc), each durable before it is commanded. It decides nothing.
+// them (src/orchestrator/decide/handover.h), each durable before it is commanded. It decides
+// nothing.
 #pragma once
 
 #include <functional>

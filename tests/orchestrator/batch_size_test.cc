@@ -145,7 +145,7 @@ TEST_F(BatchSizeTest, SizesAreBoundsOfWhatIsSent) {
   Persist batch{.batch = 1, .writes = {{ServerIndex(0), {}}}, .checks = {{ServerIndex(0), 1}}};
   size_t bound = EmptyRecordBytes(app, server);
   for (size_t i = 0; i < 2; ++i) {
-    const ShardIndex shard = world.partition().shard_at(i);
+    const ShardIndex shard = world.partition().state().map_order[i];
     batch.writes[0].replicas.push_back(
         {shard, Role::kSecondary, Phase::kDemoting, ShardEpoch(UINT64_MAX), UINT32_MAX});
     bound += ReplicaBytes(tables.name(shard));
@@ -168,8 +168,9 @@ TEST_F(BatchSizeTest, TheWriterNamesTheLargestRecordOfABatchThatIsTooLarge) {
   Persist batch{.batch = 9, .writes = {}, .checks = {}};
   for (size_t i = 0; i < 3; ++i) batch.writes.push_back({ServerIndex(i), {}});
   for (size_t i = 0; i < 12'000; ++i) {
-    batch.writes[i < 11'900 ? 1 : 2].replicas.push_back(
-        {world.partition().shard_at(i), Role::kPrimary, Phase::kGranted, ShardEpoch(i + 1)});
+    batch.writes[i < 11'900 ? 1 : 2].replicas.push_back({world.partition().state().map_order[i],
+                                                         Role::kPrimary, Phase::kGranted,
+                                                         ShardEpoch(i + 1)});
   }
   BatchWriter writer(Options(), {});
   std::optional<WriteDone> answer;

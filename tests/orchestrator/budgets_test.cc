@@ -67,7 +67,7 @@ class BudgetsTest : public ::testing::Test {
   }
   std::string WaitsOfAll() {
     std::string all;
-    for (const LayoutShard& shard : world->partition().layout()) {
+    for (const LayoutShard& shard : world->partition().state().layout) {
       for (const std::string& wait : world->WaitsOf(shard.id.value())) {
         absl::StrAppend(&all, wait, "\n");
       }
@@ -226,11 +226,11 @@ TEST_F(BudgetsTest, ASuccessorCountsTheHandoversUnderWay) {
   world->adds.clear();  // the old leader's
   world->Restart();
   world->Advance(Seconds(60));
-  EXPECT_EQ(world->partition().moves_in_flight(), 2u);
+  EXPECT_EQ(world->partition().state().moves.budgets.planned_moves(), 2u);
   EXPECT_EQ(Leaving("kv-0") + Leaving("kv-1"), 2u);
   FinishAll();
   ExpectAtRest(24u);
-  EXPECT_EQ(world->partition().moves_in_flight(), 0u);
+  EXPECT_EQ(world->partition().state().moves.budgets.planned_moves(), 0u);
 }
 
 }  // namespace

@@ -232,7 +232,7 @@ std::string History::Hanging() {
                       std::string(ToString(r.role)));
     }
   }
-  for (const LayoutShard& shard : world_.partition().layout()) {
+  for (const LayoutShard& shard : world_.partition().state().layout) {
     for (const std::string& wait : world_.WaitsOf(shard.id.value())) {
       absl::StrAppend(&text, "\n", shard.id.value(), ": ", wait);
     }
@@ -269,7 +269,7 @@ void History::Settle() {
   spec.mutable_replication()->set_quorum(kind_.quorum);
   world_.Apply(spec);
   world_.Advance(Seconds(300));
-  EXPECT_EQ(world_.Served(), world_.partition().layout().size()) << Hanging();
+  EXPECT_EQ(world_.Served(), world_.partition().state().layout.size()) << Hanging();
   for (const auto& [name, server] : world_.servers) {
     if (server.sick) return;  // it is tried now and then
   }
@@ -278,7 +278,7 @@ void History::Settle() {
   EXPECT_THAT(world_.commands, testing::IsEmpty()) << "moves must cease";
   size_t held = 0;
   for (const auto& [name, count] : world_.Counts()) held += count;
-  EXPECT_EQ(held, world_.partition().layout().size() * replicas);
+  EXPECT_EQ(held, world_.partition().state().layout.size() * replicas);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,4 +1,6 @@
 // Balance by what servers report.
+#include "orchestrator/decide/loads.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -210,7 +212,7 @@ TEST(LoadsTest, RefusesLoadsOutOfRangeAndKeepsTheLastGoodOnes) {
       EXPECT_THAT(note.detail, HasSubstr("cpu of shard s-1: found "));
       EXPECT_THAT(note.detail, HasSubstr("allowed: 0 to 1e12"));
     }
-    EXPECT_EQ(world.partition().ServerLoad(ServerIndex(0), 0), 12);
+    EXPECT_EQ(ServerLoad(world.partition().state(), ServerIndex(0), 0), 12);
   }
 }
 
@@ -223,7 +225,7 @@ TEST(LoadsTest, TakesTheLargestLoadThatIsAllowed) {
   world.Join("kv-0");
   world.Advance(Seconds(40));
   EXPECT_EQ(world.partition().loads_refused(), 0u);
-  EXPECT_NEAR(world.partition().ServerLoad(ServerIndex(0), 0), kMostLoad, kMostLoad / 1e6);
+  EXPECT_NEAR(ServerLoad(world.partition().state(), ServerIndex(0), 0), kMostLoad, kMostLoad / 1e6);
 }
 
 TEST(LoadsTest, UnknownLoadsCountAsTheMean) {
@@ -235,7 +237,7 @@ TEST(LoadsTest, UnknownLoadsCountAsTheMean) {
   world.Start();
   world.Join("kv-0");
   world.Advance(Seconds(40));
-  EXPECT_EQ(world.partition().ServerLoad(ServerIndex(0), 0), 2 + 6 + 4 + 4);
+  EXPECT_EQ(ServerLoad(world.partition().state(), ServerIndex(0), 0), 2 + 6 + 4 + 4);
 }
 
 TEST(LoadsTest, AReplicaBringsItsLoadAlong) {
@@ -250,7 +252,8 @@ TEST(LoadsTest, AReplicaBringsItsLoadAlong) {
   world.Join("kv-1");
   world.Die("kv-0");
   EXPECT_EQ(world.Counts().at("kv-1"), 4u);
-  EXPECT_EQ(world.partition().ServerLoad(world.partition().tables().FindServer("kv-1"), 0), 10);
+  EXPECT_EQ(ServerLoad(world.partition().state(), world.partition().tables().FindServer("kv-1"), 0),
+            10);
 }
 
 // Of the server that holds s-0.

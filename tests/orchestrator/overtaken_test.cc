@@ -72,7 +72,8 @@ TEST(LeaderBehindTest, AClientThatHasTheMapOfALaterLeaderIsToldOfOnce) {
   ASSERT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 1u);
   EXPECT_THAT(world.notes.back().detail, HasSubstr("--raise-epochs"));
   EXPECT_THAT(world.notes.back().detail, HasSubstr("a client holds map 57.1"));
-  EXPECT_TRUE(world.partition().overtaken().leader_is_behind()) << "the app's condition says so";
+  EXPECT_TRUE(world.partition().state().failures.overtaken.leader_is_behind())
+      << "the app's condition says so";
   EXPECT_THAT(world.Published("s-0"), Not(IsEmpty())) << "it serves on";
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "orchestrator/describe/shards.h"
 #include "tests/orchestrator/history.h"
 #include "tests/orchestrator/world.h"
 
@@ -315,7 +316,7 @@ TEST(PartitionTest, AFailingAddIsTriedAgainWithBackOffAndSaysWhy) {
   world.Advance(Seconds(10));
   EXPECT_EQ(world.Served(), 1u);
   const Tables& tables = world.partition().tables();
-  EXPECT_EQ(world.partition().ErrorOf(tables.FindShard("s-1"), tables.FindServer("kv-0")),
+  EXPECT_EQ(ErrorOf(world.partition().state(), tables.FindShard("s-1"), tables.FindServer("kv-0")),
             "disk full");
   EXPECT_LE(world.NoteCount(NoteKind::kCommandFailed), 9u);
   world.servers.at("kv-0").refuses.clear();

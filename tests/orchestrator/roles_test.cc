@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/map_reach.h"
+#include "orchestrator/decide/snapshot.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -70,7 +71,7 @@ class RolesTest : public testing::Test {
   // Where no plan moves the shard to.
   std::vector<ServerIndex> Avoided() {
     const ShardIndex shard = world.partition().tables().FindShard("s-0");
-    return world.partition().ExplainSnapshot(shard).shards.front().avoided;
+    return ExplainSnapshot(world.partition().state(), shard).shards.front().avoided;
   }
   // As stored, "kv-0 granted primary 1", the last number the life in which it is in step.
   std::vector<std::string> Stored() {

@@ -1,8 +1,11 @@
 // What a shard waits for, as operators read it.
+#include "orchestrator/describe/waits.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/decide/snapshot.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -23,7 +26,7 @@ TEST(WaitsTest, SaysThatAServedShardWaitsForNothing) {
   world.Join("kv-0");
   world.Advance(Seconds(30));
   EXPECT_EQ(WaitsOf(world, "s-1"), "");
-  EXPECT_THAT(world.partition().BalanceState(world.now), HasSubstr("next look in "));
+  EXPECT_THAT(BalanceState(world.partition().state(), world.now), HasSubstr("next look in "));
 }
 
 TEST(WaitsTest, SaysThatAShardWaitsForAWriteAndForAPlace) {
@@ -93,7 +96,7 @@ TEST(WaitsTest, ExplainsFromASnapshotOfOneShardAndTheWholeFleet) {
   for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
   world.Advance(Seconds(60));
   const ShardIndex id = world.partition().tables().FindShard("s-4");
-  const allocator::Snapshot snapshot = world.partition().ExplainSnapshot(id);
+  const allocator::Snapshot snapshot = ExplainSnapshot(world.partition().state(), id);
   EXPECT_THAT(snapshot.shards, SizeIs(1));
   uint32_t others = 0;
   for (const allocator::ServerInfo& server : snapshot.servers) others += server.other_replicas;

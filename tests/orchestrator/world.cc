@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/spec_validation.h"
+#include "orchestrator/decide/published.h"
+#include "orchestrator/describe/servers.h"
+#include "orchestrator/describe/waits.h"
 #include "orchestrator/record_size.h"
 #include "shardmanager/v1/stored.pb.h"
 
@@ -373,9 +376,9 @@ void World::Do(Publish&) {
 }
 
 void World::NoteReachable() {
-  for (const LayoutShard& shard : partition_->layout()) {
+  for (const LayoutShard& shard : partition_->state().layout) {
     const ShardIndex id = partition_->tables().FindShard(shard.id.value());
-    for (const Partition::Published& p : partition_->PublishedReplicas(id)) {
+    for (const orchestrator::Published& p : PublishedReplicas(partition_->state(), id)) {
       if (p.role == Role::kPrimary) reachable.insert(shard.id.value());
     }
   }
@@ -407,30 +410,31 @@ std::vector<std::string> World::Roles(const std::string& shard) const {
 std::vector<std::string> World::Published(const std::string& shard) const {
   std::vector<std::string> names;
   const Tables& tables = partition_->tables();
-  for (const auto& [id, role] : partition_->PublishedReplicas(tables.FindShard(shard))) {
+  for (const auto& [id, role] : PublishedReplicas(partition_->state(), tables.FindShard(shard))) {
     names.push_back(tables.name(tables.replica(id).server) + (role == Role::kPrimary ? "*" : ""));
   }
   return names;
 }
 
 std::pair<std::string, std::string> World::DrainState(const std::string& server) const {
-  return partition_->DrainState(partition_->tables().FindServer(server), now);
+  return orchestrator::DrainState(partition_->state(), partition_->tables().FindServer(server),
+                                  now);
 }
 
 std::string World::Quarantine(const std::string& server) const {
-  return partition_->QuarantineState(partition_->tables().FindServer(server), now);
+  return QuarantineState(partition_->state(), partition_->tables().FindServer(server), now);
 }
 
 std::vector<std::string> World::WaitsOf(const std::string& shard) const {
-  return partition_->WaitsOf(partition_->tables().FindShard(shard), now);
+  return orchestrator::WaitsOf(partition_->state(), partition_->tables().FindShard(shard), now);
 }
 
 size_t World::Served() const {
   size_t served = 0;
-  for (size_t i = 0; i < partition_->layout().size(); ++i) {
-    const ShardIndex shard = partition_->shard_at(i);
-    served +=
-        partition_->PublishedReplicas(shard).size() == partition_->tables().shard(shard).wanted;
+  for (size_t i = 0; i < partition_->state().layout.size(); ++i) {
+    const ShardIndex shard = partition_->state().map_order[i];
+    served += PublishedReplicas(partition_->state(), shard).size() ==
+              partition_->tables().shard(shard).wanted;
   }
   return served;
 }

@@ -1,0 +1,59 @@
+#include "orchestrator/decide/loads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "orchestrator/decide/room.h"
+
+namespace shardmanager::orchestrator {
+double MetricCapacity(const PartitionState& state, ServerIndex server, size_t metric) {
+  if (auto own = state.loads.capacity.find(server); own != state.loads.capacity.end()) {
+    for (const MetricAmount& capacity : own->second) {
+      if (capacity.metric == state.loads.metrics[metric]) return capacity.amount;
+    }
+  }
+  const double capacity = state.spec.metrics(static_cast<int>(metric)).capacity();
+  return capacity > 0 ? capacity : std::numeric_limits<double>::infinity();
+}
+
+double ServerLoad(const PartitionState& state, ServerIndex server, size_t metric) {
+  return state.loads.reported.OfServer(server, state.tables.server(server).replicas.size(), metric);
+}
+
+double ReplicaLoad(const PartitionState& state, ReplicaIndex replica, size_t metric) {
+  return state.loads.reported.Of(replica, metric);
+}
+
+std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads) {
+  const size_t metrics = state.loads.metrics.size();
+  std::vector<float> pressure(state.tables.server_count() * metrics);
+  for (size_t m = 0; m < metrics; ++m) {
+    const v1::Metric& policy = state.spec.metrics(static_cast<int>(m));
+    double load = 0;
+    double capacity = 0;
+    size_t servers = 0;
+    for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
+      if (state.tables.server(ServerIndex(i)).state != ServerState::kLive) continue;
+      load +=
+          loads.OfServer(ServerIndex(i), state.tables.server(ServerIndex(i)).replicas.size(), m);
+      if (!Accepts(state, ServerIndex(i))) continue;
+      capacity += MetricCapacity(state, ServerIndex(i), m);
+      ++servers;
+    }
+    if (load <= 0 || servers == 0) continue;
+    for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
+      const ServerIndex id(i);
+      if (state.tables.server(id).state != ServerState::kLive) continue;
+      const double own = MetricCapacity(state, id, m);
+      const double share = std::isinf(capacity) ? load / static_cast<double>(servers)
+                                                : load * own / std::max(capacity, 1e-300);
+      const double limit = std::min(share * (1 + policy.tolerance()), own * policy.threshold());
+      const double used = loads.OfServer(id, state.tables.server(id).replicas.size(), m);
+      if (limit > 0) pressure[i * metrics + m] = static_cast<float>(used / limit);
+    }
+  }
+  return pressure;
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,30 @@
+// Whether a server has room for one more replica, and whether one more move may begin now.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+// Smaller of two caps in which 0 means "none".
+inline uint32_t TighterCap(uint32_t a, uint32_t b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
+}
+
+bool MoveBudgetLeft(const PartitionState& state, Cause cause, const Intent& intent);
+// How many replicas of the shard may be restored beside those that are being restored.
+uint32_t FailoversLeft(const PartitionState& state, ShardIndex id);
+bool AnyServerTakesFailovers(const PartitionState& state);
+// May be given replicas, and keep those that it has.
+bool Accepts(const PartitionState& state, ServerIndex id);
+bool RegionAllowed(const PartitionState& state, ServerIndex id);
+uint32_t ReplicaCapacity(const PartitionState& state, ServerIndex id);
+bool CanBeTarget(const PartitionState& state, ShardIndex shard, ServerIndex id);
+bool RecordTakes(const PartitionState& state, ServerIndex server, size_t bytes);
+// Most replicas that the server's record may hold, whatever further shards are chosen for it.
+uint32_t RecordCapacity(const PartitionState& state, ServerIndex id);
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,180 @@
+#include "orchestrator/decide/snapshot.h"
+
+#include <algorithm>
+
+#include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/room.h"
+#include "orchestrator/decide/view.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+allocator::Spread ToSpread(v1::FaultDomainLevel level) {
+  switch (level) {
+    case v1::RACK:
+      return allocator::Spread::kRack;
+    case v1::DATACENTER:
+      return allocator::Spread::kDatacenter;
+    case v1::REGION:
+      return allocator::Spread::kRegion;
+    default:
+      return allocator::Spread::kServer;
+  }
+}
+
+// REQUIRES: the snapshot lists the server.
+std::vector<allocator::ServerInfo>::iterator PositionIn(allocator::Snapshot& snapshot,
+                                                        ServerIndex server) {
+  return std::lower_bound(
+      snapshot.servers.begin(), snapshot.servers.end(), server,
+      [](const allocator::ServerInfo& s, ServerIndex id) { return s.server < id; });
+}
+
+// It goes as soon as another one serves in its place, or has gone already but for the answer.
+bool MakesRoom(const PartitionState& state, const Replica& replica) {
+  if (replica.phase == Phase::kDropping) return true;
+  if (replica.role != Role::kPrimary || replica.phase == Phase::kPreparing) return false;
+  return HandoverOf(state, replica.shard).to.valid();
+}
+
+// What the snapshot lists is not among the "other" load of its server.
+void AddLoads(const PartitionState& state, ShardIndex id, Purpose purpose, const LoadTable& loads,
+              allocator::Snapshot& snapshot) {
+  const size_t metrics = state.loads.metrics.size();
+  std::vector<double> most(metrics, -1);
+  state.tables.ForEach(id, [&](ReplicaIndex replica, const Replica& r) {
+    for (size_t m = 0; m < metrics; ++m) {
+      if (loads.Knows(replica, m)) most[m] = std::max(most[m], loads.Of(replica, m));
+    }
+    if (state.tables.server(r.server).state != ServerState::kLive) return;
+    const bool listed = purpose != Purpose::kBalance || !MakesRoom(state, r);
+    const auto row = static_cast<size_t>(PositionIn(snapshot, r.server) - snapshot.servers.begin());
+    for (size_t m = 0; m < metrics; ++m) {
+      const double load = loads.Of(replica, m);
+      double& other = snapshot.other_load[row * metrics + m];
+      other = std::max(0.0, other - load);
+      if (listed) snapshot.load.push_back(static_cast<float>(load));
+    }
+  });
+  for (size_t m = 0; m < metrics; ++m) {
+    snapshot.load.push_back(static_cast<float>(most[m] >= 0 ? most[m] : loads.Mean(m)));
+  }
+}
+
+}  // namespace
+
+bool WorthBalancing(const PartitionState& state) {
+  if (state.balance.at_rest) return false;
+  if (!state.loads.metrics.empty()) return true;
+  uint32_t low = UINT32_MAX;
+  uint32_t high = 0;
+  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
+    const Server& server = state.tables.server(ServerIndex(i));
+    if (server.state != ServerState::kLive || TakesNothing(server)) continue;
+    const auto count = static_cast<uint32_t>(server.replicas.size());
+    if (!Accepts(state, ServerIndex(i))) {
+      if (count > 0) return true;  // to be emptied
+      continue;
+    }
+    if (IsBarred(state, ServerIndex(i))) continue;
+    low = std::min(low, count);
+    high = std::max(high, count);
+  }
+  if (low == UINT32_MAX) return false;
+  const bool preferences =
+      std::any_of(state.layout.begin(), state.layout.end(),
+                  [](const LayoutShard& s) { return !s.preferred_region.empty(); });
+  return high >= low + 2 || preferences || state.spec.replication().replicas() > 1;
+}
+
+allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads) {
+  allocator::Snapshot snapshot;
+  snapshot.spread = ToSpread(state.spec.placement().spread());
+  for (const v1::Metric& metric : state.spec.metrics()) {
+    snapshot.metrics.push_back(
+        {.name = metric.name(), .threshold = metric.threshold(), .tolerance = metric.tolerance()});
+  }
+  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
+    const Server& server = state.tables.server(ServerIndex(i));
+    if (server.state != ServerState::kLive) continue;
+    const bool accepts = Accepts(state, ServerIndex(i));
+    const bool sick = state.failures.quarantine.IsSick(ServerIndex(i));
+    const auto one_more = static_cast<uint32_t>(server.replicas.size() + 1);  // of a trial
+    const uint32_t capacity =
+        TighterCap(ReplicaCapacity(state, ServerIndex(i)), RecordCapacity(state, ServerIndex(i)));
+    snapshot.servers.push_back(
+        {.server = ServerIndex(i),
+         .region = server.region,
+         .datacenter = server.datacenter,
+         .rack = server.rack,
+         .capacity = sick ? TighterCap(capacity, one_more) : capacity,
+         .other_replicas = static_cast<uint32_t>(server.replicas.size()),
+         .accepts = accepts && !TakesNothing(server) && !IsBarred(state, ServerIndex(i)),
+         .draining = !accepts && !TakesNothing(server),
+         .ordered = server.draining,
+         .moves = state.moves.budgets.under_way(Cause::kBalance, ServerIndex(i)),
+         .drain_moves = state.moves.budgets.under_way(Cause::kDrain, ServerIndex(i))});
+    for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
+      snapshot.capacity.push_back(MetricCapacity(state, ServerIndex(i), m));
+      snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));
+    }
+  }
+  return snapshot;
+}
+
+void BarFull(const PartitionState& state, allocator::Snapshot& snapshot) {
+  if (!AnyServerTakesFailovers(state)) return;  // room is waited for when the plan is used
+  for (allocator::ServerInfo& server : snapshot.servers) {
+    server.accepts &= state.moves.budgets.Left(Cause::kFailover, server.server);
+  }
+}
+
+void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
+                   const LoadTable& loads, allocator::Snapshot& snapshot) {
+  const Shard& shard = state.tables.shard(id);
+  allocator::ShardInfo info{.shard = id,
+                            .wanted_replicas = shard.wanted,
+                            .new_role = HasSecondaries(state) ? Role::kSecondary : Role::kPrimary};
+  if (shard.region != 0) info.preferred_region = shard.region;
+  const bool just_moved = shard.primary_is_new && MovesByHandover(state);
+  bool at_rest = !shard.in_batch && MayMove(state, id) && !just_moved;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {
+    at_rest &= r.phase == Phase::kGranted && !r.in_write;
+  });
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {
+    const Server& server = state.tables.server(r.server);
+    if (server.state != ServerState::kLive) {
+      // It counts while it may come back: nothing else takes its place.
+      if (!IsGivenUp(server) && r.phase == Phase::kGranted && info.wanted_replicas > 0) {
+        --info.wanted_replicas;
+      }
+      return;
+    }
+    // Listed below, so not among the "other" replicas of its server.
+    --PositionIn(snapshot, r.server)->other_replicas;
+    const bool balance = purpose == Purpose::kBalance;
+    // What moves counts where it is going. If it counted twice, one too many would follow it.
+    if (balance && MakesRoom(state, r)) return;
+    const bool extra = r.phase == Phase::kDropping || (r.phase == Phase::kPreparing && !balance);
+    if (extra) ++info.wanted_replicas;  // holds a place, does not count
+    const bool movable = at_rest && purpose != Purpose::kEmergency &&
+                         state.moves.budgets.Left(CauseOfMove(state, r.server), r.server) &&
+                         !TakesNothing(server);
+    info.replicas.push_back({r.server, r.role, movable});
+  });
+  for (ServerIndex failed : Avoided(state, id, purpose != Purpose::kEmergency)) {
+    if (state.tables.server(failed).state == ServerState::kLive) info.avoided.push_back(failed);
+  }
+  snapshot.shards.push_back(std::move(info));
+  if (!state.loads.metrics.empty()) AddLoads(state, id, purpose, loads, snapshot);
+}
+
+allocator::Snapshot ExplainSnapshot(const PartitionState& state, ShardIndex shard) {
+  allocator::Snapshot snapshot = FleetSnapshot(state, state.loads.reported);
+  AddToSnapshot(state, shard, Purpose::kExplain, state.loads.reported, snapshot);
+  return snapshot;
+}
+
+}  // namespace shardmanager::orchestrator

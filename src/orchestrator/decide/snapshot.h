@@ -1,0 +1,23 @@
+// What the allocator is asked with: the fleet, and the shards that it is to place or to move.
+#pragma once
+
+#include "allocator/allocator.h"
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
+
+// Cheap look before the state is copied for the allocator. Where replicas stand to each
+// other, or to a region, only the allocator can tell: it is asked until it finds
+// nothing to improve, and again once something changed.
+bool WorthBalancing(const PartitionState& state);
+allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads);
+// A server that is being given as many as it may, for failovers, is not chosen for more: the
+// others have room.
+void BarFull(const PartitionState& state, allocator::Snapshot& snapshot);
+void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
+                   const LoadTable& loads, allocator::Snapshot& snapshot);
+allocator::Snapshot ExplainSnapshot(const PartitionState& state, ShardIndex shard);
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,21 @@
+#include "orchestrator/decide/unread.h"
+
+#include "orchestrator/decide/view.h"
+
+namespace shardmanager::orchestrator {
+bool HeldBack(const PartitionState& state, ShardIndex shard) {
+  if (state.unread.servers.empty()) return false;
+  if (AwaitsUnreadMembers(state)) return true;
+  if (HasPrimaries(state) && !state.tables.shard(shard).right_seen) return true;
+  bool adopted = false;
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    adopted |= state.tables.server(replica.server).record_unread;
+  });
+  return adopted;
+}
+
+bool AwaitsUnreadMembers(const PartitionState& state) {
+  return HasBothRoles(state) && state.unread.members.awaits_reports();
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,82 @@
+#include "orchestrator/decide/view.h"
+
+#include "base/defect.h"
+
+namespace shardmanager::orchestrator {
+bool MayProcess(const Replica& replica) {
+  if (replica.phase == Phase::kForwarding || replica.phase == Phase::kDemoting) {
+    return replica.contact != Contact::kDone;
+  }
+  return replica.phase != Phase::kAbsent && replica.phase != Phase::kReserved;
+}
+
+Cause CauseOfMove(const PartitionState& state, ServerIndex from) {
+  return state.tables.server(from).draining ? Cause::kDrain : Cause::kBalance;
+}
+
+Cause CauseOfTurn(const PartitionState& state, ServerIndex from) {
+  return state.tables.server(from).sheds_primaries ? Cause::kDrain : Cause::kBalance;
+}
+
+ReplicaIndex PrimaryOf(const PartitionState& state, ShardIndex id) {
+  ReplicaIndex primary;
+  state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    const bool serves = replica.role == Role::kPrimary && Serves(state, replica);
+    if (serves && !replica.in_write) primary = r;
+  });
+  return primary;
+}
+
+bool Serves(const PartitionState& state, const Replica& replica) {
+  return replica.phase == Phase::kGranted && replica.contact == Contact::kDone &&
+         state.tables.server(replica.server).state == ServerState::kLive;
+}
+
+std::optional<CommandKind> Demand(const Replica& replica) {
+  const auto kind = DemandOf(replica.phase);
+  return kind == CommandKind::kAdd && replica.turned ? CommandKind::kChangeRole : kind;
+}
+
+bool IsGone(const Server& server) {
+  return server.state != ServerState::kLive && !server.conflicted;
+}
+
+bool IsGivenUp(const Server& server) { return IsGone(server) && server.failing_over; }
+
+bool HasPrimaries(const PartitionState& state) {
+  return state.spec.replication().strategy() != v1::SECONDARY_ONLY;
+}
+
+bool HasSecondaries(const PartitionState& state) {
+  return state.spec.replication().strategy() != v1::PRIMARY_ONLY;
+}
+
+bool HasBothRoles(const PartitionState& state) {
+  return state.spec.replication().strategy() == v1::PRIMARY_SECONDARY;
+}
+
+bool IsCurrent(const PartitionState& state, const Replica& replica) {
+  if (replica.member_life == 0 || state.spec.replication().quorum())
+    return replica.member_life != 0;
+  return replica.member_life == state.tables.server(replica.server).life();
+}
+
+bool InStep(const PartitionState& state, const Replica& replica) {
+  return Serves(state, replica) && (replica.role == Role::kPrimary || IsCurrent(state, replica));
+}
+
+bool HasMajority(const PartitionState& state, ShardIndex id) {
+  uint32_t members = 0;
+  uint32_t live = 0;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    members += replica.member_life != 0;
+    const bool turns =
+        replica.phase == Phase::kDemoting && !IsGone(state.tables.server(replica.server));
+    live += replica.member_life != 0 && (Serves(state, replica) || turns);
+  });
+  return live > members / 2 || members == 0;
+}
+
+bool TakesNothing(const Server& server) { return server.record_unread || server.life_unread; }
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,36 @@
+// What the tables say of one replica, one shard or one server.
+#pragma once
+
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+// As far as the records and its own answers say. (What prepares processes what is forwarded.)
+bool MayProcess(const Replica& replica);
+Cause CauseOfMove(const PartitionState& state, ServerIndex from);
+Cause CauseOfTurn(const PartitionState& state, ServerIndex from);
+// The one that has the right to serve and does; invalid: there is none now.
+ReplicaIndex PrimaryOf(const PartitionState& state, ShardIndex id);
+bool Serves(const PartitionState& state, const Replica& replica);
+// What the replica's durable state asks of its server.
+std::optional<CommandKind> Demand(const Replica& replica);
+// Its session has ended, and no write has found that it is back.
+bool IsGone(const Server& server);
+bool IsGivenUp(const Server& server);
+bool HasPrimaries(const PartitionState& state);
+bool HasSecondaries(const PartitionState& state);
+bool HasBothRoles(const PartitionState& state);
+// In step: it knows all that was acknowledged, in this life of its server. (Where a
+// majority decides what is acknowledged, the application's own log outlives its process.) In step
+// with nobody is not in step: a server that was lost before this leader came has no known life.
+bool IsCurrent(const PartitionState& state, const Replica& replica);
+bool InStep(const PartitionState& state, const Replica& replica);
+bool HasMajority(const PartitionState& state, ShardIndex id);
+bool TakesNothing(const Server& server);
+
+// First placements wait for the fleet to gather; what was lost is never made to wait.
+inline bool WaitsForFleet(const PartitionState& state, const Shard& shard, TimePoint now) {
+  return !shard.first.valid() && now < state.gather_until;
+}
+
+}  // namespace shardmanager::orchestrator

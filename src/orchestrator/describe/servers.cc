@@ -1,0 +1,85 @@
+#include "orchestrator/describe/servers.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/text.h"
+#include "orchestrator/decide/drains.h"
+#include "orchestrator/decide/room.h"
+#include "orchestrator/decide/view.h"
+#include "orchestrator/record_size.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+std::string LeftToDrain(const PartitionState& state, const Server& server, TimePoint now) {
+  const size_t left = server.replicas.size();
+  std::string text = absl::StrCat(
+      left, " of ", Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
+  const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
+  const double elapsed = std::chrono::duration<double>(now - server.drain_since).count();
+  if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 && !state.plan_out) {
+    const Replica& first = state.tables.replica(server.replicas.front());
+    absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
+                    state.spec.name(), " ", state.tables.name(first.shard), "`");
+  } else if (gone > 0) {
+    absl::StrAppendFormat(&text, ", about %.0f s to go",
+                          std::max(1.0, elapsed / gone * static_cast<double>(left)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,
+                                               TimePoint now) {
+  const Server& server = state.tables.server(id);
+  if (!server.draining && server.sheds_primaries && HasBothRoles(state)) {
+    if (server.primaries == 0) return {"live", "no primaries left; its secondaries stay"};
+    return {"draining", absl::StrCat(server.primaries,
+                                     " of its shards have their primary here, until a secondary "
+                                     "elsewhere is in step; its secondaries stay")};
+  }
+  if (!server.draining) return {"live", ""};
+  const v1::Drain* drain = DrainOf(state, id);
+  std::string text = server.replicas.empty() ? "empty" : LeftToDrain(state, server, now);
+  if (drain != nullptr && !drain->reason().empty()) {
+    absl::StrAppend(&text, " (", drain->reason(), ")");
+  }
+  return {server.replicas.empty() ? "drained" : "draining", std::move(text)};
+}
+
+std::string RecordState(const PartitionState& state, ServerIndex id, TimePoint now) {
+  const Server& server = state.tables.server(id);
+  if (state.records.oversize.Contains(id)) {
+    const Duration left = std::max(state.records.oversize.RetryAt(id) - now, Duration(0));
+    return absl::StrCat(
+        "its assignment record, of ", Counted(server.replicas.size(), "replica"),
+        ", is larger than the coordination store takes in one write: nothing changes there; "
+        "tried again ",
+        absl::StrFormat("in %.0f s", std::chrono::duration<double>(left).count()),
+        "; shorter shard names, or fewer shards in the spec, make it smaller");
+  }
+  if (server.state == ServerState::kLive &&
+      !RecordTakes(state, id, state.records.most_replica_bytes)) {
+    return absl::StrCat("its assignment record is full, with ",
+                        Counted(server.replicas.size(), "replica"), " in ", server.record_bytes,
+                        " of ", kMostRecordBytes,
+                        " bytes: it gets no more; add servers, or shorten shard names");
+  }
+  return "";
+}
+
+std::string QuarantineState(const PartitionState& state, ServerIndex id, TimePoint now) {
+  const Quarantine::Case* found = state.failures.quarantine.Find(id);
+  if (found == nullptr || !found->sick) return "";
+  const double seconds = std::chrono::duration<double>(found->trial_at - now).count();
+  return absl::StrCat(
+      Counted(found->failed.size(), "different shard"), " in a row could not be added (",
+      found->error, "); it keeps what it serves and gets nothing new; ",
+      seconds > 0 ? absl::StrFormat("tried with one shard in %.0f s", seconds)
+                  : std::string("tried with the next shard that has no better place"));
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,124 @@
+// All that the decisions about a partition are made of. Whoever decides, describes or publishes
+// reads it (decide/, describe/); only Partition changes it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "model/layout.h"
+#include "orchestrator/budgets.h"
+#include "orchestrator/load_table.h"
+#include "orchestrator/membership.h"
+#include "orchestrator/missing_shards.h"
+#include "orchestrator/move_holds.h"
+#include "orchestrator/oversize_records.h"
+#include "orchestrator/overtaken_grants.h"
+#include "orchestrator/partition_parts.h"
+#include "orchestrator/quarantine.h"
+#include "orchestrator/tables.h"
+#include "orchestrator/unread_members.h"
+
+namespace shardmanager::orchestrator {
+
+using Servers = absl::InlinedVector<ServerIndex, 2>;
+
+// A replica's place in the tables that are kept by shard and server.
+inline uint64_t Key(ShardIndex shard, ServerIndex server) {
+  return uint64_t{shard.index()} << 32 | server.index();
+}
+
+// Moves that are planned or under way.
+struct Moves {
+  // What plans proposed, and is not written yet.
+  absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents;
+  absl::flat_hash_map<ShardIndex, ServerIndex> from;  // of secondaries: the source
+  Budgets budgets;
+};
+
+// Planned changes of primaries (decide/roles.h).
+struct Turns {
+  absl::flat_hash_set<ShardIndex> under_way;
+  std::set<ShardIndex> waiters;                           // for room among those
+  absl::flat_hash_map<ShardIndex, ServerIndex> to;        // is to be the primary, for balance
+  absl::flat_hash_map<ShardIndex, ServerIndex> stand_in;  // was the primary, and sends on
+  absl::flat_hash_map<ShardIndex, ServerIndex> sent_to;   // was the primary: clients ask it yet
+};
+
+// What servers could not do (decide/failures.h).
+struct Failures {
+  absl::flat_hash_map<uint64_t, Trouble> troubles;         // by Key()
+  absl::flat_hash_map<ShardIndex, Servers> failed_at;      // since it was served last
+  absl::flat_hash_map<ShardIndex, ServerIndex> return_to;  // who had it before a move failed
+  MoveHolds holds;
+  OvertakenGrants overtaken;
+  Quarantine quarantine;
+};
+
+// What servers report of their loads. `reported` follows every report; `planned` is what plans are
+// made of (loads.cc).
+struct Loads {
+  std::vector<std::string> metrics;  // of the spec, in its order
+  LoadTable reported;
+  LoadTable planned;
+  absl::flat_hash_map<ServerIndex, std::vector<MetricAmount>> capacity;  // as registered
+};
+
+// Room in assignment records (record_size.h).
+struct Records {
+  OversizeRecords oversize;
+  size_t most_replica_bytes = 0;  // of a replica of any shard in the spec
+};
+
+// Servers whose assignment record cannot be read (decide/unread.h).
+struct Unread {
+  std::vector<ServerIndex> servers;  // ascending by index
+  UnreadMembers members;
+};
+
+// Shards that wait for the next batch.
+struct Writes {
+  std::deque<ShardIndex> queue;
+  bool blocked = false;  // the store did not take the last one
+};
+
+// The periodic look at the balance.
+struct BalanceLooks {
+  TimePoint next{};       // the next periodic look
+  TimePoint last{};       // when a plan for balance last came back
+  size_t last_moves = 0;  // in that plan
+  bool ever = false;      // the two above are set
+  bool at_rest = false;   // nothing changed since the allocator was asked for a better balance
+};
+
+struct PartitionState {
+  TimePoint now{};  // of the event that is being handled
+  bool recovered = false;
+  bool deleting = false;
+  v1::AppSpec spec;
+  std::vector<LayoutShard> layout;
+  std::vector<ShardIndex> map_order;
+  std::vector<bool> region_allowed;  // by domain number; empty: all are
+  std::vector<v1::Drain> drains;
+  Tables tables;
+  absl::flat_hash_map<ShardIndex, Membership> members;
+  absl::flat_hash_map<uint64_t, uint8_t> progress;  // of loads, by Key(), percent
+  Moves moves;
+  Turns turns;
+  Failures failures;
+  MissingShards missing;
+  Records records;
+  Loads loads;
+  Unread unread;
+  Writes writes;
+  BalanceLooks balance;
+  bool plan_out = false;                      // the allocator is making a plan
+  TimePoint gather_until = TimePoint::min();  // shards that never had a place wait so long
+};
+
+}  // namespace shardmanager::orchestrator

@@ -129,6 +129,7 @@ class Renewer {
     lease_ = a.until;
   }
   void Do(server::BecameMember&) { ++meter_.members; }
+  void Do(server::AwaitLease&) {}
   void Do(server::SetPolicy&) {}
   void Do(server::NewSession&) {}  // an expired one is a lapse, and stays one
   void Do(server::SayGoodBye&) {}

@@ -104,9 +104,17 @@ AdmissionTable::Admitted AdmissionTable::AdmitWithoutLease(AdmissionSlot& slot) 
   return without;
 }
 
+void AdmissionTable::AwaitLease() {
+  std::lock_guard lock(mutex_);
+  if (!SessionHasEnded()) return;
+  lease_until_ = now_().time_since_epoch().count();
+  first_lease_comes_ = true;
+}
+
 void AdmissionTable::SetLease(TimePoint until) {
   std::lock_guard lock(mutex_);
-  if (!SessionHasEnded() && until > lease_until()) lease_meter_.Renewed(lease_until() - now_());
+  const bool first = std::exchange(first_lease_comes_, false) || SessionHasEnded();
+  if (!first && until > lease_until()) lease_meter_.Renewed(lease_until() - now_());
   lease_until_ = until.time_since_epoch().count();
   if (!LeaseIsValid() && !SessionHasEnded()) return;
   for (std::condition_variable* turn : held_for_lease_) turn->notify_one();

@@ -133,6 +133,9 @@ class AdmissionTable {
   // Primary work (all work, with `stop_all`) is admitted before this time only.
   // TimePoint::min(): the session has ended; nothing waits for a renewal.
   void SetLease(TimePoint until);
+  // There is none, and the first one of this life is about to come: requests wait for it, as for
+  // the renewal of one that lapses now.
+  void AwaitLease();
   void SetStopAll(bool stop_all) { stop_all_ = stop_all; }
   // From here on everything is refused as "stopping".
   void StopAdmitting() { stopping_ = true; }
@@ -174,6 +177,7 @@ class AdmissionTable {
   std::vector<std::unique_ptr<Cells>> all_cells_;
   std::vector<std::unique_ptr<AdmissionSlot>> slots_;
   std::atomic<int64_t> lease_until_;
+  bool first_lease_comes_ = false;  // guarded by mutex_
   std::atomic<bool> stop_all_{false};
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // of handovers, and of what waits for the lease

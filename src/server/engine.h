@@ -100,6 +100,7 @@ class Engine {
   void Do(Warn& action);
   void Do(Emptied&) { ports_.emptied(); }
   void Do(SetLease& action) { gates_.SetLease(action.until); }
+  void Do(AwaitLease&) { gates_.AwaitLease(); }
   void Do(SetPolicy& action) { gates_.SetStopAll(action.stop_all); }
   void Do(BecameMember& action);
   void Do(NewSession&) { link_->NewSession(); }

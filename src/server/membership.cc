@@ -223,6 +223,7 @@ void Membership::On(AssignmentAnswer& event) {
   Say("");
   // Only now: what an earlier life held and the record does not grant any more is
   // closed before a lease could let it serve again.
+  out_.actions.emplace_back(AwaitLease{});
   Renew();
 }
 

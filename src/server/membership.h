@@ -121,6 +121,8 @@ struct RenewLease {
 struct SetLease {
   TimePoint until{};
 };
+// A member again, or for the first time: a lease is about to come, and requests may wait for it.
+struct AwaitLease {};
 struct SetPolicy {
   bool stop_all = false;
 };
@@ -148,9 +150,9 @@ class Membership {
   using Event = std::variant<SessionUp, SessionExpired, SessionReplaced, CellAnswer, AppAnswer,
                              StandingAnswer, RegisterAnswer, AssignmentAnswer, LeaseAnswer, Leave,
                              LeaveAnswer>;
-  using Action =
-      std::variant<ReadCell, ReadApp, ReadStanding, Register, ReadAssignment, RenewLease, SetLease,
-                   SetPolicy, BecameMember, NewSession, SayGoodBye, GiveUp, Waiting, Gone>;
+  using Action = std::variant<ReadCell, ReadApp, ReadStanding, Register, ReadAssignment, RenewLease,
+                              SetLease, AwaitLease, SetPolicy, BecameMember, NewSession, SayGoodBye,
+                              GiveUp, Waiting, Gone>;
 
   explicit Membership(std::string app) : app_(std::move(app)) {}
 

@@ -146,6 +146,7 @@ class Trial {
                                     LeaseUntilByWrite(newest_write_, kTimeout));
     SM_CHECK(lease_ <= std::max(most, now_), "no longer than a renewal that was answered allows");
   }
+  void Do(AwaitLease&) {}
   void Do(SetPolicy&) {}
   void Do(BecameMember& a) {
     SM_CHECK(registered_ == a.incarnation, "a member has registered that life in this session");

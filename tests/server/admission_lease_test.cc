@@ -84,6 +84,30 @@ TEST_F(AdmissionLeaseTest, NothingIsHeldBeforeTheFirstLease) {
   EXPECT_EQ(fresh.Admit("s").held_at, nullptr);
 }
 
+// Seed 1488 of the simulation: a server that had just joined refused what was forwarded to it.
+TEST_F(AdmissionLeaseTest, AMemberHoldsRequestsUntilItsFirstLease) {
+  AdmissionTable fresh([](const ShardId&) {});
+  fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  fresh.AwaitLease();
+  const auto held = fresh.Admit("s");
+  ASSERT_NE(held.held_at, nullptr);
+  EXPECT_EQ(held.slot, nullptr);
+  fresh.SetLease(MonotonicNow() + kLong);
+  EXPECT_TRUE(fresh.AwaitTurn(held, MonotonicNow()));
+  const auto admitted = fresh.Admit("s");
+  ASSERT_NE(admitted.slot, nullptr);
+  admitted.slot->Release();
+  EXPECT_THAT(fresh.lease_meter().Text(kLong), HasSubstr("lease_left_at_renewal_seconds_count 0\n"))
+      << "the first lease renews none";
+}
+
+TEST_F(AdmissionLeaseTest, ALeaseThatRunsIsNotAwaited) {
+  table_.AwaitLease();
+  const auto admitted = table_.Admit("s");
+  ASSERT_NE(admitted.slot, nullptr);
+  admitted.slot->Release();
+}
+
 // A renewal whose own lease is over already: waking would only cost the place in the queue.
 TEST_F(AdmissionLeaseTest, LeaseThatHasLapsedAgainWakesNobody) {
   Lapse();

@@ -241,8 +241,10 @@ TEST_F(MembershipTest, F5_AsksForNoLeaseBeforeTheAssignmentWasRead) {
   EXPECT_FALSE(Asked<RenewLease>().has_value());
   AdvanceBy(Seconds(5));
   EXPECT_FALSE(Asked<RenewLease>().has_value());
+  EXPECT_FALSE(Asked<AwaitLease>().has_value());
   Feed(AssignmentAnswer{read.ticket, Answer::kOk, {}});
   EXPECT_TRUE(Asked<RenewLease>().has_value());
+  EXPECT_TRUE(Asked<AwaitLease>().has_value());
 }
 
 TEST_F(MembershipTest, RenewsAtOnceWhenItIsConnectedAgain) {

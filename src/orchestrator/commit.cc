@@ -119,9 +119,11 @@ void Partition::StageChange(const PhaseChange& change) {
   replica.in_write = true;
   replica.writing = change.to;
   Touch(replica.server);
-  if (change.failed && replica.phase == Phase::kPreparing) HoldMoves(replica.shard, replica.server);
-  if (change.failed && replica.phase == Phase::kGranted) NoteFailedAt(replica);
-  if (change.failed && change.to == Phase::kGranted) HoldMoves(replica.shard, ServerIndex());
+  if (change.failed && replica.phase == Phase::kPreparing)
+    failed_shards_.HoldMoves(replica.shard, replica.server);
+  if (change.failed && replica.phase == Phase::kGranted) failed_shards_.NoteFailedAt(replica);
+  if (change.failed && change.to == Phase::kGranted)
+    failed_shards_.HoldMoves(replica.shard, ServerIndex());
   if (change.overtaken) state_.failures.overtaken.GrantedAnew(replica.shard, state_.now);
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
@@ -134,11 +136,11 @@ void Partition::StageChange(const PhaseChange& change) {
     return;
   Turning next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
   if (leaves) next.member_life = 0;
-  if (change.to == Phase::kDemoting) BeginTurn(replica.shard);
+  if (change.to == Phase::kDemoting) turns_.BeginTurn(replica.shard);
   if (change.turn != Turn::kNone) {
     next.role = change.turn == Turn::kPromote ? Role::kPrimary : Role::kSecondary;
   }
-  if (granted_anew) next.epoch = NextEpoch();
+  if (granted_anew) next.epoch = agenda_.NextEpoch();
   if (kept != ShardEpoch()) {
     next.epoch = kept;
     next.serves_on = true;
@@ -151,7 +153,8 @@ void Partition::StageNew(ShardIndex shard, const Change& change, const NewReplic
            "a server would have two replicas of a shard");
   if (fresh.phase == Phase::kGranted)
     CheckPrimaryRight(state_, shard, change, ReplicaIndex(), fresh.role);
-  const ReplicaIndex id = state_.tables.AddReplica(shard, fresh.server, fresh.role, NextEpoch());
+  const ReplicaIndex id =
+      state_.tables.AddReplica(shard, fresh.server, fresh.role, agenda_.NextEpoch());
   Replica& replica = state_.tables.replica(id);
   if (HasBothRoles(state_) && fresh.role == Role::kPrimary) {
     replica.member_life = state_.tables.server(fresh.server).life();
@@ -160,7 +163,7 @@ void Partition::StageNew(ShardIndex shard, const Change& change, const NewReplic
   replica.writing = fresh.phase;
   replica.cause = fresh.cause;
   replica.origin = fresh.origin;
-  InheritLoads(id);
+  load_book_.InheritLoads(id);
   state_.moves.budgets.Take(replica);
   if (IsMove(fresh.cause) && replica.role == Role::kSecondary)
     state_.moves.from[shard] = fresh.origin;
@@ -209,7 +212,7 @@ void Partition::SendBatch() {
     persist.writes.push_back(std::move(write));
   }
   batch_out_ = true;
-  out_.actions.emplace_back(std::move(persist));
+  agenda_.Do(std::move(persist));
 }
 
 void Partition::On(WriteDone& event) {
@@ -220,15 +223,15 @@ void Partition::On(WriteDone& event) {
       ApplyBatch();
       return;
     case WriteOutcome::kConflict:
-      AddNote(NoteKind::kWriteRefused, event.conflict, ShardIndex(),
-              "it registered again while it was failed over");
+      agenda_.AddNote(NoteKind::kWriteRefused, event.conflict, ShardIndex(),
+                      "it registered again while it was failed over");
       state_.tables.server(event.conflict).conflicted = true;
-      MarkServerDirty(event.conflict);  // what it holds is not lost for now
+      agenda_.MarkServerDirty(event.conflict);  // what it holds is not lost for now
       RevertBatch();
       return;
     case WriteOutcome::kFailed:
       state_.writes.blocked = true;
-      SetTimer(kWriteRetryDelay, TimerKind::kWriteRetry);
+      agenda_.SetTimer(kWriteRetryDelay, TimerKind::kWriteRetry);
       RevertBatch();
       return;
     case WriteOutcome::kTooLarge:
@@ -237,8 +240,7 @@ void Partition::On(WriteDone& event) {
       return;
     case WriteOutcome::kDeposed:
       stopped_ = true;
-      out_ = {};
-      out_.actions.emplace_back(StepDown{});
+      agenda_.EndWith(StepDown{});
       return;
   }
 }
@@ -264,7 +266,8 @@ void Partition::ApplyBatch() {
         replica.failures = 0;
       }
       if (stays) NoteStays(replica);
-      if (before == Phase::kPreparing && replica.phase == Phase::kGranted) BeginTurnPause(id);
+      if (before == Phase::kPreparing && replica.phase == Phase::kGranted)
+        turns_.BeginTurnPause(id);
       uint32_t& serving = state_.tables.server(replica.server).serving;
       serving -= served;
       serving += Serves(state_, replica);
@@ -272,8 +275,9 @@ void Partition::ApplyBatch() {
       const bool begins = before == Phase::kAbsent && replica.role == Role::kPrimary;
       const bool anew = replica.cause == Cause::kFailover || state_.tables.shard(id).began;
       if (begins && anew && HasBothRoles(state_)) {
-        AddNote(NoteKind::kUncleanPromotion, replica.server, id,
-                "none of its replicas is left: it begins with what the application finds there");
+        agenda_.AddNote(
+            NoteKind::kUncleanPromotion, replica.server, id,
+            "none of its replicas is left: it begins with what the application finds there");
       }
     });
     if (state_.tables.shard(id).wanted == 0) state_.tables.shard(id).began = false;
@@ -287,13 +291,13 @@ void Partition::ApplyBatch() {
       state_.failures.troubles.erase(Key(id, replica.server));
       state_.progress.erase(Key(id, replica.server));
       Settle(r);
-      RemoveReplica(r);
-      NoteDrained(server);
+      load_book_.RemoveReplica(r);
+      drains_.NoteDrained(server);
     }
     ended.clear();
-    if (HasBothRoles(state_)) EndTurn(id);
-    MarkPublish(id);
-    MarkDirty(id);
+    if (HasBothRoles(state_)) turns_.EndTurn(id);
+    agenda_.MarkPublish(id);
+    agenda_.MarkDirty(id);
   }
 }
 
@@ -307,7 +311,7 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
   const bool granted_anew = replica.epoch != next.epoch && !next.serves_on;
   const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
   const bool begins_anew = BeginsAnew(state_, replica, next);
-  if (demoted || replica.phase == Phase::kDemoting) ForgetMembers(replica.shard);
+  if (demoted || replica.phase == Phase::kDemoting) members_.ForgetMembers(replica.shard);
   state_.tables.SetRole(id, next.role);
   replica.epoch = next.epoch;
   replica.member_life = next.member_life;
@@ -315,22 +319,23 @@ bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
     state_.turns.stand_in[replica.shard] = replica.server;
     state_.turns.sent_to[replica.shard] = replica.server;
     if (!state_.turns.under_way.contains(replica.shard))
-      BeginTurnPause(replica.shard);  // a former leader began it
+      turns_.BeginTurnPause(replica.shard);  // a former leader began it
     state_.failures.holds.LetGo(replica.shard);
   }
   if (begins_anew) {
-    AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
-            "its process began anew, and no replica in step is left: unless it finds everything on "
-            "disk, it lacks what was acknowledged");
+    agenda_.AddNote(
+        NoteKind::kUncleanPromotion, replica.server, replica.shard,
+        "its process began anew, and no replica in step is left: unless it finds everything on "
+        "disk, it lacks what was acknowledged");
   }
   if (granted_anew) replica.turned = true;
   if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
-    AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
-            absl::StrCat("epoch ", next.epoch.value()));
+    agenda_.AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
+                    absl::StrCat("epoch ", next.epoch.value()));
     replica.lacking = !IsCurrent(state_, replica);
     if (replica.lacking) {
-      AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
-              "no replica in step is left: it may lack what was acknowledged last");
+      agenda_.AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
+                      "no replica in step is left: it may lack what was acknowledged last");
     }
   }
   return !granted_anew && !next.serves_on && replica.phase == Phase::kGranted;
@@ -348,11 +353,11 @@ void Partition::RevertBatch() {
     for (ReplicaIndex r : fresh) {
       if (IsMove(state_.tables.replica(r).cause)) state_.moves.from.erase(id);
       Settle(r);
-      RemoveReplica(r);
+      load_book_.RemoveReplica(r);
     }
     fresh.clear();
-    if (HasBothRoles(state_)) EndTurn(id);
-    MarkDirty(id);
+    if (HasBothRoles(state_)) turns_.EndTurn(id);
+    agenda_.MarkDirty(id);
   }
 }
 
@@ -363,13 +368,13 @@ void Partition::Settle(ReplicaIndex id) {
   if (std::exchange(replica.settled, true)) return;
   state_.moves.budgets.Give(replica);
   if (IsMove(replica.cause)) {
-    if (state_.moves.budgets.under_way(replica.cause) == 0) balance_soon_ = true;
+    if (state_.moves.budgets.under_way(replica.cause) == 0) agenda_.LookAtBalance();
     state_.balance.at_rest =
         false;  // a plan that was made meanwhile found the budget of its servers used up
   }
   if (replica.cause == Cause::kFailover) {
     if (--state_.tables.server(replica.origin).failover_pending == 0) {
-      finished_failovers_.push_back(replica.origin);
+      publication_.FailoverFinished(replica.origin);
     }
     state_.missing.MayHelp(Help::kAny);  // its target may take the next one
     NextFailover();
@@ -380,20 +385,21 @@ void Partition::NoteStays(const Replica& old_owner) {
   state_.failures.troubles.erase(Key(old_owner.shard, old_owner.server));
   const MoveHolds::Entry* held = state_.failures.holds.Find(old_owner.shard, state_.now);
   const Duration pause = held == nullptr ? Duration(0) : held->until - state_.now;
-  AddNote(NoteKind::kMoveCalledOff, old_owner.server, old_owner.shard,
-          absl::StrFormat("it serves on here, as requests in flight did not end in time; the next "
-                          "move is tried in %.0f s",
-                          std::chrono::duration<double>(pause).count()));
+  agenda_.AddNote(
+      NoteKind::kMoveCalledOff, old_owner.server, old_owner.shard,
+      absl::StrFormat("it serves on here, as requests in flight did not end in time; the next "
+                      "move is tried in %.0f s",
+                      std::chrono::duration<double>(pause).count()));
 }
 
 // A batch with the server's record was larger than the store takes.
 void Partition::RecordRefused(ServerIndex server) {
   const bool first = state_.records.oversize.Refused(server, state_.now);
-  SetTimer(state_.records.oversize.RetryAt(server) - state_.now, TimerKind::kRecordRetry,
-           server.index());
+  agenda_.SetTimer(state_.records.oversize.RetryAt(server) - state_.now, TimerKind::kRecordRetry,
+                   server.index());
   if (first)
-    AddNote(NoteKind::kRecordTooLarge, server, ShardIndex(),
-            RecordState(state_, server, state_.now));
+    agenda_.AddNote(NoteKind::kRecordTooLarge, server, ShardIndex(),
+                    RecordState(state_, server, state_.now));
 }
 
 }  // namespace shardmanager::orchestrator

@@ -30,12 +30,12 @@ Duration Partition::LookInterval() const {
 void Partition::SetFirstLook(ServerIndex id) {
   constexpr uint32_t kParts = 16;
   const Duration later = LookInterval() / 2 * (id.index() % kParts) / kParts;
-  SetTimer(LookInterval() - later, TimerKind::kLook, id.index());
+  agenda_.SetTimer(LookInterval() - later, TimerKind::kLook, id.index());
 }
 
 // As often as the new spec says, and soon.
 void Partition::RestartLooks() {
-  looks_since_ = timers_.order();
+  looks_since_ = agenda_.timers().order();
   for (uint32_t i = 0; i < state_.tables.server_count(); ++i) {
     Server& server = state_.tables.server(ServerIndex(i));
     server.look_timer = server.state == ServerState::kLive;
@@ -46,7 +46,7 @@ void Partition::RestartLooks() {
 void Partition::SetBalanceTimer() {
   const Duration interval = Milliseconds(state_.spec.moves().balance_interval_ms());
   state_.balance.next = state_.now + interval;
-  SetTimer(interval, TimerKind::kBalance);
+  agenda_.SetTimer(interval, TimerKind::kBalance);
 }
 
 void Partition::On(Recovered& event) {
@@ -54,11 +54,11 @@ void Partition::On(Recovered& event) {
   state_.drains = event.drains;
   for (StoredServer& stored : event.servers) RecoverServer(stored);
   RecoverMoves();
-  NoteRights();
+  unread_.NoteRights();
   state_.recovered = true;
-  publish_whole_ = true;
-  SetTimer(kMapPatience, TimerKind::kMapDeadline);
-  SetTimer(MissingShards::kTick, TimerKind::kReplan);
+  publication_.MarkWhole();
+  agenda_.SetTimer(kMapPatience, TimerKind::kMapDeadline);
+  agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
   SetBalanceTimer();
 }
 
@@ -72,7 +72,7 @@ void Partition::RecoverServer(StoredServer& stored) {
     replica.member_life = r.member_life;
     replica.settled = true;
     state_.tables.shard(shard).began = state_.tables.shard(shard).wanted > 0;
-    MarkDirty(shard);
+    agenda_.MarkDirty(shard);
   }
   state_.tables.server(id).record_unread = stored.unread;
   if (stored.unread) state_.unread.servers.push_back(id);
@@ -107,18 +107,18 @@ void Partition::RecoverMoves() {
 void Partition::On(SpecChanged& event) {
   const bool same_spec =
       MessageDifferencer::Equals(event.spec, state_.spec) && event.deleting == state_.deleting;
-  AdoptDrains(event.drains);
+  drains_.AdoptDrains(event.drains);
   if (same_spec) return;
   AdoptSpec(event.spec, event.deleting);
-  AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
-          event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
+  agenda_.AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
+                  event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
 }
 
 void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   for (ShardIndex shard : state_.map_order) {
     state_.tables.shard(shard).wanted = 0;
     state_.tables.shard(shard).map_index = Shard::kNotInMap;
-    MarkDirty(shard);
+    agenda_.MarkDirty(shard);
   }
   const bool other_roles = spec.replication().strategy() != state_.spec.replication().strategy();
   const bool other_interval =
@@ -126,7 +126,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   state_.spec = spec;
   state_.moves.budgets.Adopt(spec);
   state_.deleting = deleting;
-  if (AdoptMetrics() || other_interval) RestartLooks();
+  if (load_book_.AdoptMetrics() || other_interval) RestartLooks();
   state_.layout = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
   state_.region_allowed.clear();
   for (const std::string& region : spec.placement().regions()) {
@@ -143,18 +143,18 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
     shard.map_index = static_cast<uint32_t>(state_.map_order.size());
     shard.region = entry.preferred_region.empty() ? 0 : DomainNumber(entry.preferred_region);
-    ForgetPoison(id);
+    failed_shards_.ForgetPoison(id);
     state_.map_order.push_back(id);
     state_.records.most_replica_bytes =
         std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
-    MarkDirty(id);
+    agenda_.MarkDirty(id);
   }
   state_.missing.RetryAll();
   state_.missing.ForgetAll();
   for (uint32_t i = 0; other_roles && i < state_.tables.server_count(); ++i)
-    UpdateDrain(ServerIndex(i));
-  publish_whole_ = true;
-  balance_soon_ = true;
+    drains_.UpdateDrain(ServerIndex(i));
+  publication_.MarkWhole();
+  agenda_.LookAtBalance();
 }
 
 void Partition::On(ServerUp& event) {
@@ -178,32 +178,33 @@ void Partition::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.life_unread = life.unread;
   server.fault_domain = life.fault_domain;
   server.capacity = life.capacity;
-  AdoptCapacities(id, life.metric_capacity);
+  load_book_.AdoptCapacities(id, life.metric_capacity);
   const FaultDomain& at = life.fault_domain;
   server.region = DomainNumber(at.region);
   server.datacenter = DomainNumber(at.region, at.datacenter);
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
-  UpdateDrain(id);
+  drains_.UpdateDrain(id);
   ForgetContacts(id);
   state_.failures.holds.Restarted(id);
-  if (state_.failures.quarantine.Restarted(id)) EndQuarantine(id, "it is a new process");
-  AddNote(NoteKind::kServerJoined, id, ShardIndex(),
-          absl::StrCat(
-              "life ", life.incarnation.value(), " at ",
-              life.unread ? "an unknown place: its live record cannot be read" : life.endpoint));
+  if (state_.failures.quarantine.Restarted(id))
+    sick_servers_.EndQuarantine(id, "it is a new process");
+  agenda_.AddNote(NoteKind::kServerJoined, id, ShardIndex(),
+                  absl::StrCat("life ", life.incarnation.value(), " at ",
+                               life.unread ? "an unknown place: its live record cannot be read"
+                                           : life.endpoint));
 
   if (server.record_unread) state_.unread.members.Await(id);
   server.reported = life.unread || (server.replicas.empty() && !server.record_unread);
   if (!server.reported) {
-    ++unreported_;
+    publication_.Await();
     AskForReport(id);
   }
   if (!std::exchange(server.look_timer, true)) {
     SetFirstLook(id);
   }
-  balance_soon_ = true;
+  agenda_.LookAtBalance();
   state_.balance.at_rest = false;
-  RetryUnplaceable();
+  agenda_.RetryUnplaceable();
   Gather();
 }
 
@@ -219,14 +220,14 @@ void Partition::On(ServerDown& event) {
   } else if (event.departed && server.state == ServerState::kLost) {
     LoseServer(id, true);
   } else {
-    MarkServerDirty(id);
+    agenda_.MarkServerDirty(id);
   }
 }
 
 // Its lease has lapsed: nothing is served there as primary any more.
 void Partition::LoseServer(ServerIndex id, bool departed) {
   Server& server = state_.tables.server(id);
-  if (server.state == ServerState::kLive && !server.reported) --unreported_;
+  if (server.state == ServerState::kLive && !server.reported) publication_.Reported();
   ForgetContacts(id);
   // It will not get ready: what counts it as under way would wait for ever.
   for (ReplicaIndex r : server.replicas) Settle(r);
@@ -234,16 +235,16 @@ void Partition::LoseServer(ServerIndex id, bool departed) {
   server.lost_at = state_.now;
   const NoteKind kind = departed ? NoteKind::kServerDeparted : NoteKind::kServerLost;
   if (server.record_unread) {
-    AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");
+    agenda_.AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");
     return;
   }
   const Duration delay = departed ? Duration(0) : Milliseconds(state_.spec.failover().delay_ms());
   server.failover_at = state_.now + delay;
-  AddNote(
+  agenda_.AddNote(
       kind, id, ShardIndex(),
       absl::StrCat(server.replicas.size(), " replicas; failover in ",
                    std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(), " ms"));
-  SetTimer(delay, TimerKind::kFailover, id.index());
+  agenda_.SetTimer(delay, TimerKind::kFailover, id.index());
 }
 
 // Whatever was asked of the server, or heard from it, belonged to another life.
@@ -254,20 +255,20 @@ void Partition::ForgetContacts(ServerIndex id) {
     replica.contact = Contact::kIdle;
     replica.failures = 0;
     replica.turned = false;
-    if (replica.role == Role::kPrimary) ForgetMembers(replica.shard);
-    MarkPublish(replica.shard);
-    MarkDirty(replica.shard);
+    if (replica.role == Role::kPrimary) members_.ForgetMembers(replica.shard);
+    agenda_.MarkPublish(replica.shard);
+    agenda_.MarkDirty(replica.shard);
   }
   server.serving = 0;
   server.reported = true;
-  if (server.record_unread) SetUnreadMembers({id, server.incarnation}, {});
+  if (server.record_unread) unread_.SetUnreadMembers({id, server.incarnation}, {});
 }
 
 void Partition::On(CommandResult& event) {
   Server& server = state_.tables.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
   if (!IsUnreachable(event.outcome)) GotThrough(event.server);
-  if (event.kind == CommandKind::kSetMembers) return OnMembers(event);
+  if (event.kind == CommandKind::kSetMembers) return members_.OnMembers(event);
   const ReplicaIndex id = state_.tables.FindReplica(event.shard, event.server);
   if (!id.valid()) return;
   Replica& replica = state_.tables.replica(id);
@@ -287,12 +288,12 @@ void Partition::On(CommandResult& event) {
       if (replica.phase == Phase::kGranted) {
         replica.told_since = server.reports_out > 0;
         AddDone(id);
-        if (loaded) NoteAdded(event.server);
+        if (loaded) sick_servers_.NoteAdded(event.server);
       }
       // A lone replica at rest needs no second look.
       if (event.kind != CommandKind::kAdd || replica.next.valid() ||
           state_.tables.shard(event.shard).first != id) {
-        MarkDirty(event.shard);
+        agenda_.MarkDirty(event.shard);
       }
       return;
     }
@@ -312,13 +313,13 @@ void Partition::AddDone(ReplicaIndex id) {
   if (!state_.failures.troubles.empty())
     state_.failures.troubles.erase(Key(replica.shard, replica.server));
   if (!state_.progress.empty()) state_.progress.erase(Key(replica.shard, replica.server));
-  MarkPublish(replica.shard);
+  agenda_.MarkPublish(replica.shard);
   if (replica.role == Role::kPrimary && !state_.turns.stand_in.empty())
     state_.turns.stand_in.erase(replica.shard);
-  if (HasBothRoles(state_)) MarkDirty(replica.shard);
+  if (HasBothRoles(state_)) agenda_.MarkDirty(replica.shard);
   Shard& shard = state_.tables.shard(replica.shard);
   if (replica.role == Role::kPrimary) shard.began = shard.wanted > 0;
-  ForgetPoison(replica.shard);
+  failed_shards_.ForgetPoison(replica.shard);
   state_.failures.overtaken.Served(replica.shard);
   if (!state_.failures.return_to.empty()) state_.failures.return_to.erase(replica.shard);
   // (One that moved here before, and is granted anew, proves nothing about the next move.)
@@ -329,19 +330,19 @@ void Partition::AddDone(ReplicaIndex id) {
 void Partition::AskForReport(ServerIndex id) {
   Server& server = state_.tables.server(id);
   ++server.reports_out;
-  out_.actions.emplace_back(Collect{id, server.incarnation});
+  agenda_.Do(Collect{id, server.incarnation});
 }
 
 void Partition::On(ServerReport& event) {
   Server& server = state_.tables.server(event.server);
   if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
   if (server.reports_out > 0) --server.reports_out;
-  if (server.record_unread && event.ok) AdoptReported(event);
+  if (server.record_unread && event.ok) unread_.AdoptReported(event);
   // Each shard is looked at, but only what differs makes the balance worth a look.
   const bool rested = state_.balance.at_rest;
-  MarkServerDirty(event.server);
+  agenda_.MarkServerDirty(event.server);
   state_.balance.at_rest = rested;
-  if (!std::exchange(server.reported, true)) --unreported_;
+  if (!std::exchange(server.reported, true)) publication_.Reported();
   if (!event.ok) return;  // commands will be tried anyway
 
   absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
@@ -353,7 +354,8 @@ void Partition::On(ServerReport& event) {
   for (ReplicaIndex id : server.replicas) {
     Replica& replica = state_.tables.replica(id);
     auto it = held.find(replica.shard);
-    if (it != held.end() && !it->second->load.empty()) RecordLoads(id, *it->second, problem);
+    if (it != held.end() && !it->second->load.empty())
+      load_book_.RecordLoads(id, *it->second, problem);
     const bool serves =
         it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
     // What it said after it was asked may be newer than this report.
@@ -369,13 +371,13 @@ void Partition::On(ServerReport& event) {
       --server.serving;
       replica.contact = Contact::kIdle;
       state_.balance.at_rest = false;
-      MarkPublish(replica.shard);
+      agenda_.MarkPublish(replica.shard);
     }
   }
   for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
     if (ServerLoad(state_, event.server, m) < before[m]) state_.missing.MayHelp(Help::kRoom);
   }
-  NoteLoadProblem(event.server, problem);
+  load_book_.NoteLoadProblem(event.server, problem);
   DropStrays(event);
 }
 
@@ -385,7 +387,7 @@ void Partition::DropStrays(const ServerReport& report) {
   for (const HeldReplica& h : report.held) {
     const ShardIndex shard = state_.tables.InternShard(h.shard);
     if (state_.tables.FindReplica(shard, report.server).valid()) continue;
-    outbox_.push_back({report.server, CommandKind::kDrop, {shard, Role::kPrimary, h.epoch}});
+    agenda_.Send({report.server, CommandKind::kDrop, {shard, Role::kPrimary, h.epoch}});
   }
 }
 
@@ -396,12 +398,12 @@ void Partition::GiveUp(ServerIndex id) {
                    !server.record_unread;
   if (!due || std::exchange(server.failing_over, true)) return;
   if (!server.replicas.empty()) {
-    AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
-            absl::StrCat(server.replicas.size(), " replicas"));
+    agenda_.AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
+                    absl::StrCat(server.replicas.size(), " replicas"));
   }
   // Its fault domain is free again for what it had, and for nothing else.
   for (ReplicaIndex r : server.replicas) state_.missing.Retry(state_.tables.replica(r).shard);
-  MarkServerDirty(id);
+  agenda_.MarkServerDirty(id);
 }
 
 void Partition::LookAgain(const Timer& timer) {
@@ -410,7 +412,7 @@ void Partition::LookAgain(const Timer& timer) {
   server.look_timer = server.state == ServerState::kLive;
   if (!server.look_timer) return;  // the next life sets its own
   if (!server.life_unread) AskForReport(ServerIndex(timer.id));
-  SetTimer(LookInterval(), TimerKind::kLook, timer.id);
+  agenda_.SetTimer(LookInterval(), TimerKind::kLook, timer.id);
 }
 
 void Partition::Fire(const Timer& timer) {
@@ -422,38 +424,38 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kShardRetry:
       return RetryShard(ShardIndex(timer.id));
     case TimerKind::kMembersRetry:
-      return RetryMembers(ShardIndex(timer.id));
+      return members_.RetryMembers(ShardIndex(timer.id));
     case TimerKind::kMoveAgain:
       state_.missing.Retry(ShardIndex(timer.id));  // it may go to any server again
-      return MarkDirty(ShardIndex(timer.id));
+      return agenda_.MarkDirty(ShardIndex(timer.id));
     case TimerKind::kTryElsewhere:
       state_.missing.Retry(ShardIndex(timer.id));
-      return TryElsewhere(ShardIndex(timer.id));
+      return failed_shards_.TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
-      return LookForPlaces();
+      return agenda_.LookForPlaces();
     case TimerKind::kTurnAgain:
-      return EndTurnPause(ShardIndex(timer.id));
+      return turns_.EndTurnPause(ShardIndex(timer.id));
     case TimerKind::kLook:
       return LookAgain(timer);
     case TimerKind::kBalance:
-      balance_soon_ = true;
+      agenda_.LookAtBalance();
       return SetBalanceTimer();
     case TimerKind::kReplan:
       state_.missing.Tick(state_.now);
-      return SetTimer(MissingShards::kTick, TimerKind::kReplan);
+      return agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
     case TimerKind::kGather:
       return;  // the pass that follows plans
     case TimerKind::kPublish:
-      publish_timer_ = false;
+      publication_.OnTimer();
       return;
     case TimerKind::kWriteRetry:
       state_.writes.blocked = false;
       return;
     case TimerKind::kRecordRetry:
       state_.missing.MayHelp(Help::kRoom);
-      return MarkServerDirty(ServerIndex(timer.id));
+      return agenda_.MarkServerDirty(ServerIndex(timer.id));
     case TimerKind::kMapDeadline:
-      map_deadline_passed_ = true;
+      publication_.PastDeadline();
       return;
   }
 }

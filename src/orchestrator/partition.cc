@@ -4,13 +4,10 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "base/defect.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
-// Changes within this time go out in one map version.
-constexpr Duration kPublishInterval = Milliseconds(5);
 // Most shards in one command.
 constexpr size_t kMaxGrantsPerCommand = 10'000;
 
@@ -20,7 +17,7 @@ Output<Action> Partition::OnEvent(TimePoint now, Event event) {
   state_.now = now;
   if (stopped_) return {};
   std::visit([this](auto& e) { On(e); }, event);
-  if (stopped_) return std::exchange(out_, {});
+  if (stopped_) return agenda_.TakeOutput();
   return Finish();
 }
 
@@ -31,105 +28,37 @@ Output<Action> Partition::OnAdvance(TimePoint now) {
 }
 
 Output<Action> Partition::Finish() {
-  while (const auto timer = timers_.TakeDue(state_.now)) Fire(*timer);
-  while (!dirty_.empty()) {
-    const ShardIndex shard = dirty_.front();
-    dirty_.pop_front();
-    state_.tables.shard(shard).dirty = false;
-    Look(shard);
-  }
+  while (const auto timer = agenda_.timers().TakeDue(state_.now)) Fire(*timer);
+  for (ShardIndex s = agenda_.TakeDirty(); s.valid(); s = agenda_.TakeDirty()) Look(s);
   FormBatch();
   RequestPlan();
   FlushCommands();
-  FlushPublish();
+  publication_.Flush();
   if (state_.deleting && !emptied_ && state_.recovered && !batch_out_ &&
       state_.tables.replica_count() == 0 && state_.unread.servers.empty()) {
     emptied_ = true;
-    out_.actions.emplace_back(Emptied{});
+    agenda_.Do(Emptied{});
   }
-  out_.next_wake = timers_.next();
-  return std::exchange(out_, {});
+  return agenda_.TakeOutput();
 }
 
 // One action for each server and kind, in the order in which servers first came up.
 void Partition::FlushCommands() {
-  if (outbox_.empty()) return;
-  std::stable_sort(outbox_.begin(), outbox_.end(), [](const Outbox& a, const Outbox& b) {
-    return std::tie(a.server, a.kind, a.other) < std::tie(b.server, b.kind, b.other);
-  });
-  SendCommands* open = nullptr;
-  for (const Outbox& item : outbox_) {
-    if (open == nullptr || open->server != item.server || open->kind != item.kind ||
-        open->other != item.other || open->grants.size() == kMaxGrantsPerCommand) {
-      out_.actions.emplace_back(SendCommands{
-          item.kind, item.server, state_.tables.server(item.server).incarnation, {}, item.other});
-      open = &std::get<SendCommands>(out_.actions.back());
+  std::vector<Outbox> commands = agenda_.TakeCommands();
+  const auto rank = [](const Outbox& c) { return std::tie(c.server, c.kind, c.other); };
+  std::stable_sort(commands.begin(), commands.end(),
+                   [&](const Outbox& a, const Outbox& b) { return rank(a) < rank(b); });
+  for (auto next = commands.begin(); next != commands.end();) {
+    const Outbox& first = *next;
+    SendCommands send{
+        first.kind, first.server, state_.tables.server(first.server).incarnation, {}, first.other};
+    while (next != commands.end() && rank(*next) == rank(first) &&
+           send.grants.size() < kMaxGrantsPerCommand) {
+      send.grants.push_back(std::move(next->grant));
+      ++next;
     }
-    open->grants.push_back(item.grant);
+    agenda_.Do(std::move(send));
   }
-  outbox_.clear();
-}
-
-bool Partition::MapReady() const {
-  return state_.recovered && (unreported_ == 0 || map_deadline_passed_ || published_);
-}
-
-void Partition::FlushPublish() {
-  if (!MapReady() || (publish_.empty() && !publish_whole_ && finished_failovers_.empty())) return;
-  if (published_ && state_.now < last_publish_ + kPublishInterval) {
-    if (!publish_timer_)
-      SetTimer(last_publish_ + kPublishInterval - state_.now, TimerKind::kPublish);
-    publish_timer_ = true;
-    return;
-  }
-  for (ShardIndex shard : publish_) state_.tables.shard(shard).publish = false;
-  if (publish_whole_) publish_.clear();
-  if (publish_whole_ || !publish_.empty()) {
-    out_.actions.emplace_back(Publish{publish_whole_, std::move(publish_)});
-    last_publish_ = state_.now;
-    published_ = true;
-  }
-  publish_.clear();
-  publish_whole_ = false;
-  for (ServerIndex server : finished_failovers_) {
-    AddNote(NoteKind::kFailoverFinished, server, ShardIndex());
-  }
-  finished_failovers_.clear();
-}
-
-void Partition::MarkDirty(ShardIndex shard) {
-  state_.balance.at_rest = false;
-  if (std::exchange(state_.tables.shard(shard).dirty, true)) return;
-  dirty_.push_back(shard);
-}
-
-void Partition::MarkServerDirty(ServerIndex server) {
-  for (ReplicaIndex id : state_.tables.server(server).replicas)
-    MarkDirty(state_.tables.replica(id).shard);
-}
-
-void Partition::MarkPublish(ShardIndex shard) {
-  Shard& s = state_.tables.shard(shard);
-  if (s.map_index == Shard::kNotInMap || std::exchange(s.publish, true)) return;
-  publish_.push_back(shard);
-}
-
-void Partition::WantWrite(ShardIndex shard) {
-  if (std::exchange(state_.tables.shard(shard).waits_for_write, true)) return;
-  state_.writes.queue.push_back(shard);
-}
-
-void Partition::SetTimer(Duration delay, TimerKind kind, uint32_t id) {
-  timers_.Set(state_.now + delay, kind, id);
-}
-
-void Partition::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail) {
-  out_.actions.emplace_back(Note{kind, server, shard, std::move(detail)});
-}
-
-ShardEpoch Partition::NextEpoch() {
-  if (Planted(Defect::kEpochsBeginAnew)) return ShardEpoch(++epochs_given_);
-  return ShardEpoch(options_.leader_epoch.value() << 32 | ++epochs_given_);
 }
 
 // 1-based, so that 0 can mean "none". Names nest: racks of different datacenters
@@ -147,9 +76,9 @@ size_t Partition::memory_bytes() const {
     }
   }
   return state_.tables.memory_bytes() + layout + state_.spec.SpaceUsedLong() +
-         state_.map_order.capacity() * sizeof(ShardIndex) + timers_.memory_bytes() +
+         state_.map_order.capacity() * sizeof(ShardIndex) + agenda_.timers().memory_bytes() +
          state_.loads.reported.memory_bytes() + state_.loads.planned.memory_bytes() +
-         pressure_.capacity() * sizeof(float);
+         load_book_.memory_bytes();
 }
 
 }  // namespace shardmanager::orchestrator

@@ -23,13 +23,20 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "base/interner.h"
 #include "base/state_machine.h"
+#include "orchestrator/core/agenda.h"
+#include "orchestrator/core/drains.h"
+#include "orchestrator/core/failed_shards.h"
+#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/member_teller.h"
+#include "orchestrator/core/publication.h"
+#include "orchestrator/core/role_turns.h"
+#include "orchestrator/core/sick_servers.h"
+#include "orchestrator/core/unread_records.h"
 #include "orchestrator/partition_io.h"
 #include "orchestrator/partition_parts.h"
 #include "orchestrator/state/partition_state.h"
-#include "orchestrator/timers.h"
 
 namespace shardmanager::orchestrator {
 
@@ -48,7 +55,9 @@ class Partition {
   using Action = orchestrator::Action;
 
   explicit Partition(PartitionOptions options)
-      : options_(options), epochs_given_(options.epochs_given) {}
+      : seed_(options.seed), agenda_(state_, options.leader_epoch, options.epochs_given) {}
+  Partition(const Partition&) = delete;  // its parts refer to each other
+  Partition& operator=(const Partition&) = delete;
 
   Output<Action> OnEvent(TimePoint now, Event event);
   Output<Action> OnAdvance(TimePoint now);
@@ -59,9 +68,9 @@ class Partition {
   const v1::AppSpec& spec() const { return state_.spec; }
   bool recovered() const { return state_.recovered; }
   bool deleting() const { return state_.deleting; }
-  uint32_t epochs_given() const { return epochs_given_; }
+  uint32_t epochs_given() const { return agenda_.epochs_given(); }
   // Loads out of range that were reported.
-  uint64_t loads_refused() const { return loads_refused_; }
+  uint64_t loads_refused() const { return load_book_.refused(); }
   // Beside the tables' own, in bytes.
   size_t memory_bytes() const;
 
@@ -88,9 +97,7 @@ class Partition {
   void CommandFailed(ReplicaIndex id, const CommandResult& event);
   void ServerUnreachable(ServerIndex id);
   void DropStrays(const ServerReport& report);
-  void RetryUnplaceable();
   void Gather();
-  static Duration Backoff(uint32_t failures);
   Duration LookInterval() const;
   void SetFirstLook(ServerIndex server);
   void RestartLooks();
@@ -108,37 +115,6 @@ class Partition {
   void AwaitFailover(ShardIndex shard);
   void NextFailover();
 
-  // poison.cc
-  void NoteFailedAt(const Replica& replica);
-  void AllowFailed(ShardIndex shard);
-  void NotePoison(ReplicaIndex id);
-  void TryElsewhere(ShardIndex shard);
-  void ForgetFailedMove(ShardIndex shard);
-  void ForgetPoison(ShardIndex shard);
-  void HoldMoves(ShardIndex shard, ServerIndex avoid);
-
-  // sick_servers.cc
-  void NoteAddFailed(const Replica& replica, const std::string& error);
-  void NoteAdded(ServerIndex server);
-  void EndQuarantine(ServerIndex server, const char* why);
-  void LookForPlaces();
-
-  // roles.cc
-  void BeginTurn(ShardIndex shard);
-  void BeginTurnPause(ShardIndex shard);
-  void EndTurnPause(ShardIndex shard);
-  void EndTurn(ShardIndex shard);
-  void WakeTurnWaiter();
-  void BalancePrimaries();
-
-  // members.cc
-  void CandidateFailed(ShardIndex shard, Membership& membership);
-  std::vector<ServerIndex> MembersInGrant(ShardIndex shard);
-  void TellMembers(ShardIndex shard, const Replica& primary);
-  void OnMembers(const CommandResult& event);
-  void RetryMembers(ShardIndex shard);
-  void ForgetMembers(ShardIndex shard);
-
   // commit.cc
   void FormBatch();
   size_t CostOf(const Change& change) const;
@@ -154,28 +130,6 @@ class Partition {
   void NoteStays(const Replica& old_owner);
   void RecordRefused(ServerIndex server);
 
-  // unread.cc
-  void NoteRights();
-  void AdoptReported(const ServerReport& report);
-  void SetUnreadMembers(const Membership::Member& server, const UnreadMembers::Shards& shards);
-  void MarkAllDirty();
-
-  // loads.cc
-  bool AdoptMetrics();  // true: they changed
-  void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered);
-  void RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem);
-  void NoteLoadProblem(ServerIndex server, const LoadProblem& problem);
-  void InheritLoads(ReplicaIndex fresh);
-  void RemoveReplica(ReplicaIndex id);
-  void EndCourse();
-  void ConsiderLoads();
-
-  // drains.cc
-  void AdoptDrains(const std::vector<v1::Drain>& drains);
-  void UpdateDrain(ServerIndex server);
-  void NoteDrained(ServerIndex server);
-  void UpdateShedding(ServerIndex server);
-
   // planning.cc
   void RequestPlan();
   std::vector<ShardIndex> TakeMissing();
@@ -187,31 +141,26 @@ class Partition {
   // partition.cc
   Output<Action> Finish();
   void FlushCommands();
-  void FlushPublish();
-  void MarkDirty(ShardIndex shard);
-  void MarkServerDirty(ServerIndex server);
-  void MarkPublish(ShardIndex shard);
-  void WantWrite(ShardIndex shard);
-  void SetTimer(Duration delay, TimerKind kind, uint32_t id = 0);
-  void AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail = {});
   uint32_t DomainNumber(const std::string& region, const std::string& datacenter = {},
                         const std::string& rack = {});
-  ShardEpoch NextEpoch();
-  bool MapReady() const;
 
-  const PartitionOptions options_;
+  const uint64_t seed_;
   PartitionState state_;
-  Output<Action> out_;
+  Agenda agenda_;
+  LoadBook load_book_{state_, agenda_};
+  FailedShards failed_shards_{state_, agenda_};
+  SickServers sick_servers_{state_, agenda_};
+  RoleTurns turns_{state_, agenda_};
+  MemberTeller members_{state_, agenda_};
+  Drains drains_{state_, agenda_};
+  UnreadRecords unread_{state_, agenda_};
+  Publication publication_{state_, agenda_};
   bool stopped_ = false;
   bool emptied_ = false;
 
   Interner<DenseId<struct DomainTag>> domains_;
-  uint32_t epochs_given_;
 
-  Timers timers_;
   uint64_t looks_since_ = 0;  // timers for looks with an older number are void
-
-  std::deque<ShardIndex> dirty_;
 
   uint64_t batch_ = 0;
   bool batch_out_ = false;
@@ -220,28 +169,10 @@ class Partition {
   std::vector<ServerIndex> batch_checks_;
 
   absl::flat_hash_map<ReplicaIndex, Turning> turning_;  // in the batch that is out
-  bool retry_soon_ = false;  // shards without a place are to be tried again
   std::deque<ShardIndex> budget_waiters_;
   uint64_t plan_ = 0;
   bool plan_is_emergency_ = false;
   TimePoint gather_deadline_ = TimePoint::min();  // and no longer, whoever still joins
-  bool balance_soon_ = false;
-
-  std::vector<Outbox> outbox_;
-  std::vector<ShardIndex> publish_;
-  bool publish_whole_ = false;
-  bool published_ = false;
-  bool publish_timer_ = false;
-  bool map_deadline_passed_ = false;
-  TimePoint last_publish_{};
-  std::vector<ServerIndex> finished_failovers_;
-  uint32_t unreported_ = 0;  // live servers that have not said what they hold
-
-  std::vector<float> pressure_;  // as the last course of balancing left the servers
-  TimePoint pictured_at_{};
-  bool course_over_ = false;  // the last plan found nothing to improve in loads.planned
-  absl::flat_hash_set<ServerIndex> bad_loads_;  // reported a load out of range lately
-  uint64_t loads_refused_ = 0;
 
   absl::flat_hash_map<ServerIndex, TimePoint> retry_at_;  // of those with a retry_timer
 };

@@ -156,7 +156,7 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   writer_ = std::make_unique<BatchWriter>(MakeWriterOptions(), std::move(state->records));
   core_ = std::make_unique<CoreDriver<Partition>>(
       *context_.executor,
-      Partition({.leader_epoch = context_.leader_epoch, .epochs_given = counted_.epochs}),
+      PartitionOptions{.leader_epoch = context_.leader_epoch, .epochs_given = counted_.epochs},
       [this](Action& action) { Perform(action); });
   state->event.spec = WithDefaults(spec_.spec());
   state->event.deleting = spec_.deleting();

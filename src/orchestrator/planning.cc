@@ -28,10 +28,8 @@ constexpr Duration kGatherMost = Seconds(2);
 void Partition::Gather() {
   if (state_.now >= state_.gather_until) gather_deadline_ = state_.now + kGatherMost;
   state_.gather_until = std::min(state_.now + kGatherQuiet, gather_deadline_);
-  SetTimer(state_.gather_until - state_.now, TimerKind::kGather);
+  agenda_.SetTimer(state_.gather_until - state_.now, TimerKind::kGather);
 }
-
-void Partition::RetryUnplaceable() { retry_soon_ = true; }
 
 // Missing replicas come first; balance is looked at when nothing is missing.
 void Partition::RequestPlan() {
@@ -54,8 +52,8 @@ std::vector<ShardIndex> Partition::TakeMissing() {
   const bool gathered = state_.now >= state_.gather_until;
   // Servers that join one after another are one change, unless they are the first ones.
   const bool first = state_.missing.count(allocator::SkipReason::kNoServers) > 0;
-  if (retry_soon_ && (gathered || first)) {
-    retry_soon_ = false;
+  if (agenda_.retry_soon() && (gathered || first)) {
+    agenda_.Retried();
     state_.missing.RetryAll();
   }
   if (gathered) state_.missing.FleetGathered();
@@ -75,11 +73,11 @@ std::vector<ShardIndex> Partition::TakeMissing() {
 }
 
 void Partition::ConsiderBalance() {
-  if (!balance_soon_ || batch_out_ || !state_.writes.queue.empty()) return;
+  if (!agenda_.balance_soon() || batch_out_ || !state_.writes.queue.empty()) return;
   if (!state_.moves.budgets.Left(Cause::kBalance) && !state_.moves.budgets.Left(Cause::kDrain))
     return;
-  balance_soon_ = false;
-  ConsiderLoads();
+  agenda_.TakeBalance();
+  load_book_.ConsiderLoads();
   if (!WorthBalancing(state_)) return;
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.planned);
   std::vector<ShardIndex> all = state_.map_order;
@@ -92,7 +90,7 @@ void Partition::ConsiderBalance() {
 }
 
 void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
-  allocator::Options options{.mode = mode, .seed = options_.seed + plan_};
+  allocator::Options options{.mode = mode, .seed = seed_ + plan_};
   const auto left = [&](Cause cause) {
     return allocator::MoveLimits{.total = state_.moves.budgets.Room(cause),
                                  .per_server = state_.moves.budgets.limits(cause).per_server};
@@ -106,7 +104,7 @@ void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mo
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   if (!plan_is_emergency_)
     state_.balance.at_rest = true;  // moves that it finds, or a change, end that
-  out_.actions.emplace_back(ComputePlan{++plan_, std::move(snapshot), options});
+  agenda_.Do(ComputePlan{++plan_, std::move(snapshot), options});
 }
 
 // Every move is looked at again when it is used: the world went on meanwhile.
@@ -114,10 +112,10 @@ void Partition::On(PlanReady& event) {
   if (!state_.plan_out || event.id != plan_) return;
   state_.plan_out = false;
   if (!plan_is_emergency_) {
-    course_over_ = false;
+    load_book_.GoOn();
     if (event.plan.moves.empty() && state_.moves.budgets.planned_moves() == 0) {
-      EndCourse();
-      BalancePrimaries();
+      load_book_.EndCourse();
+      turns_.BalancePrimaries();
     }
     state_.balance.ever = true;
     state_.balance.last = state_.now;
@@ -140,7 +138,7 @@ void Partition::NoteSkipped(const allocator::Plan& plan) {
   for (const allocator::Skipped& skipped : plan.skipped) {
     if (!state_.tables.shard(skipped.shard).missing) continue;
     const bool failed = !FailedAt(state_, skipped.shard).empty();
-    AllowFailed(skipped.shard);
+    failed_shards_.AllowFailed(skipped.shard);
     if (failed && FailedAt(state_, skipped.shard).empty()) state_.missing.MayHelp(Help::kAny);
     const bool news = state_.missing.Park(skipped.shard, skipped.reason, state_.now);
     if (news && first == nullptr) first = &skipped;
@@ -150,17 +148,17 @@ void Partition::NoteSkipped(const allocator::Plan& plan) {
   if (plan.skipped.size() > 1) {
     absl::StrAppend(&reason, " (and ", plan.skipped.size() - 1, " more shards have no place)");
   }
-  AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
+  agenda_.AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
 }
 
 void Partition::AcceptMove(const allocator::Move& move) {
   state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
   if (move.from.valid()) {
-    AddNote(NoteKind::kMoveStarted, move.to, move.shard,
-            absl::StrCat("from ", state_.tables.name(move.from), ": ",
-                         std::string(allocator::ToString(move.reason))));
+    agenda_.AddNote(NoteKind::kMoveStarted, move.to, move.shard,
+                    absl::StrCat("from ", state_.tables.name(move.from), ": ",
+                                 std::string(allocator::ToString(move.reason))));
   }
-  MarkDirty(move.shard);
+  agenda_.MarkDirty(move.shard);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -18,7 +18,7 @@ namespace shardmanager::orchestrator {
 
 void Partition::Look(ShardIndex id) {
   const Change change = Decide(id);
-  if (!change.empty()) WantWrite(id);
+  if (!change.empty()) agenda_.WantWrite(id);
 
   Shard& shard = state_.tables.shard(id);
   const bool at_rest = !shard.in_batch && change.empty();
@@ -37,7 +37,7 @@ void Partition::Look(ShardIndex id) {
   if (!lacks) {
     shard.missing = false;
     state_.missing.Forget(id);
-    if (!state_.failures.failed_at.empty() && change.empty()) ForgetFailedMove(id);
+    if (!state_.failures.failed_at.empty() && change.empty()) failed_shards_.ForgetFailedMove(id);
   }
   Command(id);
 }
@@ -64,8 +64,8 @@ void Partition::Command(ShardIndex id) {
                HasBothRoles(state_)) {
       if (!IsCurrent(state_, replica)) return;  // it came back in another life: decide/roles.h
       if (AwaitsUnreadMembers(state_)) return;
-      command.grant.members = MembersInGrant(id);
-      command.grant.members_version = NextEpoch().value();
+      command.grant.members = members_.MembersInGrant(id);
+      command.grant.members_version = agenda_.NextEpoch().value();
     }
     if (*kind == CommandKind::kPrepareAdd || *kind == CommandKind::kPrepareDrop) {
       const ReplicaIndex other = OtherOf(state_, replica);
@@ -73,11 +73,12 @@ void Partition::Command(ShardIndex id) {
       command.other = state_.tables.replica(other).server;
       command.grant.next_epoch = state_.tables.replica(other).epoch;
     }
-    outbox_.push_back(command);
+    agenda_.Send(command);
     replica.contact = Contact::kAsked;
   });
   if (!HasBothRoles(state_)) return;
-  if (ReplicaIndex p = PrimaryOf(state_, id); p.valid()) TellMembers(id, state_.tables.replica(p));
+  if (ReplicaIndex p = PrimaryOf(state_, id); p.valid())
+    members_.TellMembers(id, state_.tables.replica(p));
 }
 
 // What should be written for the shard now. Changes nothing but who waits for room among changes of
@@ -89,7 +90,7 @@ Change Partition::Decide(ShardIndex id) {
   if (change.waits_for_turn) {
     state_.turns.waiters.insert(id);
   } else if (waited) {
-    WakeTurnWaiter();
+    turns_.WakeTurnWaiter();
   }
   return change;
 }
@@ -108,7 +109,7 @@ void Partition::NextFailover() {
     const ShardIndex id = budget_waiters_.front();
     budget_waiters_.pop_front();
     state_.tables.shard(id).waits_for_budget = false;
-    MarkDirty(id);
+    agenda_.MarkDirty(id);
   }
 }
 

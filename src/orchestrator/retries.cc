@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/core/backoff.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/partition.h"
@@ -11,15 +12,9 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-constexpr Duration kBackoffBase = Milliseconds(100);
-constexpr int kBackoffMaxShift = 8;  // 25.6 s
 constexpr Duration kMaxServerBackoff = Seconds(5);
 
 }  // namespace
-
-Duration Partition::Backoff(uint32_t failures) {
-  return kBackoffBase * (1 << std::min<int>(static_cast<int>(failures) - 1, kBackoffMaxShift));
-}
 
 void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   Replica& replica = state_.tables.replica(id);
@@ -31,8 +26,8 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   trouble.outcome = event.outcome;
   trouble.serving_epoch = event.serving_epoch;
   if (event.outcome == CommandOutcome::kDeposed && state_.failures.overtaken.NoteLeaderBehind()) {
-    AddNote(NoteKind::kEpochsBehind, event.server, ShardIndex(),
-            absl::StrCat(kEpochsBehind, ": ", event.error));
+    agenda_.AddNote(NoteKind::kEpochsBehind, event.server, ShardIndex(),
+                    absl::StrCat(kEpochsBehind, ": ", event.error));
   }
   if (IsUnreachable(event.outcome)) {
     replica.failures = 0;  // the server's timer brings it back, not its own
@@ -42,23 +37,24 @@ void Partition::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   }
   if (replica.failures < UINT8_MAX) ++replica.failures;
   trouble.retry_at = state_.now + Backoff(replica.failures);
-  AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
-  SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
+  agenda_.AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
+  agenda_.SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
   const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
-  if (comes && event.outcome == CommandOutcome::kFailed) NoteAddFailed(replica, event.error);
+  if (comes && event.outcome == CommandOutcome::kFailed)
+    sick_servers_.NoteAddFailed(replica, event.error);
   if (IsOvertaken(state_, replica) &&
       state_.failures.overtaken.NoteOvertaken(event.shard, state_.now)) {
-    AddNote(NoteKind::kEpochsBehind, event.server, event.shard,
-            absl::StrCat(kEpochsBehind, ": ", event.error));
+    agenda_.AddNote(NoteKind::kEpochsBehind, event.server, event.shard,
+                    absl::StrCat(kEpochsBehind, ": ", event.error));
   }
-  NotePoison(id);
-  MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
+  failed_shards_.NotePoison(id);
+  agenda_.MarkDirty(event.shard);  // a handover may be called off, or the shard goes elsewhere
 }
 
 void Partition::On(LaterLeaderSeen& event) {
   if (!state_.failures.overtaken.NoteLeaderBehind()) return;
-  AddNote(NoteKind::kEpochsBehind, ServerIndex(), ShardIndex(),
-          absl::StrCat(kEpochsBehind, ": ", event.where));
+  agenda_.AddNote(NoteKind::kEpochsBehind, ServerIndex(), ShardIndex(),
+                  absl::StrCat(kEpochsBehind, ": ", event.where));
 }
 
 // One timer for all of a server's commands that did not get through.
@@ -68,7 +64,7 @@ void Partition::ServerUnreachable(ServerIndex id) {
   ++server.unreachable;
   const Duration delay = std::min<Duration>(Backoff(server.unreachable), kMaxServerBackoff);
   retry_at_[id] = state_.now + delay;
-  SetTimer(delay, TimerKind::kServerRetry, id.index());
+  agenda_.SetTimer(delay, TimerKind::kServerRetry, id.index());
 }
 
 void Partition::GotThrough(ServerIndex id) { state_.tables.server(id).unreachable = 0; }
@@ -81,7 +77,7 @@ void Partition::RetryServer(ServerIndex id) {
     Replica& replica = state_.tables.replica(r);
     if (replica.contact != Contact::kRetry || replica.failures > 0) continue;
     replica.contact = Contact::kIdle;
-    MarkDirty(replica.shard);
+    agenda_.MarkDirty(replica.shard);
   }
 }
 
@@ -94,9 +90,9 @@ void Partition::RetryShard(ShardIndex id) {
     }
     // It is not asked again while the end of the move is being written. But nothing may come of
     // that: the new owner may be lost before.
-    SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, id.index());
+    agenda_.SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, id.index());
   });
-  MarkDirty(id);
+  agenda_.MarkDirty(id);
 }
 
 }  // namespace shardmanager::orchestrator

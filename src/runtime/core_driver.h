@@ -24,8 +24,10 @@ class CoreDriver {
   // Must not call back into the driver except through Post().
   using Perform = std::function<void(Action&)>;
 
-  CoreDriver(Executor& executor, Core core, Perform perform)
-      : executor_(executor), core_(std::move(core)), perform_(std::move(perform)) {}
+  // `from`: what the core is constructed from.
+  template <typename From>
+  CoreDriver(Executor& executor, From&& from, Perform perform)
+      : executor_(executor), core_(std::forward<From>(from)), perform_(std::move(perform)) {}
 
   // From any thread.
   void Post(Event event) {

@@ -1,4 +1,5 @@
-// What follows from a quarantine (quarantine.h) for shards and plans.
+#include "orchestrator/core/sick_servers.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -6,12 +7,10 @@
 #include "base/defect.h"
 #include "model/text.h"
 #include "orchestrator/decide/failures.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
 
-// A shard that failed on other servers, too, says nothing about this one.
-void Partition::NoteAddFailed(const Replica& replica, const std::string& error) {
+void SickServers::NoteAddFailed(const Replica& replica, const std::string& error) {
   const Servers failed = FailedAt(state_, replica.shard);
   const bool elsewhere = std::any_of(failed.begin(), failed.end(),
                                      [&](ServerIndex id) { return id != replica.server; });
@@ -24,29 +23,22 @@ void Partition::NoteAddFailed(const Replica& replica, const std::string& error) 
   if (!state_.failures.quarantine.IsSick(server) && !others_can) return;
   state_.failures.quarantine.Begin(server, state_.now);
   const Quarantine::Case& found = *state_.failures.quarantine.Find(server);
-  SetTimer(found.trial_at - state_.now, TimerKind::kTrial, server.index());
-  AddNote(
+  agenda_.SetTimer(found.trial_at - state_.now, TimerKind::kTrial, server.index());
+  agenda_.AddNote(
       NoteKind::kServerQuarantined, server, ShardIndex(),
       absl::StrFormat("it gets nothing new, and is tried with one shard in %.0f s: %s",
                       std::chrono::duration<double>(found.trial_at - state_.now).count(), error));
-  MarkServerDirty(server);  // what it cannot add goes elsewhere
+  agenda_.MarkServerDirty(server);  // what it cannot add goes elsewhere
 }
 
-void Partition::NoteAdded(ServerIndex server) {
+void SickServers::NoteAdded(ServerIndex server) {
   if (state_.failures.quarantine.Added(server, state_.now))
     EndQuarantine(server, "it has added a shard");
 }
 
-void Partition::EndQuarantine(ServerIndex server, const char* why) {
-  AddNote(NoteKind::kQuarantineEnded, server, ShardIndex(), why);
-  LookForPlaces();
-}
-
-// Servers may take what they could not take before.
-void Partition::LookForPlaces() {
-  state_.balance.at_rest = false;
-  balance_soon_ = true;
-  RetryUnplaceable();
+void SickServers::EndQuarantine(ServerIndex server, const char* why) {
+  agenda_.AddNote(NoteKind::kQuarantineEnded, server, ShardIndex(), why);
+  agenda_.LookForPlaces();
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,12 +1,4 @@
-// What servers report about their loads, and when it is worth a look at the balance.
-//
-// Two tables, so that noise does not move shards for ever:
-//   * reported_ follows every report (half-way, which halves the noise);
-//   * planned_ is what plans are made of. It stands still until the partition is at
-//     rest, so that one course of balancing works on one picture and comes to an end as
-//     the solver does. It is renewed when some server is by the newest reports well
-//     beyond where the solver may leave it, and where it did leave it.
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/core/load_book.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/load.h"
-#include "orchestrator/partition.h"
+#include "orchestrator/decide/loads.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -34,8 +26,7 @@ const char* WhyRefused(double load) {
 
 }  // namespace
 
-// REQUIRES: spec_ is the new one.
-bool Partition::AdoptMetrics() {
+bool LoadBook::AdoptMetrics() {
   std::vector<std::string> names;
   for (const v1::Metric& metric : state_.spec.metrics()) names.push_back(metric.name());
   if (names == state_.loads.metrics) return false;
@@ -47,7 +38,7 @@ bool Partition::AdoptMetrics() {
   return true;
 }
 
-void Partition::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem) {
+void LoadBook::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem) {
   const ServerIndex server = state_.tables.replica(id).server;
   for (const MetricAmount& load : held.load) {
     const auto name =
@@ -69,9 +60,8 @@ void Partition::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProble
   }
 }
 
-// Said when it begins; counted always.
-void Partition::NoteLoadProblem(ServerIndex id, const LoadProblem& problem) {
-  loads_refused_ += problem.count;
+void LoadBook::NoteLoadProblem(ServerIndex id, const LoadProblem& problem) {
+  refused_ += problem.count;
   if (problem.count == 0) {
     if (!bad_loads_.empty()) bad_loads_.erase(id);
     return;
@@ -79,12 +69,11 @@ void Partition::NoteLoadProblem(ServerIndex id, const LoadProblem& problem) {
   if (!bad_loads_.insert(id).second) return;
   std::string detail = problem.first;
   if (problem.count > 1) absl::StrAppend(&detail, " and ", problem.count - 1, " more");
-  AddNote(NoteKind::kLoadRefused, id, ShardIndex(),
-          absl::StrCat(detail, "; allowed: 0 to 1e12. The last good values hold"));
+  agenda_.AddNote(NoteKind::kLoadRefused, id, ShardIndex(),
+                  absl::StrCat(detail, "; allowed: 0 to 1e12. The last good values hold"));
 }
 
-// What a new replica will carry: as another one of the shard does.
-void Partition::InheritLoads(ReplicaIndex fresh) {
+void LoadBook::InheritLoads(ReplicaIndex fresh) {
   const Replica& replica = state_.tables.replica(fresh);
   for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
     for (LoadTable* loads : {&state_.loads.reported, &state_.loads.planned}) {
@@ -97,7 +86,7 @@ void Partition::InheritLoads(ReplicaIndex fresh) {
   }
 }
 
-void Partition::RemoveReplica(ReplicaIndex id) {
+void LoadBook::RemoveReplica(ReplicaIndex id) {
   state_.missing.MayHelp(Help::kRoom);
   const ServerIndex server = state_.tables.replica(id).server;
   state_.loads.reported.Forget(id, server);
@@ -105,28 +94,25 @@ void Partition::RemoveReplica(ReplicaIndex id) {
   state_.tables.RemoveReplica(id);
 }
 
-void Partition::AdoptCapacities(ServerIndex id, const std::vector<MetricAmount>& registered) {
+void LoadBook::AdoptCapacities(ServerIndex id, const std::vector<MetricAmount>& registered) {
   state_.loads.capacity.erase(id);
   for (const MetricAmount& own : registered) {
     if (const char* why = WhyRefused(own.amount); why != nullptr) {
-      AddNote(NoteKind::kLoadRefused, id, ShardIndex(),
-              absl::StrCat("capacity for ", own.metric, ": found ", own.amount, " (", why,
-                           "); allowed: 0 to 1e12. The spec's holds"));
+      agenda_.AddNote(NoteKind::kLoadRefused, id, ShardIndex(),
+                      absl::StrCat("capacity for ", own.metric, ": found ", own.amount, " (", why,
+                                   "); allowed: 0 to 1e12. The spec's holds"));
       continue;
     }
     state_.loads.capacity[id].push_back(own);
   }
 }
 
-// The solver sees nothing to improve in its picture: how it left the servers is what
-// further reports are compared with.
-void Partition::EndCourse() {
+void LoadBook::EndCourse() {
   course_over_ = true;
   if (!state_.loads.metrics.empty()) pressure_ = Pressure(state_, state_.loads.planned);
 }
 
-// Called when there is time to look at the balance.
-void Partition::ConsiderLoads() {
+void LoadBook::ConsiderLoads() {
   if (state_.loads.metrics.empty()) return;
   const bool old = state_.now >= pictured_at_ + kOldestPicture;
   bool shifted = false;

@@ -1,4 +1,5 @@
-// What follows when a server cannot add a shard. What is decided then: decide/failures.h.
+#include "orchestrator/core/failed_shards.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
@@ -6,12 +7,10 @@
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/shards.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
 
-// Its server gives it up. (Once more, if the write of that did not succeed.)
-void Partition::NoteFailedAt(const Replica& replica) {
+void FailedShards::NoteFailedAt(const Replica& replica) {
   const auto moved = state_.moves.from.find(replica.shard);
   if (IsMove(replica.cause) && (!replica.settled || moved != state_.moves.from.end())) {
     HoldMoves(replica.shard, replica.server);
@@ -23,8 +22,8 @@ void Partition::NoteFailedAt(const Replica& replica) {
     const ReplicaIndex primary = PrimaryOf(state_, replica.shard);
     if (!primary.valid() || !IsMove(replica.cause)) return;
     const ServerIndex from = state_.tables.replica(primary).server;
-    SetTimer(state_.failures.holds.HoldPair(from, replica.server, state_.now),
-             TimerKind::kMoveAgain, replica.shard.index());
+    agenda_.SetTimer(state_.failures.holds.HoldPair(from, replica.server, state_.now),
+                     TimerKind::kMoveAgain, replica.shard.index());
     return;
   }
   Servers& servers = state_.failures.failed_at[replica.shard];
@@ -32,34 +31,31 @@ void Partition::NoteFailedAt(const Replica& replica) {
   if (!known) servers.push_back(replica.server);
 }
 
-// Its server has failed to add it once more.
-void Partition::NotePoison(ReplicaIndex id) {
+void FailedShards::NotePoison(ReplicaIndex id) {
   const Replica& replica = state_.tables.replica(id);
   Shard& shard = state_.tables.shard(replica.shard);
   const bool last = IsLastServer(state_, replica) && replica.failures >= kMostFailures;
   if (replica.phase != Phase::kGranted || !last || std::exchange(shard.poisoned, true)) return;
   const Duration pause = state_.failures.holds.Hold(replica.shard, ServerIndex(), state_.now);
-  SetTimer(pause, TimerKind::kTryElsewhere, replica.shard.index());
-  AddNote(NoteKind::kShardPoisoned, replica.server, replica.shard,
-          absl::StrFormat("it failed on %d servers in a row; it stays here, and is tried elsewhere "
-                          "in %.0f s: %s",
-                          kMostServers, std::chrono::duration<double>(pause).count(),
-                          ErrorOf(state_, replica.shard, replica.server)));
+  agenda_.SetTimer(pause, TimerKind::kTryElsewhere, replica.shard.index());
+  agenda_.AddNote(
+      NoteKind::kShardPoisoned, replica.server, replica.shard,
+      absl::StrFormat("it failed on %d servers in a row; it stays here, and is tried elsewhere "
+                      "in %.0f s: %s",
+                      kMostServers, std::chrono::duration<double>(pause).count(),
+                      ErrorOf(state_, replica.shard, replica.server)));
 }
 
-// It has stayed long enough. Only its last server counts as one where it failed.
-void Partition::TryElsewhere(ShardIndex id) {
+void FailedShards::TryElsewhere(ShardIndex id) {
   const auto found = state_.failures.failed_at.find(id);
   if (!std::exchange(state_.tables.shard(id).poisoned, false) ||
       found == state_.failures.failed_at.end())
     return;
   found->second.clear();
-  MarkDirty(id);
+  agenda_.MarkDirty(id);
 }
 
-// No other server has room for it: those that failed are better than none, unless that would
-// take a poison shard from where it stays.
-void Partition::AllowFailed(ShardIndex id) {
+void FailedShards::AllowFailed(ShardIndex id) {
   bool stays = false;
   state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     const bool live = state_.tables.server(replica.server).state == ServerState::kLive;
@@ -68,9 +64,7 @@ void Partition::AllowFailed(ShardIndex id) {
   if (!stays) ForgetPoison(id);
 }
 
-// A move of it failed, and it is as whole as before: for how long it is not moved there again
-// is for MoveHolds to say.
-void Partition::ForgetFailedMove(ShardIndex id) {
+void FailedShards::ForgetFailedMove(ShardIndex id) {
   if (!state_.failures.failed_at.contains(id)) return;
   uint32_t serving = 0;
   state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
@@ -79,15 +73,14 @@ void Partition::ForgetFailedMove(ShardIndex id) {
   if (serving >= state_.tables.shard(id).wanted) ForgetPoison(id);
 }
 
-// It serves, or all servers are to be tried anew.
-void Partition::ForgetPoison(ShardIndex id) {
+void FailedShards::ForgetPoison(ShardIndex id) {
   if (!state_.failures.failed_at.empty()) state_.failures.failed_at.erase(id);
   if (std::exchange(state_.tables.shard(id).poisoned, false)) state_.failures.holds.Forget(id);
 }
 
-// A move of it could not be carried out.
-void Partition::HoldMoves(ShardIndex id, ServerIndex avoid) {
-  SetTimer(state_.failures.holds.Hold(id, avoid, state_.now), TimerKind::kMoveAgain, id.index());
+void FailedShards::HoldMoves(ShardIndex id, ServerIndex avoid) {
+  agenda_.SetTimer(state_.failures.holds.Hold(id, avoid, state_.now), TimerKind::kMoveAgain,
+                   id.index());
 }
 
 }  // namespace shardmanager::orchestrator

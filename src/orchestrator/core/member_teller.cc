@@ -1,16 +1,15 @@
-// What primaries are told of their members, and what they say. Who is to be one: decide/members.h.
-#include "orchestrator/decide/members.h"
+#include "orchestrator/core/member_teller.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/defect.h"
+#include "orchestrator/core/backoff.h"
+#include "orchestrator/decide/members.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
-
 namespace {
 
 template <typename List>
@@ -22,16 +21,12 @@ std::vector<ServerIndex> ServersOf(const List& list) {
 
 }  // namespace
 
-// With a grant to the primary: it serves when it goes by them, or by those of an earlier grant
-// of the same epoch, whose answer was lost or came to another leader. So its yes says nothing
-// about them, and TellMembers follows.
-std::vector<ServerIndex> Partition::MembersInGrant(ShardIndex id) {
+std::vector<ServerIndex> MemberTeller::MembersInGrant(ShardIndex id) {
   ForgetMembers(id);
   return ServersOf(MembersOf(state_, id, {}));
 }
 
-// Tells a primary that serves what has changed.
-void Partition::TellMembers(ShardIndex id, const Replica& primary) {
+void MemberTeller::TellMembers(ShardIndex id, const Replica& primary) {
   if (state_.tables.shard(id).in_batch || TakesNothing(state_.tables.server(primary.server)))
     return;
   if (AwaitsUnreadMembers(state_)) return;
@@ -51,13 +46,13 @@ void Partition::TellMembers(ShardIndex id, const Replica& primary) {
   if (membership.known && told == list) return;
   Outbox command{primary.server, CommandKind::kSetMembers, {id, Role::kPrimary, primary.epoch}, {}};
   command.grant.members = ServersOf(list);
-  command.grant.members_version = NextEpoch().value();
+  command.grant.members_version = agenda_.NextEpoch().value();
   membership.asked = std::move(list);
   membership.contact = Contact::kAsked;
-  outbox_.push_back(std::move(command));
+  agenda_.Send(std::move(command));
 }
 
-void Partition::OnMembers(const CommandResult& event) {
+void MemberTeller::OnMembers(const CommandResult& event) {
   const auto found = state_.members.find(event.shard);
   if (found == state_.members.end()) return;
   Membership& membership = found->second;
@@ -73,13 +68,13 @@ void Partition::OnMembers(const CommandResult& event) {
       membership.Forgive(membership.candidate->server);
       state_.failures.holds.PairWorks(event.server, membership.candidate->server);
     }
-    MarkDirty(event.shard);
+    agenda_.MarkDirty(event.shard);
     return;
   }
   membership.contact = Contact::kRetry;
   membership.known = false;  // the primary may go by the old list or by the new one
   membership.error = event.error;
-  AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
+  agenda_.AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   // Only what the application says is the candidate's fault. A command may also go unanswered or
   // be overtaken: the server was busy with other shards, or the shard was about to be demoted.
   if (membership.candidate && event.outcome == CommandOutcome::kFailed) {
@@ -87,11 +82,11 @@ void Partition::OnMembers(const CommandResult& event) {
     membership.failures = 0;
   }
   if (membership.failures < UINT8_MAX) ++membership.failures;
-  SetTimer(Backoff(membership.failures), TimerKind::kMembersRetry, event.shard.index());
+  agenda_.SetTimer(Backoff(membership.failures), TimerKind::kMembersRetry, event.shard.index());
 }
 
 // The primary goes on with the members that it had; the candidate is tried again later.
-void Partition::CandidateFailed(ShardIndex id, Membership& membership) {
+void MemberTeller::CandidateFailed(ShardIndex id, Membership& membership) {
   const Membership::Member candidate = *membership.candidate;
   const Membership::Failed* before = membership.FindFailed(candidate);
   const uint8_t failures = before == nullptr ? 0 : before->failures;
@@ -102,17 +97,17 @@ void Partition::CandidateFailed(ShardIndex id, Membership& membership) {
   failed.retry_at = state_.now + delay;
   membership.Forgive(candidate.server);
   membership.failed.push_back(std::move(failed));
-  SetTimer(delay, TimerKind::kMembersRetry, id.index());
+  agenda_.SetTimer(delay, TimerKind::kMembersRetry, id.index());
 }
 
-void Partition::RetryMembers(ShardIndex id) {
+void MemberTeller::RetryMembers(ShardIndex id) {
   const auto found = state_.members.find(id);
   if (found == state_.members.end()) return;
   if (found->second.contact == Contact::kRetry) found->second.contact = Contact::kIdle;
-  MarkDirty(id);
+  agenda_.MarkDirty(id);
 }
 
-void Partition::ForgetMembers(ShardIndex id) {
+void MemberTeller::ForgetMembers(ShardIndex id) {
   if (!state_.members.empty()) state_.members.erase(id);
 }
 

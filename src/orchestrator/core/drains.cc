@@ -1,5 +1,4 @@
-// Servers that are to be emptied, and get nothing new.
-#include "orchestrator/decide/drains.h"
+#include "orchestrator/core/drains.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,18 +7,18 @@
 #include "absl/strings/str_format.h"
 #include "model/drain.h"
 #include "model/text.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/view.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
 
-void Partition::AdoptDrains(const std::vector<v1::Drain>& drains) {
+void Drains::AdoptDrains(const std::vector<v1::Drain>& drains) {
   state_.drains = drains;
   for (uint32_t i = 0; i < state_.tables.server_count(); ++i) UpdateDrain(ServerIndex(i));
 }
 
 // A server that is to be no primary, and keeps its replicas otherwise.
-void Partition::UpdateShedding(ServerIndex id) {
+void Drains::UpdateShedding(ServerIndex id) {
   Server& server = state_.tables.server(id);
   const bool sheds =
       std::any_of(state_.drains.begin(), state_.drains.end(), [&](const v1::Drain& drain) {
@@ -27,11 +26,10 @@ void Partition::UpdateShedding(ServerIndex id) {
       });
   if (std::exchange(server.sheds_primaries, sheds) == sheds || !HasBothRoles(state_)) return;
   server.drain_since = state_.now;
-  MarkServerDirty(id);
+  agenda_.MarkServerDirty(id);
 }
 
-// The drains changed, or where the server stands.
-void Partition::UpdateDrain(ServerIndex id) {
+void Drains::UpdateDrain(ServerIndex id) {
   UpdateShedding(id);
   Server& server = state_.tables.server(id);
   const v1::Drain* drain = DrainOf(state_, id);
@@ -40,20 +38,20 @@ void Partition::UpdateDrain(ServerIndex id) {
   server.drain_since = state_.now;
   server.drain_replicas = static_cast<uint32_t>(server.replicas.size());
   state_.balance.at_rest = false;
-  balance_soon_ = true;
-  RetryUnplaceable();
-  AddNote(drain != nullptr ? NoteKind::kDrainStarted : NoteKind::kDrainEnded, id, ShardIndex(),
-          absl::StrCat(Counted(server.replicas.size(), "replica"), " there",
-                       drain == nullptr || drain->reason().empty() ? "" : ": ",
-                       drain == nullptr ? "" : drain->reason()));
+  agenda_.LookAtBalance();
+  agenda_.RetryUnplaceable();
+  agenda_.AddNote(drain != nullptr ? NoteKind::kDrainStarted : NoteKind::kDrainEnded, id,
+                  ShardIndex(),
+                  absl::StrCat(Counted(server.replicas.size(), "replica"), " there",
+                               drain == nullptr || drain->reason().empty() ? "" : ": ",
+                               drain == nullptr ? "" : drain->reason()));
   NoteDrained(id);
 }
 
-// Perhaps the last one has left it.
-void Partition::NoteDrained(ServerIndex id) {
+void Drains::NoteDrained(ServerIndex id) {
   const Server& server = state_.tables.server(id);
   if (!server.draining || !server.replicas.empty()) return;
-  AddNote(NoteKind::kDrained, id, ShardIndex(), "it is empty, and is given nothing");
+  agenda_.AddNote(NoteKind::kDrained, id, ShardIndex(), "it is empty, and is given nothing");
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,17 +1,14 @@
-// What follows from records that cannot be read: decide/unread.h.
-#include "orchestrator/decide/unread.h"
+#include "orchestrator/core/unread_records.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "orchestrator/partition.h"
+#include "orchestrator/decide/unread.h"
 
 namespace shardmanager::orchestrator {
 
-// Where it is known who had the right to serve a shard when the records were read: one party
-// alone of a move does not tell, as the other one may have it by now.
-void Partition::NoteRights() {
+void UnreadRecords::NoteRights() {
   if (state_.unread.servers.empty()) return;
   for (uint32_t i = 0; i < state_.tables.shard_count(); ++i) {
     uint32_t seen = 0;  // a bit for each phase
@@ -27,9 +24,7 @@ void Partition::NoteRights() {
   }
 }
 
-// A live server says what it serves. That is no proof of what its record says, but enough
-// to let clients find it: it serves under its own lease.
-void Partition::AdoptReported(const ServerReport& report) {
+void UnreadRecords::AdoptReported(const ServerReport& report) {
   UnreadMembers::Shards secondaries;
   for (const HeldReplica& held : report.held) {
     if (!held.serving) continue;
@@ -49,15 +44,11 @@ void Partition::AdoptReported(const ServerReport& report) {
   SetUnreadMembers({report.server, report.incarnation}, secondaries);
 }
 
-void Partition::SetUnreadMembers(const Membership::Member& server,
-                                 const UnreadMembers::Shards& shards) {
+void UnreadRecords::SetUnreadMembers(const Membership::Member& server,
+                                     const UnreadMembers::Shards& shards) {
   const bool awaited = AwaitsUnreadMembers(state_);
-  for (ShardIndex shard : state_.unread.members.Report(server, shards)) MarkDirty(shard);
-  if (awaited && !AwaitsUnreadMembers(state_)) MarkAllDirty();
-}
-
-void Partition::MarkAllDirty() {
-  for (uint32_t i = 0; i < state_.tables.shard_count(); ++i) MarkDirty(ShardIndex(i));
+  for (ShardIndex shard : state_.unread.members.Report(server, shards)) agenda_.MarkDirty(shard);
+  if (awaited && !AwaitsUnreadMembers(state_)) agenda_.MarkAllDirty();
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,5 +1,4 @@
-// What follows when a change of a primary begins and ends. Who it is to be: decide/roles.h.
-#include "orchestrator/decide/roles.h"
+#include "orchestrator/core/role_turns.h"
 
 #include <algorithm>
 #include <tuple>
@@ -7,8 +6,8 @@
 #include "base/defect.h"
 #include "model/map_reach.h"
 #include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/roles.h"
 #include "orchestrator/decide/view.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -20,31 +19,27 @@ constexpr Duration kTurnPause = kClientsReturnWithin + Seconds(1);
 
 }  // namespace
 
-// The change is being written. Who is to be the next one stays the same to its end.
-void Partition::BeginTurn(ShardIndex id) {
+void RoleTurns::BeginTurn(ShardIndex id) {
   state_.turns.under_way.insert(id);
   const ReplicaIndex next = BestSecondary(state_, id, /*in_step=*/true);
   if (next.valid()) state_.turns.to[id] = state_.tables.replica(next).server;
 }
 
-// Another server is its primary, as planned.
-void Partition::BeginTurnPause(ShardIndex id) {
+void RoleTurns::BeginTurnPause(ShardIndex id) {
   state_.tables.shard(id).primary_is_new = true;
-  SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
+  agenda_.SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
 }
 
-// A shard whose server is to be emptied does not wait for the next periodic look at the balance.
-void Partition::EndTurnPause(ShardIndex id) {
+void RoleTurns::EndTurnPause(ShardIndex id) {
   state_.tables.shard(id).primary_is_new = false;
   state_.turns.sent_to.erase(id);
-  MarkDirty(id);
+  agenda_.MarkDirty(id);
   state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    balance_soon_ |= CauseOfMove(state_, replica.server) == Cause::kDrain;
+    if (CauseOfMove(state_, replica.server) == Cause::kDrain) agenda_.LookAtBalance();
   });
 }
 
-// After a write of the shard: the change is over when nobody is being demoted.
-void Partition::EndTurn(ShardIndex id) {
+void RoleTurns::EndTurn(ShardIndex id) {
   bool demoting = false;
   state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     demoting |= replica.phase == Phase::kDemoting;
@@ -56,14 +51,11 @@ void Partition::EndTurn(ShardIndex id) {
   WakeTurnWaiter();
 }
 
-// Whoever waits first for room is looked at: it takes it, waits on, or wakes the next one.
-void Partition::WakeTurnWaiter() {
-  if (!state_.turns.waiters.empty()) MarkDirty(*state_.turns.waiters.begin());
+void RoleTurns::WakeTurnWaiter() {
+  if (!state_.turns.waiters.empty()) agenda_.MarkDirty(*state_.turns.waiters.begin());
 }
 
-// Evens out how many primaries servers have, where no replica needs to move for it. A few at
-// a time; it is called again when these are done.
-void Partition::BalancePrimaries() {
+void RoleTurns::BalancePrimaries() {
   if (!HasBothRoles(state_)) return;
   std::vector<uint32_t> count(state_.tables.server_count());
   for (uint32_t i = 0; i < count.size(); ++i)
@@ -94,7 +86,7 @@ void Partition::BalancePrimaries() {
     ++count[to.index()];
     --room;
     state_.turns.to[id] = to;
-    MarkDirty(id);
+    agenda_.MarkDirty(id);
   }
 }
 

@@ -1,0 +1,32 @@
+// What follows when a change of a primary begins and ends. Who it is to be: decide/roles.h.
+#pragma once
+
+#include "orchestrator/core/agenda.h"
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+class RoleTurns {
+ public:
+  RoleTurns(PartitionState& state, Agenda& agenda) : state_(state), agenda_(agenda) {}
+
+  // The change is being written. Who is to be the next one stays the same to its end.
+  void BeginTurn(ShardIndex shard);
+  // Another server is its primary, as planned.
+  void BeginTurnPause(ShardIndex shard);
+  // A shard whose server is to be emptied does not wait for the next periodic look at the balance.
+  void EndTurnPause(ShardIndex shard);
+  // After a write of the shard: the change is over when nobody is being demoted.
+  void EndTurn(ShardIndex shard);
+  // Whoever waits first for room is looked at: it takes it, waits on, or wakes the next one.
+  void WakeTurnWaiter();
+  // Evens out how many primaries servers have, where no replica needs to move for it. A few at
+  // a time; it is called again when these are done.
+  void BalancePrimaries();
+
+ private:
+  PartitionState& state_;
+  Agenda& agenda_;
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,10 +1,5 @@
 #include "orchestrator/partition.h"
 
-#include <algorithm>
-#include <tuple>
-
-#include "absl/strings/str_cat.h"
-
 namespace shardmanager::orchestrator {
 namespace {
 
@@ -15,57 +10,31 @@ constexpr size_t kMaxGrantsPerCommand = 10'000;
 
 Output<Action> Partition::OnEvent(TimePoint now, Event event) {
   state_.now = now;
-  if (stopped_) return {};
+  if (state_.writes.deposed) return {};
   std::visit([this](auto& e) { On(e); }, event);
-  if (stopped_) return agenda_.TakeOutput();
+  if (state_.writes.deposed) return agenda_.TakeOutput();
   return Finish();
 }
 
 Output<Action> Partition::OnAdvance(TimePoint now) {
   state_.now = now;
-  if (stopped_) return {};
+  if (state_.writes.deposed) return {};
   return Finish();
 }
 
 Output<Action> Partition::Finish() {
   while (const auto timer = agenda_.timers().TakeDue(state_.now)) Fire(*timer);
-  for (ShardIndex s = agenda_.TakeDirty(); s.valid(); s = agenda_.TakeDirty()) Look(s);
-  FormBatch();
-  RequestPlan();
-  FlushCommands();
+  for (ShardIndex s = agenda_.TakeDirty(); s.valid(); s = agenda_.TakeDirty()) looks_.Look(s);
+  batch_.Form();
+  planner_.Request();
+  commander_.Flush();
   publication_.Flush();
-  if (state_.deleting && !emptied_ && state_.recovered && !batch_out_ &&
+  if (state_.deleting && !emptied_ && state_.recovered && !state_.writes.out &&
       state_.tables.replica_count() == 0 && state_.unread.servers.empty()) {
     emptied_ = true;
     agenda_.Do(Emptied{});
   }
   return agenda_.TakeOutput();
-}
-
-// One action for each server and kind, in the order in which servers first came up.
-void Partition::FlushCommands() {
-  std::vector<Outbox> commands = agenda_.TakeCommands();
-  const auto rank = [](const Outbox& c) { return std::tie(c.server, c.kind, c.other); };
-  std::stable_sort(commands.begin(), commands.end(),
-                   [&](const Outbox& a, const Outbox& b) { return rank(a) < rank(b); });
-  for (auto next = commands.begin(); next != commands.end();) {
-    const Outbox& first = *next;
-    SendCommands send{
-        first.kind, first.server, state_.tables.server(first.server).incarnation, {}, first.other};
-    while (next != commands.end() && rank(*next) == rank(first) &&
-           send.grants.size() < kMaxGrantsPerCommand) {
-      send.grants.push_back(std::move(next->grant));
-      ++next;
-    }
-    agenda_.Do(std::move(send));
-  }
-}
-
-// 1-based, so that 0 can mean "none". Names nest: racks of different datacenters
-// differ even under one name.
-uint32_t Partition::DomainNumber(const std::string& region, const std::string& datacenter,
-                                 const std::string& rack) {
-  return domains_.Intern(absl::StrCat(region, "\n", datacenter, "\n", rack)).index() + 1;
 }
 
 size_t Partition::memory_bytes() const {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "model/drain.h"
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "base/defect.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/shards.h"

@@ -1,9 +1,7 @@
 #include "orchestrator/core/member_teller.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "base/defect.h"
 #include "orchestrator/core/backoff.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/unread.h"

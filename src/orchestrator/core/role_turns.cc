@@ -1,9 +1,5 @@
 #include "orchestrator/core/role_turns.h"
 
-#include <algorithm>
-#include <tuple>
-
-#include "base/defect.h"
 #include "model/map_reach.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/roles.h"

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/defect.h"
-#include "model/text.h"
 #include "orchestrator/decide/failures.h"
 
 namespace shardmanager::orchestrator {

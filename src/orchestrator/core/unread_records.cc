@@ -1,9 +1,5 @@
 #include "orchestrator/core/unread_records.h"
 
-#include <algorithm>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "orchestrator/decide/unread.h"
 
 namespace shardmanager::orchestrator {

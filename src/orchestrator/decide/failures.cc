@@ -6,7 +6,6 @@
 #include "orchestrator/decide/census.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"
-#include "orchestrator/decide/next_step.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
 

@@ -8,7 +8,6 @@
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/placement.h"
 #include "orchestrator/decide/roles.h"
-#include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/defect.h"
+#include "orchestrator/decide/census.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"

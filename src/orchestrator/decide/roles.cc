@@ -1,6 +1,5 @@
 #include "orchestrator/decide/roles.h"
 
-#include <algorithm>
 #include <tuple>
 
 #include "base/defect.h"

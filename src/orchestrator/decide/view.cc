@@ -1,7 +1,5 @@
 #include "orchestrator/decide/view.h"
 
-#include "base/defect.h"
-
 namespace shardmanager::orchestrator {
 bool MayProcess(const Replica& replica) {
   if (replica.phase == Phase::kForwarding || replica.phase == Phase::kDemoting) {

@@ -1,6 +1,5 @@
 #include "orchestrator/describe/waits.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"

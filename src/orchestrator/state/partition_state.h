@@ -81,10 +81,12 @@ struct Unread {
   UnreadMembers members;
 };
 
-// Shards that wait for the next batch.
+// Batches of changes of records.
 struct Writes {
-  std::deque<ShardIndex> queue;
-  bool blocked = false;  // the store did not take the last one
+  std::deque<ShardIndex> queue;  // shards that wait for the next one
+  bool out = false;              // one is being written
+  bool blocked = false;          // the store did not take the last one
+  bool deposed = false;          // another process leads: nothing is decided any more
 };
 
 // The periodic look at the balance.

@@ -1,4 +1,5 @@
-// When a plan is asked for, from what, and what is taken over from it.
+#include "orchestrator/core/planner.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -6,7 +7,6 @@
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -22,17 +22,13 @@ constexpr uint64_t kPeriodicStepsPerShard = 100;
 constexpr Duration kGatherQuiet = Milliseconds(200);
 constexpr Duration kGatherMost = Seconds(2);
 
+// How long a new leader waits for servers to say what they hold before it publishes
+// without them.
+constexpr Duration kMapPatience = Seconds(2);
+
 }  // namespace
 
-// A server joined: others may be about to.
-void Partition::Gather() {
-  if (state_.now >= state_.gather_until) gather_deadline_ = state_.now + kGatherMost;
-  state_.gather_until = std::min(state_.now + kGatherQuiet, gather_deadline_);
-  agenda_.SetTimer(state_.gather_until - state_.now, TimerKind::kGather);
-}
-
-// Missing replicas come first; balance is looked at when nothing is missing.
-void Partition::RequestPlan() {
+void Planner::Request() {
   if (state_.plan_out || !state_.recovered || state_.deleting) return;
   std::vector<ShardIndex> wanted = TakeMissing();
   if (wanted.empty()) {
@@ -43,12 +39,12 @@ void Partition::RequestPlan() {
   BarFull(state_, snapshot);
   for (ShardIndex id : wanted)
     AddToSnapshot(state_, id, Purpose::kEmergency, state_.loads.reported, snapshot);
-  SendPlanRequest(std::move(snapshot), allocator::Mode::kEmergency);
+  Send(std::move(snapshot), allocator::Mode::kEmergency);
   state_.missing.SetPlanned(std::move(wanted));
 }
 
 // Shards that the next plan looks at, ascending.
-std::vector<ShardIndex> Partition::TakeMissing() {
+std::vector<ShardIndex> Planner::TakeMissing() {
   const bool gathered = state_.now >= state_.gather_until;
   // Servers that join one after another are one change, unless they are the first ones.
   const bool first = state_.missing.count(allocator::SkipReason::kNoServers) > 0;
@@ -72,8 +68,8 @@ std::vector<ShardIndex> Partition::TakeMissing() {
   return wanted;
 }
 
-void Partition::ConsiderBalance() {
-  if (!agenda_.balance_soon() || batch_out_ || !state_.writes.queue.empty()) return;
+void Planner::ConsiderBalance() {
+  if (!agenda_.balance_soon() || state_.writes.out || !state_.writes.queue.empty()) return;
   if (!state_.moves.budgets.Left(Cause::kBalance) && !state_.moves.budgets.Left(Cause::kDrain))
     return;
   agenda_.TakeBalance();
@@ -86,10 +82,10 @@ void Partition::ConsiderBalance() {
     if (!HeldBack(state_, id))
       AddToSnapshot(state_, id, Purpose::kBalance, state_.loads.planned, snapshot);
   }
-  SendPlanRequest(std::move(snapshot), allocator::Mode::kPeriodic);
+  Send(std::move(snapshot), allocator::Mode::kPeriodic);
 }
 
-void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mode) {
+void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   allocator::Options options{.mode = mode, .seed = seed_ + plan_};
   const auto left = [&](Cause cause) {
     return allocator::MoveLimits{.total = state_.moves.budgets.Room(cause),
@@ -107,8 +103,48 @@ void Partition::SendPlanRequest(allocator::Snapshot snapshot, allocator::Mode mo
   agenda_.Do(ComputePlan{++plan_, std::move(snapshot), options});
 }
 
-// Every move is looked at again when it is used: the world went on meanwhile.
-void Partition::On(PlanReady& event) {
+// One note a plan, and only when there is news.
+void Planner::NoteSkipped(const allocator::Plan& plan) {
+  const allocator::Skipped* first = nullptr;
+  for (const allocator::Skipped& skipped : plan.skipped) {
+    if (!state_.tables.shard(skipped.shard).missing) continue;
+    const bool failed = !FailedAt(state_, skipped.shard).empty();
+    failed_shards_.AllowFailed(skipped.shard);
+    if (failed && FailedAt(state_, skipped.shard).empty()) state_.missing.MayHelp(Help::kAny);
+    const bool news = state_.missing.Park(skipped.shard, skipped.reason, state_.now);
+    if (news && first == nullptr) first = &skipped;
+  }
+  if (first == nullptr) return;
+  std::string reason(allocator::ToString(first->reason));
+  if (plan.skipped.size() > 1) {
+    absl::StrAppend(&reason, " (and ", plan.skipped.size() - 1, " more shards have no place)");
+  }
+  agenda_.AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
+}
+
+void Planner::AcceptMove(const allocator::Move& move) {
+  state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
+  if (move.from.valid()) {
+    agenda_.AddNote(NoteKind::kMoveStarted, move.to, move.shard,
+                    absl::StrCat("from ", state_.tables.name(move.from), ": ",
+                                 std::string(allocator::ToString(move.reason))));
+  }
+  agenda_.MarkDirty(move.shard);
+}
+
+void Planner::Gather() {
+  if (state_.now >= state_.gather_until) gather_deadline_ = state_.now + kGatherMost;
+  state_.gather_until = std::min(state_.now + kGatherQuiet, gather_deadline_);
+  agenda_.SetTimer(state_.gather_until - state_.now, TimerKind::kGather);
+}
+
+void Planner::SetBalanceTimer() {
+  const Duration interval = Milliseconds(state_.spec.moves().balance_interval_ms());
+  state_.balance.next = state_.now + interval;
+  agenda_.SetTimer(interval, TimerKind::kBalance);
+}
+
+void Planner::On(PlanReady& event) {
   if (!state_.plan_out || event.id != plan_) return;
   state_.plan_out = false;
   if (!plan_is_emergency_) {
@@ -130,35 +166,6 @@ void Partition::On(PlanReady& event) {
   // What an earlier plan proposed, and is not written yet, does not count any more.
   for (const allocator::Move& move : event.plan.moves) state_.moves.intents.erase(move.shard);
   for (const allocator::Move& move : event.plan.moves) AcceptMove(move);
-}
-
-// One note a plan, and only when there is news.
-void Partition::NoteSkipped(const allocator::Plan& plan) {
-  const allocator::Skipped* first = nullptr;
-  for (const allocator::Skipped& skipped : plan.skipped) {
-    if (!state_.tables.shard(skipped.shard).missing) continue;
-    const bool failed = !FailedAt(state_, skipped.shard).empty();
-    failed_shards_.AllowFailed(skipped.shard);
-    if (failed && FailedAt(state_, skipped.shard).empty()) state_.missing.MayHelp(Help::kAny);
-    const bool news = state_.missing.Park(skipped.shard, skipped.reason, state_.now);
-    if (news && first == nullptr) first = &skipped;
-  }
-  if (first == nullptr) return;
-  std::string reason(allocator::ToString(first->reason));
-  if (plan.skipped.size() > 1) {
-    absl::StrAppend(&reason, " (and ", plan.skipped.size() - 1, " more shards have no place)");
-  }
-  agenda_.AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
-}
-
-void Partition::AcceptMove(const allocator::Move& move) {
-  state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
-  if (move.from.valid()) {
-    agenda_.AddNote(NoteKind::kMoveStarted, move.to, move.shard,
-                    absl::StrCat("from ", state_.tables.name(move.from), ": ",
-                                 std::string(allocator::ToString(move.reason))));
-  }
-  agenda_.MarkDirty(move.shard);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,4 +1,5 @@
-// Batches: what is written together, and what becomes true when it is durable.
+#include "orchestrator/core/batch.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +10,6 @@
 #include "orchestrator/decide/rights.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/servers.h"
-#include "orchestrator/partition.h"
 #include "orchestrator/record_size.h"
 
 namespace shardmanager::orchestrator {
@@ -44,12 +44,12 @@ bool BeginsAnew(const PartitionState& state, const Replica& primary, const Turni
 
 }  // namespace
 
-void Partition::FormBatch() {
-  if (batch_out_ || state_.writes.blocked || state_.writes.queue.empty()) return;
-  ++batch_;
-  batch_shards_.clear();
-  batch_servers_.clear();
-  batch_checks_.clear();
+void Batch::Form() {
+  if (state_.writes.out || state_.writes.blocked || state_.writes.queue.empty()) return;
+  ++number_;
+  shards_.clear();
+  servers_.clear();
+  checks_.clear();
   size_t bytes = 0;
   size_t limit = kUsualBatchBytes;
   // What does not fit waits for the next batch, but the rest of the queue is looked
@@ -61,35 +61,35 @@ void Partition::FormBatch() {
     const ShardIndex id = state_.writes.queue.front();
     state_.writes.queue.pop_front();
     // Again: things may have changed since it was queued.
-    const Change change = Decide(id);
+    const Change change = looks_.Decide(id);
     if (AwaitsRecord(state_, change)) {  // its timer brings the shard back
       state_.tables.shard(id).waits_for_write = false;
       continue;
     }
     const size_t cost = CostOf(change);
-    if (batch_shards_.empty()) limit = LimitOf(cost);
+    if (shards_.empty()) limit = LimitOf(cost);
     if (bytes + cost > limit) {
       passed_over.push_back(id);
       continue;
     }
     state_.tables.shard(id).waits_for_write = false;
     if (change.empty()) {
-      Look(id);
+      looks_.Look(id);
       continue;
     }
     bytes += cost;
     Stage(id, change);
   }
   state_.writes.queue.insert(state_.writes.queue.begin(), passed_over.begin(), passed_over.end());
-  if (!batch_shards_.empty()) SendBatch();
+  if (!shards_.empty()) Send();
 }
 
 // Bytes that the change adds to the batch, at most.
-size_t Partition::CostOf(const Change& change) const {
+size_t Batch::CostOf(const Change& change) const {
   size_t bytes = 0;
   const auto add_record = [&](ServerIndex id) {
     const Server& server = state_.tables.server(id);
-    if (server.batch == batch_) return;
+    if (server.batch == number_) return;
     const std::string& name = state_.tables.name(id);
     bytes += EmptyRecordBytes(state_.spec.name(), name) + server.record_bytes;
     if (server.state != ServerState::kLive) bytes += CheckBytes(state_.spec.name(), name);
@@ -102,7 +102,7 @@ size_t Partition::CostOf(const Change& change) const {
   return bytes;
 }
 
-void Partition::Stage(ShardIndex id, const Change& change) {
+void Batch::Stage(ShardIndex id, const Change& change) {
   CheckRights(state_, id, change);
   for (const PhaseChange& c : change.phases) StageChange(c);
   for (const NewReplica& fresh : change.news) StageNew(id, change, fresh);
@@ -111,10 +111,10 @@ void Partition::Stage(ShardIndex id, const Change& change) {
   shard.missing = false;
   state_.missing.Release(id);
   state_.moves.intents.erase(id);
-  batch_shards_.push_back(id);
+  shards_.push_back(id);
 }
 
-void Partition::StageChange(const PhaseChange& change) {
+void Batch::StageChange(const PhaseChange& change) {
   Replica& replica = state_.tables.replica(change.replica);
   replica.in_write = true;
   replica.writing = change.to;
@@ -148,7 +148,47 @@ void Partition::StageChange(const PhaseChange& change) {
   turning_[change.replica] = next;
 }
 
-void Partition::StageNew(ShardIndex shard, const Change& change, const NewReplica& fresh) {
+// What changed besides the phase. True: what the server has said of it holds on.
+bool Batch::ApplyTurn(ReplicaIndex id, Phase before) {
+  const auto found = turning_.find(id);
+  if (found == turning_.end()) return false;
+  const Turning next = found->second;
+  turning_.erase(found);
+  Replica& replica = state_.tables.replica(id);
+  const bool granted_anew = replica.epoch != next.epoch && !next.serves_on;
+  const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
+  const bool begins_anew = BeginsAnew(state_, replica, next);
+  if (demoted || replica.phase == Phase::kDemoting) members_.ForgetMembers(replica.shard);
+  state_.tables.SetRole(id, next.role);
+  replica.epoch = next.epoch;
+  replica.member_life = next.member_life;
+  if (demoted && before == Phase::kDemoting) {
+    state_.turns.stand_in[replica.shard] = replica.server;
+    state_.turns.sent_to[replica.shard] = replica.server;
+    if (!state_.turns.under_way.contains(replica.shard))
+      turns_.BeginTurnPause(replica.shard);  // a former leader began it
+    state_.failures.holds.LetGo(replica.shard);
+  }
+  if (begins_anew) {
+    agenda_.AddNote(
+        NoteKind::kUncleanPromotion, replica.server, replica.shard,
+        "its process began anew, and no replica in step is left: unless it finds everything on "
+        "disk, it lacks what was acknowledged");
+  }
+  if (granted_anew) replica.turned = true;
+  if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
+    agenda_.AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
+                    absl::StrCat("epoch ", next.epoch.value()));
+    replica.lacking = !IsCurrent(state_, replica);
+    if (replica.lacking) {
+      agenda_.AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
+                      "no replica in step is left: it may lack what was acknowledged last");
+    }
+  }
+  return !granted_anew && !next.serves_on && replica.phase == Phase::kGranted;
+}
+
+void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& fresh) {
   SM_CHECK(!state_.tables.FindReplica(shard, fresh.server).valid(),
            "a server would have two replicas of a shard");
   if (fresh.phase == Phase::kGranted)
@@ -171,18 +211,18 @@ void Partition::StageNew(ShardIndex shard, const Change& change, const NewReplic
   Touch(fresh.server);
 }
 
-void Partition::Touch(ServerIndex id) {
+void Batch::Touch(ServerIndex id) {
   Server& server = state_.tables.server(id);
   SM_CHECK(!server.record_unread, "a record that could not be read would be overwritten");
-  if (server.batch == batch_) return;
-  server.batch = batch_;
-  batch_servers_.push_back(id);
+  if (server.batch == number_) return;
+  server.batch = number_;
+  servers_.push_back(id);
 }
 
-void Partition::SendBatch() {
-  Persist persist{batch_, {}, {}};
-  persist.writes.reserve(batch_servers_.size());
-  for (ServerIndex id : batch_servers_) {
+void Batch::Send() {
+  Persist persist{number_, {}, {}};
+  persist.writes.reserve(servers_.size());
+  for (ServerIndex id : servers_) {
     const Server& server = state_.tables.server(id);
     ServerWrite write{id, {}};
     write.replicas.reserve(server.replicas.size());
@@ -205,50 +245,20 @@ void Partition::SendBatch() {
     // not come back meanwhile.
     if (needs_check && server.state != ServerState::kLive) {
       persist.checks.push_back({id, server.registration_version});
-      batch_checks_.push_back(id);
+      checks_.push_back(id);
     }
     std::sort(write.replicas.begin(), write.replicas.end(),
               [](const ReplicaRecord& a, const ReplicaRecord& b) { return a.shard < b.shard; });
     persist.writes.push_back(std::move(write));
   }
-  batch_out_ = true;
+  state_.writes.out = true;
   agenda_.Do(std::move(persist));
 }
 
-void Partition::On(WriteDone& event) {
-  if (!batch_out_ || event.batch != batch_) return;
-  batch_out_ = false;
-  switch (event.outcome) {
-    case WriteOutcome::kOk:
-      ApplyBatch();
-      return;
-    case WriteOutcome::kConflict:
-      agenda_.AddNote(NoteKind::kWriteRefused, event.conflict, ShardIndex(),
-                      "it registered again while it was failed over");
-      state_.tables.server(event.conflict).conflicted = true;
-      agenda_.MarkServerDirty(event.conflict);  // what it holds is not lost for now
-      RevertBatch();
-      return;
-    case WriteOutcome::kFailed:
-      state_.writes.blocked = true;
-      agenda_.SetTimer(kWriteRetryDelay, TimerKind::kWriteRetry);
-      RevertBatch();
-      return;
-    case WriteOutcome::kTooLarge:
-      RecordRefused(event.conflict);
-      RevertBatch();
-      return;
-    case WriteOutcome::kDeposed:
-      stopped_ = true;
-      agenda_.EndWith(StepDown{});
-      return;
-  }
-}
-
-void Partition::ApplyBatch() {
-  for (ServerIndex id : batch_servers_) state_.records.oversize.Written(id);
+void Batch::Apply() {
+  for (ServerIndex id : servers_) state_.records.oversize.Written(id);
   std::vector<ReplicaIndex> ended;
-  for (ShardIndex id : batch_shards_) {
+  for (ShardIndex id : shards_) {
     state_.tables.shard(id).in_batch = false;
     state_.tables.ForEach(id, [&](ReplicaIndex r, Replica& replica) {
       if (!std::exchange(replica.in_write, false)) return;
@@ -290,7 +300,7 @@ void Partition::ApplyBatch() {
       }
       state_.failures.troubles.erase(Key(id, replica.server));
       state_.progress.erase(Key(id, replica.server));
-      Settle(r);
+      moves_.Settle(r);
       load_book_.RemoveReplica(r);
       drains_.NoteDrained(server);
     }
@@ -301,50 +311,10 @@ void Partition::ApplyBatch() {
   }
 }
 
-// What changed besides the phase. True: what the server has said of it holds on.
-bool Partition::ApplyTurn(ReplicaIndex id, Phase before) {
-  const auto found = turning_.find(id);
-  if (found == turning_.end()) return false;
-  const Turning next = found->second;
-  turning_.erase(found);
-  Replica& replica = state_.tables.replica(id);
-  const bool granted_anew = replica.epoch != next.epoch && !next.serves_on;
-  const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
-  const bool begins_anew = BeginsAnew(state_, replica, next);
-  if (demoted || replica.phase == Phase::kDemoting) members_.ForgetMembers(replica.shard);
-  state_.tables.SetRole(id, next.role);
-  replica.epoch = next.epoch;
-  replica.member_life = next.member_life;
-  if (demoted && before == Phase::kDemoting) {
-    state_.turns.stand_in[replica.shard] = replica.server;
-    state_.turns.sent_to[replica.shard] = replica.server;
-    if (!state_.turns.under_way.contains(replica.shard))
-      turns_.BeginTurnPause(replica.shard);  // a former leader began it
-    state_.failures.holds.LetGo(replica.shard);
-  }
-  if (begins_anew) {
-    agenda_.AddNote(
-        NoteKind::kUncleanPromotion, replica.server, replica.shard,
-        "its process began anew, and no replica in step is left: unless it finds everything on "
-        "disk, it lacks what was acknowledged");
-  }
-  if (granted_anew) replica.turned = true;
-  if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
-    agenda_.AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
-                    absl::StrCat("epoch ", next.epoch.value()));
-    replica.lacking = !IsCurrent(state_, replica);
-    if (replica.lacking) {
-      agenda_.AddNote(NoteKind::kUncleanPromotion, replica.server, replica.shard,
-                      "no replica in step is left: it may lack what was acknowledged last");
-    }
-  }
-  return !granted_anew && !next.serves_on && replica.phase == Phase::kGranted;
-}
-
-void Partition::RevertBatch() {
+void Batch::Revert() {
   turning_.clear();
   std::vector<ReplicaIndex> fresh;
-  for (ShardIndex id : batch_shards_) {
+  for (ShardIndex id : shards_) {
     state_.tables.shard(id).in_batch = false;
     state_.tables.ForEach(id, [&](ReplicaIndex r, Replica& replica) {
       if (!std::exchange(replica.in_write, false)) return;
@@ -352,7 +322,7 @@ void Partition::RevertBatch() {
     });
     for (ReplicaIndex r : fresh) {
       if (IsMove(state_.tables.replica(r).cause)) state_.moves.from.erase(id);
-      Settle(r);
+      moves_.Settle(r);
       load_book_.RemoveReplica(r);
     }
     fresh.clear();
@@ -361,27 +331,7 @@ void Partition::RevertBatch() {
   }
 }
 
-// What was counted as under way for this replica is not any more: it serves, or it
-// is gone.
-void Partition::Settle(ReplicaIndex id) {
-  Replica& replica = state_.tables.replica(id);
-  if (std::exchange(replica.settled, true)) return;
-  state_.moves.budgets.Give(replica);
-  if (IsMove(replica.cause)) {
-    if (state_.moves.budgets.under_way(replica.cause) == 0) agenda_.LookAtBalance();
-    state_.balance.at_rest =
-        false;  // a plan that was made meanwhile found the budget of its servers used up
-  }
-  if (replica.cause == Cause::kFailover) {
-    if (--state_.tables.server(replica.origin).failover_pending == 0) {
-      publication_.FailoverFinished(replica.origin);
-    }
-    state_.missing.MayHelp(Help::kAny);  // its target may take the next one
-    NextFailover();
-  }
-}
-
-void Partition::NoteStays(const Replica& old_owner) {
+void Batch::NoteStays(const Replica& old_owner) {
   state_.failures.troubles.erase(Key(old_owner.shard, old_owner.server));
   const MoveHolds::Entry* held = state_.failures.holds.Find(old_owner.shard, state_.now);
   const Duration pause = held == nullptr ? Duration(0) : held->until - state_.now;
@@ -393,13 +343,43 @@ void Partition::NoteStays(const Replica& old_owner) {
 }
 
 // A batch with the server's record was larger than the store takes.
-void Partition::RecordRefused(ServerIndex server) {
+void Batch::RecordRefused(ServerIndex server) {
   const bool first = state_.records.oversize.Refused(server, state_.now);
   agenda_.SetTimer(state_.records.oversize.RetryAt(server) - state_.now, TimerKind::kRecordRetry,
                    server.index());
   if (first)
     agenda_.AddNote(NoteKind::kRecordTooLarge, server, ShardIndex(),
                     RecordState(state_, server, state_.now));
+}
+
+void Batch::On(WriteDone& event) {
+  if (!state_.writes.out || event.batch != number_) return;
+  state_.writes.out = false;
+  switch (event.outcome) {
+    case WriteOutcome::kOk:
+      Apply();
+      return;
+    case WriteOutcome::kConflict:
+      agenda_.AddNote(NoteKind::kWriteRefused, event.conflict, ShardIndex(),
+                      "it registered again while it was failed over");
+      state_.tables.server(event.conflict).conflicted = true;
+      agenda_.MarkServerDirty(event.conflict);  // what it holds is not lost for now
+      Revert();
+      return;
+    case WriteOutcome::kFailed:
+      state_.writes.blocked = true;
+      agenda_.SetTimer(kWriteRetryDelay, TimerKind::kWriteRetry);
+      Revert();
+      return;
+    case WriteOutcome::kTooLarge:
+      RecordRefused(event.conflict);
+      Revert();
+      return;
+    case WriteOutcome::kDeposed:
+      state_.writes.deposed = true;
+      agenda_.EndWith(StepDown{});
+      return;
+  }
 }
 
 }  // namespace shardmanager::orchestrator

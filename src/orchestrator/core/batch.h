@@ -1,0 +1,65 @@
+// Batches: what is written together, and what becomes true when it is durable. One is out at a
+// time; what comes up meanwhile goes into the next one (group commit).
+#pragma once
+
+#include "orchestrator/core/agenda.h"
+#include "orchestrator/core/drains.h"
+#include "orchestrator/core/failed_shards.h"
+#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/member_teller.h"
+#include "orchestrator/core/moves_under_way.h"
+#include "orchestrator/core/role_turns.h"
+#include "orchestrator/core/shard_looks.h"
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+class Batch {
+ public:
+  Batch(PartitionState& state, Agenda& agenda, ShardLooks& looks, FailedShards& failed_shards,
+        RoleTurns& turns, MemberTeller& members, LoadBook& load_book, Drains& drains,
+        MovesUnderWay& moves)
+      : state_(state),
+        agenda_(agenda),
+        looks_(looks),
+        failed_shards_(failed_shards),
+        turns_(turns),
+        members_(members),
+        load_book_(load_book),
+        drains_(drains),
+        moves_(moves) {}
+
+  // Puts what waits into a batch, if none is out, and asks for its write.
+  void Form();
+  void On(WriteDone& event);
+
+ private:
+  size_t CostOf(const Change& change) const;
+  void Stage(ShardIndex shard, const Change& change);
+  void StageChange(const PhaseChange& change);
+  bool ApplyTurn(ReplicaIndex id, Phase before);
+  void StageNew(ShardIndex shard, const Change& change, const NewReplica& fresh);
+  void Touch(ServerIndex server);
+  void Send();
+  void Apply();
+  void Revert();
+  void NoteStays(const Replica& old_owner);
+  void RecordRefused(ServerIndex server);
+
+  PartitionState& state_;
+  Agenda& agenda_;
+  ShardLooks& looks_;
+  FailedShards& failed_shards_;
+  RoleTurns& turns_;
+  MemberTeller& members_;
+  LoadBook& load_book_;
+  Drains& drains_;
+  MovesUnderWay& moves_;
+  uint64_t number_ = 0;  // of the newest one
+  std::vector<ShardIndex> shards_;
+  std::vector<ServerIndex> servers_;
+  std::vector<ServerIndex> checks_;
+  absl::flat_hash_map<ReplicaIndex, Turning> turning_;  // in the batch that is out
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,49 @@
+// When a plan is asked for, and what is taken over from it.
+#pragma once
+
+#include "orchestrator/core/agenda.h"
+#include "orchestrator/core/failed_shards.h"
+#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/role_turns.h"
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+class Planner {
+ public:
+  Planner(PartitionState& state, Agenda& agenda, LoadBook& load_book, RoleTurns& turns,
+          FailedShards& failed_shards, uint64_t seed)
+      : state_(state),
+        agenda_(agenda),
+        load_book_(load_book),
+        turns_(turns),
+        failed_shards_(failed_shards),
+        seed_(seed) {}
+
+  // Missing replicas come first; balance is looked at when nothing is missing.
+  void Request();
+  // A server joined: others may be about to.
+  void Gather();
+  void SetBalanceTimer();
+  // Every move is looked at again when it is used: the world went on meanwhile.
+  void On(PlanReady& event);
+
+ private:
+  std::vector<ShardIndex> TakeMissing();
+  void ConsiderBalance();
+  void Send(allocator::Snapshot snapshot, allocator::Mode mode);
+  void NoteSkipped(const allocator::Plan& plan);
+  void AcceptMove(const allocator::Move& move);
+
+  PartitionState& state_;
+  Agenda& agenda_;
+  LoadBook& load_book_;
+  RoleTurns& turns_;
+  FailedShards& failed_shards_;
+  const uint64_t seed_;
+  uint64_t plan_ = 0;
+  bool plan_is_emergency_ = false;
+  TimePoint gather_deadline_ = TimePoint::min();  // and no longer, whoever still joins
+};
+
+}  // namespace shardmanager::orchestrator

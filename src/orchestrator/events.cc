@@ -101,8 +101,9 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   }
   state_.missing.RetryAll();
   state_.missing.ForgetAll();
-  for (uint32_t i = 0; other_roles && i < state_.tables.server_count(); ++i)
+  for (uint32_t i = 0; other_roles && i < state_.tables.server_count(); ++i) {
     drains_.UpdateDrain(ServerIndex(i));
+  }
   publication_.MarkWhole();
   agenda_.LookAtBalance();
 }

@@ -1,12 +1,6 @@
 #include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
-namespace {
-
-// Most shards in one command.
-constexpr size_t kMaxGrantsPerCommand = 10'000;
-
-}  // namespace
 
 Output<Action> Partition::OnEvent(TimePoint now, Event event) {
   state_.now = now;

@@ -42,7 +42,7 @@ class Agenda {
   bool retry_soon() const { return retry_soon_; }
   void Retried() { retry_soon_ = false; }
   void LookAtBalance() { balance_soon_ = true; }
-  bool TakeBalance() { return std::exchange(balance_soon_, false); }
+  void LookedAtBalance() { balance_soon_ = false; }
   bool balance_soon() const { return balance_soon_; }
 
   // ---- commands ----

@@ -49,7 +49,6 @@ void Batch::Form() {
   ++number_;
   shards_.clear();
   servers_.clear();
-  checks_.clear();
   size_t bytes = 0;
   size_t limit = kUsualBatchBytes;
   // What does not fit waits for the next batch, but the rest of the queue is looked
@@ -119,11 +118,13 @@ void Batch::StageChange(const PhaseChange& change) {
   replica.in_write = true;
   replica.writing = change.to;
   Touch(replica.server);
-  if (change.failed && replica.phase == Phase::kPreparing)
+  if (change.failed && replica.phase == Phase::kPreparing) {
     failed_shards_.HoldMoves(replica.shard, replica.server);
+  }
   if (change.failed && replica.phase == Phase::kGranted) failed_shards_.NoteFailedAt(replica);
-  if (change.failed && change.to == Phase::kGranted)
+  if (change.failed && change.to == Phase::kGranted) {
     failed_shards_.HoldMoves(replica.shard, ServerIndex());
+  }
   if (change.overtaken) state_.failures.overtaken.GrantedAnew(replica.shard, state_.now);
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
@@ -132,8 +133,10 @@ void Batch::StageChange(const PhaseChange& change) {
   const bool granted_anew = change.turn == Turn::kPromote || change.to == Phase::kDemoting ||
                             (called_off && kept == ShardEpoch()) ||
                             (change.turn == Turn::kDemote && replica.phase == Phase::kGranted);
-  if (!granted_anew && !called_off && change.turn == Turn::kNone && !change.member_life && !leaves)
+  if (!granted_anew && !called_off && change.turn == Turn::kNone && !change.member_life &&
+      !leaves) {
     return;
+  }
   Turning next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
   if (leaves) next.member_life = 0;
   if (change.to == Phase::kDemoting) turns_.BeginTurn(replica.shard);
@@ -165,8 +168,9 @@ bool Batch::ApplyTurn(ReplicaIndex id, Phase before) {
   if (demoted && before == Phase::kDemoting) {
     state_.turns.stand_in[replica.shard] = replica.server;
     state_.turns.sent_to[replica.shard] = replica.server;
-    if (!state_.turns.under_way.contains(replica.shard))
+    if (!state_.turns.under_way.contains(replica.shard)) {
       turns_.BeginTurnPause(replica.shard);  // a former leader began it
+    }
     state_.failures.holds.LetGo(replica.shard);
   }
   if (begins_anew) {
@@ -191,8 +195,9 @@ bool Batch::ApplyTurn(ReplicaIndex id, Phase before) {
 void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& fresh) {
   SM_CHECK(!state_.tables.FindReplica(shard, fresh.server).valid(),
            "a server would have two replicas of a shard");
-  if (fresh.phase == Phase::kGranted)
+  if (fresh.phase == Phase::kGranted) {
     CheckPrimaryRight(state_, shard, change, ReplicaIndex(), fresh.role);
+  }
   const ReplicaIndex id =
       state_.tables.AddReplica(shard, fresh.server, fresh.role, agenda_.NextEpoch());
   Replica& replica = state_.tables.replica(id);
@@ -205,8 +210,9 @@ void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& f
   replica.origin = fresh.origin;
   load_book_.InheritLoads(id);
   state_.moves.budgets.Take(replica);
-  if (IsMove(fresh.cause) && replica.role == Role::kSecondary)
+  if (IsMove(fresh.cause) && replica.role == Role::kSecondary) {
     state_.moves.from[shard] = fresh.origin;
+  }
   if (fresh.cause == Cause::kFailover) ++state_.tables.server(fresh.origin).failover_pending;
   Touch(fresh.server);
 }
@@ -245,7 +251,6 @@ void Batch::Send() {
     // not come back meanwhile.
     if (needs_check && server.state != ServerState::kLive) {
       persist.checks.push_back({id, server.registration_version});
-      checks_.push_back(id);
     }
     std::sort(write.replicas.begin(), write.replicas.end(),
               [](const ReplicaRecord& a, const ReplicaRecord& b) { return a.shard < b.shard; });
@@ -276,8 +281,9 @@ void Batch::Apply() {
         replica.failures = 0;
       }
       if (stays) NoteStays(replica);
-      if (before == Phase::kPreparing && replica.phase == Phase::kGranted)
+      if (before == Phase::kPreparing && replica.phase == Phase::kGranted) {
         turns_.BeginTurnPause(id);
+      }
       uint32_t& serving = state_.tables.server(replica.server).serving;
       serving -= served;
       serving += Serves(state_, replica);
@@ -347,9 +353,10 @@ void Batch::RecordRefused(ServerIndex server) {
   const bool first = state_.records.oversize.Refused(server, state_.now);
   agenda_.SetTimer(state_.records.oversize.RetryAt(server) - state_.now, TimerKind::kRecordRetry,
                    server.index());
-  if (first)
+  if (first) {
     agenda_.AddNote(NoteKind::kRecordTooLarge, server, ShardIndex(),
                     RecordState(state_, server, state_.now));
+  }
 }
 
 void Batch::On(WriteDone& event) {

@@ -58,7 +58,6 @@ class Batch {
   uint64_t number_ = 0;  // of the newest one
   std::vector<ShardIndex> shards_;
   std::vector<ServerIndex> servers_;
-  std::vector<ServerIndex> checks_;
   absl::flat_hash_map<ReplicaIndex, Turning> turning_;  // in the batch that is out
 };
 

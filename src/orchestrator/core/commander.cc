@@ -10,7 +10,6 @@
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/roles.h"
-#include "orchestrator/decide/room.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 
@@ -21,10 +20,6 @@ namespace {
 constexpr size_t kMaxGrantsPerCommand = 10'000;
 
 constexpr Duration kMaxServerBackoff = Seconds(5);
-
-// How long a new leader waits for servers to say what they hold before it publishes
-// without them.
-constexpr Duration kMapPatience = Seconds(2);
 
 }  // namespace
 
@@ -37,8 +32,9 @@ void Commander::Command(ShardIndex id) {
     const auto kind = Demand(replica);
     if (!kind) return;
     if (*kind == CommandKind::kDrop &&
-        (StillForwards(state_, replica) || StillMember(state_, replica)))
+        (StillForwards(state_, replica) || StillMember(state_, replica))) {
       return;
+    }
     Outbox command{replica.server, *kind, {replica.shard, replica.role, replica.epoch}, {}};
     if (replica.phase == Phase::kDemoting) {
       command.grant.role = Role::kSecondary;
@@ -62,8 +58,9 @@ void Commander::Command(ShardIndex id) {
     replica.contact = Contact::kAsked;
   });
   if (!HasBothRoles(state_)) return;
-  if (ReplicaIndex p = PrimaryOf(state_, id); p.valid())
+  if (ReplicaIndex p = PrimaryOf(state_, id); p.valid()) {
     members_.TellMembers(id, state_.tables.replica(p));
+  }
 }
 
 void Commander::Flush() {
@@ -108,8 +105,9 @@ void Commander::CommandFailed(ReplicaIndex id, const CommandResult& event) {
   agenda_.AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   agenda_.SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());
   const bool comes = replica.phase == Phase::kGranted || replica.phase == Phase::kPreparing;
-  if (comes && event.outcome == CommandOutcome::kFailed)
+  if (comes && event.outcome == CommandOutcome::kFailed) {
     sick_servers_.NoteAddFailed(replica, event.error);
+  }
   if (IsOvertaken(state_, replica) &&
       state_.failures.overtaken.NoteOvertaken(event.shard, state_.now)) {
     agenda_.AddNote(NoteKind::kEpochsBehind, event.server, event.shard,
@@ -160,12 +158,14 @@ void Commander::RetryShard(ShardIndex id) {
 void Commander::AddDone(ReplicaIndex id) {
   const Replica& replica = state_.tables.replica(id);
   ++state_.tables.server(replica.server).serving;
-  if (!state_.failures.troubles.empty())
+  if (!state_.failures.troubles.empty()) {
     state_.failures.troubles.erase(Key(replica.shard, replica.server));
+  }
   if (!state_.progress.empty()) state_.progress.erase(Key(replica.shard, replica.server));
   agenda_.MarkPublish(replica.shard);
-  if (replica.role == Role::kPrimary && !state_.turns.stand_in.empty())
+  if (replica.role == Role::kPrimary && !state_.turns.stand_in.empty()) {
     state_.turns.stand_in.erase(replica.shard);
+  }
   if (HasBothRoles(state_)) agenda_.MarkDirty(replica.shard);
   Shard& shard = state_.tables.shard(replica.shard);
   if (replica.role == Role::kPrimary) shard.began = shard.wanted > 0;

@@ -29,6 +29,7 @@ class Commander {
   void Flush();
   void RetryServer(ServerIndex server);
   void RetryShard(ShardIndex shard);
+  // The server serves the replica, as it was asked to.
   void AddDone(ReplicaIndex id);
   void On(CommandResult& event);
   void On(LaterLeaderSeen& event);

@@ -48,8 +48,9 @@ void FailedShards::NotePoison(ReplicaIndex id) {
 void FailedShards::TryElsewhere(ShardIndex id) {
   const auto found = state_.failures.failed_at.find(id);
   if (!std::exchange(state_.tables.shard(id).poisoned, false) ||
-      found == state_.failures.failed_at.end())
+      found == state_.failures.failed_at.end()) {
     return;
+  }
   found->second.clear();
   agenda_.MarkDirty(id);
 }

@@ -26,8 +26,9 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   drains_.UpdateDrain(id);
   ForgetContacts(id);
   state_.failures.holds.Restarted(id);
-  if (state_.failures.quarantine.Restarted(id))
+  if (state_.failures.quarantine.Restarted(id)) {
     sick_servers_.EndQuarantine(id, "it is a new process");
+  }
   agenda_.AddNote(NoteKind::kServerJoined, id, ShardIndex(),
                   absl::StrCat("life ", life.incarnation.value(), " at ",
                                life.unread ? "an unknown place: its live record cannot be read"
@@ -190,14 +191,16 @@ void Fleet::On(ServerReport& event) {
   absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
   for (const HeldReplica& h : event.held) held[state_.tables.InternShard(h.shard)] = &h;
   std::vector<double> before;
-  for (size_t m = 0; m < state_.loads.metrics.size(); ++m)
+  for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
     before.push_back(ServerLoad(state_, event.server, m));
+  }
   LoadProblem problem;
   for (ReplicaIndex id : server.replicas) {
     Replica& replica = state_.tables.replica(id);
     auto it = held.find(replica.shard);
-    if (it != held.end() && !it->second->load.empty())
+    if (it != held.end() && !it->second->load.empty()) {
       load_book_.RecordLoads(id, *it->second, problem);
+    }
     const bool serves =
         it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
     // What it said after it was asked may be newer than this report.

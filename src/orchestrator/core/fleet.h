@@ -32,6 +32,7 @@ class Fleet {
         commander_(commander),
         planner_(planner) {}
 
+  // The server lives, as this life says.
   void AdoptLife(ServerIndex id, const ServerLife& life);
   // Its lease has lapsed: nothing is served there as primary any more.
   void LoseServer(ServerIndex id, bool departed);
@@ -39,6 +40,7 @@ class Fleet {
   void RestartLooks();
   // It is lost, and was waited for long enough.
   void GiveUp(ServerIndex server);
+  // TimerKind::kLook: the server is asked again what it holds.
   void LookAgain(const Timer& timer);
   // 1-based, so that 0 can mean "none". Names nest: racks of different datacenters
   // differ even under one name.

@@ -54,8 +54,9 @@ void LoadBook::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem
     const bool known = state_.loads.reported.Knows(id, metric);
     const double before = known ? state_.loads.reported.Of(id, metric) : load.amount;
     state_.loads.reported.Set(id, server, metric, (before + load.amount) / 2);
-    if (!state_.loads.planned.Knows(id, metric))
+    if (!state_.loads.planned.Knows(id, metric)) {
       state_.loads.planned.Set(id, server, metric, load.amount);
+    }
   }
 }
 

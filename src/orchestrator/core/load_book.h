@@ -23,6 +23,7 @@ class LoadBook {
 
   // REQUIRES: state.spec is the new one.
   bool AdoptMetrics();  // true: they changed
+  // What a server said that a replica of it carries; `problem`: what was wrong with it.
   void RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem);
   // Said when it begins; counted always.
   void NoteLoadProblem(ServerIndex server, const LoadProblem& problem);

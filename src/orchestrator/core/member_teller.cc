@@ -25,8 +25,9 @@ std::vector<ServerIndex> MemberTeller::MembersInGrant(ShardIndex id) {
 }
 
 void MemberTeller::TellMembers(ShardIndex id, const Replica& primary) {
-  if (state_.tables.shard(id).in_batch || TakesNothing(state_.tables.server(primary.server)))
+  if (state_.tables.shard(id).in_batch || TakesNothing(state_.tables.server(primary.server))) {
     return;
+  }
   if (AwaitsUnreadMembers(state_)) return;
   if (!IsCurrent(state_, primary)) return;
   Membership& membership = state_.members[id];

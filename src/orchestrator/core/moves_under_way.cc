@@ -11,8 +11,8 @@ void MovesUnderWay::Settle(ReplicaIndex id) {
   state_.moves.budgets.Give(replica);
   if (IsMove(replica.cause)) {
     if (state_.moves.budgets.under_way(replica.cause) == 0) agenda_.LookAtBalance();
-    state_.balance.at_rest =
-        false;  // a plan that was made meanwhile found the budget of its servers used up
+    // A plan that was made meanwhile found the budget of its servers used up.
+    state_.balance.at_rest = false;
   }
   if (replica.cause == Cause::kFailover) {
     if (--state_.tables.server(replica.origin).failover_pending == 0) {
@@ -31,8 +31,8 @@ void MovesUnderWay::RecoverMoves() {
     const ReplicaIndex new_owner = prepares ? handover.to : handover.from;
     if (!old_owner.valid() || !new_owner.valid()) continue;
     Replica& to = state_.tables.replica(new_owner);
-    if (state_.tables.server(to.server).state != ServerState::kLive)
-      continue;  // nothing comes of it
+    // Nothing comes of it.
+    if (state_.tables.server(to.server).state != ServerState::kLive) continue;
     to.origin = state_.tables.replica(old_owner).server;
     to.cause = CauseOfMove(state_, to.origin);
     to.settled = false;

@@ -22,10 +22,6 @@ constexpr uint64_t kPeriodicStepsPerShard = 100;
 constexpr Duration kGatherQuiet = Milliseconds(200);
 constexpr Duration kGatherMost = Seconds(2);
 
-// How long a new leader waits for servers to say what they hold before it publishes
-// without them.
-constexpr Duration kMapPatience = Seconds(2);
-
 }  // namespace
 
 void Planner::Request() {
@@ -37,8 +33,9 @@ void Planner::Request() {
   }
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.reported);
   BarFull(state_, snapshot);
-  for (ShardIndex id : wanted)
+  for (ShardIndex id : wanted) {
     AddToSnapshot(state_, id, Purpose::kEmergency, state_.loads.reported, snapshot);
+  }
   Send(std::move(snapshot), allocator::Mode::kEmergency);
   state_.missing.SetPlanned(std::move(wanted));
 }
@@ -70,17 +67,19 @@ std::vector<ShardIndex> Planner::TakeMissing() {
 
 void Planner::ConsiderBalance() {
   if (!agenda_.balance_soon() || state_.writes.out || !state_.writes.queue.empty()) return;
-  if (!state_.moves.budgets.Left(Cause::kBalance) && !state_.moves.budgets.Left(Cause::kDrain))
+  if (!state_.moves.budgets.Left(Cause::kBalance) && !state_.moves.budgets.Left(Cause::kDrain)) {
     return;
-  agenda_.TakeBalance();
+  }
+  agenda_.LookedAtBalance();
   load_book_.ConsiderLoads();
   if (!WorthBalancing(state_)) return;
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.planned);
   std::vector<ShardIndex> all = state_.map_order;
   std::sort(all.begin(), all.end());
   for (ShardIndex id : all) {
-    if (!HeldBack(state_, id))
+    if (!HeldBack(state_, id)) {
       AddToSnapshot(state_, id, Purpose::kBalance, state_.loads.planned, snapshot);
+    }
   }
   Send(std::move(snapshot), allocator::Mode::kPeriodic);
 }
@@ -98,8 +97,8 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   }
   state_.plan_out = true;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
-  if (!plan_is_emergency_)
-    state_.balance.at_rest = true;  // moves that it finds, or a change, end that
+  // Moves that it finds, or a change, end that.
+  if (!plan_is_emergency_) state_.balance.at_rest = true;
   agenda_.Do(ComputePlan{++plan_, std::move(snapshot), options});
 }
 
@@ -159,8 +158,8 @@ void Planner::On(PlanReady& event) {
   }
   // What a periodic plan skips may only lack room among the moves.
   if (plan_is_emergency_) NoteSkipped(event.plan);
-  for (ShardIndex id :
-       state_.missing.TakePlanned()) {  // unless they get a place now, they need another plan
+  // Unless they get a place now, they need another plan.
+  for (ShardIndex id : state_.missing.TakePlanned()) {
     if (state_.tables.shard(id).missing && !state_.missing.Waits(id)) state_.missing.Add(id);
   }
   // What an earlier plan proposed, and is not written yet, does not count any more.

@@ -54,8 +54,9 @@ void RoleTurns::WakeTurnWaiter() {
 void RoleTurns::BalancePrimaries() {
   if (!HasBothRoles(state_)) return;
   std::vector<uint32_t> count(state_.tables.server_count());
-  for (uint32_t i = 0; i < count.size(); ++i)
+  for (uint32_t i = 0; i < count.size(); ++i) {
     count[i] = state_.tables.server(ServerIndex(i)).primaries;
+  }
   for (const auto& [id, to] : state_.turns.to) {  // as if those were done
     const ReplicaIndex primary = PrimaryOf(state_, id);
     if (!primary.valid()) continue;
@@ -65,8 +66,9 @@ void RoleTurns::BalancePrimaries() {
   size_t room = state_.moves.budgets.limits(Cause::kBalance).total;
   for (ShardIndex id : state_.map_order) {
     const ReplicaIndex primary = PrimaryOf(state_, id);
-    if (room <= state_.turns.under_way.size() || !primary.valid() || state_.turns.to.contains(id))
+    if (room <= state_.turns.under_way.size() || !primary.valid() || state_.turns.to.contains(id)) {
       continue;
+    }
     // It is looked at again: EndTurnPause, kMoveAgain.
     if (state_.tables.shard(id).primary_is_new || !MayMove(state_, id)) continue;
     const ServerIndex from = state_.tables.replica(primary).server;
@@ -76,8 +78,9 @@ void RoleTurns::BalancePrimaries() {
     const bool nearer = state_.tables.server(from).region == state_.tables.shard(id).region &&
                         state_.tables.server(to).region != state_.tables.shard(id).region;
     if (nearer || state_.tables.server(to).sheds_primaries ||
-        count[from.index()] < count[to.index()] + 2)
+        count[from.index()] < count[to.index()] + 2) {
       continue;
+    }
     --count[from.index()];
     ++count[to.index()];
     --room;

@@ -21,6 +21,7 @@ class ShardLooks {
         failed_shards_(failed_shards),
         turns_(turns) {}
 
+  // Decides, and asks for what follows.
   void Look(ShardIndex shard);
   // What should be written for the shard now. Changes nothing but who waits for room among changes
   // of primaries.

@@ -30,8 +30,9 @@ void SickServers::NoteAddFailed(const Replica& replica, const std::string& error
 }
 
 void SickServers::NoteAdded(ServerIndex server) {
-  if (state_.failures.quarantine.Added(server, state_.now))
+  if (state_.failures.quarantine.Added(server, state_.now)) {
     EndQuarantine(server, "it has added a shard");
+  }
 }
 
 void SickServers::EndQuarantine(ServerIndex server, const char* why) {

@@ -29,8 +29,9 @@ void UnreadRecords::AdoptReported(const ServerReport& report) {
       secondaries.insert(shard);  // also if the spec does not name the shard now: it may again
       continue;
     }
-    if (state_.tables.shard(shard).map_index == Shard::kNotInMap || !HeldBack(state_, shard))
+    if (state_.tables.shard(shard).map_index == Shard::kNotInMap || !HeldBack(state_, shard)) {
       continue;
+    }
     if (state_.tables.FindReplica(shard, report.server).valid()) continue;
     Replica& replica = state_.tables.replica(
         state_.tables.AddReplica(shard, report.server, Role::kPrimary, held.epoch));

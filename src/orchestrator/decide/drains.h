@@ -5,6 +5,7 @@
 
 namespace shardmanager::orchestrator {
 
+// The order to empty the server; null: there is none.
 const v1::Drain* DrainOf(const PartitionState& state, ServerIndex id);
 
 }  // namespace shardmanager::orchestrator

@@ -45,8 +45,9 @@ bool MayReturn(const PartitionState& state, ServerIndex id) {
 // have it. It may be draining: better there than nowhere.
 ServerIndex ReturnsTo(const PartitionState& state, ShardIndex id) {
   const auto found = state.failures.return_to.find(id);
-  if (found == state.failures.return_to.end() || !MayReturn(state, found->second))
+  if (found == state.failures.return_to.end() || !MayReturn(state, found->second)) {
     return ServerIndex();
+  }
   return state.tables.FindReplica(id, found->second).valid() ? ServerIndex() : found->second;
 }
 
@@ -55,8 +56,9 @@ ServerIndex ReturnsTo(const PartitionState& state, ShardIndex id) {
 void DecideOvertaken(const PartitionState& state, Change& change, ShardIndex id) {
   if (!state.failures.overtaken.MayGrantAnew(id, state.now)) return;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
-    if (!IsOvertaken(state, replica) || IsMoving(state, id) || !MayLeave(state, change, replica))
+    if (!IsOvertaken(state, replica) || IsMoving(state, id) || !MayLeave(state, change, replica)) {
       return;
+    }
     change.phases.push_back({.replica = r, .to = Phase::kDropping, .overtaken = true});
   });
 }
@@ -91,8 +93,9 @@ Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move) {
   if (held != nullptr && held->avoid.valid()) add(held->avoid);
   if (!of_move) return servers;
   for (const MoveHolds::HeldPair& pair : HeldPairs(state, id, state.now)) add(pair.to);
-  if (const auto sent = state.turns.sent_to.find(id); sent != state.turns.sent_to.end())
+  if (const auto sent = state.turns.sent_to.find(id); sent != state.turns.sent_to.end()) {
     add(sent->second);
+  }
   return servers;
 }
 

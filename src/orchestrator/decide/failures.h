@@ -44,6 +44,7 @@ ServerIndex LastResort(const PartitionState& state, const Replica& replica);
 // Its server has seen that this grant is over, as after a command that came late: nothing is
 // served under it any more. The shard needs a new one.
 bool IsOvertaken(const PartitionState& state, const Replica& replica);
+// No move of the shard is on hold; none to this server.
 bool MayMove(const PartitionState& state, ShardIndex id);
 bool MayMoveTo(const PartitionState& state, ShardIndex id, ServerIndex server);
 // Not more than half of those that live failed to add what they tried last.

@@ -7,7 +7,9 @@
 
 namespace shardmanager::orchestrator {
 
+// How much the server can carry of a metric; infinity: no limit.
 double MetricCapacity(const PartitionState& state, ServerIndex server, size_t metric);
+// What it carries of one, by the newest reports.
 double ServerLoad(const PartitionState& state, ServerIndex server, size_t metric);
 double ReplicaLoad(const PartitionState& state, ReplicaIndex replica, size_t metric);
 // How much each live server carries of each metric, as a part of what the solver may

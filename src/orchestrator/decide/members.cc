@@ -18,8 +18,9 @@ bool Has(const Membership::List& list, const Membership::Member& member) {
 void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
                    ReplicaIndex primary) {
   const Membership* membership = nullptr;
-  if (const auto found = state.members.find(id); found != state.members.end())
+  if (const auto found = state.members.find(id); found != state.members.end()) {
     membership = &found->second;
+  }
   const bool told = membership != nullptr && membership->known &&
                     membership->contact != Contact::kAsked &&
                     membership->epoch == state.tables.replica(primary).epoch;

@@ -108,8 +108,9 @@ void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id,
 
 void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
                    const Census& census) {
-  if (HasBothRoles(state) && census.healthy > state.tables.shard(id).wanted)
+  if (HasBothRoles(state) && census.healthy > state.tables.shard(id).wanted) {
     DecideOutOfStep(state, change, id);
+  }
   if (!change.empty()) return;
   if (census.serving <= state.tables.shard(id).wanted || census.healthy > census.serving) return;
   auto hint = state.moves.from.find(id);
@@ -125,8 +126,9 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
   });
   if (!victim.valid()) return;
   if (HasBothRoles(state) && state.tables.replica(victim).role == Role::kPrimary) {
-    if (MayMove(state, id))
+    if (MayMove(state, id)) {
       TurnPrimary(state, change, id, victim);  // then it is the surplus secondary
+    }
     return;
   }
   if (!MayLeave(state, change, state.tables.replica(victim))) return;

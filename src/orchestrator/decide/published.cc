@@ -30,8 +30,9 @@ std::vector<Published> PublishedReplicas(const PartitionState& state, ShardIndex
   std::vector<ReplicaIndex> forwarding;
   std::vector<ReplicaIndex> perhaps;
   state.tables.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
-    if (HasBothRoles(state) ? InStep(state, replica) : Serves(state, replica))
+    if (HasBothRoles(state) ? InStep(state, replica) : Serves(state, replica)) {
       serving.push_back(id);
+    }
     // The old owner of a handover takes what comes, until the new one is in the map.
     if (StillForwards(state, replica) &&
         state.tables.server(replica.server).state == ServerState::kLive) {

@@ -13,6 +13,7 @@ struct Published {
   Role role;
 };
 
+// Ascending by server.
 std::vector<Published> PublishedReplicas(const PartitionState& state, ShardIndex shard);
 
 }  // namespace shardmanager::orchestrator

@@ -99,8 +99,9 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     change.phases.push_back({.replica = primary, .to = Phase::kDropping, .failed = anywhere});
     return;
   }
-  if (Serves(state, replica) && MayMove(state, id) && WantsOtherPrimary(state, id, replica))
+  if (Serves(state, replica) && MayMove(state, id) && WantsOtherPrimary(state, id, replica)) {
     TurnPrimary(state, change, id, primary);
+  }
   if (change.empty()) DecideMembers(state, change, id, primary);
 }
 
@@ -133,8 +134,9 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
 
 void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, ReplicaIndex primary) {
   const ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
-  if (!next.valid() || TakesNothing(state.tables.server(state.tables.replica(primary).server)))
+  if (!next.valid() || TakesNothing(state.tables.server(state.tables.replica(primary).server))) {
     return;
+  }
   if (state.tables.shard(id).primary_is_new) return;  // kTurnAgain
   const Cause cause = CauseOfTurn(state, state.tables.replica(primary).server);
   if (!state.turns.under_way.contains(id) &&
@@ -158,8 +160,9 @@ ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_s
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (replica.phase != Phase::kGranted || replica.role != Role::kSecondary) return;
     if (!Serves(state, replica) || replica.in_write ||
-        TakesNothing(state.tables.server(replica.server)))
+        TakesNothing(state.tables.server(replica.server))) {
       return;
+    }
     const bool eligible = IsCurrent(state, replica) || Planted(Defect::kElectsAnyone);
     if (in_step && !eligible) return;
     if (!best.valid() || rank(replica) < rank(state.tables.replica(best))) best = r;

@@ -61,8 +61,9 @@ bool RecordTakes(const PartitionState& state, ServerIndex server, size_t bytes) 
 uint32_t RecordCapacity(const PartitionState& state, ServerIndex id) {
   const Server& server = state.tables.server(id);
   const auto held = static_cast<uint32_t>(server.replicas.size());
-  if (state.records.most_replica_bytes == 0 || !RecordTakes(state, id, 0))
+  if (state.records.most_replica_bytes == 0 || !RecordTakes(state, id, 0)) {
     return std::max(held, 1U);
+  }
   const size_t more = (kMostRecordBytes - server.record_bytes) / state.records.most_replica_bytes;
   return held + static_cast<uint32_t>(more);
 }

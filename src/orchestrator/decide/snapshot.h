@@ -12,12 +12,14 @@ enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
 // other, or to a region, only the allocator can tell: it is asked until it finds
 // nothing to improve, and again once something changed.
 bool WorthBalancing(const PartitionState& state);
+// The fleet, and no shards: all replicas count as "other" ones.
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads);
 // A server that is being given as many as it may, for failovers, is not chosen for more: the
 // others have room.
 void BarFull(const PartitionState& state, allocator::Snapshot& snapshot);
 void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
                    const LoadTable& loads, allocator::Snapshot& snapshot);
+// The fleet, and of the shards only this one: for allocator::Explain.
 allocator::Snapshot ExplainSnapshot(const PartitionState& state, ShardIndex shard);
 
 }  // namespace shardmanager::orchestrator

@@ -17,7 +17,10 @@
 
 namespace shardmanager::orchestrator {
 
+// Nothing is decided about the shard: it may be on a server whose record cannot be read, or be in
+// step there with its primary.
 bool HeldBack(const PartitionState& state, ShardIndex shard);
+// Servers whose record cannot be read have not said yet what they hold as secondaries.
 bool AwaitsUnreadMembers(const PartitionState& state);
 
 }  // namespace shardmanager::orchestrator

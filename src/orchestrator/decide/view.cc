@@ -54,8 +54,9 @@ bool HasBothRoles(const PartitionState& state) {
 }
 
 bool IsCurrent(const PartitionState& state, const Replica& replica) {
-  if (replica.member_life == 0 || state.spec.replication().quorum())
+  if (replica.member_life == 0 || state.spec.replication().quorum()) {
     return replica.member_life != 0;
+  }
   return replica.member_life == state.tables.server(replica.server).life();
 }
 

@@ -7,10 +7,12 @@ namespace shardmanager::orchestrator {
 
 // As far as the records and its own answers say. (What prepares processes what is forwarded.)
 bool MayProcess(const Replica& replica);
+// Why a replica would leave the server; why its primaries would pass their role on.
 Cause CauseOfMove(const PartitionState& state, ServerIndex from);
 Cause CauseOfTurn(const PartitionState& state, ServerIndex from);
 // The one that has the right to serve and does; invalid: there is none now.
 ReplicaIndex PrimaryOf(const PartitionState& state, ShardIndex id);
+// It has the right to serve, and its server has said that it does.
 bool Serves(const PartitionState& state, const Replica& replica);
 // What the replica's durable state asks of its server.
 std::optional<CommandKind> Demand(const Replica& replica);
@@ -19,13 +21,17 @@ bool IsGone(const Server& server);
 bool IsGivenUp(const Server& server);
 bool HasPrimaries(const PartitionState& state);
 bool HasSecondaries(const PartitionState& state);
+// Shards have a primary and secondaries.
 bool HasBothRoles(const PartitionState& state);
 // In step: it knows all that was acknowledged, in this life of its server. (Where a
 // majority decides what is acknowledged, the application's own log outlives its process.) In step
 // with nobody is not in step: a server that was lost before this leader came has no known life.
 bool IsCurrent(const PartitionState& state, const Replica& replica);
+// Serves, and has all that the primary has acknowledged.
 bool InStep(const PartitionState& state, const Replica& replica);
+// Most of the shard's members serve; with no members, too.
 bool HasMajority(const PartitionState& state, ShardIndex id);
+// Nothing is given to the server, taken from it, or asked of it: see unread.h.
 bool TakesNothing(const Server& server);
 
 // First placements wait for the fleet to gather; what was lost is never made to wait.

@@ -104,8 +104,8 @@ struct PartitionState {
   bool deleting = false;
   v1::AppSpec spec;
   std::vector<LayoutShard> layout;
-  std::vector<ShardIndex> map_order;
-  std::vector<bool> region_allowed;  // by domain number; empty: all are
+  std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
+  std::vector<bool> region_allowed;   // by domain number; empty: all are
   std::vector<v1::Drain> drains;
   Tables tables;
   absl::flat_hash_map<ShardIndex, Membership> members;

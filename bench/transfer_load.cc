@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kv.grpc.pb.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager {
 namespace {
@@ -55,7 +56,7 @@ absl::Status TransferLoad::Write(uint64_t id, Felt* felt) {
   felt->longest_ms = std::max(felt->longest_ms, took);
   if (!status.ok()) {
     ++felt->failed;
-    return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+    return wire::FromGrpc(status);
   }
   row.acknowledged = version;
   row.in_doubt.clear();

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ports.h"
+#include "wire/keepalive.h"
 
 namespace shardmanager::local {
 namespace {
@@ -32,9 +33,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A stream whose other end went while the network was cut would wait for ever.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  wire::SetKeepalive({.ping_after = Seconds(10), .give_up = Seconds(5)}, arguments);
   arguments.SetMaxReceiveMessageSize(-1);
   return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
 }

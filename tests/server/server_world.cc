@@ -12,6 +12,7 @@
 #include "coordination/cell.h"
 #include "coordination/envelope.h"
 #include "coordination/zookeeper/zookeeper_store.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager {
 namespace {
@@ -20,17 +21,13 @@ constexpr std::chrono::seconds kPatience{20};
 constexpr uint32_t kBuckets = 2;
 const AppName kApp("kv");
 
-absl::Status FromGrpc(const grpc::Status& status) {
-  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
-}
-
 // The last result that came.
 absl::StatusOr<v1::ShardResult> Last(grpc::ClientReader<v1::ShardResults>& reader) {
   v1::ShardResult last;
   v1::ShardResults results;
   while (reader.Read(&results)) last = *results.results().rbegin();
   const grpc::Status status = reader.Finish();
-  if (!status.ok()) return FromGrpc(status);
+  if (!status.ok()) return wire::FromGrpc(status);
   return last;
 }
 
@@ -262,7 +259,7 @@ absl::StatusOr<v1::CollectLoadResponse> Commander::Collect() {
   FillHeader(request.mutable_header());
   v1::CollectLoadResponse response;
   const grpc::Status status = stub_->CollectLoad(&context, request, &response);
-  if (!status.ok()) return FromGrpc(status);
+  if (!status.ok()) return wire::FromGrpc(status);
   return response;
 }
 

@@ -28,8 +28,8 @@
 #include "base/random.h"
 #include "core_world.h"
 #include "model/spec_validation.h"
+#include "orchestrator/core/partition.h"
 #include "orchestrator/decide/snapshot.h"
-#include "orchestrator/partition.h"
 
 namespace shardmanager::orchestrator {
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "allocator/allocator.h"
-#include "orchestrator/partition.h"
+#include "orchestrator/core/partition.h"
 
 namespace shardmanager::orchestrator {
 

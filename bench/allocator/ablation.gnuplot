@@ -1,5 +1,5 @@
 # The picture of `bench_allocator --only ablation >ablation.txt`:
-#   gnuplot -e "run='ablation.txt'; picture='docs/performance/ablation.svg'" bench/ablation.gnuplot
+#   gnuplot -e "run='ablation.txt'; picture='docs/performance/ablation.svg'" bench/allocator/ablation.gnuplot
 set terminal svg size 900,420 font "sans-serif,13" background "white"
 set output picture
 set style data histogram

@@ -1,5 +1,5 @@
 # The picture of `bench_allocator --only scale >scale.txt`:
-#   gnuplot -e "run='scale.txt'; picture='docs/performance/scale.svg'" bench/scale.gnuplot
+#   gnuplot -e "run='scale.txt'; picture='docs/performance/scale.svg'" bench/allocator/scale.gnuplot
 set terminal svg size 700,420 font "sans-serif,13" background "white"
 set output picture
 set logscale xy

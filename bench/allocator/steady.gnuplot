@@ -1,5 +1,5 @@
 # The picture of `bench_allocator --only steady --csv day.csv`:
-#   gnuplot -e "csv='day.csv'; picture='docs/performance/steady.svg'" bench/steady.gnuplot
+#   gnuplot -e "csv='day.csv'; picture='docs/performance/steady.svg'" bench/allocator/steady.gnuplot
 set terminal svg size 900,560 font "sans-serif,13" background "white"
 set output picture
 set datafile separator ","

@@ -1,4 +1,4 @@
-#include "allocator_solve.h"
+#include "solve.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "allocator/solver/search.h"
-#include "allocator_problems.h"
-#include "allocator_solve.h"
+#include "problems.h"
+#include "solve.h"
 
 namespace shardmanager::bench {
 namespace {

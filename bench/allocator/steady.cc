@@ -7,9 +7,9 @@
 #include <numbers>
 #include <vector>
 
-#include "allocator_problems.h"
-#include "allocator_solve.h"
 #include "base/random.h"
+#include "problems.h"
+#include "solve.h"
 
 namespace shardmanager::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "allocator_problems.h"
+#include "problems.h"
 
 #include <algorithm>
 #include <cmath>

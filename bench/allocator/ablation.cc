@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "allocator_problems.h"
-#include "allocator_solve.h"
+#include "problems.h"
+#include "solve.h"
 
 namespace shardmanager::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "orchestrator/event_log.h"
+#include "orchestrator/shell/event_log.h"
 #include "runtime/metrics.h"
 
 namespace shardmanager::daemon {

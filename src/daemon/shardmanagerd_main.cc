@@ -18,7 +18,7 @@
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "daemon/control_metrics.h"
-#include "orchestrator/controller.h"
+#include "orchestrator/control/controller.h"
 #include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
@@ -176,6 +176,21 @@ int RaiseEpochsOnce(const Flags& flags) {
   return 0;
 }
 
+// Maps go to subscribers as long as the controller is in touch with the store; while another
+// process leads, they come from there.
+void Connect(orchestrator::Controller& controller, wire::DiscoveryRelay& relay) {
+  relay.hub().SetStale(true);  // until it is in touch
+  controller.on_touch = [&relay](bool in_touch) { relay.hub().SetStale(!in_touch); };
+  controller.on_leader = [&relay](const std::string& other_leader) {
+    if (other_leader.empty()) return relay.SetUpstream({});
+    spdlog::info("standing by; maps come from the leader at {}", other_leader);
+    relay.SetUpstream({other_leader});
+  };
+  relay.hub().on_ahead = [&controller](const AppName& app, MapVersion known) {
+    controller.SubscriberIsAhead(app, known);
+  };
+}
+
 // The pieces in the order in which they are made; they go in the reverse one.
 int Serve(Flags flags) {
   StopSignals signals;
@@ -206,16 +221,7 @@ int Serve(Flags flags) {
     fatal = std::move(status);
     signals.RequestStop();
   };
-  relay.hub().SetStale(true);  // until it is in touch
-  controller->on_touch = [&relay](bool in_touch) { relay.hub().SetStale(!in_touch); };
-  controller->on_leader = [&relay](const std::string& other_leader) {
-    if (other_leader.empty()) return relay.SetUpstream({});
-    spdlog::info("standing by; maps come from the leader at {}", other_leader);
-    relay.SetUpstream({other_leader});
-  };
-  relay.hub().on_ahead = [&controller](const AppName& app, MapVersion known) {
-    controller->SubscriberIsAhead(app, known);
-  };
+  Connect(*controller, relay);
   wire::AdminService admin(*controller, kVersion);
   wire::DiscoveryService discovery(relay.hub());
   int port = 0;

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
-#include "orchestrator/controller.h"
+#include "orchestrator/control/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "wire/grpc_status.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "orchestrator/ports.h"
+#include "orchestrator/shell/ports.h"
 
 namespace shardmanager::wire {
 

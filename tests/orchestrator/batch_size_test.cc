@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "coordination/write_check.h"
-#include "orchestrator/batch_writer.h"
-#include "orchestrator/record_size.h"
-#include "orchestrator/status.h"
+#include "orchestrator/describe/status.h"
+#include "orchestrator/shell/batch_writer.h"
+#include "orchestrator/state/record_size.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -116,7 +116,7 @@ TEST_F(BatchSizeTest, AServerWhoseRecordIsFullGetsNoMore) {
   FinishWrites(world);
   const size_t most = kMostRecordBytes / ReplicaBytes(std::string(kLongestName, 'x'));
   EXPECT_EQ(world.Served(), most);
-  EXPECT_THAT(DescribeApp(world.partition(), world.now).conditions(),
+  EXPECT_THAT(DescribeApp(world.partition().state(), world.now).conditions(),
               Contains(HasSubstr("kv-0: its assignment record is full, with 5194 replicas")));
   EXPECT_EQ(world.NoteCount(NoteKind::kShardUnplaceable), 1u);
 
@@ -214,7 +214,7 @@ class OversizeTest : public testing::Test {
   }
   std::string Conditions() {
     std::string all;
-    const v1::AppStatus app = DescribeApp(world_.partition(), world_.now);
+    const v1::AppStatus app = DescribeApp(world_.partition().state(), world_.now);
     for (const std::string& c : app.conditions()) absl::StrAppend(&all, c, "\n");
     return all;
   }
@@ -228,7 +228,7 @@ TEST_F(OversizeTest, ItsWriteIsTriedAgainEverMoreSeldom) {
   EXPECT_EQ(world_.NoteCount(NoteKind::kRecordTooLarge), 1u);
   EXPECT_THAT(Conditions(), HasSubstr("kv-0: its assignment record, of 3 replicas, is larger than "
                                       "the coordination store takes in one write"));
-  EXPECT_THAT(DescribeServers(world_.partition(), world_.now, "kv-0").at(0).reason(),
+  EXPECT_THAT(DescribeServers(world_.partition().state(), world_.now, "kv-0").at(0).reason(),
               HasSubstr("larger than the coordination store takes"));
 
   world_.hold_writes = false;  // it fits now

@@ -202,10 +202,10 @@ TEST(LoadsTest, RefusesLoadsOutOfRangeAndKeepsTheLastGoodOnes) {
     world.Start();
     world.Join("kv-0");
     world.Advance(Seconds(40));
-    EXPECT_EQ(world.partition().loads_refused(), 0u);  // "other" is none of ours
+    EXPECT_EQ(world.partition().state().loads.refused, 0u);  // "other" is none of ours
     amount = bad;
     world.Advance(Seconds(90));
-    EXPECT_EQ(world.partition().loads_refused(), 3u);
+    EXPECT_EQ(world.partition().state().loads.refused, 3u);
     ASSERT_EQ(world.NoteCount(NoteKind::kLoadRefused), 1u);  // said once
     for (const Note& note : world.notes) {
       if (note.kind != NoteKind::kLoadRefused) continue;
@@ -224,7 +224,7 @@ TEST(LoadsTest, TakesTheLargestLoadThatIsAllowed) {
   world.Start();
   world.Join("kv-0");
   world.Advance(Seconds(40));
-  EXPECT_EQ(world.partition().loads_refused(), 0u);
+  EXPECT_EQ(world.partition().state().loads.refused, 0u);
   EXPECT_NEAR(ServerLoad(world.partition().state(), ServerIndex(0), 0), kMostLoad, kMostLoad / 1e6);
 }
 

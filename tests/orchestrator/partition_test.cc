@@ -1,4 +1,4 @@
-#include "orchestrator/partition.h"
+#include "orchestrator/core/partition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 #include "tests/golden/digest.h"
 #include "tests/golden/golden.h"
 #include "tests/orchestrator/history.h"
-#include "tests/orchestrator/transcript.h"
+#include "tests/orchestrator/transcripts/transcript.h"
 
 namespace shardmanager::orchestrator {
 namespace {

@@ -7,7 +7,7 @@
 #include "orchestrator/decide/published.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/waits.h"
-#include "orchestrator/record_size.h"
+#include "orchestrator/state/record_size.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/partition.h"
+#include "orchestrator/core/partition.h"
 
 namespace shardmanager::orchestrator {
 

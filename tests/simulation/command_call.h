@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/ports.h"
+#include "orchestrator/shell/ports.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/sim_server.h"
 

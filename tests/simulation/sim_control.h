@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/controller.h"
+#include "orchestrator/control/controller.h"
 #include "tests/simulation/sim_feed.h"
 #include "tests/simulation/sim_server.h"
 

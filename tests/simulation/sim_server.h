@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/ports.h"
+#include "orchestrator/shell/ports.h"
 #include "server/engine.h"
 #include "server/lanes.h"
 #include "tests/simulation/network.h"

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "orchestrator/controller.h"
+#include "orchestrator/control/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
-#include "tests/orchestrator/silent_ports.h"
+#include "tests/orchestrator/shell/silent_ports.h"
 
 namespace shardmanager::wire {
 namespace {

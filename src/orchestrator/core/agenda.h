@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/state_machine.h"
-#include "orchestrator/partition_io.h"
+#include "orchestrator/state/partition_io.h"
 #include "orchestrator/state/partition_state.h"
-#include "orchestrator/timers.h"
+#include "orchestrator/state/timers.h"
 
 namespace shardmanager::orchestrator {
 

@@ -10,7 +10,7 @@
 #include "orchestrator/decide/rights.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/servers.h"
-#include "orchestrator/record_size.h"
+#include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
 namespace {

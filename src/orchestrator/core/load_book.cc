@@ -61,7 +61,7 @@ void LoadBook::RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem
 }
 
 void LoadBook::NoteLoadProblem(ServerIndex id, const LoadProblem& problem) {
-  refused_ += problem.count;
+  state_.loads.refused += problem.count;
   if (problem.count == 0) {
     if (!bad_loads_.empty()) bad_loads_.erase(id);
     return;

@@ -38,8 +38,6 @@ class LoadBook {
   void GoOn() { course_over_ = false; }
   // Called when there is time to look at the balance.
   void ConsiderLoads();
-  // Loads out of range that were reported.
-  uint64_t refused() const { return refused_; }
   size_t memory_bytes() const { return pressure_.capacity() * sizeof(float); }
 
  private:
@@ -49,7 +47,6 @@ class LoadBook {
   TimePoint pictured_at_{};
   bool course_over_ = false;  // the last plan found nothing to improve in state_.loads.planned
   absl::flat_hash_set<ServerIndex> bad_loads_;  // reported a load out of range lately
-  uint64_t refused_ = 0;
 };
 
 }  // namespace shardmanager::orchestrator

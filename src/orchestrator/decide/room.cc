@@ -4,7 +4,7 @@
 
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/view.h"
-#include "orchestrator/record_size.h"
+#include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
 bool MoveBudgetLeft(const PartitionState& state, Cause cause, const Intent& intent) {

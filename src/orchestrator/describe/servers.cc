@@ -8,7 +8,7 @@
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
-#include "orchestrator/record_size.h"
+#include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
 namespace {

@@ -19,8 +19,6 @@ namespace {
 
 constexpr char kMomentForClients[] = "clients are given a moment to know of it";
 
-double SecondsOf(Duration d) { return std::chrono::duration<double>(d).count(); }
-
 std::string In(TimePoint when, TimePoint now) {
   return when > now ? absl::StrFormat("in %.1f s", SecondsOf(when - now)) : "now";
 }

@@ -12,17 +12,17 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "model/layout.h"
-#include "orchestrator/budgets.h"
-#include "orchestrator/load_table.h"
-#include "orchestrator/membership.h"
-#include "orchestrator/missing_shards.h"
-#include "orchestrator/move_holds.h"
-#include "orchestrator/oversize_records.h"
-#include "orchestrator/overtaken_grants.h"
-#include "orchestrator/partition_parts.h"
-#include "orchestrator/quarantine.h"
-#include "orchestrator/tables.h"
-#include "orchestrator/unread_members.h"
+#include "orchestrator/state/budgets.h"
+#include "orchestrator/state/load_table.h"
+#include "orchestrator/state/membership.h"
+#include "orchestrator/state/missing_shards.h"
+#include "orchestrator/state/move_holds.h"
+#include "orchestrator/state/oversize_records.h"
+#include "orchestrator/state/overtaken_grants.h"
+#include "orchestrator/state/partition_parts.h"
+#include "orchestrator/state/quarantine.h"
+#include "orchestrator/state/tables.h"
+#include "orchestrator/state/unread_members.h"
 
 namespace shardmanager::orchestrator {
 
@@ -67,6 +67,7 @@ struct Loads {
   LoadTable reported;
   LoadTable planned;
   absl::flat_hash_map<ServerIndex, std::vector<MetricAmount>> capacity;  // as registered
+  uint64_t refused = 0;  // reported amounts that were out of range, since this leader began
 };
 
 // Room in assignment records (record_size.h).

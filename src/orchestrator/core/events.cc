@@ -1,0 +1,156 @@
+// What each event changes in the tables. What follows from it is decided later, in
+// the same pass.
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/core/partition.h"
+#include "orchestrator/state/record_size.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+// How long a new leader waits for servers to say what they hold before it publishes
+// without them.
+constexpr Duration kMapPatience = Seconds(2);
+
+}  // namespace
+
+void Partition::On(Recovered& event) {
+  AdoptSpec(event.spec, event.deleting);
+  state_.drains = event.drains;
+  for (StoredServer& stored : event.servers) RecoverServer(stored);
+  moves_.RecoverMoves();
+  unread_.NoteRights();
+  state_.recovered = true;
+  publication_.MarkWhole();
+  agenda_.SetTimer(kMapPatience, TimerKind::kMapDeadline);
+  agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
+  planner_.SetBalanceTimer();
+}
+
+void Partition::RecoverServer(StoredServer& stored) {
+  const ServerIndex id = state_.tables.InternServer(stored.name);
+  for (const StoredReplica& r : stored.assignment) {
+    const ShardIndex shard = state_.tables.InternShard(r.shard);
+    if (state_.tables.FindReplica(shard, id).valid()) continue;  // one server, one replica
+    Replica& replica = state_.tables.replica(state_.tables.AddReplica(shard, id, r.role, r.epoch));
+    replica.phase = r.phase;
+    replica.member_life = r.member_life;
+    replica.settled = true;
+    state_.tables.shard(shard).began = state_.tables.shard(shard).wanted > 0;
+    agenda_.MarkDirty(shard);
+  }
+  state_.tables.server(id).record_unread = stored.unread;
+  if (stored.unread) state_.unread.servers.push_back(id);
+  state_.tables.server(id).registration_version = stored.registration_version;
+  if (stored.live) {
+    fleet_.AdoptLife(id, *stored.live);
+  } else if (!state_.tables.server(id).replicas.empty()) {
+    fleet_.LoseServer(id, stored.departed);
+  }
+}
+
+void Partition::On(SpecChanged& event) {
+  const bool same_spec =
+      MessageDifferencer::Equals(event.spec, state_.spec) && event.deleting == state_.deleting;
+  drains_.AdoptDrains(event.drains);
+  if (same_spec) return;
+  AdoptSpec(event.spec, event.deleting);
+  agenda_.AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
+                  event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
+}
+
+void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
+  for (ShardIndex shard : state_.map_order) {
+    state_.tables.shard(shard).wanted = 0;
+    state_.tables.shard(shard).map_index = Shard::kNotInMap;
+    agenda_.MarkDirty(shard);
+  }
+  const bool other_roles = spec.replication().strategy() != state_.spec.replication().strategy();
+  const bool other_interval =
+      spec.moves().collect_interval_ms() != state_.spec.moves().collect_interval_ms();
+  state_.spec = spec;
+  state_.moves.budgets.Adopt(spec);
+  state_.deleting = deleting;
+  if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();
+  state_.layout = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
+  state_.region_allowed.clear();
+  for (const std::string& region : spec.placement().regions()) {
+    const uint32_t number = fleet_.DomainNumber(region);
+    if (state_.region_allowed.size() <= number) state_.region_allowed.resize(number + 1);
+    state_.region_allowed[number] = true;
+  }
+  state_.records.most_replica_bytes = 0;
+  state_.map_order.clear();
+  state_.map_order.reserve(state_.layout.size());
+  for (const LayoutShard& entry : state_.layout) {
+    const ShardIndex id = state_.tables.InternShard(entry.id.value());
+    Shard& shard = state_.tables.shard(id);
+    shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
+    shard.map_index = static_cast<uint32_t>(state_.map_order.size());
+    shard.region = entry.preferred_region.empty() ? 0 : fleet_.DomainNumber(entry.preferred_region);
+    failed_shards_.ForgetPoison(id);
+    state_.map_order.push_back(id);
+    state_.records.most_replica_bytes =
+        std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
+    agenda_.MarkDirty(id);
+  }
+  state_.missing.RetryAll();
+  state_.missing.ForgetAll();
+  for (uint32_t i = 0; other_roles && i < state_.tables.server_count(); ++i) {
+    drains_.UpdateDrain(ServerIndex(i));
+  }
+  publication_.MarkWhole();
+  agenda_.LookAtBalance();
+}
+
+void Partition::Fire(const Timer& timer) {
+  switch (timer.kind) {
+    case TimerKind::kFailover:
+      return fleet_.GiveUp(ServerIndex(timer.id));
+    case TimerKind::kServerRetry:
+      return commander_.RetryServer(ServerIndex(timer.id));
+    case TimerKind::kShardRetry:
+      return commander_.RetryShard(ShardIndex(timer.id));
+    case TimerKind::kMembersRetry:
+      return members_.RetryMembers(ShardIndex(timer.id));
+    case TimerKind::kMoveAgain:
+      state_.missing.Retry(ShardIndex(timer.id));  // it may go to any server again
+      return agenda_.MarkDirty(ShardIndex(timer.id));
+    case TimerKind::kTryElsewhere:
+      state_.missing.Retry(ShardIndex(timer.id));
+      return failed_shards_.TryElsewhere(ShardIndex(timer.id));
+    case TimerKind::kTrial:
+      return agenda_.LookForPlaces();
+    case TimerKind::kTurnAgain:
+      return turns_.EndTurnPause(ShardIndex(timer.id));
+    case TimerKind::kLook:
+      return fleet_.LookAgain(timer);
+    case TimerKind::kBalance:
+      agenda_.LookAtBalance();
+      return planner_.SetBalanceTimer();
+    case TimerKind::kReplan:
+      state_.missing.Tick(state_.now);
+      return agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
+    case TimerKind::kGather:
+      return;  // the pass that follows plans
+    case TimerKind::kPublish:
+      publication_.OnTimer();
+      return;
+    case TimerKind::kWriteRetry:
+      state_.writes.blocked = false;
+      return;
+    case TimerKind::kRecordRetry:
+      state_.missing.MayHelp(Help::kRoom);
+      return agenda_.MarkServerDirty(ServerIndex(timer.id));
+    case TimerKind::kMapDeadline:
+      publication_.PastDeadline();
+      return;
+  }
+}
+
+}  // namespace shardmanager::orchestrator

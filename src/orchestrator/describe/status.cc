@@ -1,0 +1,301 @@
+#include "orchestrator/describe/status.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/defect.h"
+#include "model/text.h"
+#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/unread.h"
+#include "orchestrator/decide/view.h"
+#include "orchestrator/describe/servers.h"
+#include "orchestrator/describe/shards.h"
+#include "orchestrator/describe/waits.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+// A lost server that has nothing left to give to others is just down.
+bool IsFailedOver(const Server& server) {
+  return server.state == ServerState::kLost && server.failing_over && server.replicas.empty();
+}
+
+const char* StateName(const Server& server) {
+  if (IsFailedOver(server)) return "down";
+  switch (server.state) {
+    case ServerState::kDown:
+      return "down";
+    case ServerState::kLive:
+      return "live";
+    case ServerState::kLost:
+      return "lost";
+    case ServerState::kDeparted:
+      return "departed";
+  }
+  return "unknown";
+}
+
+std::string ServerReason(const Server& server, TimePoint now) {
+  if (server.record_unread) {
+    return "its assignment record cannot be read: nothing is given to it or taken from it; see the "
+           "app's conditions";
+  }
+  if (server.life_unread && server.state == ServerState::kLive) {
+    return "its live record cannot be read: it cannot be reached; restart it";
+  }
+  const double ago = SecondsOf(now - server.lost_at);
+  switch (server.state) {
+    case ServerState::kDown:
+      return "known by name, no live process seen";
+    case ServerState::kLive:
+      if (!server.reported) return "waiting for it to say what it holds";
+      if (server.unreachable > 0) {
+        return absl::StrFormat("%d commands in a row did not get through; trying again",
+                               server.unreachable);
+      }
+      return "";
+    case ServerState::kDeparted:
+      return absl::StrFormat("stopped as planned %.1f s ago", ago);
+    case ServerState::kLost:
+      if (now < server.failover_at) {
+        return absl::StrFormat("session expired %.1f s ago; failover in %.1f s", ago,
+                               SecondsOf(server.failover_at - now));
+      }
+      return server.replicas.empty()
+                 ? absl::StrFormat("session expired %.1f s ago; failed over", ago)
+                 : absl::StrFormat("session expired %.1f s ago; %d replicas wait for a new place",
+                                   ago, server.replicas.size());
+  }
+  return "";
+}
+
+v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& replica) {
+  const Tables& tables = state.tables;
+  const Server& server = tables.server(replica.server);
+  v1::ReplicaStatus status;
+  status.set_server(tables.name(replica.server));
+  status.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+  status.set_epoch(replica.epoch.value());
+  status.set_reason(ErrorOf(state, replica.shard, replica.server));
+  if (replica.phase == Phase::kReserved || replica.phase == Phase::kAbsent) {
+    status.set_state("reserved");
+    status.set_reason("waiting for the old primary to stop");
+  } else if (replica.phase == Phase::kDropping) {
+    status.set_state("dropping");
+  } else if (server.state == ServerState::kLive && replica.phase == Phase::kPreparing) {
+    status.set_state("preparing");
+    if (status.reason().empty()) status.set_reason("to take over from the old primary");
+  } else if (server.state == ServerState::kLive && replica.phase == Phase::kDemoting) {
+    status.set_state("demoting");
+    if (status.reason().empty()) status.set_reason("another server is to be the primary");
+  } else if (server.state == ServerState::kLive && replica.phase == Phase::kForwarding) {
+    status.set_state("forwarding");
+    if (status.reason().empty()) status.set_reason("its requests go on to the new primary");
+  } else if (server.state != ServerState::kLive) {
+    status.set_state("unreachable");
+    status.set_reason(absl::StrCat("server is ", StateName(server)));
+  } else if (replica.contact == Contact::kDone) {
+    status.set_state("serving");
+    if (HasBothRoles(state) && !InStep(state, replica)) {
+      status.set_reason("not in step with the primary");
+    }
+  } else if (replica.contact == Contact::kRetry) {
+    status.set_state("failed");
+  } else {
+    status.set_state("loading");
+    const int percent = ProgressOf(state, replica.shard, replica.server);
+    if (percent >= 0) status.set_reason(absl::StrCat(percent, "% loaded"));
+  }
+  return status;
+}
+
+// What clients meet.
+struct Service {
+  uint32_t wanted = 0;   // replicas
+  uint32_t serving = 0;  // in any role
+  bool served = false;   // where shards have a primary: it serves
+  bool degraded() const { return serving < wanted; }
+};
+
+Service ServiceOf(const PartitionState& state, ShardIndex shard) {
+  Service service{.wanted = state.tables.shard(shard).wanted};
+  bool primary = false;
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    const bool serves = HasBothRoles(state) ? InStep(state, replica) : Serves(state, replica);
+    if (!serves && !Planted(Defect::kShowsGreen)) return;
+    ++service.serving;
+    primary |= replica.role == Role::kPrimary;
+  });
+  service.served = HasBothRoles(state) ? primary : service.serving > 0;
+  return service;
+}
+
+std::string ShardReason(const PartitionState& state, ShardIndex shard,
+                        const v1::ShardStatus& status) {
+  if (HeldBack(state, shard)) {
+    return WhyHeldBack(state, shard);
+  }
+  const std::string unplaceable(UnplaceableReason(state, shard));
+  if (!unplaceable.empty()) return unplaceable;
+  for (const v1::ReplicaStatus& replica : status.replicas()) {
+    if (replica.state() == "serving" && replica.reason().empty()) continue;
+    std::string reason = absl::StrCat(replica.state(), " on ", replica.server());
+    if (!replica.reason().empty()) absl::StrAppend(&reason, ": ", replica.reason());
+    return reason;
+  }
+  if (status.replicas().empty()) return "waiting to be placed";
+  return HasBothRoles(state) && status.state() == "unserved" ? "no replica is the primary" : "";
+}
+
+}  // namespace
+
+v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
+  const LayoutShard& entry = state.layout[map_index];
+  const ShardIndex shard = state.map_order[map_index];
+  v1::ShardStatus status;
+  status.set_shard(entry.id.value());
+  if (entry.has_range) {
+    status.mutable_range()->set_start(entry.start);
+    status.mutable_range()->set_end(entry.end);
+  }
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    *status.add_replicas() = DescribeReplica(state, replica);
+  });
+  const Service service = ServiceOf(state, shard);
+  status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
+  if (!service.served || service.degraded()) {
+    status.set_reason(ShardReason(state, shard, status));
+  }
+  return status;
+}
+
+v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_t metric) {
+  v1::MetricUse use;
+  use.set_metric(state.loads.metrics[metric]);
+  use.set_used(ServerLoad(state, server, metric));
+  const double capacity = MetricCapacity(state, server, metric);
+  if (!std::isinf(capacity)) use.set_capacity(capacity);
+  return use;
+}
+
+v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
+  const Tables& tables = state.tables;
+  v1::AppStatus status;
+  *status.mutable_spec() = state.spec;
+  status.set_deleting(state.deleting);
+  status.set_moves_in_flight(state.moves.budgets.planned_moves());
+  status.set_shards(static_cast<uint32_t>(state.layout.size()));
+  uint32_t wanted = 0, serving = 0, served = 0, without_primary = 0, held_back = 0;
+  for (size_t i = 0; i < state.layout.size(); ++i) {
+    const ShardIndex shard = state.map_order[i];
+    const Service service = ServiceOf(state, shard);
+    wanted += service.wanted;
+    serving += service.serving;
+    served += service.served;
+    without_primary += service.serving > 0 && !service.served;
+    held_back += service.serving == 0 && HeldBack(state, shard);
+  }
+  status.set_replicas_wanted(wanted);
+  status.set_replicas_serving(serving);
+  status.set_shards_served(served);
+  uint32_t live = 0;
+  for (size_t i = 0; i < tables.server_count(); ++i) {
+    live += tables.server(ServerIndex(i)).state == ServerState::kLive;
+  }
+  status.set_loads_refused(state.loads.refused);
+  status.mutable_drains()->Assign(state.drains.begin(), state.drains.end());
+  status.set_servers_live(live);
+  status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
+  if (!state.recovered) status.add_conditions("reading its records from the store");
+  if (state.deleting) status.add_conditions("being deleted");
+  if (held_back > 0) {
+    status.add_conditions(
+        absl::StrCat(held_back, " shards wait: they may be on ", UnreadServers(state)));
+  }
+  if (live == 0) status.add_conditions("no live servers");
+  for (size_t i = 0; i < tables.server_count(); ++i) {
+    const std::string why = RecordState(state, ServerIndex(i), now);
+    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), ": ", why));
+  }
+  for (size_t i = 0; state.failures.quarantine.sick() > 0 && i < tables.server_count(); ++i) {
+    const std::string why = QuarantineState(state, ServerIndex(i), now);
+    if (why.empty()) continue;
+    status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), " is quarantined: ", why));
+  }
+  if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
+    status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
+  }
+  if (without_primary > 0) {
+    status.add_conditions(absl::StrCat(Counted(without_primary, "shard"),
+                                       " without a primary: what needs one is refused"));
+  }
+  if (serving < wanted) {
+    status.add_conditions(absl::StrCat(wanted - serving, " of ", wanted, " replicas not serving"));
+  }
+  return status;
+}
+
+std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimePoint now,
+                                              const std::string& only) {
+  const Tables& tables = state.tables;
+  std::vector<v1::ServerStatus> all;
+  for (size_t i = 0; i < tables.server_count(); ++i) {
+    const ServerIndex id(i);
+    const Server& server = tables.server(id);
+    if (!only.empty() && tables.name(id) != only) continue;
+    v1::ServerStatus status;
+    status.set_server(tables.name(id));
+    status.set_state(StateName(server));
+    status.set_reason(ServerReason(server, now));
+    if (server.state == ServerState::kLive) {
+      auto [drain, how_far] = DrainState(state, id, now);
+      status.set_state(drain);
+      if (status.reason().empty()) status.set_reason(std::move(how_far));
+      if (std::string why = QuarantineState(state, id, now); !why.empty()) {
+        if (status.state() == "live") status.set_state("quarantined");
+        status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
+      }
+    }
+    if (std::string why = RecordState(state, id, now); !why.empty()) {
+      status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
+    }
+    status.set_endpoint(server.endpoint);
+    status.set_incarnation(server.incarnation.value());
+    status.set_replicas(static_cast<uint32_t>(server.replicas.size()));
+    status.set_replicas_serving(server.serving);
+    status.set_capacity(server.capacity);
+    for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
+      *status.add_loads() = DescribeUse(state, id, m);
+    }
+    status.mutable_fault_domain()->set_region(server.fault_domain.region);
+    status.mutable_fault_domain()->set_datacenter(server.fault_domain.datacenter);
+    status.mutable_fault_domain()->set_rack(server.fault_domain.rack);
+    all.push_back(std::move(status));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.server() < b.server(); });
+  return all;
+}
+
+std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state, const std::string& only) {
+  std::vector<v1::ShardStatus> all;
+  for (size_t i = 0; i < state.layout.size(); ++i) {
+    if (!only.empty() && state.layout[i].id.value() != only) continue;
+    all.push_back(DescribeShard(state, i));
+  }
+  return all;
+}
+
+v1::ControlEvent DescribeNote(const PartitionState& state, const Note& note) {
+  v1::ControlEvent event;
+  event.set_kind(std::string(NameOf(note.kind)));
+  if (note.server.valid()) event.set_server(state.tables.name(note.server));
+  if (note.shard.valid()) event.set_shard(state.tables.name(note.shard));
+  event.set_message(note.detail);
+  return event;
+}
+
+}  // namespace shardmanager::orchestrator

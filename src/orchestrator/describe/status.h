@@ -1,0 +1,26 @@
+// A partition's state as operators see it (admin.proto). Reading only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "orchestrator/state/partition_state.h"
+#include "shardmanager/v1/admin.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// What the server carries of the metric, by its position in metric_names().
+v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_t metric);
+v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now);
+// Empty `server`: all of them.
+std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimePoint now,
+                                              const std::string& server);
+// Empty `shard`: all of them, in map order.
+std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state, const std::string& shard);
+v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index);
+
+// A note as an event for people. `app` and the time are the caller's to fill in.
+v1::ControlEvent DescribeNote(const PartitionState& state, const Note& note);
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,31 @@
+#include "orchestrator/shell/event_log.h"
+
+#include <algorithm>
+
+#include "runtime/clock.h"
+
+namespace shardmanager::orchestrator {
+
+void EventLog::Append(v1::ControlEvent event) {
+  event.set_time_ms(WallMilliseconds());
+  {
+    std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+    if (events_.size() > capacity_) {
+      events_.pop_front();
+      ++first_;
+    }
+  }
+  more_.notify_all();
+}
+
+std::vector<v1::ControlEvent> EventLog::Read(uint64_t* cursor, Duration patience) {
+  std::unique_lock lock(mutex_);
+  more_.wait_for(lock, patience, [&] { return first_ + events_.size() > *cursor; });
+  const uint64_t begin = std::max(*cursor, first_);
+  *cursor = std::max(*cursor, first_ + events_.size());
+  if (begin >= *cursor) return {};
+  return {events_.begin() + static_cast<std::ptrdiff_t>(begin - first_), events_.end()};
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,148 @@
+// The shell around one Partition: reads its state from the store, feeds it, and
+// carries out what it decides. Threads, clock, store and network live here.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordination/store.h"
+#include "model/map_version.h"
+#include "orchestrator/core/partition.h"
+#include "orchestrator/shell/batch_writer.h"
+#include "orchestrator/shell/damaged_records.h"
+#include "orchestrator/shell/event_log.h"
+#include "orchestrator/shell/map_builder.h"
+#include "orchestrator/shell/ports.h"
+#include "orchestrator/shell/recovery.h"
+#include "orchestrator/shell/server_watch.h"
+#include "runtime/core_driver.h"
+#include "runtime/executor.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// What all partitions of a control plane share. Outlives them.
+struct DriverContext {
+  Executor* executor;  // the one thread of the control plane's decisions
+  Executor* solver;    // where plans are computed
+  CoordinationStore* store;
+  CommandSender* sender;
+  MapPublisher* publisher;
+  EventLog* events;
+  Paths paths;
+  uint32_t buckets;
+  LeaderEpoch leader_epoch;
+  std::string cell;          // CellIdentity()
+  int64_t cell_made_ms = 0;  // CellConfig.made_ms
+};
+
+// What one app's drivers under one leader must not use twice: where the last one
+// stopped counting. An app may be deleted and made again.
+struct Counted {
+  uint32_t epochs = 0;
+  uint64_t maps = 0;
+};
+
+// Made, used and destroyed on the executor's thread.
+class PartitionDriver {
+ public:
+  struct Callbacks {
+    std::function<void()> deposed;  // somebody else leads: stop everything
+    std::function<void()> deleted;  // the app's records are gone; destroy the driver
+    // What was read is void: destroy the driver and make another one.
+    std::function<void()> restart;
+  };
+
+  PartitionDriver(DriverContext context, AppName app, Counted counted, Callbacks callbacks);
+  ~PartitionDriver();
+
+  // Reads the app's state, then runs. Tries again while the store is out of reach.
+  void Start();
+
+  // The store's connection is back, or it is time for a full look.
+  void Relook();
+
+  // What was just written as the spec's next version: need not be read back.
+  void TakeSpec(v1::StoredSpec stored, int32_t version);
+
+  // A subscriber holds a map of this cell by a later leader. REQUIRES: this one is proven to lead.
+  void SubscriberIsAhead(MapVersion known);
+
+  // Null until the state was read.
+  const PartitionState* state() const;
+  // Expires with the driver: what was computed from its partition meanwhile is void.
+  std::weak_ptr<int> life() const { return alive_; }
+  v1::MapVersion map_version() const { return maps_.version(); }
+  Counted counted() const;
+  // As stored; nothing before it was read. The version is the znode's.
+  const v1::StoredSpec& spec() const { return spec_; }
+  int32_t spec_version() const { return spec_version_; }
+  bool has_spec() const { return spec_version_ >= 0; }
+  // The spec that is stored now, if it cannot be read; null: it was.
+  const DamagedRecord* damaged_spec() const { return damaged_.Find(RecordKind::kSpec, ""); }
+  const DamagedRecords& damaged() const { return damaged_; }
+  // See release.h. NOT_FOUND: there is nothing to release. `done` comes on the driver's
+  // thread, or never if the driver has gone.
+  void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done,
+               std::function<bool()> wanted);
+  // Why the state cannot be read, if so.
+  const absl::Status& problem() const { return problem_; }
+
+ private:
+  void ReadSpec();
+  void OnSpec(const absl::StatusOr<Node>& node);
+  void AdoptSpec(v1::StoredSpec stored, int32_t version);
+  std::vector<v1::Drain> Drains() const;
+  void BeginRecovery();
+  void OnRecovered(absl::StatusOr<RecoveredState> state);
+  void SayTakenOver();
+  int64_t SinceStart() const;  // ms
+  void RetryLater(const absl::Status& why);
+
+  void Perform(Action& action);
+  void Do(Persist& action);
+  void Do(SendCommands& action);
+  void Do(Collect& action);
+  void Do(ComputePlan& action);
+  void Do(Publish& action);
+  void Do(Note& action);
+  void Do(Emptied& action);
+  void Do(StepDown& action);
+  void OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,
+                 std::vector<NamedResult> results);
+  void Feed(Event event);
+  void DeleteRecords(std::vector<WriteOp> ops, size_t from);
+  void EmptyLater(const absl::Status& why);
+  Members Named(const std::vector<ServerIndex>& servers) const;
+  ServerAddress AddressOf(ServerIndex server, Incarnation incarnation) const;
+  // Tasks of it are dropped once the owner of `alive` has gone.
+  PostFn MakePost(std::weak_ptr<int> alive) const;
+  PostFn MakePost() const { return MakePost(alive_); }
+  WriterOptions MakeWriterOptions();
+
+  const DriverContext context_;
+  const AppName app_;
+  const Callbacks callbacks_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>();
+
+  v1::StoredSpec spec_;
+  int32_t spec_version_ = -1;
+  bool spec_watched_ = false;
+  absl::Status problem_;
+  TimePoint started_at_{};
+  DamagedRecords damaged_;
+  const Counted counted_;  // before this driver
+  MapBuilder maps_;
+  // The attempt to read the state that `watch_` belongs to: what a failed one still had
+  // out finds nobody.
+  std::shared_ptr<int> attempt_;
+  std::unique_ptr<ServerWatch> watch_;
+  std::unique_ptr<BatchWriter> writer_;
+  std::unique_ptr<CoreDriver<Partition>> core_;
+  std::vector<Event> early_;  // before the core is there
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,75 @@
+// What the orchestrator's drivers need from the world above them. src/wire and
+// src/daemon implement these; tests give fakes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/time.h"
+#include "orchestrator/state/partition_io.h"
+#include "shardmanager/types.h"
+#include "shardmanager/v1/discovery.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// One life of one server, and who asks.
+struct ServerAddress {
+  AppName app;
+  ServerName server;
+  Incarnation incarnation;
+  LeaderEpoch leader_epoch;
+  std::string endpoint;  // "host:port"
+};
+
+struct NamedGrant {
+  ShardId shard;
+  Role role;
+  ShardEpoch epoch;
+  ShardEpoch next_epoch = {};  // kPrepareDrop: the new owner's
+  std::optional<Members> members = std::nullopt;
+  uint64_t members_version = 0;
+};
+
+// One command, for shards of one server.
+struct ServerCommand {
+  CommandKind kind = CommandKind::kAdd;
+  std::vector<NamedGrant> grants;
+  // Who hands over (kPrepareAdd), takes (kPrepareDrop), or is to be the primary (kChangeRole).
+  Peer other = {};
+};
+
+struct NamedResult {
+  ShardId shard;
+  ShardEpoch epoch;
+  CommandOutcome outcome = CommandOutcome::kDone;
+  double progress = 0;
+  std::string error;
+  ShardEpoch serving_epoch = ShardEpoch();
+};
+
+// Sends commands to application servers. Thread-safe; callbacks come on any thread.
+class CommandSender {
+ public:
+  using ResultsCallback = std::function<void(std::vector<NamedResult>)>;
+  using ReportCallback = std::function<void(absl::StatusOr<std::vector<HeldReplica>>)>;
+
+  virtual ~CommandSender() = default;
+  // `on_results` gets exactly one final result for each grant, in one or more calls,
+  // and any number of kLoading before it. A broken or late call ends in
+  // kUnreachable.
+  virtual void Send(const ServerAddress& to, ServerCommand command, Duration timeout,
+                    ResultsCallback on_results) = 0;
+  virtual void Collect(const ServerAddress& to, ReportCallback on_report) = 0;
+};
+
+// Takes shard maps to whoever serves them. Thread-safe.
+class MapPublisher {
+ public:
+  virtual ~MapPublisher() = default;
+  virtual void Publish(const AppName& app, v1::MapSnapshot map) = 0;
+  virtual void Publish(const AppName& app, v1::MapDelta delta) = 0;
+};
+
+}  // namespace shardmanager::orchestrator

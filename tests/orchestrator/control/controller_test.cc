@@ -1,0 +1,296 @@
+// A control-plane process that joins its cell, is stopped, or is deposed: what still comes of a
+// session that is over changes nothing.
+#include "orchestrator/control/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordination/cell.h"
+#include "coordination/envelope.h"
+#include "coordination/memory/memory_ensemble.h"
+#include "tests/coordination/passing_store.h"
+#include "tests/orchestrator/shell/silent_ports.h"
+#include "tests/runtime/hand_executor.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint32_t kBuckets = 4;
+const Paths kPaths("cell");
+const AppName kApp("kv");
+const ServerName kServer("kv-1");
+
+struct Hooks {
+  std::function<void()> before_close;  // of a session, once
+  std::function<void()> refused;       // a write was
+};
+
+// Passes everything on, and tells the test.
+class HookedStore final : public PassingStore {
+ public:
+  HookedStore(std::unique_ptr<CoordinationStore> store, Hooks& hooks)
+      : PassingStore(std::move(store)), hooks_(hooks) {}
+
+  void Multi(std::vector<WriteOp> ops, WriteCallback done) override {
+    PassingStore::Multi(std::move(ops), [this, done](const WriteResult& result) {
+      if (!result.status.ok() && hooks_.refused) hooks_.refused();
+      done(result);
+    });
+  }
+  void Close() override {
+    if (hooks_.before_close) std::exchange(hooks_.before_close, nullptr)();
+    PassingStore::Close();
+  }
+
+ private:
+  Hooks& hooks_;
+};
+
+class HookedStores final : public CoordinationStoreFactory {
+ public:
+  explicit HookedStores(MemoryEnsemble& ensemble) : ensemble_(ensemble) {}
+  Hooks hooks;
+  std::vector<int64_t> asked_ms;          // the time-outs of all sessions, in order
+  std::chrono::milliseconds shortest{0};  // session that is granted from now on
+
+  std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override {
+    asked_ms.push_back(options.timeout.count());
+    options.timeout = std::max(options.timeout, shortest);
+    return std::make_unique<HookedStore>(ensemble_.NewSession(std::move(options)), hooks);
+  }
+
+ private:
+  MemoryEnsemble& ensemble_;
+};
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest() : others_(ensemble_.NewSession({})) {
+    spdlog::set_level(spdlog::level::off);
+    auto control = std::make_unique<HandExecutor>();
+    control_ = control.get();
+    Controller::Executors executors{.control = std::move(control),
+                                    .solver = std::make_unique<HandExecutor>()};
+    ControllerOptions options{
+        .cell = Cell(), .process = "control-0", .wall_ms = [this] { return now_ms_; }};
+    controller_ = std::make_unique<Controller>(std::move(options), stores_, servers_, clients_,
+                                               events_, std::move(executors));
+    controller_->on_leader = [this](const std::string& leader) { told_.push_back(leader); };
+    controller_->Start("host:0");
+    control_->Run();
+    session_ = ensemble_.last_session();
+    ensemble_.RunUntilIdle();  // it is connected
+    control_->Run();           // and has asked for the cell's config
+  }
+  static v1::CellConfig Cell() {
+    v1::CellConfig cell;
+    cell.set_cell("cell");
+    cell.set_zookeeper_tick_ms(200);
+    cell.set_session_timeout_ms(4'000);
+    cell.set_buckets(kBuckets);
+    return cell;
+  }
+  // By another process.
+  void Write(std::vector<WriteOp> ops) {
+    others_->Multi(std::move(ops), [](const WriteResult& result) {
+      EXPECT_TRUE(result.status.ok()) << result.status;
+    });
+    ensemble_.RunUntilIdle();
+  }
+  // The cell with an app of which a lost server still has to give up a shard.
+  void MakeCell(const v1::CellConfig& cell = Cell()) {
+    EnsureCell(*others_, cell, [](const auto& config) { EXPECT_TRUE(config.ok()); });
+    ensemble_.RunUntilIdle();
+    v1::StoredSpec spec;
+    spec.mutable_spec()->set_name(kApp.value());
+    spec.mutable_spec()->mutable_key_space()->add_shards()->set_id("s-0");
+    spec.mutable_spec()->mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+    SpecStore(others_.get(), kPaths, kBuckets, LeaderEpoch(0))
+        .Create(kApp, spec, [](const absl::Status& status) { EXPECT_TRUE(status.ok()); });
+    ensemble_.RunUntilIdle();
+    v1::AssignmentRecord record;
+    record.set_server(kServer.value());
+    v1::AssignedReplica& replica = *record.add_replicas();
+    replica.set_shard("s-0");
+    replica.set_role(v1::PRIMARY);
+    replica.set_epoch(1);
+    replica.set_phase(v1::DROPPING);
+    Write({CreateNode{kPaths.server(kApp, kServer, kBuckets), ""},
+           CreateNode{kPaths.assignment(kApp, kServer, kBuckets), Seal(record)}});
+  }
+  void RunAll() {
+    for (int i = 0; i < 100; ++i) {
+      ensemble_.RunUntilIdle();
+      control_->Run();
+    }
+  }
+
+  size_t CountOf(const std::string& kind) {
+    uint64_t cursor = 0;
+    const auto events = events_.Read(&cursor, Duration(0));
+    return static_cast<size_t>(std::count_if(
+        events.begin(), events.end(), [&](const auto& event) { return event.kind() == kind; }));
+  }
+
+  MemoryEnsemble ensemble_;
+  HookedStores stores_{ensemble_};
+  const std::unique_ptr<CoordinationStore> others_;
+  NoServers servers_;
+  NoClients clients_;
+  EventLog events_;
+  int64_t now_ms_ = 1'000;
+  std::vector<std::string> told_;    // by on_leader
+  SessionNumber session_ = 0;        // the controller's first
+  HandExecutor* control_ = nullptr;  // the controller's
+  std::unique_ptr<Controller> controller_;
+};
+
+TEST_F(ControllerTest, ChecksWhichSessionsTheStoreGrantsBeforeItMakesTheCell) {
+  ensemble_.RunUntilIdle();
+  control_->Run();
+  EXPECT_EQ(ensemble_.last_session(), session_ + 2) << "as servers ask for, and the shortest one";
+}
+
+// Its lease is computed with the cell's tick, so its session must be the cell's, too.
+TEST_F(ControllerTest, AProcessWhoseFlagsAreNotTheCellsAsksForTheCellsTimeOut) {
+  v1::CellConfig cell = Cell();
+  cell.set_zookeeper_tick_ms(5'000);
+  cell.set_session_timeout_ms(30'000);
+  MakeCell(cell);
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  EXPECT_TRUE(controller_->leads()) << "and can prove it";
+  // Its own, and two probes; each for the flags first, then for the cell.
+  EXPECT_THAT(stores_.asked_ms, ElementsAre(4'000, 4'000, 400, 30'000, 30'000, 10'000));
+  control_->timers.clear();
+  ensemble_.Disconnect(ensemble_.last_session() - 2);
+  ensemble_.Reconnect(ensemble_.last_session() - 2);
+  RunAll();
+  EXPECT_THAT(control_->timers, Contains(TimePoint() + Seconds(5))) << "it is renewed each tick";
+  EXPECT_THAT(control_->timers, Not(Contains(TimePoint() + Milliseconds(200)))) << "of the cell";
+}
+
+// All of ZooKeeper's members are started anew, one after the other, with a larger tickTime: every
+// session lives on.
+TEST_F(ControllerTest, LooksAgainAtWhatIsGrantedWheneverTheStoreIsReachedAgain) {
+  absl::Status fatal;
+  controller_->on_fatal = [&fatal](absl::Status status) { fatal = std::move(status); };
+  MakeCell();
+  RunAll();
+  ASSERT_TRUE(controller_->leads());
+  const auto reconnect = [this] {
+    ensemble_.Disconnect(session_);
+    RunAll();
+    ensemble_.Reconnect(session_);
+    RunAll();
+  };
+  reconnect();
+  EXPECT_EQ(fatal, absl::OkStatus());
+  EXPECT_TRUE(controller_->leads());
+  EXPECT_EQ(CountOf("LeaderProven"), 0U) << "it was never without its lease";
+  stores_.shortest = std::chrono::milliseconds(2'000);
+  reconnect();
+  EXPECT_THAT(fatal.message(), HasSubstr("its tickTime is 1000 ms, not the 200 ms of the cell"));
+}
+
+// Else maps of the second cell would not be newer than those of the first one.
+TEST_F(ControllerTest, ACellThatAProcessMakesAnewInAnEmptiedStoreIsYounger) {
+  const auto made_ms = [this] {
+    v1::CellConfig config;
+    EXPECT_TRUE(Open(ensemble_.tree().Get(kPaths.config())->data, &config).ok());
+    return config.made_ms();
+  };
+  RunAll();
+  EXPECT_EQ(made_ms(), 1'000);
+  now_ms_ = 2'000;
+  ensemble_.Empty();
+  RunAll();
+  EXPECT_EQ(made_ms(), 2'000);
+}
+
+// As on a thread of its own: the answer is there just before the session is closed.
+TEST_F(ControllerTest, AnAnswerThatComesWhileItStopsBeginsNothing) {
+  stores_.hooks.before_close = [this] { ensemble_.RunUntilIdle(); };
+  controller_->Stop();
+  EXPECT_EQ(stores_.hooks.before_close, nullptr);
+  EXPECT_EQ(ensemble_.last_session(), session_);
+}
+
+// It has begun a new session by then, which tells it soon enough.
+TEST_F(ControllerTest, WhomADeposedOneSeesThroughItsOldSessionIsNotTakenForTheLeader) {
+  MakeCell();
+  for (int i = 0; told_.empty() && i < 100; ++i) {
+    ensemble_.RunUntilIdle();
+    control_->Run();
+  }
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  bool refused = false;
+  stores_.hooks.refused = [&refused] { refused = true; };
+  others_->Multi({SetNode{kPaths.leader_epoch(), ""}}, [](const WriteResult&) {});
+  for (int i = 0; !refused && i < 10'000; ++i) {
+    if (!ensemble_.RunOne()) control_->Run();
+  }
+  ASSERT_TRUE(refused) << "its next write is";
+  control_->RunPosted();
+  v1::LeaderRecord leader;
+  leader.set_process("control-1");
+  leader.set_endpoint("host:1");
+  Write({DeleteNode{kPaths.leader_holder()}, CreateNode{kPaths.leader_holder(), Seal(leader)}});
+  control_->Run();
+  EXPECT_THAT(told_, ElementsAre(""));
+  RunAll();
+  EXPECT_THAT(told_, ElementsAre("", "host:1"));
+}
+
+// The cell was restored from a backup, and only clients have seen what was lost.
+TEST_F(ControllerTest, SaysThatItsEpochsAreBehindWhenASubscriberHasTheMapOfALaterLeader) {
+  MakeCell();
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 1, .sequence = 99});
+  RunAll();
+  EXPECT_EQ(CountOf("EpochsBehind"), 0u) << "that is its own epoch";
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 57, .sequence = 1});
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 58, .sequence = 1});
+  RunAll();
+  EXPECT_EQ(CountOf("EpochsBehind"), 1u);
+}
+
+// It has lost its connection, and the subscriber has heard of its successor.
+TEST_F(ControllerTest, ALeaderThatIsDeposedDoesNotTakeItsSuccessorForALostFuture) {
+  MakeCell();
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("")) << "it leads";
+  ensemble_.Disconnect(session_);
+  RunAll();
+  controller_->SubscriberIsAhead(kApp, {.leader_epoch = 2, .sequence = 1});
+  RunAll();
+  EXPECT_EQ(CountOf("EpochsBehind"), 0u) << "before it knows that it is deposed";
+  ensemble_.Expire(session_);
+  v1::LeaderRecord successor;
+  successor.set_process("control-1");
+  successor.set_endpoint("host:1");
+  Write({SetNode{kPaths.leader_epoch(), ""}, CreateNode{kPaths.leader_holder(), Seal(successor)}});
+  ensemble_.Reconnect(session_);
+  RunAll();
+  ASSERT_THAT(told_, ElementsAre("", "host:1"));
+  EXPECT_EQ(CountOf("EpochsBehind"), 0u);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

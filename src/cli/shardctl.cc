@@ -5,7 +5,7 @@
 
 #include "base/state_machine.h"
 #include "cli/admin_client.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/completion.h"
 
 namespace shardmanager::cli {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 
 namespace shardmanager::cli {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "tests/architecture/rules.h"
+#include "tests/architecture/size_rules.h"
 #include "tests/golden/source_root.h"
 
 namespace shardmanager::architecture {
@@ -20,9 +21,18 @@ using ::testing::SizeIs;
 // ---- The repository.
 
 const Tree& Repository() {
-  static const Tree tree = LoadTree(SourceRoot());
+  static const Tree tree = LoadTree(SourceRoot(), {"src", "include", "proto", "examples"});
   return tree;
 }
+
+// With what is ours to read beside the product.
+const Tree& AllCode() {
+  static const Tree tree =
+      LoadTree(SourceRoot(), {"src", "include", "proto", "examples", "tests", "bench"});
+  return tree;
+}
+
+const LargeTable kLargeNow(kLarge.begin(), kLarge.end());
 
 void ExpectNone(const Violations& violations) {
   EXPECT_THAT(violations, IsEmpty()) << absl::StrJoin(violations, "\n");
@@ -43,7 +53,10 @@ TEST(RepositoryTest, DepsNameWhatIsIncluded) { ExpectNone(CheckDepsCoverIncludes
 TEST(RepositoryTest, MakesNoBannedCalls) { ExpectNone(CheckBannedCalls(Repository())); }
 TEST(RepositoryTest, ProtoFieldsAreDocumented) { ExpectNone(CheckProtoComments(Repository())); }
 TEST(RepositoryTest, SpeaksTheGlossary) { ExpectNone(CheckGlossary(Repository())); }
-TEST(RepositoryTest, FilesStaySmall) { ExpectNone(CheckFileSizes(Repository())); }
+TEST(RepositoryTest, ClassesStaySmall) { ExpectNone(CheckClassSizes(AllCode(), kLargeNow)); }
+TEST(RepositoryTest, FunctionsStayShort) { ExpectNone(CheckFunctionLengths(AllCode(), kLargeNow)); }
+TEST(RepositoryTest, FilesStaySmall) { ExpectNone(CheckFileSizes(AllCode(), kLargeNow)); }
+TEST(RepositoryTest, FoldersStaySmall) { ExpectNone(CheckFolderSizes(AllCode(), kLargeNow)); }
 
 // ---- The rules.
 
@@ -85,6 +98,14 @@ TEST(IncludeDirectionTest, RefusesSiblings) {
   EXPECT_THAT(
       CheckIncludeDirections(With("src/orchestrator/bad.h", "#include \"discovery/publisher.h\"")),
       ElementsAre(HasSubstr("siblings")));
+}
+
+TEST(IncludeDirectionTest, RefusesAnIncludeOfAHigherFloor) {
+  Tree tree = With("src/orchestrator/decide/roles.h", "#include \"orchestrator/core/batch.h\"");
+  tree.push_back({"src/orchestrator/core/batch.h", "#include \"orchestrator/decide/roles.h\""});
+  EXPECT_THAT(CheckIncludeDirections(tree),
+              ElementsAre("src/orchestrator/decide/roles.h:1: src/orchestrator/decide must not "
+                          "include src/orchestrator/core, which is on a higher floor"));
 }
 
 TEST(IncludeDirectionTest, RefusesACoreThatIncludesItsShell) {
@@ -189,11 +210,6 @@ TEST(GlossaryTest, RefusesRuledOutWordsInNamesAndComments) {
   EXPECT_THAT(found, ElementsAre(HasSubstr(":1: \"worker\""), HasSubstr(":2: \"master\""),
                                  HasSubstr(":3: \"instance\"")));
   ExpectNone(CheckGlossary(With("src/daemon/good.cc", "// mastery, peerless\nint remastered;")));
-}
-
-TEST(FileSizeTest, RefusesALongFile) {
-  EXPECT_THAT(CheckFileSizes(With("src/daemon/long.cc", std::string(501, '\n'))), SizeIs(1));
-  EXPECT_THAT(CheckFileSizes(With("src/daemon/long.cc", std::string(500, '\n'))), IsEmpty());
 }
 
 }  // namespace

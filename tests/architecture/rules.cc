@@ -111,6 +111,29 @@ std::string WhyNot(const House::Place& from, const House::Place& to) {
                       siblings ? ": they are siblings" : ": includes point downward");
 }
 
+// Which floor of `house` the path is on, from 0 at the bottom; -1: on none.
+int FloorOf(const Floors& house, std::string_view path) {
+  for (size_t i = 0; i < house.from_the_bottom.size(); ++i) {
+    if (Within(path,
+               absl::StrCat(std::string(house.unit), "/", std::string(house.from_the_bottom[i])))) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+// Empty: the include is allowed, as far as floors go.
+std::string WhyNotUpstairs(std::string_view from, std::string_view to) {
+  for (const Floors& house : kFloors) {
+    const int below = FloorOf(house, from);
+    const int above = FloorOf(house, to);
+    if (below < 0 || above <= below) continue;
+    return absl::StrCat(std::string(FolderOf(from)), " must not include ",
+                        std::string(FolderOf(to)), ", which is on a higher floor");
+  }
+  return "";
+}
+
 void Append(Violations& all, const Violations& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
@@ -284,8 +307,10 @@ Violations CheckIncludeDirections(const Tree& tree) {
       continue;
     }
     for (const Include& include : Includes(file)) {
-      const auto to = house.PlaceOf(house.Resolve(include.header));
-      const std::string why = to ? WhyNot(*from, *to) : "";
+      const std::string path = house.Resolve(include.header);
+      const auto to = house.PlaceOf(path);
+      std::string why = to ? WhyNot(*from, *to) : "";
+      if (why.empty()) why = WhyNotUpstairs(file.path, path);
       if (!why.empty()) found.push_back(At(file, include.line, why));
     }
   }
@@ -412,18 +437,6 @@ Violations CheckGlossary(const Tree& tree) {
         }
       }
     }
-  }
-  return found;
-}
-
-Violations CheckFileSizes(const Tree& tree) {
-  Violations found;
-  for (const File& file : tree) {
-    const int lines = static_cast<int>(Lines(file.text).size());
-    if (!IsCpp(file.path) || lines <= kMostLinesPerFile) continue;
-    found.push_back(
-        At(file, lines,
-           absl::StrCat("more than ", kMostLinesPerFile, " lines: which ideas are in it?")));
   }
   return found;
 }

@@ -15,7 +15,7 @@ using Violations = std::vector<std::string>;
 // Files that the rules for cores apply to.
 std::set<std::string> PureFiles(const Tree& tree);
 
-// Includes point downward; siblings never include each other.
+// Includes point downward, also between the floors of one unit; siblings never include each other.
 Violations CheckIncludeDirections(const Tree& tree);
 // gRPC, ZooKeeper, logging and so on stay where they belong.
 Violations CheckForeignIncludes(const Tree& tree);
@@ -30,6 +30,5 @@ Violations CheckBannedCalls(const Tree& tree);
 // OPTIONAL.
 Violations CheckProtoComments(const Tree& tree);
 Violations CheckGlossary(const Tree& tree);
-Violations CheckFileSizes(const Tree& tree);
 
 }  // namespace shardmanager::architecture

@@ -79,9 +79,9 @@ Target ParseTarget(const std::string& name, const std::string& folder, const std
 
 }  // namespace
 
-Tree LoadTree(const fs::path& root) {
+Tree LoadTree(const fs::path& root, const std::vector<std::string>& folders) {
   Tree tree;
-  for (const char* folder : {"src", "include", "proto", "examples"}) {
+  for (const std::string& folder : folders) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file() || !Interesting(entry.path())) continue;
       tree.push_back({fs::relative(entry.path(), root).generic_string(), Read(entry.path())});

@@ -15,8 +15,8 @@ struct File {
 
 using Tree = std::vector<File>;  // ascending by path
 
-// Sources, protos and CMake files below src/, include/, proto/ and examples/.
-Tree LoadTree(const std::filesystem::path& root);
+// Sources, protos and CMake files below these folders of `root`.
+Tree LoadTree(const std::filesystem::path& root, const std::vector<std::string>& folders);
 
 // The text with comments and the insides of string and character literals blanked;
 // every line keeps its number.

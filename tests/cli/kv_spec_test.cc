@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/layout.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/place_report.h"
+#include "cli/commands/place_report.h"
 #include "cli/shardctl.h"
 
 namespace shardmanager::cli {

@@ -1,9 +1,9 @@
-#include "cli/proto_to_text.h"
+#include "cli/yaml/proto_to_text.h"
 
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 #include "gtest/gtest.h"
 #include "shardmanager/v1/admin.pb.h"
 #include "shardmanager/v1/app_spec.pb.h"

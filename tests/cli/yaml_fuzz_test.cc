@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "cli/proto_to_text.h"
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/proto_to_text.h"
+#include "cli/yaml/yaml_to_proto.h"
 #include "gtest/gtest.h"
 #include "shardmanager/v1/app_spec.pb.h"
 

@@ -1,4 +1,4 @@
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "cli/yaml_events.h"
+#include "cli/yaml/yaml_events.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

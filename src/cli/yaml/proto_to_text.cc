@@ -1,4 +1,4 @@
-#include "cli/proto_to_text.h"
+#include "cli/yaml/proto_to_text.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/json_util.h>

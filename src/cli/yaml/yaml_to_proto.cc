@@ -1,13 +1,13 @@
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
-#include "cli/field_value.h"
 #include "cli/suggest.h"
-#include "cli/yaml_events.h"
-#include "cli/yaml_problems.h"
+#include "cli/yaml/field_value.h"
+#include "cli/yaml/yaml_events.h"
+#include "cli/yaml/yaml_problems.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {

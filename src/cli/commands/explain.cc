@@ -1,11 +1,12 @@
+#include "cli/explain.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
-#include "cli/explain.h"
-#include "cli/proto_to_text.h"
+#include "cli/commands/commands.h"
 #include "cli/suggest.h"
+#include "cli/yaml/proto_to_text.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {

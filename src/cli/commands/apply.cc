@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/render.h"
 #include "cli/text_file.h"
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 
 namespace shardmanager::cli {
 namespace {

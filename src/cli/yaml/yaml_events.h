@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/yaml_problems.h"
+#include "cli/yaml/yaml_problems.h"
 
 namespace shardmanager::cli {
 

@@ -1,7 +1,7 @@
 // `shardctl place problem.yaml`.
 #include <string>
 
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_to_proto.h"
 #include "tests/fuzz/placement_check.h"
 
 namespace shardmanager {

@@ -1,4 +1,6 @@
 // `shardctl drain` and `shardctl undrain`.
+#include "model/drain.h"
+
 #include <chrono>
 #include <set>
 #include <string>
@@ -6,9 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/render.h"
-#include "model/drain.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {

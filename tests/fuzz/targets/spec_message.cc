@@ -2,7 +2,7 @@
 // version and any bytes in strings.
 #include <string>
 
-#include "cli/proto_to_text.h"
+#include "cli/yaml/proto_to_text.h"
 #include "model/layout.h"
 #include "model/spec_validation.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,8 +1,9 @@
+#include "cli/describe.h"
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
-#include "cli/describe.h"
+#include "cli/commands/commands.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {

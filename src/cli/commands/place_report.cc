@@ -1,4 +1,4 @@
-#include "cli/place_report.h"
+#include "cli/commands/place_report.h"
 
 #include <algorithm>
 #include <cmath>

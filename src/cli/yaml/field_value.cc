@@ -1,4 +1,4 @@
-#include "cli/field_value.h"
+#include "cli/yaml/field_value.h"
 
 #include <algorithm>
 #include <charconv>

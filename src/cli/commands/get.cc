@@ -1,9 +1,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
-#include "cli/proto_to_text.h"
+#include "cli/commands/commands.h"
 #include "cli/render.h"
+#include "cli/yaml/proto_to_text.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {

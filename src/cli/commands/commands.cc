@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/proto_to_text.h"
 #include "cli/render.h"
 #include "cli/time_text.h"
+#include "cli/yaml/proto_to_text.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -48,7 +48,7 @@ class ShownEvents {
   }
 
  private:
-  // More than a process remembers (orchestrator/event_log.h).
+  // More than a process remembers (orchestrator/shell/event_log.h).
   static constexpr size_t kMostRemembered = 20'000;
 
   struct Remembered {

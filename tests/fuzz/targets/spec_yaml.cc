@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/proto_to_text.h"
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/proto_to_text.h"
+#include "cli/yaml/yaml_to_proto.h"
 #include "model/layout.h"
 #include "model/spec_validation.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/yaml_events.h"
-#include "cli/yaml_problems.h"
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/yaml_events.h"
+#include "cli/yaml/yaml_problems.h"
+#include "cli/yaml/yaml_to_proto.h"
 
 namespace shardmanager::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include "absl/strings/str_split.h"
 #include "allocator/placer/placer.h"
 #include "allocator/roadef/challenge.h"
-#include "cli/commands.h"
-#include "cli/place_report.h"
-#include "cli/proto_to_text.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/place_report.h"
 #include "cli/render.h"
 #include "cli/text_file.h"
-#include "cli/yaml_to_proto.h"
+#include "cli/yaml/proto_to_text.h"
+#include "cli/yaml/yaml_to_proto.h"
 #include "wire/place_for.h"
 
 namespace shardmanager::cli {

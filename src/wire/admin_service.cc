@@ -19,6 +19,7 @@ namespace shardmanager::wire {
 namespace {
 
 using orchestrator::Controller;
+using orchestrator::Operations;
 
 using Clock = std::chrono::system_clock;
 
@@ -71,46 +72,47 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status ApplyApp(grpc::ServerContext* context, const v1::ApplyAppRequest* request,
                         v1::ApplyAppResponse* response) override {
-    return Change(context, request, response, &Controller::ApplyApp);
+    return Change(context, request, response, &Operations::ApplyApp);
   }
   grpc::Status DeleteApp(grpc::ServerContext* context, const v1::DeleteAppRequest* request,
                          v1::DeleteAppResponse* response) override {
-    return Change(context, request, response, &Controller::DeleteApp);
+    return Change(context, request, response, &Operations::DeleteApp);
   }
   grpc::Status GetApps(grpc::ServerContext* context, const v1::GetAppsRequest* request,
                        v1::GetAppsResponse* response) override {
-    return Ask(context, request, response, &Controller::GetApps);
+    return Ask(context, request, response, &Operations::GetApps);
   }
   grpc::Status GetServers(grpc::ServerContext* context, const v1::GetServersRequest* request,
                           v1::GetServersResponse* response) override {
-    return Ask(context, request, response, &Controller::GetServers);
+    return Ask(context, request, response, &Operations::GetServers);
   }
   grpc::Status GetShards(grpc::ServerContext* context, const v1::GetShardsRequest* request,
                          v1::GetShardsResponse* response) override {
-    return Ask(context, request, response, &Controller::GetShards);
+    return Ask(context, request, response, &Operations::GetShards);
   }
   grpc::Status ReleaseServer(grpc::ServerContext* context, const v1::ReleaseServerRequest* request,
                              v1::ReleaseServerResponse* response) override {
-    return Change(context, request, response, &Controller::ReleaseServer);
+    return Change(context, request, response, &Operations::ReleaseServer);
   }
   grpc::Status ExplainShard(grpc::ServerContext* context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
-    return Ask(context, request, response, &Controller::ExplainShard);
+    return Ask(context, request, response, &Operations::ExplainShard);
   }
 
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override {
-    return Change(context, request, response, &Controller::Drain);
+    return Change(context, request, response, &Operations::Drain);
   }
   grpc::Status Undrain(grpc::ServerContext* context, const v1::UndrainRequest* request,
                        v1::UndrainResponse* response) override {
-    return Change(context, request, response, &Controller::Undrain);
+    return Change(context, request, response, &Operations::Undrain);
   }
 
   grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                          v1::GetStatusResponse* response) override {
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
-    controller_.GetStatus([answer](auto result) { answer->set_value(std::move(result)); });
+    controller_.operations().GetStatus(
+        [answer](auto result) { answer->set_value(std::move(result)); });
     grpc::Status status = Await(*answer, response);
     response->set_version(version_);
     return status;
@@ -156,9 +158,10 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   template <typename Request, typename Response>
   grpc::Status Ask(grpc::ServerContext* context, const Request* request, Response* response,
-                   void (Controller::*method)(Request, Controller::Reply<Response>)) {
+                   void (Operations::*method)(Request, Operations::Reply<Response>)) {
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
-    (controller_.*method)(*request, [answer](auto r) { answer->set_value(std::move(r)); });
+    (controller_.operations().*method)(*request,
+                                       [answer](auto r) { answer->set_value(std::move(r)); });
     grpc::Status status = Await(*answer, response);
     if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) NameLeader(context);
     return status;
@@ -166,13 +169,13 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   template <typename Request, typename Response>
   grpc::Status Change(grpc::ServerContext* context, const Request* request, Response* response,
-                      void (Controller::*method)(Request, Controller::Reply<Response>,
-                                                 Controller::Wanted)) {
+                      void (Operations::*method)(Request, Operations::Reply<Response>,
+                                                 Operations::Wanted)) {
     const Clock::time_point asked = Clock::now();
     auto caller = std::make_shared<Caller>(*context);
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
     auto future = answer->get_future();
-    (controller_.*method)(
+    (controller_.operations().*method)(
         *request, [answer](auto r) { answer->set_value(std::move(r)); },
         [caller] { return caller->Waits(); });
     const Clock::time_point until = caller->Patience();
@@ -189,7 +192,8 @@ class AdminService::Impl final : public v1::Admin::Service {
   // So that a client that met a standby can turn to the leader.
   void NameLeader(grpc::ServerContext* context) {
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
-    controller_.GetStatus([answer](auto result) { answer->set_value(std::move(result)); });
+    controller_.operations().GetStatus(
+        [answer](auto result) { answer->set_value(std::move(result)); });
     v1::GetStatusResponse status;
     if (!Await(*answer, &status).ok() || status.leading()) return;
     context->AddTrailingMetadata(request_metadata::kLeader, status.leader_endpoint());

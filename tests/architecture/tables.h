@@ -216,8 +216,6 @@ inline constexpr std::array kLarge = {
     Large{"src/allocator/solver", "modules", 23},
     Large{"src/allocator/solver/state.h State", "methods", 34},
     Large{"src/coordination/memory/memory_ensemble.h MemoryEnsemble", "methods", 51},
-    Large{"src/orchestrator/control/controller.h Controller", "fields", 32},
-    Large{"src/orchestrator/control/controller.h Controller", "methods", 54},
     Large{"src/orchestrator/shell/partition_driver.h PartitionDriver", "methods", 42},
     Large{"src/server/admission_table.h AdmissionTable", "methods", 32},
     Large{"src/server/engine.h Engine", "methods", 45},

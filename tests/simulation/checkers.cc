@@ -184,12 +184,12 @@ void Checkers::AskLeaders() {
       return status.ok();
     };
     if (asks_of_app_) {
-      control->controller().GetApps(of_app, [this, answered](const auto& apps) {
+      control->controller().operations().GetApps(of_app, [this, answered](const auto& apps) {
         if (!answered(apps.status())) return;
         CheckShown([&](const auto& moment) { return shown_.LookAtApp(moment, apps->apps(0)); });
       });
     } else {
-      control->controller().GetShards(of_shards, [this, answered](const auto& shards) {
+      control->controller().operations().GetShards(of_shards, [this, answered](const auto& shards) {
         if (!answered(shards.status())) return;
         CheckShown([&](const auto& moment) { return shown_.LookAtShards(moment, *shards); });
       });

@@ -88,11 +88,11 @@ class DamagedRecordsTest : public testing::Test {
   }
   // Of a command, the caller waits to the end.
   template <typename Request, typename Response, typename... Wanted>
-  absl::StatusOr<Response> Ask(void (orchestrator::Controller::*method)(
-                                   Request, orchestrator::Controller::Reply<Response>, Wanted...),
+  absl::StatusOr<Response> Ask(void (orchestrator::Operations::*method)(
+                                   Request, orchestrator::Operations::Reply<Response>, Wanted...),
                                const Request& request) {
     auto answer = std::make_shared<absl::StatusOr<Response>>(absl::DeadlineExceededError("late"));
-    (Leader().*method)(
+    (Leader().operations().*method)(
         request, [answer](absl::StatusOr<Response> reply) { *answer = reply; }, Wanted{}...);
     RunFor(Seconds(1));
     return *answer;
@@ -101,25 +101,25 @@ class DamagedRecordsTest : public testing::Test {
     v1::ApplyAppRequest request;
     *request.mutable_spec() = spec;
     request.set_force(force);
-    return Ask(&orchestrator::Controller::ApplyApp, request).status();
+    return Ask(&orchestrator::Operations::ApplyApp, request).status();
   }
   absl::Status DrainServer(const std::string& server) {
     v1::DrainRequest request;
     request.mutable_drain()->mutable_scope()->set_server(server);
-    return Ask(&orchestrator::Controller::Drain, request).status();
+    return Ask(&orchestrator::Operations::Drain, request).status();
   }
   absl::StatusOr<std::string> Release(const std::string& server) {
     v1::ReleaseServerRequest request;
     request.set_app(kApp);
     request.set_server(server);
-    const auto response = Ask(&orchestrator::Controller::ReleaseServer, request);
+    const auto response = Ask(&orchestrator::Operations::ReleaseServer, request);
     if (!response.ok()) return response.status();
     return response->kept_at();
   }
   std::vector<std::string> Conditions(const std::string& app = kApp) {
     v1::GetAppsRequest request;
     request.set_app(app);
-    const auto response = Ask(&orchestrator::Controller::GetApps, request);
+    const auto response = Ask(&orchestrator::Operations::GetApps, request);
     if (!response.ok() || response->apps_size() != 1) return {response.status().ToString()};
     return {response->apps(0).conditions().begin(), response->apps(0).conditions().end()};
   }
@@ -127,13 +127,13 @@ class DamagedRecordsTest : public testing::Test {
     v1::GetShardsRequest request;
     request.set_app(kApp);
     request.set_shard(shard);
-    return Ask(&orchestrator::Controller::GetShards, request)->shards(0);
+    return Ask(&orchestrator::Operations::GetShards, request)->shards(0);
   }
   std::string ReasonOf(const std::string& server) {
     v1::GetServersRequest request;
     request.set_app(kApp);
     request.set_server(server);
-    return Ask(&orchestrator::Controller::GetServers, request)->servers(0).reason();
+    return Ask(&orchestrator::Operations::GetServers, request)->servers(0).reason();
   }
 
   // A new leader reads everything back.

@@ -50,14 +50,14 @@ class LeadershipTest : public testing::TestWithParam<int> {
   }
   absl::Status GetApps(const std::string& host) {
     absl::Status status = absl::DeadlineExceededError("no answer");
-    cluster_.control(host)->controller().GetApps(
+    cluster_.control(host)->controller().operations().GetApps(
         {}, [&status](const auto& response) { status = response.status(); });
     RunFor(Milliseconds(1));
     return status;
   }
   v1::GetStatusResponse GetStatus(const std::string& host) {
     v1::GetStatusResponse status;
-    cluster_.control(host)->controller().GetStatus(
+    cluster_.control(host)->controller().operations().GetStatus(
         [&status](const auto& response) { status = *response; });
     RunFor(Milliseconds(1));
     return status;

@@ -99,7 +99,7 @@ void Operator::SendSpec(orchestrator::Controller& controller, const Answer& answ
   v1::ApplyAppRequest request;
   *request.mutable_spec() = spec_;
   request.set_force(true);
-  controller.ApplyApp(
+  controller.operations().ApplyApp(
       std::move(request),
       [this, revision = revision_, answer](const absl::StatusOr<v1::ApplyAppResponse>& response) {
         // An acknowledgement counts even if nobody waits for it any more.
@@ -119,11 +119,13 @@ void Operator::SendDrain(orchestrator::Controller& controller, const Answer& ans
   if (drain_) {
     v1::DrainRequest request;
     request.mutable_drain()->mutable_scope()->set_server(server_);
-    controller.Drain(request, [told](const auto& response) { told(response.status()); });
+    controller.operations().Drain(request,
+                                  [told](const auto& response) { told(response.status()); });
   } else {
     v1::UndrainRequest request;
     request.mutable_scope()->set_server(server_);
-    controller.Undrain(request, [told](const auto& response) { told(response.status()); });
+    controller.operations().Undrain(request,
+                                    [told](const auto& response) { told(response.status()); });
   }
 }
 

@@ -50,9 +50,10 @@ class RecoveryTest : public testing::Test {
     v1::GetAppsRequest request;
     request.set_app(kApp);
     bool known = false;
-    cluster_.control(kControl)->controller().GetApps(request, [&](const auto& response) {
-      known = response.ok() && response->apps_size() == 1 && response->apps(0).shards() > 0;
-    });
+    cluster_.control(kControl)->controller().operations().GetApps(
+        request, [&](const auto& response) {
+          known = response.ok() && response->apps_size() == 1 && response->apps(0).shards() > 0;
+        });
     RunFor(Milliseconds(1));
     return !known;
   }
@@ -61,16 +62,16 @@ class RecoveryTest : public testing::Test {
   void Delete(bool* acknowledged) {
     v1::DeleteAppRequest request;
     request.set_app(kApp);
-    cluster_.control(kControl)->controller().DeleteApp(
+    cluster_.control(kControl)->controller().operations().DeleteApp(
         request, [acknowledged](const auto& response) { *acknowledged = response.ok(); });
   }
   // As the operator hears it within 100 ms, or `patience`.
-  absl::Status DeleteNow(orchestrator::Controller::Wanted wanted = {},
+  absl::Status DeleteNow(orchestrator::Operations::Wanted wanted = {},
                          Duration patience = Milliseconds(100)) {
     auto heard = std::make_shared<absl::Status>(absl::DeadlineExceededError("no answer"));
     v1::DeleteAppRequest request;
     request.set_app(kApp);
-    cluster_.control(kControl)->controller().DeleteApp(
+    cluster_.control(kControl)->controller().operations().DeleteApp(
         request, [heard](const auto& response) { *heard = response.status(); }, std::move(wanted));
     RunFor(patience);
     return *heard;
@@ -117,12 +118,12 @@ TEST_F(RecoveryTest, ALeaderThatStillReadsItsRecordsSaysSoInsteadOfNoSuchServer)
   while (absl::IsUnavailable(heard)) {
     ++unknown;
     bool answered = false;
-    cluster_.control(kControl)->controller().Drain(request,
-                                                   [&](const auto& response) {
-                                                     answered = true;
-                                                     heard = response.status();
-                                                   },
-                                                   {});
+    cluster_.control(kControl)->controller().operations().Drain(request,
+                                                                [&](const auto& response) {
+                                                                  answered = true;
+                                                                  heard = response.status();
+                                                                },
+                                                                {});
     do RunFor(Milliseconds(1));
     while (!answered);
   }
@@ -135,9 +136,11 @@ TEST_F(RecoveryTest, ADrainSaysWhichAppsItConcerns) {
   v1::DrainRequest request;
   request.mutable_drain()->mutable_scope()->set_server(cluster_.servers()[0]);
   v1::DrainResponse heard;
-  cluster_.control(kControl)->controller().Drain(request, [&heard](const auto& response) {
-    if (response.ok()) heard = *response;
-  });
+  cluster_.control(kControl)->controller().operations().Drain(request,
+                                                              [&heard](const auto& response) {
+                                                                if (response.ok())
+                                                                  heard = *response;
+                                                              });
   RunFor(Seconds(1));
   ASSERT_EQ(heard.apps_size(), 1);
   EXPECT_EQ(heard.apps(0).app(), kApp);

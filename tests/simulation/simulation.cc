@@ -266,7 +266,7 @@ class Run {
       if (control == nullptr || !control->controller().leads()) continue;
       v1::GetShardsRequest request;
       request.set_app(kApp);
-      control->controller().GetShards(request, [this, control](const auto& shards) {
+      control->controller().operations().GetShards(request, [this, control](const auto& shards) {
         int asked = 0;
         for (const v1::ShardStatus& shard : shards->shards()) {
           const bool named = absl::StrContains(checkers_.violation(), shard.shard() + " ");
@@ -284,7 +284,7 @@ class Run {
     v1::ExplainShardRequest request;
     request.set_app(kApp);
     request.set_shard(shard);
-    control.controller().ExplainShard(request, [this](const auto& answer) {
+    control.controller().operations().ExplainShard(request, [this](const auto& answer) {
       if (!answer.ok()) return Trace(answer.status().ToString());
       Trace(absl::StrCat(answer->shard().shard(), ": ", answer->shard().state(), ", ",
                          answer->shard().reason()));

@@ -1,5 +1,7 @@
 #include "orchestrator/shell/event_log.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "runtime/clock.h"
@@ -17,6 +19,14 @@ void EventLog::Append(v1::ControlEvent event) {
     }
   }
   more_.notify_all();
+}
+
+void EventLog::Record(const char* kind, const std::string& message, bool trouble) {
+  spdlog::log(trouble ? spdlog::level::warn : spdlog::level::info, "{} {}", kind, message);
+  v1::ControlEvent event;
+  event.set_kind(kind);
+  event.set_message(message);
+  Append(std::move(event));
 }
 
 std::vector<v1::ControlEvent> EventLog::Read(uint64_t* cursor, Duration patience) {

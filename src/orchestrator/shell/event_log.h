@@ -21,6 +21,9 @@ class EventLog {
   // Stamps it with the time of now.
   void Append(v1::ControlEvent event);
 
+  // Appends an event that is of no app, and logs it: as a warning if it is `trouble`.
+  void Record(const char* kind, const std::string& message, bool trouble = false);
+
   // Events from position `*cursor` on (0: the oldest kept); moves the cursor past
   // them. Waits up to `patience` for the first one.
   std::vector<v1::ControlEvent> Read(uint64_t* cursor, Duration patience);

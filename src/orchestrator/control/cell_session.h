@@ -1,0 +1,92 @@
+// The session of a control-plane process with the store, and the cell that it joins with it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordination/paths.h"
+#include "coordination/session_check.h"
+#include "coordination/store.h"
+#include "orchestrator/control/controller_options.h"
+#include "runtime/executor.h"
+#include "runtime/logging.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// When the store ends a session, another one is opened. Leases are computed from the time-outs of
+// the cell, so each session is compared with them: when it joins, and whenever the store is reached
+// again. Runs on the executor's thread, where the callbacks come, too.
+class CellSession {
+ public:
+  struct Callbacks {
+    // Another session takes the place of the last one: what uses that must go now.
+    std::function<void()> replaced;
+    // The session has joined the cell: cell() is what is stored.
+    std::function<void()> joined;
+    // The store is reached again, and the session has survived.
+    std::function<void()> reached_again;
+    // The store has ended the session; replaced() follows.
+    std::function<void()> expired;
+    // This process cannot be part of the cell, for example because the store grants other sessions
+    // than the cell's leases need.
+    std::function<void(const absl::Status& why)> fatal;
+  };
+
+  // All must outlive it.
+  CellSession(const ControllerOptions& options, CoordinationStoreFactory& stores,
+              Executor& executor, Callbacks callbacks);
+
+  // Opens a session, in the place of the last one.
+  void Open();
+  // Ends the session, so that a standby takes over at once. No callback comes any more.
+  void Close();
+  // Frees the store's client. REQUIRES: Close() was called, and the executor has stopped.
+  void Free() { store_.reset(); }
+
+  // REQUIRES: Open() was called.
+  CoordinationStore& store() const { return *store_; }
+  bool connected() const {
+    return store_ != nullptr && store_->state() == SessionState::kConnected;
+  }
+  bool joined() const { return joined_; }
+  bool closed() const { return closed_; }
+  // Before it has joined: as the options have it.
+  const v1::CellConfig& cell() const { return joined_ ? cell_ : options_.cell; }
+  const Paths& paths() const { return paths_; }
+  // Counts sessions: what was asked in one is void in the next.
+  uint64_t number() const { return number_; }
+  bool IsCurrent(uint64_t session) const { return session == number_ && !closed_; }
+  // For what failed: does it again in half a second, unless the session is over by then.
+  void TryLater(std::function<void()> what);
+
+ private:
+  void OnState(uint64_t session, SessionState state);
+  void JoinCell();
+  void CheckSessions(const SessionTerms& terms, std::function<void(absl::Status)> done);
+  void CheckAgain();
+  void MakeCell(const SessionTerms& checked);
+  void OnCell(absl::StatusOr<v1::CellConfig> config);
+  void GiveUp(const char* what, const absl::Status& why);
+
+  const ControllerOptions& options_;
+  CoordinationStoreFactory& stores_;
+  Executor& executor_;
+  const Callbacks callbacks_;
+  const Paths paths_;
+
+  uint64_t number_ = 0;
+  bool closed_ = false;
+  bool joined_ = false;
+  std::chrono::milliseconds timeout_;  // what sessions are asked for
+  std::unique_ptr<CoordinationStore> store_;
+  std::unique_ptr<SessionCheck> check_;  // while joining, and after each reconnection
+  v1::CellConfig cell_;
+  Repeater unreachable_;
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// Of one process of the control plane.
+struct ControllerOptions {
+  // Written if the cell does not exist yet; what is stored wins.
+  v1::CellConfig cell;
+  // Who we are, for people: "host/pid".
+  std::string process;
+  // False: ZooKeeper's minSessionTimeout was set by hand, and says nothing of its tickTime.
+  bool min_session_timeout_tells_tick = true;
+  // The time of day, for CellConfig.made_ms of a cell that this process makes: asked when it does,
+  // as a process that has run for long may find the store emptied. Empty: as `cell` has it.
+  std::function<int64_t()> wall_ms = nullptr;
+};
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,159 @@
+#include "orchestrator/control/led_apps.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordination/cell.h"
+#include "model/text.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+constexpr Duration kRelookInterval = Seconds(10);
+
+}  // namespace
+
+void LedApps::Begin(LeaderEpoch epoch) {
+  lead_.emplace(Lead{epoch, {}, {}, {}});
+  Relook();
+}
+
+void LedApps::Relook() {
+  if (!lead_ || context_.session.closed()) return;
+  for (auto& [name, driver] : lead_->drivers) driver->Relook();
+  List();
+  if (!std::exchange(relook_planned_, true)) {
+    context_.executor.PostAt(context_.executor.Now() + kRelookInterval, [this] {
+      relook_planned_ = false;
+      Relook();
+    });
+  }
+}
+
+void LedApps::List() {
+  CellSession& session = context_.session;
+  session.store().GetChildren(session.paths().apps(), [this, number = session.number()](auto apps) {
+    context_.executor.Post([this, number, apps = std::move(apps)] {
+      if (!context_.session.IsCurrent(number) || !lead_) return;
+      if (!apps.ok()) return context_.session.TryLater([this] { List(); });
+      OnListed(*apps);
+    });
+  });
+}
+
+void LedApps::OnListed(const std::vector<std::string>& apps) {
+  for (const std::string& app : apps) Add(app);
+  lead_->listed = true;
+}
+
+// An app without a spec (deleted, or being made) leaves again by itself.
+void LedApps::Add(const std::string& app) {
+  auto [it, fresh] = lead_->drivers.try_emplace(app);
+  if (!fresh) return;
+  const v1::CellConfig& cell = context_.session.cell();
+  DriverContext context{.executor = &context_.executor,
+                        .solver = &context_.solver,
+                        .store = &context_.session.store(),
+                        .sender = &context_.sender,
+                        .publisher = &context_.publisher,
+                        .events = &context_.events,
+                        .paths = context_.session.paths(),
+                        .buckets = cell.buckets(),
+                        .leader_epoch = lead_->epoch,
+                        .cell = CellIdentity(cell),
+                        .cell_made_ms = cell.made_ms()};
+  it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app),
+                                                 lead_->counted[app], CallbacksFor(app));
+  it->second->Start();
+}
+
+// Each is answered later: a driver is not destroyed inside its own callback.
+PartitionDriver::Callbacks LedApps::CallbacksFor(const std::string& app) {
+  PartitionDriver::Callbacks callbacks;
+  callbacks.deposed = [this, session = context_.session.number()] {
+    context_.executor.Post([this, session] {
+      if (session == context_.session.number() && lead_) context_.deposed();
+    });
+  };
+  const auto end = [this, app, epoch = lead_->epoch](bool again) {
+    context_.executor.Post([this, app, epoch, again] {
+      if (!lead_ || lead_->epoch != epoch) return;
+      Remove(app);
+      if (again) Add(app);
+    });
+  };
+  callbacks.deleted = [end] { end(/*again=*/false); };
+  callbacks.restart = [end] { end(/*again=*/true); };
+  return callbacks;
+}
+
+void LedApps::Remove(const std::string& app) {
+  auto driver = lead_->drivers.find(app);
+  if (driver == lead_->drivers.end()) return;
+  lead_->counted[app] = driver->second->counted();
+  lead_->drivers.erase(driver);
+}
+
+PartitionDriver* LedApps::Find(const std::string& app) const {
+  auto it = lead_->drivers.find(app);
+  return it == lead_->drivers.end() || !it->second->has_spec() ? nullptr : it->second.get();
+}
+
+absl::Status LedApps::NoSuch(const std::string& app) const {
+  auto it = lead_->drivers.find(app);
+  if (it != lead_->drivers.end() && !it->second->has_spec()) {
+    return absl::UnavailableError(absl::StrCat(
+        "app \"", app, "\" is still being read from the coordination store",
+        it->second->problem().ok() ? "" : ": ", std::string(it->second->problem().message())));
+  }
+  return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
+}
+
+void LedApps::WriteSpec(const SpecToWrite& change, SpecStore::Done done, const Wanted& wanted) {
+  const SpecStore specs(&context_.session.store(), context_.session.paths(),
+                        context_.session.cell().buckets(), lead_->epoch);
+  const AppName app(change.spec.spec().name());
+  auto posted = [this, done, change, epoch = lead_->epoch](absl::Status status) {
+    context_.executor.Post([this, done, change, epoch, status] {
+      PartitionDriver* driver =
+          lead_ && lead_->epoch == epoch ? Find(change.spec.spec().name()) : nullptr;
+      // Lest the next change, which may come with the answer, find the version before.
+      if (status.ok() && driver != nullptr) driver->TakeSpec(change.spec, change.base + 1);
+      done(status);
+    });
+  };
+  if (change.base == kNewApp) {
+    specs.Create(app, change.spec, posted, wanted);
+  } else {
+    specs.Replace(app, change.spec, change.base, posted, wanted);
+  }
+}
+
+void LedApps::WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Done done,
+                         const Wanted& wanted) {
+  struct Progress {
+    size_t left;
+    absl::Status first_error;
+  };
+  auto progress = std::make_shared<Progress>(Progress{changes.size(), absl::OkStatus()});
+  for (const SpecToWrite& change : changes) {
+    const auto written = [progress, done, app = change.spec.spec().name()](absl::Status status) {
+      if (!status.ok() && progress->first_error.ok()) {
+        progress->first_error = absl::Status(
+            status.code(), absl::StrCat("app ", Quoted(app), ": ", std::string(status.message())));
+      }
+      if (--progress->left == 0) done(progress->first_error);
+    };
+    WriteSpec(change, written, wanted);
+  }
+}
+
+absl::Status MayChangeSpec(const PartitionDriver& app) {
+  if (app.damaged_spec() == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("app ", Quoted(app.spec().spec().name()),
+                   ": the stored spec cannot be read; put one in its place first: "
+                   "`shardctl apply --force -f FILE`"));
+}
+
+}  // namespace shardmanager::orchestrator

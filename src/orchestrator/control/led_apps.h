@@ -1,0 +1,92 @@
+// The apps of the cell, while this process leads it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "orchestrator/control/cell_session.h"
+#include "orchestrator/control/spec_store.h"
+#include "orchestrator/shell/event_log.h"
+#include "orchestrator/shell/partition_driver.h"
+#include "orchestrator/shell/ports.h"
+#include "runtime/executor.h"
+#include "shardmanager/types.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// A driver for each app that is stored, and the writes of specs. Runs on the executor's thread,
+// where answers come, too.
+class LedApps {
+ public:
+  // All must outlive it.
+  struct Context {
+    CellSession& session;
+    Executor& executor;
+    Executor& solver;  // of plans, which may take long
+    CommandSender& sender;
+    MapPublisher& publisher;
+    EventLog& events;
+    // Another process has a higher leader epoch.
+    std::function<void()> deposed;
+  };
+  using Drivers = std::map<std::string, std::unique_ptr<PartitionDriver>>;
+  using Wanted = SpecStore::Wanted;
+
+  explicit LedApps(Context context) : context_(std::move(context)) {}
+
+  void Begin(LeaderEpoch epoch);
+  void End() { lead_.reset(); }
+  bool begun() const { return lead_.has_value(); }
+  // All that are stored are among drivers(). REQUIRES: begun(), for this and all below.
+  bool listed() const { return lead_->listed; }
+  const Drivers& drivers() const { return lead_->drivers; }
+
+  // Looks at everything that is stored; it is called again by itself. Does nothing before Begin().
+  void Relook();
+  // Its spec was written, or is found in the store.
+  void Add(const std::string& app);
+  // Null: there is none, or its spec was not read yet.
+  PartitionDriver* Find(const std::string& app) const;
+  // Why Find() is null: NOT_FOUND, or UNAVAILABLE while its spec is read.
+  absl::Status NoSuch(const std::string& app) const;
+
+  // `base`: the version of the record that the spec replaces, or kNewApp.
+  struct SpecToWrite {
+    v1::StoredSpec spec;
+    int32_t base;
+  };
+  static constexpr int32_t kNewApp = -1;
+  void WriteSpec(const SpecToWrite& change, SpecStore::Done done, const Wanted& wanted = {});
+  // Answers when all are durable, or with the first error.
+  void WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Done done,
+                  const Wanted& wanted);
+
+ private:
+  struct Lead {
+    LeaderEpoch epoch;
+    bool listed = false;
+    Drivers drivers;
+    std::map<std::string, Counted> counted;  // of the apps that were deleted
+  };
+
+  void List();
+  void OnListed(const std::vector<std::string>& apps);
+  void Remove(const std::string& app);
+  PartitionDriver::Callbacks CallbacksFor(const std::string& app);
+
+  const Context context_;
+  std::optional<Lead> lead_;
+  bool relook_planned_ = false;
+};
+
+// OK, or FAILED_PRECONDITION: what is stored is the base of a change, and cannot be read.
+absl::Status MayChangeSpec(const PartitionDriver& app);
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,359 @@
+#include "orchestrator/control/operations.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/defect.h"
+#include "model/drain.h"
+#include "model/spec_validation.h"
+#include "orchestrator/control/drain_scopes.h"
+#include "orchestrator/decide/snapshot.h"
+#include "orchestrator/describe/explain_status.h"
+#include "orchestrator/describe/status.h"
+#include "orchestrator/shell/change_outcome.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+std::string Lines(const std::vector<std::string>& lines) { return absl::StrJoin(lines, "\n"); }
+
+absl::Status MayReplace(const DamagedRecord& spec, bool force) {
+  const std::string why(spec.why.message());
+  if (spec.newer()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a newer version wrote the stored spec: ", why, ". Run that version and apply it there"));
+  }
+  if (!spec.kept.ok()) {
+    return absl::UnavailableError(absl::StrCat("the stored spec cannot be read (", why,
+                                               ") and its bytes are not at ", spec.kept_at,
+                                               " yet: ", std::string(spec.kept.message())));
+  }
+  if (force) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the stored spec cannot be read (", why, "): nobody knows what would change. --force puts ",
+      "yours in its place; its bytes stay at ", spec.kept_at));
+}
+
+}  // namespace
+
+// ---- who may ask ----
+
+absl::Status Operations::MayAnswer() const {
+  if (!apps_.begun()) return context_.leadership.NotLeading();
+  if (!context_.leadership.InTouch()) return context_.leadership.OutOfTouch();
+  if (apps_.listed()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      context_.leadership.process(), " was elected just now, and reads what is stored; try again"));
+}
+
+// A write that waits for a connection would happen long after its caller was told that it
+// failed.
+absl::Status Operations::MayChange(const Wanted& wanted) const {
+  if (absl::Status may = MayAnswer(); !may.ok()) return may;
+  if (wanted && !wanted()) {
+    return NobodyWaits();
+  }
+  if (context_.session.connected()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("nothing was changed: ", context_.leadership.process(),
+                   " leads, but has lost its connection to ZooKeeper and tries to connect again"));
+}
+
+// ---- changes ----
+
+void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply,
+                          Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const v1::AppSpec& spec = request.spec();
+    if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
+    PartitionDriver* existing = apps_.Find(spec.name());
+    if (auto it = apps_.drivers().find(spec.name());
+        it != apps_.drivers().end() && it->second->damaged_spec() != nullptr) {
+      return ReplaceDamagedSpec(it->second.get(), request, reply);
+    }
+    if (existing == nullptr && absl::IsUnavailable(apps_.NoSuch(spec.name()))) {
+      return reply(apps_.NoSuch(spec.name()));
+    }
+    v1::ApplyAppResponse response;
+    response.set_outcome(v1::ApplyAppResponse::CREATED);
+    if (existing != nullptr) {
+      if (existing->spec().deleting()) {
+        return reply(absl::FailedPreconditionError(
+            absl::StrCat("app \"", spec.name(), "\" is being deleted; try again when it is gone")));
+      }
+      const SpecChange change = CompareSpecs(existing->spec().spec(), spec);
+      response.set_outcome(change.differences.empty() ? v1::ApplyAppResponse::UNCHANGED
+                                                      : v1::ApplyAppResponse::CONFIGURED);
+      for (const std::string& line : change.differences) response.add_changes(line);
+      if (!change.losses.empty() && !request.force()) {
+        return reply(absl::FailedPreconditionError(
+            absl::StrCat("the change would lose something; nothing was changed. Use --force if "
+                         "that is meant:\n",
+                         Lines(change.losses))));
+      }
+    }
+    if (request.dry_run() || response.outcome() == v1::ApplyAppResponse::UNCHANGED) {
+      return reply(response);
+    }
+    v1::StoredSpec stored;
+    if (existing != nullptr) stored = existing->spec();
+    *stored.mutable_spec() = spec;
+    const std::string name = spec.name();
+    if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
+    const int32_t base = existing == nullptr ? LedApps::kNewApp : existing->spec_version();
+    const auto written = [this, name, response, reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      if (apps_.begun()) apps_.Add(name);
+      reply(response);
+    };
+    apps_.WriteSpec({stored, base}, written, wanted);
+  });
+}
+
+// What is stored and cannot be read may hold more than the spec that replaces it.
+void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
+                                    Reply<v1::ApplyAppResponse> reply) {
+  if (absl::Status may = MayReplace(*app->damaged_spec(), request.force()); !may.ok()) {
+    return reply(may);
+  }
+  v1::ApplyAppResponse response;
+  response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
+  response.add_changes(
+      absl::StrCat("the stored spec, which cannot be read, is replaced; its bytes stay at ",
+                   app->damaged_spec()->kept_at));
+  if (request.dry_run()) return reply(response);
+  v1::StoredSpec stored;
+  *stored.mutable_spec() = request.spec();
+  *stored.mutable_drains() = app->spec().drains();  // as far as they are known
+  const int32_t base = app->damaged_spec()->node.stat.version;
+  apps_.WriteSpec({stored, base}, [response, reply](absl::Status status) {
+    if (!status.ok()) return reply(status);
+    reply(response);
+  });
+}
+
+void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
+                           Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    PartitionDriver* existing = apps_.Find(request.app());
+    if (existing == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
+    if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
+    v1::StoredSpec stored = existing->spec();
+    stored.set_deleting(true);
+    const auto written = [reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      reply(v1::DeleteAppResponse());
+    };
+    apps_.WriteSpec({stored, existing->spec_version()}, written, wanted);
+  });
+}
+
+void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    v1::Drain drain = request.drain();
+    if (absl::Status valid = ValidateDrain(drain); !valid.ok()) return reply(valid);
+    if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
+      return reply(apps_.NoSuch(request.app()));
+    }
+    drain.set_since_ms(WallMilliseconds());
+    v1::DrainResponse response;
+    std::set<std::string> known;
+    std::vector<LedApps::SpecToWrite> changes;
+    for (const auto& [name, driver] : apps_.drivers()) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
+      if (driver->state() == nullptr || driver->spec().deleting()) continue;
+      AddKnownScopes(*driver->state(), drain.scope(), known);
+      v1::DrainedApp counted = CountCovered(name, *driver->state(), drain.scope());
+      if (counted.servers() == 0) continue;
+      if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
+      *response.add_apps() = std::move(counted);
+      changes.push_back({driver->spec(), driver->spec_version()});
+      PutDrain(drain, changes.back().spec);
+    }
+    if (changes.empty()) return reply(NoSuchScope(drain.scope(), known));
+    const auto written = [response, reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      reply(response);
+    };
+    apps_.WriteSpecs(changes, written, wanted);
+  });
+}
+
+void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply,
+                         Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    if (absl::Status valid = ValidateScope(request.scope()); !valid.ok()) return reply(valid);
+    if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
+      return reply(apps_.NoSuch(request.app()));
+    }
+    v1::UndrainResponse response;
+    std::set<std::string> known;
+    std::vector<LedApps::SpecToWrite> changes;
+    for (const auto& [name, driver] : apps_.drivers()) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
+      if (driver->state() == nullptr) continue;
+      for (const v1::Drain& drain : driver->spec().drains()) known.insert(ToString(drain.scope()));
+      v1::StoredSpec without = driver->spec();
+      if (!TakeOutDrain(request.scope(), without)) continue;
+      if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
+      *response.add_apps() = CountCovered(name, *driver->state(), request.scope());
+      changes.push_back({std::move(without), driver->spec_version()});
+    }
+    if (changes.empty()) {
+      return reply(absl::NotFoundError(
+          absl::StrCat("no drain of ", ToString(request.scope()),
+                       "; there are: ", known.empty() ? "none" : absl::StrJoin(known, ", "))));
+    }
+    const auto written = [response, reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      reply(response);
+    };
+    apps_.WriteSpecs(changes, written, wanted);
+  });
+}
+
+void Operations::ReleaseServer(v1::ReleaseServerRequest request,
+                               Reply<v1::ReleaseServerResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    const auto released = [this, request, reply](absl::StatusOr<std::string> kept_at) {
+      if (!kept_at.ok()) return reply(kept_at.status());
+      context_.events.Record(
+          "RecordReleased",
+          absl::StrCat("app ", request.app(), ": the assignment record of ", request.server(),
+                       " is released; its bytes are at ", *kept_at));
+      v1::ReleaseServerResponse response;
+      response.set_kept_at(*kept_at);
+      reply(std::move(response));
+    };
+    driver->Release(request.server(), released, wanted);
+  });
+}
+
+// ---- questions ----
+
+void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    v1::GetAppsResponse response;
+    for (const auto& [name, driver] : apps_.drivers()) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (!driver->has_spec() && driver->problem().ok()) continue;
+      v1::AppStatus status;
+      if (driver->state() != nullptr) {
+        status = DescribeApp(*driver->state(), context_.executor.Now());
+      } else {
+        *status.mutable_spec() = driver->spec().spec();
+        status.mutable_spec()->set_name(name);
+        status.add_conditions(driver->problem().ok()
+                                  ? "reading its records from the coordination store"
+                                  : driver->problem().ToString());
+      }
+      for (std::string& line : driver->damaged().Describe()) status.add_conditions(line);
+      *status.mutable_map_version() = driver->map_version();
+      *response.add_apps() = std::move(status);
+    }
+    if (!request.app().empty() && response.apps().empty())
+      return reply(apps_.NoSuch(request.app()));
+    reply(std::move(response));
+  });
+}
+
+void Operations::GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    v1::GetServersResponse response;
+    for (const auto& [name, driver] : apps_.drivers()) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (driver->state() == nullptr) continue;
+      for (auto& server :
+           DescribeServers(*driver->state(), context_.executor.Now(), request.server())) {
+        server.set_app(name);
+        *response.add_servers() = std::move(server);
+      }
+    }
+    if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
+      return reply(apps_.NoSuch(request.app()));
+    }
+    if (!request.server().empty() && response.servers().empty()) {
+      return reply(absl::NotFoundError(absl::StrCat("no server \"", request.server(), "\"")));
+    }
+    reply(std::move(response));
+  });
+}
+
+void Operations::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    v1::GetShardsResponse response;
+    if (driver->state() != nullptr) {
+      for (auto& shard : DescribeShards(*driver->state(), request.shard())) {
+        *response.add_shards() = std::move(shard);
+      }
+    }
+    if (!request.shard().empty() && response.shards().empty()) {
+      return reply(absl::NotFoundError(
+          absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
+    }
+    reply(std::move(response));
+  });
+}
+
+void Operations::ExplainShard(v1::ExplainShardRequest request,
+                              Reply<v1::ExplainShardResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (driver->state() == nullptr) {
+      return reply(
+          absl::UnavailableError(absl::StrCat("app \"", request.app(), "\" is still being read")));
+    }
+    const auto subject = FindSubject(*driver->state(), request);
+    if (!subject.ok()) return reply(subject.status());
+    auto snapshot = std::make_shared<const allocator::Snapshot>(
+        ExplainSnapshot(*driver->state(), subject->shard));
+    context_.solver.Post([this, reply, app = request.app(), subject = *subject, snapshot,
+                          life = driver->life()] {
+      allocator::Explanation explanation = allocator::Explain(
+          *snapshot, {.only = subject.server, .most_candidates = subject.most_candidates});
+      context_.executor.Post([this, reply, app, subject, life,
+                              explanation = std::move(explanation)] {
+        if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
+        PartitionDriver* still = life.expired() ? nullptr : apps_.Find(app);
+        if (still == nullptr) return reply(apps_.NoSuch(app));
+        reply(DescribeExplanation(*still->state(), context_.executor.Now(), subject, explanation));
+      });
+    });
+  });
+}
+
+void Operations::GetStatus(Reply<v1::GetStatusResponse> reply) {
+  context_.executor.Post([this, reply] {
+    const Leadership& leadership = context_.leadership;
+    const bool led = leadership.epoch().has_value();
+    const bool in_touch = leadership.InTouch();
+    v1::GetStatusResponse response;
+    response.set_cell(context_.session.cell().cell());
+    response.set_leading(MayAnswer().ok());
+    if (led) response.set_leader_epoch(leadership.epoch()->value());
+    if (leadership.leader() && (in_touch || !led)) {
+      response.set_leader_endpoint(leadership.leader()->endpoint());
+    }
+    if (!in_touch) {
+      response.set_cut_off_ms(std::max(Milliseconds(1), leadership.SilentFor()) / Milliseconds(1));
+      response.set_led_before(led);
+    }
+    reply(std::move(response));
+  });
+}
+
+}  // namespace shardmanager::orchestrator

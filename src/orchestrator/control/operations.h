@@ -1,0 +1,91 @@
+// What operators ask of the control plane (admin.proto).
+#pragma once
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "orchestrator/control/cell_session.h"
+#include "orchestrator/control/leadership.h"
+#include "orchestrator/control/led_apps.h"
+#include "orchestrator/shell/event_log.h"
+#include "runtime/executor.h"
+#include "shardmanager/v1/admin.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// Thread-safe. Replies come on the executor's thread.
+//
+// All but GetStatus answer FAILED_PRECONDITION while another process leads, UNAVAILABLE while
+// nobody is known to. Changes answer
+//   CANCELLED     nobody waits for them; nothing was changed
+//   UNAVAILABLE   the store is out of reach; the message says whether the change may have happened
+class Operations {
+ public:
+  template <typename T>
+  using Reply = std::function<void(absl::StatusOr<T>)>;
+  // Does somebody still wait for the answer? Asked before a change is begun: once the caller
+  // has gone, and has reported a failure, nothing is begun any more. Thread-safe; empty: yes.
+  using Wanted = LedApps::Wanted;
+
+  // All must outlive it.
+  struct Context {
+    CellSession& session;
+    Leadership& leadership;
+    LedApps& apps;
+    Executor& executor;
+    Executor& solver;
+    EventLog& events;
+  };
+  explicit Operations(Context context) : context_(context), apps_(context.apps) {}
+
+  void ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply, Wanted wanted = {});
+  void DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
+                 Wanted wanted = {});
+  void GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply);
+  void GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply);
+  void GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply);
+  // Computed where plans are: it may wait for one that is being made.
+  void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
+  void Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted = {});
+  void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply, Wanted wanted = {});
+  void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
+                     Wanted wanted = {});
+  void GetStatus(Reply<v1::GetStatusResponse> reply);
+
+ private:
+  // OK: this process leads and can prove it.
+  absl::Status MayAnswer() const;
+  // And may begin a change now.
+  absl::Status MayChange(const Wanted& wanted) const;
+  void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
+                          Reply<v1::ApplyAppResponse> reply);
+
+  // Runs `work` on the executor's thread if this process leads and can prove it.
+  template <typename T>
+  void OnThread(const Reply<T>& reply, std::function<void()> work) {
+    context_.executor.Post([this, reply, work = std::move(work)] {
+      if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
+      work();
+    });
+  }
+  // The same for a change, which waits for a renewal of the lease, but not for long: who asks wants
+  // to hear of it.
+  template <typename T>
+  void ToChange(const Reply<T>& reply, const Wanted& wanted, std::function<void()> work) {
+    context_.executor.Post([this, reply, wanted, work = std::move(work)] {
+      context_.leadership.OnceInTouch(context_.executor.Now() + kHoldChanges,
+                                      [this, reply, wanted, work] {
+                                        if (absl::Status may = MayChange(wanted); !may.ok())
+                                          return reply(may);
+                                        work();
+                                      });
+    });
+  }
+  static constexpr Duration kHoldChanges = Seconds(2);
+
+  const Context context_;
+  LedApps& apps_;
+};
+
+}  // namespace shardmanager::orchestrator

@@ -11,7 +11,7 @@
 #include "coordination/store.h"
 #include "runtime/executor.h"
 #include "server/membership.h"
-#include "server/shard_book.h"
+#include "server/shards/shard_book.h"
 #include "shardmanager/server.h"
 #include "shardmanager/v1/stored.pb.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/defect.h"
 
 namespace shardmanager::server {
 namespace {
@@ -31,11 +30,11 @@ Engine::Engine(const ServerOptions& options, Executor& executor, CoordinationSto
       gates_([this](const ShardId& shard) { OnDrained(shard); }, now,
              [this](const ShardId& shard) { book_.Post(Forwarded{shard}); }),
       book_(executor_,
-            ShardBook({.app = options_.app,
-                       .server = options_.name,
-                       .drain_timeout = options_.drain_timeout,
-                       .handover_drain_timeout = HandoverDrainTimeout(options_),
-                       .member_changes_at_once = CallsAtOnce(options_)}),
+            ShardBookOptions{.app = options_.app,
+                             .server = options_.name,
+                             .drain_timeout = options_.drain_timeout,
+                             .handover_drain_timeout = HandoverDrainTimeout(options_),
+                             .member_changes_at_once = CallsAtOnce(options_)},
             [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }),
       membership_(executor_, Membership(options_.app),
                   [this](auto& action) { std::visit([this](auto& a) { Do(a); }, action); }) {}
@@ -70,31 +69,12 @@ void Engine::Report(const Grant& grant, double fraction) {
   book_.Post(Progress{grant.shard, grant.epoch, std::clamp(fraction, 0.0, 1.0)});
 }
 
-void Engine::Loaded(const Grant& grant, absl::Status status) {
-  book_.Post(server::Loaded{grant.shard, grant.epoch, std::move(status)});
-}
-
-void Engine::Turned(const Grant& grant, absl::Status status) {
-  book_.Post(server::Turned{grant.shard, grant.epoch, std::move(status)});
-}
-
-void Engine::MembersSet(const Grant& grant, absl::Status status) {
-  executor_.Post([this, grant, status = std::move(status)] {
-    if (const auto pin = pinned_.extract(grant.shard)) pin.mapped()->Release();
-    book_.Handle(server::MembersSet{grant.shard, grant.epoch, status});
+void Engine::Done(HandlerDone done) {
+  if (done.method != CommandKind::kSetMembers) return book_.Post(std::move(done));
+  executor_.Post([this, done = std::move(done)] {
+    if (const auto pin = pinned_.extract(done.shard)) pin.mapped()->Release();
+    book_.Handle(done);
   });
-}
-
-void Engine::Prepared(const Grant& grant, absl::Status status) {
-  book_.Post(server::Prepared{grant.shard, grant.epoch, std::move(status)});
-}
-
-void Engine::DropPrepared(const ShardId& shard, absl::Status status) {
-  book_.Post(server::DropPrepared{shard, std::move(status)});
-}
-
-void Engine::Dropped(const ShardId& shard, absl::Status status) {
-  book_.Post(server::Dropped{shard, std::move(status)});
 }
 
 void Engine::Stop() {
@@ -119,54 +99,14 @@ void Engine::Close() {
 
 // ---- carrying out ----
 
-void Engine::Do(CloseShard& action) {
-  gates_.Close(action.shard);
-  if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
-}
-
-// The shard stays open to the end of it: the calls for one shard never overlap.
-void Engine::Do(RunSetMembers& action) {
-  AdmissionSlot* slot = gates_.Pin(action.grant.shard.value());
-  if (slot == nullptr) return MembersSet(action.grant, absl::UnavailableError("it is closing"));
-  pinned_[action.grant.shard] = slot;
-  ports_.set_members(action);
-}
-
-void Engine::Do(PauseShard& action) {
-  gates_.Pause(action.shard);
-  if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
-}
-
-void Engine::Do(HoldShard& action) {
-  gates_.Hold(action.shard);
-  if (Planted(Defect::kDropWithoutDraining)) book_.Post(Drained{action.shard});
-}
-
-void Engine::Do(AwaitForwarded& action) {
-  const Grant& grant = action.grant;
-  if (Planted(Defect::kServesWhilePreparing)) {
-    return gates_.Open(grant.shard, grant.role, grant.epoch);
+// While its members are set, the shard stays open: the calls for one shard never overlap.
+void Engine::Do(HandlerCall& action) {
+  if (action.method == CommandKind::kSetMembers) {
+    AdmissionSlot* slot = gates_.Pin(action.grant.shard.value());
+    if (slot == nullptr) return Done(DoneOf(action, absl::UnavailableError("it is closing")));
+    pinned_[action.grant.shard] = slot;
   }
-  gates_.AwaitForwarded(grant.shard, grant.role, grant.epoch, action.old_owner);
-}
-
-void Engine::Do(OpenForwarded& action) {
-  const Grant& grant = action.grant;
-  gates_.OpenForwarded(grant.shard, grant.role, grant.epoch, action.old_owner);
-  spdlog::debug("serving what {} forwards of {}, epoch {}", action.old_owner, grant.shard.value(),
-                grant.epoch.value());
-}
-
-void Engine::Do(ForwardShard& action) {
-  gates_.Forward(action.shard, action.to);
-  spdlog::debug("forwarding {} to {}", action.shard.value(), action.to.server);
-}
-
-void Engine::Do(OpenShard& action) {
-  const Successor* primary = action.primary ? &*action.primary : nullptr;
-  gates_.Open(action.grant.shard, action.grant.role, action.grant.epoch, primary);
-  spdlog::debug("serving {} as {}, epoch {}", action.grant.shard.value(),
-                ToString(action.grant.role), action.grant.epoch.value());
+  ports_.call(action);
 }
 
 void Engine::Do(Warn& action) { spdlog::warn("{}", action.text); }

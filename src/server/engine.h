@@ -13,8 +13,9 @@
 #include "runtime/executor.h"
 #include "server/admission_table.h"
 #include "server/cell_link.h"
+#include "server/gate_keeper.h"
 #include "server/membership.h"
-#include "server/shard_book.h"
+#include "server/shards/shard_book.h"
 #include "shardmanager/server.h"
 
 namespace shardmanager::server {
@@ -23,15 +24,9 @@ class Engine {
  public:
   // What the engine asks of its owner, on the executor's thread. None may block.
   struct Ports {
-    // Run the application's method elsewhere; Loaded(), Dropped(), Turned(), MembersSet(),
-    // Prepared() and DropPrepared() answer.
-    std::function<void(const RunAdd&)> add;
-    std::function<void(const ShardId&)> drop;
-    std::function<void(const Grant&)> change_role;
-    // Of either kind at most ServerOptions::command_threads calls run at a time.
-    std::function<void(const RunSetMembers&)> set_members;
-    std::function<void(const Grant&)> prepare_add;
-    std::function<void(const ShardId&)> prepare_drop;
+    // Run the application's method elsewhere; Done() answers. Of kSetMembers at most
+    // ServerOptions::command_threads calls of either kind run at a time.
+    std::function<void(const HandlerCall&)> call;
     // To the command that waits.
     std::function<void(const Reply&)> reply;
     std::function<void(const Refuse&)> refuse;
@@ -58,12 +53,7 @@ class Engine {
   // When it was last told to let a shard go.
   TimePoint let_go_at() const { return TimePoint(Duration(let_go_at_.load())); }
   void Report(const Grant& grant, double fraction);
-  void Loaded(const Grant& grant, absl::Status status);
-  void Dropped(const ShardId& shard, absl::Status status);
-  void Turned(const Grant& grant, absl::Status status);
-  void MembersSet(const Grant& grant, absl::Status status);
-  void Prepared(const Grant& grant, absl::Status status);
-  void DropPrepared(const ShardId& shard, absl::Status status);
+  void Done(HandlerDone done);
   // Admits nothing more and lets every shard go.
   void Stop();
   // `good_bye`: nothing works with a shard any more.
@@ -81,20 +71,7 @@ class Engine {
  private:
   void OnDrained(const ShardId& shard);
 
-  void Do(RunAdd& action) { ports_.add(action); }
-  void Do(RunDrop& action) { ports_.drop(action.shard); }
-  void Do(RunChangeRole& action) { ports_.change_role(action.grant); }
-  void Do(RunSetMembers& action);
-  void Do(RunPrepareAdd& action) { ports_.prepare_add(action.grant); }
-  void Do(RunPrepareDrop& action) { ports_.prepare_drop(action.shard); }
-  void Do(PauseShard& action);
-  void Do(HoldShard& action);
-  void Do(AwaitForwarded& action);
-  void Do(OpenForwarded& action);
-  void Do(ForwardShard& action);
-  void Do(OpenShard& action);
-  void Do(ShowLoading& action) { gates_.ShowLoading(action.shard); }
-  void Do(CloseShard& action);
+  void Do(HandlerCall& action);
   void Do(Reply& action) { ports_.reply(action); }
   void Do(Refuse& action) { ports_.refuse(action); }
   void Do(Warn& action);
@@ -107,10 +84,14 @@ class Engine {
   void Do(GiveUp& action);
   void Do(Waiting& action);
   void Do(Gone&) { ports_.gone(); }
-  // What the store is asked: see CellLink.
-  template <typename Ask>
-  void Do(Ask& action) {
-    link_->Do(action);
+  // What the store is asked: see CellLink. The rest is for the gates.
+  template <typename Action>
+  void Do(Action& action) {
+    if constexpr (IsForGates<Action>) {
+      return gate_keeper_.Do(action);
+    } else {
+      link_->Do(action);
+    }
   }
 
   const ServerOptions options_;
@@ -118,6 +99,7 @@ class Engine {
   CoordinationStoreFactory& stores_;
   const Ports ports_;
   AdmissionTable gates_;
+  GateKeeper gate_keeper_{gates_, [this](const ShardId& shard) { book_.Post(Drained{shard}); }};
   std::string endpoint_;
   Incarnation incarnation_;
   std::atomic<int64_t> let_go_at_{0};

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "server/handler_call.h"
+
 namespace shardmanager::server {
 
 enum class Lane : uint8_t {
@@ -21,9 +23,22 @@ enum class Lane : uint8_t {
 };
 inline constexpr size_t kLanes = 9;
 
-constexpr Lane LaneOfAdd(bool prepared) { return prepared ? Lane::kTakeOver : Lane::kAdd; }
-constexpr Lane LaneOfMembers(bool brings) {
-  return brings ? Lane::kSetMembers : Lane::kRemoveMembers;
+inline Lane LaneOf(const HandlerCall& call) {
+  switch (call.method) {
+    case CommandKind::kPrepareAdd:
+      return Lane::kPrepareAdd;
+    case CommandKind::kAdd:
+      return call.prepared ? Lane::kTakeOver : Lane::kAdd;
+    case CommandKind::kChangeRole:
+      return Lane::kChangeRole;
+    case CommandKind::kSetMembers:
+      return call.brings ? Lane::kSetMembers : Lane::kRemoveMembers;
+    case CommandKind::kPrepareDrop:
+      return Lane::kPrepareDrop;
+    case CommandKind::kDrop:
+      return Lane::kDrop;
+  }
+  return Lane::kAdd;
 }
 
 }  // namespace shardmanager::server

@@ -320,36 +320,10 @@ Admission ServerImpl::Admit(const ShardId& shard, Duration patience) {
 // ---- what the engine asks ----
 
 server::Engine::Ports ServerImpl::EnginePorts() {
-  return {.add = [this](const server::RunAdd& add) { RunAdd(add); },
-          .drop =
-              [this](const ShardId& shard) {
-                pools_.Run(server::Lane::kDrop,
-                           [this, shard] { engine_.Dropped(shard, handler_->DropShard(shard)); });
-              },
-          .change_role =
-              [this](const server::Grant& grant) {
-                pools_.Run(server::Lane::kChangeRole, [this, grant] {
-                  engine_.Turned(grant, handler_->ChangeRole(ToHandler(grant)));
-                });
-              },
-          .set_members =
-              [this](const server::RunSetMembers& set) {
-                pools_.Run(server::LaneOfMembers(set.brings), [this, grant = set.grant] {
-                  engine_.MembersSet(grant, handler_->UpdateMembership(
-                                                grant.shard, grant.members.value_or(Members{})));
-                });
-              },
-          .prepare_add =
-              [this](const server::Grant& grant) {
-                pools_.Run(server::Lane::kPrepareAdd, [this, grant] {
-                  engine_.Prepared(grant, handler_->PrepareAddShard(ToHandler(grant)));
-                });
-              },
-          .prepare_drop =
-              [this](const ShardId& shard) {
-                pools_.Run(server::Lane::kPrepareDrop, [this, shard] {
-                  engine_.DropPrepared(shard, handler_->PrepareDropShard(shard));
-                });
+  return {.call =
+              [this](const server::HandlerCall& call) {
+                pools_.Run(server::LaneOf(call),
+                           [this, call] { engine_.Done(server::DoneOf(call, CallHandler(call))); });
               },
           .reply = [this](const server::Reply& reply) { service_.Send(reply); },
           .refuse = [this](const server::Refuse& refuse) { service_.Send(refuse); },
@@ -358,17 +332,29 @@ server::Engine::Ports ServerImpl::EnginePorts() {
           .gone = [this] { Note(gone_); }};
 }
 
-void ServerImpl::RunAdd(const server::RunAdd& add) {
-  pools_.Run(server::LaneOfAdd(add.prepared), [this, grant = add.grant] {
-    const LoadProgress progress = [this, grant](double fraction) {
-      engine_.Report(grant, fraction);
-    };
-    absl::Status status = handler_->AddShard(ToHandler(grant), progress);
-    if (!status.ok()) {
-      spdlog::warn("AddShard {} failed: {}", grant.shard.value(), status.ToString());
+absl::Status ServerImpl::CallHandler(const server::HandlerCall& call) {
+  const server::Grant& grant = call.grant;
+  switch (call.method) {
+    case CommandKind::kPrepareAdd:
+      return handler_->PrepareAddShard(ToHandler(grant));
+    case CommandKind::kAdd: {
+      absl::Status status = handler_->AddShard(
+          ToHandler(grant), [this, grant](double fraction) { engine_.Report(grant, fraction); });
+      if (!status.ok()) {
+        spdlog::warn("AddShard {} failed: {}", grant.shard.value(), status.ToString());
+      }
+      return status;
     }
-    engine_.Loaded(grant, std::move(status));
-  });
+    case CommandKind::kChangeRole:
+      return handler_->ChangeRole(ToHandler(grant));
+    case CommandKind::kSetMembers:
+      return handler_->UpdateMembership(grant.shard, grant.members.value_or(Members{}));
+    case CommandKind::kPrepareDrop:
+      return handler_->PrepareDropShard(grant.shard);
+    case CommandKind::kDrop:
+      return handler_->DropShard(grant.shard);
+  }
+  return absl::InternalError("no such method");
 }
 
 void ServerImpl::OnJoined(const absl::Status& status) {

@@ -62,7 +62,8 @@ class ServerImpl {
                                       sdk_internal::StubFactory make_stub,
                                       server_internal::Onward onward);
   server::Engine::Ports EnginePorts();
-  void RunAdd(const server::RunAdd& add);
+  // On a thread of the call's lane.
+  absl::Status CallHandler(const server::HandlerCall& call);
   void OnJoined(const absl::Status& status);
   // Sets the flag, under the mutex, and wakes whoever waits for it.
   void Note(bool& flag);

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/engine.h"
-#include "server/shard_book.h"
+#include "server/shards/shard_book.h"
 
 namespace grpc {
 class Service;

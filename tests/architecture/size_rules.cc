@@ -12,7 +12,7 @@ namespace {
 
 struct Measured {
   std::string place;  // as At() has it
-  std::string name;   // "src/server/shard_book.h ShardBook"
+  std::string name;   // "src/server/shards/shard_book.h ShardBook"
   int size = 0;
 };
 

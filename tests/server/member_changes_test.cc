@@ -35,7 +35,7 @@ class MemberChangesTest : public ShardBookTest {
     return Send(CommandKind::kSetMembers, {grant});
   }
   void End(const std::string& shard, absl::Status status = absl::OkStatus()) {
-    Feed(MembersSet{ShardId(shard), ShardEpoch(kEpoch), std::move(status)});
+    EndCall(CommandKind::kSetMembers, shard, kEpoch, std::move(status));
   }
   // It goes by these members.
   void Agree(const std::string& shard, uint64_t version, const std::vector<std::string>& others) {

@@ -35,7 +35,7 @@ class RolesTest : public ShardBookTest {
                  {{"kv-2", "host:1", ShardEpoch(epoch)}}});
   }
   void EndTurn(uint64_t epoch, absl::Status status = absl::OkStatus()) {
-    Feed(Turned{ShardId("s"), ShardEpoch(epoch), std::move(status)});
+    EndCall(CommandKind::kChangeRole, "s", epoch, std::move(status));
   }
   // How the call ended.
   std::string Last(ReplyId reply) {
@@ -51,7 +51,7 @@ class RolesTest : public ShardBookTest {
     return Send(CommandKind::kSetMembers, {grant});
   }
   void EndSetMembers(uint64_t epoch, absl::Status status = absl::OkStatus()) {
-    Feed(MembersSet{ShardId("s"), ShardEpoch(epoch), std::move(status)});
+    EndCall(CommandKind::kSetMembers, "s", epoch, std::move(status));
   }
 };
 

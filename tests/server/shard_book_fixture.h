@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "server/shard_book.h"
+#include "server/shards/shard_book.h"
 
 namespace shardmanager::server {
 
@@ -66,17 +66,24 @@ class ShardBookTest : public ::testing::Test {
                  "",
                  {{"kv-2", "host:1", ShardEpoch(next_epoch)}}});
   }
+  // The application's method returns.
+  void EndCall(CommandKind method, const std::string& shard, uint64_t epoch,
+               absl::Status status = absl::OkStatus()) {
+    Feed(HandlerDone{method, ShardId(shard), ShardEpoch(epoch), std::move(status)});
+  }
   void Load(const std::string& shard, uint64_t epoch, absl::Status status = absl::OkStatus()) {
-    Feed(Loaded{ShardId(shard), ShardEpoch(epoch), std::move(status)});
+    EndCall(CommandKind::kAdd, shard, epoch, std::move(status));
   }
   void Prepare(const std::string& shard, uint64_t epoch, absl::Status status = absl::OkStatus()) {
-    Feed(Prepared{ShardId(shard), ShardEpoch(epoch), std::move(status)});
+    EndCall(CommandKind::kPrepareAdd, shard, epoch, std::move(status));
   }
   void PreparedToDrop(const std::string& shard, absl::Status status = absl::OkStatus()) {
-    Feed(DropPrepared{ShardId(shard), std::move(status)});
+    EndCall(CommandKind::kPrepareDrop, shard, 0, std::move(status));
   }
   void Drain(const std::string& shard) { Feed(Drained{ShardId(shard)}); }
-  void EndDrop(const std::string& shard) { Feed(Dropped{ShardId(shard), absl::OkStatus()}); }
+  void EndDrop(const std::string& shard, absl::Status status = absl::OkStatus()) {
+    EndCall(CommandKind::kDrop, shard, 0, std::move(status));
+  }
   // A new life, after the session was lost, and what the stored record says to it.
   void Rejoin(Assigned assigned) {
     life_ = Incarnation(life_.value() + 1);
@@ -126,24 +133,29 @@ class ShardBookTest : public ::testing::Test {
     }
     did_.insert(did_.end(), asked_.begin(), asked_.end());
   }
-  void Note(const RunAdd& a) {
-    asked_.push_back(Word("add", a.grant));
-    prepared_ = a.prepared;
+  void Note(const HandlerCall& a) {
+    switch (a.method) {
+      case CommandKind::kAdd:
+        prepared_ = a.prepared;
+        return asked_.push_back(Word("add", a.grant));
+      case CommandKind::kChangeRole:
+        return asked_.push_back(Word("turn", a.grant) + " " + std::string(ToString(a.grant.role)));
+      case CommandKind::kDrop:
+        return asked_.push_back(Word("drop", a.grant.shard));
+      case CommandKind::kPrepareDrop:
+        return asked_.push_back(Word("prepare-drop", a.grant.shard));
+      case CommandKind::kSetMembers:
+      case CommandKind::kPrepareAdd:
+        return asked_.push_back(Word(std::string(ToString(a.method)).c_str(), a.grant));
+    }
   }
-  void Note(const RunDrop& a) { asked_.push_back(Word("drop", a.shard)); }
   void Note(const OpenShard& a) {
     asked_.push_back(Word("open", a.grant) +
                      (a.primary ? ", primary at " + a.primary->server : ""));
   }
-  void Note(const RunChangeRole& a) {
-    asked_.push_back(Word("turn", a.grant) + " " + std::string(ToString(a.grant.role)));
-  }
-  void Note(const RunSetMembers& a) { asked_.push_back(Word("set-members", a.grant)); }
   void Note(const PauseShard& a) { asked_.push_back(Word("pause", a.shard)); }
   void Note(const ShowLoading& a) { asked_.push_back(Word("loading", a.shard)); }
   void Note(const CloseShard& a) { asked_.push_back(Word("close", a.shard)); }
-  void Note(const RunPrepareAdd& a) { asked_.push_back(Word("prepare-add", a.grant)); }
-  void Note(const RunPrepareDrop& a) { asked_.push_back(Word("prepare-drop", a.shard)); }
   void Note(const HoldShard& a) { asked_.push_back(Word("hold", a.shard)); }
   void Note(const AwaitForwarded& a) {
     asked_.push_back(Word("await", a.grant) + " from " + a.old_owner);

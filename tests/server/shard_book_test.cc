@@ -99,7 +99,7 @@ TEST_F(ShardBookTest, DropWaitsForRequestsInFlightThenForTheApplication) {
   Feed(Drained{ShardId("s")});
   EXPECT_THAT(asked(), ElementsAre("drop s"));
   EXPECT_THAT(results(reply), ElementsAre("s@5 loading"));
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(results(reply), ElementsAre("s@5 loading", "s@5 done", "end"));
   EXPECT_THAT(Held(), IsEmpty());
 }
@@ -113,7 +113,7 @@ TEST_F(ShardBookTest, F9_RepeatedDropIsDone) {
   Serve("s", 5);
   Drop("s", 5);
   Feed(Drained{ShardId("s")});
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(results(Drop("s", 5)), ElementsAre("s@5 done", "end"));
   EXPECT_THAT(asked(), IsEmpty());
 }
@@ -124,7 +124,7 @@ TEST_F(ShardBookTest, DropWhileLoadingNeverAdmitsAndDropsAfterTheLoad) {
   EXPECT_THAT(results(add), ElementsAre("s@5 loading", "s@5 failed", "end"));
   Load("s", 5);
   EXPECT_THAT(asked(), ElementsAre("close s", "drop s"));
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
 }
 
@@ -134,7 +134,7 @@ TEST_F(ShardBookTest, AddWaitsForTheDropThatRuns) {
   Feed(Drained{ShardId("s")});
   const ReplyId add = Add("s", 6);
   EXPECT_THAT(asked(), IsEmpty());
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("loading s", "add s@6"));
   Load("s", 6);
   EXPECT_THAT(results(add), ElementsAre("s@6 loading", "s@6 done", "end"));
@@ -144,7 +144,7 @@ TEST_F(ShardBookTest, FailingDropShardCountsAsDroppedAndIsLogged) {
   Serve("s", 5);
   const ReplyId reply = Drop("s", 5);
   Feed(Drained{ShardId("s")});
-  Feed(Dropped{ShardId("s"), absl::InternalError("cannot close")});
+  EndDrop("s", absl::InternalError("cannot close"));
   EXPECT_THAT(asked(), ElementsAre("warn"));
   EXPECT_THAT(results(reply), ElementsAre("s@5 loading", "s@5 done", "end"));
 }
@@ -165,7 +165,7 @@ TEST_F(ShardBookTest, DropOvertakenByANewerGrantIsCarriedOutAndAnswered) {
   const ReplyId add = Add("s", 6);
   Feed(Drained{ShardId("s")});
   EXPECT_THAT(asked(), ElementsAre("drop s"));
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("loading s", "add s@6"));
   EXPECT_THAT(results(drop), ElementsAre("s@5 loading", "s@5 done", "end"));
   Load("s", 6);
@@ -207,7 +207,7 @@ TEST_F(ShardBookTest, DroppedEpochIsRememberedForEver) {
   Serve("s", 5);
   Drop("s", 5);
   Feed(Drained{ShardId("s")});
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(results(Add("s", 5)), ElementsAre("s@5 stale", "end"));
   EXPECT_THAT(results(Add("s", 4)), ElementsAre("s@4 stale", "end"));
   Add("s", 6);
@@ -316,7 +316,7 @@ TEST_F(ShardBookTest, F16_StopNeverTakesAShardInUseForDropped) {
   EXPECT_TRUE(book_.in_use());
   Feed(Drained{ShardId("s")});
   EXPECT_THAT(asked(), ElementsAre("drop s"));
-  Feed(Dropped{ShardId("s"), absl::OkStatus()});
+  EndDrop("s");
   EXPECT_THAT(asked(), ElementsAre("emptied"));
   EXPECT_FALSE(book_.in_use());
 }
@@ -333,11 +333,11 @@ TEST_F(ShardBookTest, StopDropsEveryShardAndThenSaysSo) {
   EXPECT_THAT(asked(), ElementsAre("close a"));
   Feed(Drained{ShardId("a")});
   EXPECT_THAT(asked(), ElementsAre("drop a"));
-  Feed(Dropped{ShardId("a"), absl::OkStatus()});
+  EndDrop("a");
   EXPECT_THAT(asked(), IsEmpty());
   Load("b", 6);
   EXPECT_THAT(asked(), ElementsAre("close b", "drop b"));
-  Feed(Dropped{ShardId("b"), absl::OkStatus()});
+  EndDrop("b");
   EXPECT_THAT(asked(), ElementsAre("emptied"));
 }
 

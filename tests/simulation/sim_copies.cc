@@ -49,13 +49,6 @@ ShardCopy* SimServer::CopyAt(const Peer& peer, const std::string& shard, ShardEp
   return &found->second;
 }
 
-void SimServer::RunSetMembers(const server::RunSetMembers& set) {
-  const server::Lane lane = server::LaneOfMembers(set.brings);
-  Handle(lane, &AppHabits::slowest_work, [this, grant = set.grant] {
-    engine_->MembersSet(grant, context_.quorum ? TakeFromMost(grant) : BringIntoStep(grant));
-  });
-}
-
 // One that is new gets everything; one that goes may be out of reach.
 absl::Status SimServer::BringIntoStep(const server::Grant& grant) {
   ShardCopy& copy = copies()[grant.shard.value()];

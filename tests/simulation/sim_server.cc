@@ -27,6 +27,21 @@ ServerOptions OptionsOf(const std::string& name, const std::string& region) {
   return options;
 }
 
+Duration SlowestOf(const AppHabits& habits, CommandKind method) {
+  switch (method) {
+    case CommandKind::kPrepareAdd:
+    case CommandKind::kAdd:
+      return habits.slowest_add;
+    case CommandKind::kPrepareDrop:
+    case CommandKind::kDrop:
+      return habits.slowest_drop;
+    case CommandKind::kChangeRole:
+    case CommandKind::kSetMembers:
+      return habits.slowest_work;
+  }
+  return habits.slowest_work;
+}
+
 }  // namespace
 
 SimServer::SimServer(Context context, std::shared_ptr<Process> process, const std::string& name,
@@ -56,77 +71,68 @@ Duration SimServer::UpTo(Duration most) {
 }
 
 server::Engine::Ports SimServer::Ports() {
-  return {
-      .add = [this](const server::RunAdd& add) { RunAdd(add); },
-      .drop = [this](const ShardId& shard) { RunDrop(shard); },
-      .change_role = [this](const server::Grant& grant) { RunChangeRole(grant); },
-      .set_members = [this](const server::RunSetMembers& set) { RunSetMembers(set); },
-      .prepare_add =
-          [this](const server::Grant& grant) {
-            Handle(server::Lane::kPrepareAdd, &AppHabits::slowest_add, [this, grant] {
-              const bool fails = context_.network.Lucky(context_.habits.add_fails);
-              engine_->Prepared(grant, fails ? absl::InternalError("disk full") : absl::OkStatus());
-            });
-          },
-      .prepare_drop = [this](const ShardId& shard) { RunPrepareDrop(shard); },
-      .reply =
-          [this](const server::Reply& reply) {
-            const auto waiter = waiters_.find(reply.reply);
-            if (waiter == waiters_.end()) return;
-            const Results results = waiter->second.results;
-            if (reply.last) waiters_.erase(waiter);
-            results(reply);
-          },
-      .refuse =
-          [this](const server::Refuse& refuse) {
-            if (auto waiter = waiters_.extract(refuse.reply)) {
-              waiter.mapped().refusal(refuse.status);
-            }
-          },
-      .joined = [](const absl::Status&) {},
-      .emptied =
-          [this] {
-            if (!std::exchange(leaving_, true)) engine_->Leave(true);
-          },
-      .gone =
-          [this] {
-            gone_ = true;
-            process_->schedule().After({}, [left = context_.left, name = name_] { left(name); });
-          }};
+  return {.call = [this](const server::HandlerCall& call) { Handle(call); },
+          .reply =
+              [this](const server::Reply& reply) {
+                const auto waiter = waiters_.find(reply.reply);
+                if (waiter == waiters_.end()) return;
+                const Results results = waiter->second.results;
+                if (reply.last) waiters_.erase(waiter);
+                results(reply);
+              },
+          .refuse =
+              [this](const server::Refuse& refuse) {
+                if (auto waiter = waiters_.extract(refuse.reply)) {
+                  waiter.mapped().refusal(refuse.status);
+                }
+              },
+          .joined = [](const absl::Status&) {},
+          .emptied =
+              [this] {
+                if (!std::exchange(leaving_, true)) engine_->Leave(true);
+              },
+          .gone =
+              [this] {
+                gone_ = true;
+                process_->schedule().After({},
+                                           [left = context_.left, name = name_] { left(name); });
+              }};
 }
 
-void SimServer::RunAdd(const server::RunAdd& add) {
-  Handle(server::LaneOfAdd(add.prepared), &AppHabits::slowest_add, [this, grant = add.grant] {
-    const bool sick = context_.habits.sick.contains(name_);
-    const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
-    if (sick) context_.witness.AddFailed(*this, grant);
-    const absl::Status status = fails ? absl::InternalError("disk full") : Take(grant);
-    if (status.ok()) context_.witness.Added(*this);
-    engine_->Loaded(grant, status);
-  });
+absl::Status SimServer::Run(const server::HandlerCall& call) {
+  const server::Grant& grant = call.grant;
+  const auto unless = [this](double chance_to_fail, const char* error) {
+    const bool fails = context_.network.Lucky(chance_to_fail);
+    return fails ? absl::InternalError(error) : absl::OkStatus();
+  };
+  switch (call.method) {
+    case CommandKind::kPrepareAdd:
+      return unless(context_.habits.add_fails, "disk full");
+    case CommandKind::kAdd:
+      return RunAdd(grant);
+    case CommandKind::kChangeRole: {
+      absl::Status status = unless(context_.habits.add_fails, "disk full");
+      return status.ok() ? Take(grant) : status;
+    }
+    case CommandKind::kSetMembers:
+      return context_.quorum ? TakeFromMost(grant) : BringIntoStep(grant);
+    case CommandKind::kPrepareDrop:
+      return unless(context_.habits.drop_fails, "cannot flush");
+    case CommandKind::kDrop:
+      // What it could not drop counts as dropped, and its memory is free with the process.
+      memory_.erase(grant.shard.value());  // what is on disk stays: it may only be a restart
+      return unless(context_.habits.drop_fails, "cannot flush");
+  }
+  return absl::InternalError("no such method");
 }
 
-// What it could not drop counts as dropped, and its memory is free with the process.
-void SimServer::RunDrop(const ShardId& shard) {
-  Handle(server::Lane::kDrop, &AppHabits::slowest_drop, [this, shard] {
-    memory_.erase(shard.value());  // what is on disk stays: it may only be a restart
-    const bool fails = context_.network.Lucky(context_.habits.drop_fails);
-    engine_->Dropped(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
-  });
-}
-
-void SimServer::RunPrepareDrop(const ShardId& shard) {
-  Handle(server::Lane::kPrepareDrop, &AppHabits::slowest_drop, [this, shard] {
-    const bool fails = context_.network.Lucky(context_.habits.drop_fails);
-    engine_->DropPrepared(shard, fails ? absl::InternalError("cannot flush") : absl::OkStatus());
-  });
-}
-
-void SimServer::RunChangeRole(const server::Grant& grant) {
-  Handle(server::Lane::kChangeRole, &AppHabits::slowest_work, [this, grant] {
-    const bool fails = context_.network.Lucky(context_.habits.add_fails);
-    engine_->Turned(grant, fails ? absl::InternalError("disk full") : Take(grant));
-  });
+absl::Status SimServer::RunAdd(const server::Grant& grant) {
+  const bool sick = context_.habits.sick.contains(name_);
+  const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
+  if (sick) context_.witness.AddFailed(*this, grant);
+  absl::Status status = fails ? absl::InternalError("disk full") : Take(grant);
+  if (status.ok()) context_.witness.Added(*this);
+  return status;
 }
 
 void SimServer::WorkLong(const std::string& shard, Duration time) {
@@ -146,19 +152,19 @@ void SimServer::Later(Duration most, std::function<void()> work) {
 
 // As the library's pools do: a few calls of each kind at a time, the others in order.
 // How long it takes is drawn when it begins: what waits outlives the fault that held it up.
-void SimServer::Handle(server::Lane lane, Duration AppHabits::*most, std::function<void()> call) {
-  LaneCalls& calls = lanes_[static_cast<size_t>(lane)];
-  calls.waiting.push_back({most, std::move(call)});
+void SimServer::Handle(const server::HandlerCall& call) {
+  LaneCalls& calls = lanes_[static_cast<size_t>(server::LaneOf(call))];
+  calls.waiting.push_back(call);
   BeginCalls(calls);
 }
 
 void SimServer::BeginCalls(LaneCalls& calls) {
   while (calls.running < kHandlerThreads && !calls.waiting.empty()) {
-    auto [most, call] = std::move(calls.waiting.front());
+    const server::HandlerCall call = std::move(calls.waiting.front());
     calls.waiting.pop_front();
     ++calls.running;
-    Later(context_.habits.*most, [this, &calls, call = std::move(call)] {
-      call();
+    Later(SlowestOf(context_.habits, call.method), [this, &calls, call] {
+      engine_->Done(server::DoneOf(call, Run(call)));
       --calls.running;
       BeginCalls(calls);
     });

@@ -138,11 +138,9 @@ class SimServer {
   void Forward(Request request, const Done& done, const server::Successor& to);
   void NoteObeyed(uint64_t arrival, LeaderEpoch leader);
   server::Engine::Ports Ports();
-  void RunAdd(const server::RunAdd& add);
-  void RunDrop(const ShardId& shard);
-  void RunPrepareDrop(const ShardId& shard);
-  void RunChangeRole(const server::Grant& grant);
-  void RunSetMembers(const server::RunSetMembers& set);
+  // The application's methods.
+  absl::Status Run(const server::HandlerCall& call);
+  absl::Status RunAdd(const server::Grant& grant);
   // sim_copies.cc
   Copies& copies() { return context_.quorum ? context_.disk : memory_; }
   absl::Status Take(const server::Grant& grant);
@@ -153,16 +151,11 @@ class SimServer {
   Duration UpTo(Duration most);
   // Within `most`, unless it is gone by then.
   void Later(Duration most, std::function<void()> work);
-  // A call of the application's: takes up to `most`, once it is its turn.
   struct LaneCalls {
-    struct Call {
-      Duration AppHabits::*most;
-      std::function<void()> run;
-    };
     int running = 0;
-    std::deque<Call> waiting;
+    std::deque<server::HandlerCall> waiting;  // for their turn
   };
-  void Handle(server::Lane lane, Duration AppHabits::*most, std::function<void()> call);
+  void Handle(const server::HandlerCall& call);
   void BeginCalls(LaneCalls& calls);
 
   const Context context_;

@@ -1,7 +1,7 @@
 // The server library's shards: commands, loads, drains and drops in any order. The
 // application is called for one thing at a time, only what has a grant is open, every
 // command is answered, and a server that stops ends up empty.
-#include "server/shard_book.h"
+#include "server/shards/shard_book.h"
 
 #include <algorithm>
 #include <array>
@@ -126,22 +126,22 @@ class Trial {
     const absl::Status status = well ? absl::OkStatus() : absl::UnavailableError("disk full");
     if (work.preparing) {
       const Grant grant = *std::exchange(work.preparing, std::nullopt);
-      Feed(Prepared{shard, grant.epoch, status});
+      Feed(HandlerDone{CommandKind::kPrepareAdd, shard, grant.epoch, status});
     } else if (std::exchange(work.leaving, false)) {
-      Feed(DropPrepared{shard, status});
+      Feed(HandlerDone{CommandKind::kPrepareDrop, shard, {}, status});
     } else if (work.turning) {
       const Grant grant = *std::exchange(work.turning, std::nullopt);
       if (well) work.loaded = grant;
-      Feed(Turned{shard, grant.epoch, status});
+      Feed(HandlerDone{CommandKind::kChangeRole, shard, grant.epoch, status});
     } else if (work.setting) {
       const Grant grant = *std::exchange(work.setting, std::nullopt);
-      Feed(MembersSet{shard, grant.epoch, status});
+      Feed(HandlerDone{CommandKind::kSetMembers, shard, grant.epoch, status});
     } else if (work.adding) {
       const Grant grant = *std::exchange(work.adding, std::nullopt);
       work.loaded = well ? std::optional<Grant>(grant) : std::nullopt;
-      Feed(Loaded{shard, grant.epoch, status});
+      Feed(HandlerDone{CommandKind::kAdd, shard, grant.epoch, status});
     } else if (std::exchange(work.dropping, false)) {
-      Feed(Dropped{shard, status});
+      Feed(HandlerDone{CommandKind::kDrop, shard, {}, status});
     }
   }
   void Forward(const ShardId& shard) {
@@ -163,34 +163,37 @@ class Trial {
     for (ShardBook::Action& action : actions) std::visit([this](auto& a) { Do(a); }, action);
   }
 
-  void Do(RunPrepareAdd& action) {
+  void Do(HandlerCall& action) {
     AtWork& work = work_[action.grant.shard];
     SM_CHECK(!work.busy(), "one call of the application at a time");
-    SM_CHECK(!work.open && !work.loaded, "what is prepared is not there");
-    work.preparing = action.grant;
+    switch (action.method) {
+      case CommandKind::kPrepareAdd:
+        SM_CHECK(!work.open && !work.loaded, "what is prepared is not there");
+        work.preparing = action.grant;
+        return;
+      case CommandKind::kPrepareDrop:
+        SM_CHECK(work.loaded.has_value(), "only what is there leaves");
+        work.leaving = true;
+        return;
+      case CommandKind::kAdd:
+        SM_CHECK(!work.open, "what is loaded anew is closed");
+        work.adding = action.grant;
+        return;
+      case CommandKind::kChangeRole:
+        SM_CHECK(!work.open && work.loaded, "what changes its role is there, and closed");
+        SM_CHECK(work.loaded->role != action.grant.role, "and had the other role");
+        work.turning = action.grant;
+        return;
+      case CommandKind::kSetMembers:
+        return SetMembers(action, work);
+      case CommandKind::kDrop:
+        SM_CHECK(!work.open, "what is dropped is closed first");
+        work.dropping = true;
+        work.loaded.reset();
+        return;
+    }
   }
-  void Do(RunPrepareDrop& action) {
-    AtWork& work = work_[action.shard];
-    SM_CHECK(!work.busy(), "one call of the application at a time");
-    SM_CHECK(work.loaded.has_value(), "only what is there leaves");
-    work.leaving = true;
-  }
-  void Do(RunAdd& action) {
-    AtWork& work = work_[action.grant.shard];
-    SM_CHECK(!work.busy(), "one call of the application at a time");
-    SM_CHECK(!work.open, "what is loaded anew is closed");
-    work.adding = action.grant;
-  }
-  void Do(RunChangeRole& action) {
-    AtWork& work = work_[action.grant.shard];
-    SM_CHECK(!work.busy(), "one call of the application at a time");
-    SM_CHECK(!work.open && work.loaded, "what turns is there, and closed");
-    SM_CHECK(work.loaded->role != action.grant.role, "and had the other role");
-    work.turning = action.grant;
-  }
-  void Do(RunSetMembers& action) {
-    AtWork& work = work_[action.grant.shard];
-    SM_CHECK(!work.busy(), "one call of the application at a time");
+  void SetMembers(const HandlerCall& action, AtWork& work) {
     SM_CHECK(work.open && work.loaded->role == Role::kPrimary, "a primary that serves has members");
     const auto sets = [&](const auto& other) {
       return other.second.setting && other.second.brings == action.brings;
@@ -199,13 +202,6 @@ class Trial {
              "so many changes of members at a time");
     work.brings = action.brings;
     work.setting = action.grant;
-  }
-  void Do(RunDrop& action) {
-    AtWork& work = work_[action.shard];
-    SM_CHECK(!work.busy(), "one call of the application at a time");
-    SM_CHECK(!work.open, "what is dropped is closed first");
-    work.dropping = true;
-    work.loaded.reset();
   }
   void Do(OpenForwarded& action) { CheckOpen(action.grant); }
   void Do(OpenShard& action) {

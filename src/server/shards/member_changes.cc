@@ -1,4 +1,4 @@
-#include "server/member_changes.h"
+#include "server/shards/member_changes.h"
 
 #include <algorithm>
 #include <utility>

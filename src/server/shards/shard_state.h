@@ -1,0 +1,126 @@
+// What a ShardBook knows: of each shard, and of this life of the server.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/state_machine.h"
+#include "base/time.h"
+#include "model/command_kind.h"
+#include "server/grant.h"
+#include "server/handover.h"
+#include "server/shards/answers.h"
+#include "server/shards/member_changes.h"
+#include "server/shards/shard_events.h"
+#include "shardmanager/types.h"
+
+namespace shardmanager::server {
+
+struct ShardBookOptions {
+  std::string app;
+  std::string server;
+  Duration drain_timeout = Seconds(10);
+  // The same where what comes meanwhile is held: it is not to be held in vain.
+  Duration handover_drain_timeout = Milliseconds(1'500);
+  // How long it goes on forwarding after the drop, for clients that do not know yet.
+  Duration forward_linger = Seconds(10);
+  // Most changes of members that run at a time, of those that bring somebody new and of the others.
+  size_t member_changes_at_once = 4;
+};
+
+// See the pictures in shard_book.h.
+enum class ShardState : uint8_t {
+  kAbsent,
+  kPreparing,
+  kPrepared,
+  kLoading,
+  kServing,
+  kLeaving,
+  kDraining,
+  kChangingRole,
+  kDropping,
+  kForwarding,
+};
+// The server holds the shard, or is about to. (What it only forwards, it forwards to the end.)
+constexpr bool IsBusy(ShardState state) {
+  return state != ShardState::kAbsent && state != ShardState::kForwarding;
+}
+
+// A grant that the control plane wants to be served here.
+struct WantedGrant {
+  Grant grant;
+  std::string old_owner = {};                       // not "": only what it forwards is served
+  std::optional<Successor> primary = std::nullopt;  // as in OpenShard
+};
+
+// Who waits for what.
+enum class Outcome : uint8_t {
+  kServed,  // or prepared
+  kPrepared,
+  kLetGo,
+};
+struct Waiter {
+  ReplyId reply;
+  CommandKind kind;  // kDrop: of kPrepareDrop, too
+  ShardEpoch epoch;
+};
+
+// What is known of a shard that was ever granted here.
+struct ShardEntry {
+  ShardState state = ShardState::kAbsent;
+  bool drop_first = false;             // DropShard is owed before `next` may load
+  uint32_t failures = 0;               // loads in a row that failed and nobody waited for
+  Grant grant;                         // that is loading, serving or going
+  std::string old_owner;               // as in WantedGrant, of `grant`
+  std::optional<Successor> primary;    // likewise
+  WantedGrant former;                  // while it changes its role: what it was
+  bool paused = false;                 // while draining: what comes is held
+  ShardEpoch highest;                  // ever seen
+  bool dropped = false;                // the last word on `highest` is: not here
+  std::optional<WantedGrant> next;     // to begin when what goes on now has ended
+  std::optional<Successor> successor;  // to forward to, once it is dropped
+  // The newest grant for which letting go, or a demotion, was called off: neither is done any
+  // more for that one or an older one.
+  ShardEpoch called_off;
+  Incarnation life;         // in which the newest grant came
+  Incarnation opened;       // the last life that opened it, or found it open
+  TimePoint drain_until{};  // kNever: the drain was called off, and goes on
+  TimePoint forward_until = kNever;
+  std::vector<Waiter> waiters;
+};
+
+struct BookState {
+  explicit BookState(ShardBookOptions given)
+      : options(std::move(given)), member_changes(options.member_changes_at_once) {}
+
+  const ShardBookOptions options;
+  TimePoint now{};
+  Output<ShardAction> out;  // of the event at work
+  std::map<ShardId, ShardEntry> shards;
+  size_t busy = 0;  // of them
+  MemberChanges member_changes;
+  Answers answers;
+  Incarnation incarnation;
+  bool stopping = false;
+};
+
+// What comes next is the same shard in its other role.
+bool ChangesRole(const ShardEntry& entry);
+// It goes, and was the primary: its clients may not know the next one yet.
+bool ForwardsAfterDrop(const BookState& book, const ShardEntry& entry);
+// Of a repeat of what was called off: the shard is served on, under the grant that it has.
+ShardResult CalledOffResult(const ShardEntry& entry, ShardEpoch asked);
+// Does a command of this kind wait for that?
+bool WaitsFor(CommandKind kind, Outcome outcome);
+// Those who wait for that get a final result.
+void AnswerWaiters(BookState& book, ShardEntry& entry, Outcome outcome, ResultState result,
+                   const std::string& error);
+// The caller of kSetMembers gets its result.
+void AnswerMemberChange(BookState& book, const MemberChanges::Change& change, ResultState result,
+                        const std::string& error);
+
+}  // namespace shardmanager::server

@@ -1,0 +1,369 @@
+#include "server/shards/shard_steps.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace shardmanager::server {
+namespace {
+
+// A load that failed while nobody waited for it (the control plane may be down) is
+// tried again after this, doubled each time.
+constexpr Duration kFirstRetry = Seconds(1);
+constexpr uint32_t kMostDoublings = 5;
+
+}  // namespace
+
+// ---- what begins ----
+
+void ShardSteps::Begin(ShardEntry& entry, const WantedGrant& given) {
+  const WantedGrant wanted = given;  // may be the entry's own
+  entry.grant = wanted.grant;
+  entry.old_owner = wanted.old_owner;
+  entry.primary = wanted.primary;
+  entry.next.reset();
+  if (wanted.old_owner.empty()) return Load(entry);
+  Enter(entry, ShardState::kPreparing);
+  book_.out.actions.emplace_back(HandlerCall{CommandKind::kPrepareAdd, entry.grant});
+}
+
+// REQUIRES: the application holds the shard under entry.grant, and nothing is in flight. A
+// grant of the other role changes its role; one of the same role is added again.
+void ShardSteps::Regrant(ShardEntry& entry, const WantedGrant& given) {
+  if (given.grant.role == entry.grant.role) return Begin(entry, given);
+  const WantedGrant wanted = given;  // may be the entry's own
+  entry.former = WantedGrant{entry.grant, "", entry.primary};
+  entry.grant = wanted.grant;
+  entry.primary = wanted.primary;
+  entry.next.reset();
+  Enter(entry, ShardState::kChangingRole);
+  book_.out.actions.emplace_back(HandlerCall{CommandKind::kChangeRole, entry.grant});
+}
+
+void ShardSteps::Load(ShardEntry& entry) {
+  const bool prepared =
+      entry.state == ShardState::kPreparing || entry.state == ShardState::kPrepared;
+  Enter(entry, ShardState::kLoading);
+  if (entry.old_owner.empty()) book_.out.actions.emplace_back(ShowLoading{entry.grant.shard});
+  book_.out.actions.emplace_back(HandlerCall{CommandKind::kAdd, entry.grant, prepared});
+}
+
+void ShardSteps::Open(ShardEntry& entry) {
+  entry.opened = book_.incarnation;
+  if (entry.old_owner.empty()) {
+    book_.out.actions.emplace_back(OpenShard{entry.grant, entry.primary});
+  } else {
+    book_.out.actions.emplace_back(OpenForwarded{entry.grant, entry.old_owner});
+  }
+}
+
+void ShardSteps::Drain(ShardEntry& entry) {
+  EndDrain(entry);
+  Enter(entry, ShardState::kDraining);
+  entry.paused = ChangesRole(entry) || ForwardsAfterDrop(book_, entry);
+  // What is held for another server is let go before it is refused. While a secondary is promoted,
+  // no other server could serve what it holds.
+  const bool promoted = ChangesRole(entry) && entry.grant.role == Role::kSecondary;
+  const bool for_another = entry.successor || (entry.paused && !promoted);
+  entry.drain_until = book_.now + (for_another ? book_.options.handover_drain_timeout
+                                               : book_.options.drain_timeout);
+  deadlines_.insert({entry.drain_until, entry.grant.shard});
+  if (ChangesRole(entry)) {
+    book_.out.actions.emplace_back(PauseShard{entry.grant.shard});
+  } else if (entry.successor || entry.paused) {
+    book_.out.actions.emplace_back(HoldShard{entry.grant.shard});
+  } else {
+    book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
+  }
+}
+
+// Or: it has no deadline any more.
+void ShardSteps::EndDrain(ShardEntry& entry) {
+  deadlines_.erase({entry.drain_until, entry.grant.shard});
+  entry.drain_until = kNever;
+}
+
+// Until PrepareDropShard has returned, the shard is served on.
+void ShardSteps::Leave(ShardEntry& entry) {
+  Enter(entry, ShardState::kLeaving);
+  PrepareDrop(entry);
+}
+
+// Calls for one shard never overlap.
+void ShardSteps::PrepareDrop(ShardEntry& entry) {
+  if (book_.member_changes.AtWork(entry.grant.shard)) return;
+  book_.out.actions.emplace_back(HandlerCall{CommandKind::kPrepareDrop, entry.grant});
+}
+
+void ShardSteps::BeginDrop(ShardEntry& entry) {
+  const bool closed = entry.state == ShardState::kDraining;  // or held; else it shows as loading
+  entry.drop_first = false;
+  Enter(entry, ShardState::kDropping);
+  if (!closed && !entry.successor) {
+    entry.paused = false;
+    book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
+  }
+  book_.out.actions.emplace_back(HandlerCall{CommandKind::kDrop, entry.grant});
+}
+
+void ShardSteps::Forward(ShardEntry& entry) {
+  Enter(entry, ShardState::kForwarding);
+  book_.out.actions.emplace_back(ForwardShard{entry.grant.shard, *entry.successor});
+}
+
+void ShardSteps::Linger(ShardEntry& entry) {
+  entry.forward_until = book_.now + book_.options.forward_linger;
+  lingers_.insert({entry.forward_until, entry.grant.shard});
+}
+
+void ShardSteps::EndForwarding(ShardEntry& entry) {
+  lingers_.erase({entry.forward_until, entry.grant.shard});
+  entry.forward_until = kNever;
+  entry.successor.reset();
+  Enter(entry, ShardState::kAbsent);
+  book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
+}
+
+void ShardSteps::EndHandover(ShardEntry& entry) {
+  entry.successor.reset();
+  book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
+}
+
+// Unless somebody waits, who then decides.
+void ShardSteps::RetryLater(ShardEntry& entry) {
+  if (!entry.waiters.empty()) return;
+  const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
+  retries_.insert({book_.now + kFirstRetry * (1 << doublings), entry.grant.shard});
+}
+
+// Before a shard is drained, the change of its members that waits for its turn is called off: the
+// drain would wait for it.
+void ShardSteps::Enter(ShardEntry& entry, ShardState state) {
+  if (entry.state == ShardState::kServing && state != ShardState::kServing) {
+    if (const auto change = book_.member_changes.CallOff(entry.grant.shard)) {
+      AnswerMemberChange(book_, *change, ResultState::kStale, "the shard is closing");
+    }
+  }
+  book_.busy -= IsBusy(entry.state);
+  entry.state = state;
+  book_.busy += IsBusy(entry.state);
+}
+
+// ---- what the application's methods answer ----
+
+void ShardSteps::On(const HandlerDone& done) {
+  ShardEntry& entry = book_.shards[done.shard];
+  const bool of_this_grant = entry.grant.epoch == done.epoch;
+  const auto in = [&](ShardState state) { return entry.state == state; };
+  switch (done.method) {
+    case CommandKind::kPrepareAdd:
+      if (in(ShardState::kPreparing) && of_this_grant) Prepared(entry, done.status);
+      return;
+    case CommandKind::kAdd:
+      if (in(ShardState::kLoading) && of_this_grant) Loaded(entry, done.status);
+      return;
+    case CommandKind::kChangeRole:
+      if (in(ShardState::kChangingRole) && of_this_grant) RoleChanged(entry, done.status);
+      return;
+    case CommandKind::kPrepareDrop:
+      if (in(ShardState::kLeaving)) DropPrepared(entry, done.status);
+      return;
+    case CommandKind::kDrop:
+      if (in(ShardState::kDropping)) Dropped(entry, done.status);
+      return;
+    case CommandKind::kSetMembers:  // the book's own
+      return;
+  }
+}
+
+void ShardSteps::Prepared(ShardEntry& entry, const absl::Status& status) {
+  if (!status.ok()) return GrantFailed(entry, status);
+  if (entry.drop_first) return BeginDrop(entry);
+  if (entry.next && entry.next->grant.epoch == entry.grant.epoch) {  // asked to serve meanwhile
+    entry.grant = entry.next->grant;                                 // with its members
+    entry.next.reset();
+    entry.old_owner.clear();
+    return Load(entry);
+  }
+  if (entry.next) return BeginDrop(entry);
+  Enter(entry, ShardState::kPrepared);
+  book_.out.actions.emplace_back(AwaitForwarded{entry.grant, entry.old_owner});
+  AnswerWaiters(book_, entry, Outcome::kPrepared, ResultState::kDone, "");
+}
+
+void ShardSteps::Loaded(ShardEntry& entry, const absl::Status& status) {
+  if (!status.ok()) return GrantFailed(entry, status);
+  if (entry.drop_first) return BeginDrop(entry);
+  if (entry.next && entry.next->old_owner.empty()) return Regrant(entry, *entry.next);
+  if (entry.next) return BeginDrop(entry);
+  entry.failures = 0;
+  Enter(entry, ShardState::kServing);
+  Open(entry);
+  AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kDone, "");
+}
+
+// After an error the shard goes on in its old role, unless that was overtaken: another life,
+// a newer grant, or a drop.
+void ShardSteps::RoleChanged(ShardEntry& entry, const absl::Status& status) {
+  const bool failed = !status.ok();
+  const bool goes = entry.drop_first || (entry.next && !entry.next->old_owner.empty());
+  if (failed && !goes && !entry.next && entry.opened != book_.incarnation) {
+    RetryLater(entry);
+    AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kFailed, status.ToString());
+    return BeginDrop(entry);
+  }
+  if (failed) {
+    entry.grant = entry.former.grant;
+    entry.primary = entry.former.primary;
+    AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kFailed, status.ToString());
+  }
+  if (goes) return BeginDrop(entry);
+  if (entry.next) return Regrant(entry, *entry.next);
+  Enter(entry, ShardState::kServing);
+  Open(entry);
+  AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kDone, "");
+}
+
+// The application holds nothing now.
+void ShardSteps::GrantFailed(ShardEntry& entry, const absl::Status& status) {
+  const ShardId shard = entry.grant.shard;
+  const bool loaded = entry.state == ShardState::kLoading;
+  Enter(entry, ShardState::kAbsent);
+  entry.drop_first = false;
+  book_.out.actions.emplace_back(CloseShard{shard});
+  AnswerWaiters(book_, entry, Outcome::kLetGo, ResultState::kDone, "");
+  if (entry.successor) return Forward(entry);
+  if (entry.next) return Begin(entry, *entry.next);
+  if (entry.dropped) return;
+  if (loaded) RetryLater(entry);
+  // Its storage has seen a newer grant: this one is of no use here or anywhere.
+  const auto state = absl::IsAborted(status) ? ResultState::kStale : ResultState::kFailed;
+  AnswerWaiters(book_, entry, Outcome::kServed, state, status.ToString());
+}
+
+// However it ended: what comes now is decided by what is wanted now.
+void ShardSteps::DropPrepared(ShardEntry& entry, const absl::Status& status) {
+  if (!status.ok()) {
+    book_.out.actions.emplace_back(Warn{absl::StrCat(
+        "PrepareDropShard of ", entry.grant.shard.value(), " failed: ", status.ToString())});
+  }
+  Drain(entry);
+}
+
+void ShardSteps::Dropped(ShardEntry& entry, const absl::Status& status) {
+  if (!status.ok()) {
+    book_.out.actions.emplace_back(
+        Warn{absl::StrCat("DropShard of ", entry.grant.shard.value(),
+                          " failed; it counts as dropped: ", status.ToString())});
+  }
+  Enter(entry, ShardState::kAbsent);
+  AnswerWaiters(book_, entry, Outcome::kLetGo, ResultState::kDone, "");
+  if (entry.next) return Begin(entry, *entry.next);
+  if (ForwardsAfterDrop(book_, entry)) {
+    entry.successor = std::exchange(entry.primary, std::nullopt);
+    Linger(entry);
+  } else if (entry.paused && !entry.successor) {
+    book_.out.actions.emplace_back(CloseShard{entry.grant.shard});  // nobody to send it on to
+  }
+  entry.paused = false;
+  if (entry.successor) Forward(entry);
+}
+
+// ---- requests, and time ----
+
+void ShardSteps::On(const Progress& event) {
+  ShardEntry& entry = book_.shards[event.shard];
+  if (entry.state != ShardState::kLoading || entry.grant.epoch != event.epoch) return;
+  for (const Waiter& waiter : entry.waiters) {
+    if (!WaitsFor(waiter.kind, Outcome::kServed)) continue;
+    book_.answers.Tell(waiter.reply,
+                       {event.shard, event.epoch, ResultState::kLoading, event.fraction});
+  }
+}
+
+void ShardSteps::On(const Forwarded& event) {
+  ShardEntry& entry = book_.shards[event.shard];
+  if (entry.state == ShardState::kPrepared) Load(entry);
+}
+
+void ShardSteps::On(const Drained& event) {
+  ShardEntry& entry = book_.shards[event.shard];
+  if (entry.state != ShardState::kDraining) return;
+  EndDrain(entry);
+  // A newer grant of a shard that was not dropped in between needs no DropShard.
+  const bool goes_on = entry.next && !entry.drop_first && entry.next->old_owner.empty();
+  if (goes_on) return Regrant(entry, *entry.next);
+  BeginDrop(entry);
+}
+
+void ShardSteps::OnTime() {
+  CheckDrains();
+  CheckForwarding();
+  CheckRetries();
+  for (const Times* times : {&deadlines_, &lingers_, &retries_}) {
+    if (!times->empty()) {
+      book_.out.next_wake = std::min(book_.out.next_wake, times->begin()->first);
+    }
+  }
+}
+
+// Those that take too long are called off.
+void ShardSteps::CheckDrains() {
+  std::vector<std::string> stuck;
+  while (!deadlines_.empty() && deadlines_.begin()->first <= book_.now) {
+    ShardEntry& entry = book_.shards[deadlines_.begin()->second];
+    EndDrain(entry);
+    if (!CallOff(entry)) stuck.push_back(entry.grant.shard.value());
+  }
+  if (stuck.empty()) return;
+  book_.out.actions.emplace_back(Warn{absl::StrCat(
+      "requests are still in flight, and keep from being dropped: shard ", stuck.front(),
+      stuck.size() == 1 ? "" : absl::StrCat(" and ", stuck.size() - 1, " more"))});
+}
+
+// Whoever asked hears why. When only a drop was asked for, the shard stays. When the
+// process stops, a newer grant came, or the grant is of a former life, it stays closed and
+// goes on once it is drained (false): requests must never be admitted again under what was
+// overtaken.
+bool ShardSteps::CallOff(ShardEntry& entry) {
+  const bool turns = entry.paused && entry.opened == book_.incarnation;
+  if (book_.stopping || (entry.next && !turns) || entry.life != book_.incarnation) {
+    AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kFailed,
+                  "requests of the former grant did not finish in time");
+    AnswerWaiters(book_, entry, Outcome::kLetGo, ResultState::kFailed,
+                  "requests in flight did not finish in time; none is admitted any more");
+    return false;
+  }
+  if (entry.successor) entry.called_off = std::max(entry.called_off, entry.successor->epoch);
+  if (turns && entry.grant.role == Role::kPrimary) {  // the grant that it had holds on
+    entry.called_off = std::max(entry.called_off, entry.highest);
+    entry.highest = entry.grant.epoch;
+  }
+  Enter(entry, ShardState::kServing);
+  entry.next.reset();
+  entry.dropped = false;
+  entry.drop_first = false;
+  entry.successor.reset();
+  Open(entry);
+  AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kCalledOff, "");
+  AnswerWaiters(book_, entry, Outcome::kLetGo, ResultState::kCalledOff, "");
+  return true;
+}
+
+// Those that have forwarded long enough since they were dropped.
+void ShardSteps::CheckForwarding() {
+  while (!lingers_.empty() && lingers_.begin()->first <= book_.now) {
+    EndForwarding(book_.shards[lingers_.begin()->second]);
+  }
+}
+
+void ShardSteps::CheckRetries() {
+  while (!retries_.empty() && retries_.begin()->first <= book_.now) {
+    ShardEntry& entry = book_.shards[retries_.begin()->second];
+    retries_.erase(retries_.begin());
+    const bool wanted = !book_.stopping && !entry.dropped && entry.grant.epoch == entry.highest;
+    if (wanted && entry.state == ShardState::kAbsent) Load(entry);
+  }
+}
+
+}  // namespace shardmanager::server

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ports.h"
+#include "wire/connection.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager::local {
@@ -35,7 +36,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   // A stream whose other end went while the network was cut would wait for ever.
   wire::SetKeepalive({.ping_after = Seconds(10), .give_up = Seconds(5)}, arguments);
   arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+  return wire::OpenChannel(endpoint, std::move(arguments));
 }
 
 std::string DefaultBinFolder() {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
+#include "wire/connection.h"
 #include "wire/grpc_status.h"
 #include "wire/keepalive.h"
 
@@ -17,11 +18,9 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
   grpc::ChannelArguments arguments;
   // All shards of a large app come in one answer.
   arguments.SetMaxReceiveMessageSize(-1);
-  // The control plane is inside; an HTTP proxy for the outside must not catch it.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A watch that waits for hours must notice that the other side is gone.
   wire::SetKeepalive({.ping_after = Seconds(30), .give_up = Seconds(10)}, arguments);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  return wire::OpenChannel(server, std::move(arguments));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
+#include "wire/connection.h"
 #include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
 
@@ -87,7 +88,7 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::Discovery
   int port = 0;
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  wire::ListenAt(address, builder, &port);
   builder.RegisterService(service.service());
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) {

@@ -24,6 +24,7 @@
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
 #include "wire/admin_service.h"
+#include "wire/connection.h"
 #include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
 #include "wire/placer_service.h"
@@ -121,7 +122,7 @@ std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminServ
   wire::PrepareForSubscribers(builder);
   // A spec with a million shards is larger than gRPC's 4 MB.
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+  wire::ListenAt(address, builder, port);
   builder.RegisterService(admin.service());
   builder.RegisterService(discovery.service());
   builder.RegisterService(placer.service());

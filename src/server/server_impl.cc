@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
+#include "wire/connection.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager {
@@ -92,7 +93,7 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   wire::AllowPings(builder);
-  builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+  wire::ListenAt(options_.listen, builder, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterService(service_.service());
   grpc_ = builder.BuildAndStart();

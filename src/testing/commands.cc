@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "wire/connection.h"
 
 namespace shardmanager::testing_internal {
 namespace {
@@ -121,7 +122,7 @@ std::shared_ptr<grpc::Channel> Commands::Channel(const std::string& endpoint) {
   std::lock_guard lock(mutex_);
   std::shared_ptr<grpc::Channel>& channel = channels_[endpoint];
   if (channel == nullptr) {
-    channel = grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
+    channel = wire::OpenChannel(endpoint);
   }
   return channel;
 }

@@ -18,6 +18,7 @@
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
+#include "wire/connection.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager::wire {
@@ -44,8 +45,7 @@ std::unique_ptr<v1::Discovery::Stub> Connect(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   SetKeepalive({.ping_after = Seconds(20), .give_up = Seconds(10)}, arguments);
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  return v1::Discovery::NewStub(
-      grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments));
+  return v1::Discovery::NewStub(OpenChannel(endpoint, std::move(arguments)));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "wire/connection.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager::wire {
@@ -146,8 +147,7 @@ class ShardServerClient::Impl {
     args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
     args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
     SetKeepalive({.ping_after = options_.ping_after, .give_up = options_.give_up}, args);
-    return v1::ShardServer::NewStub(
-        grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), args));
+    return v1::ShardServer::NewStub(OpenChannel(endpoint, std::move(args)));
   }
 
   // REQUIRES: mutex_ held. Those that a call still holds stay: it would be the last to

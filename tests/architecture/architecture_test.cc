@@ -185,6 +185,12 @@ TEST(BannedCallTest, RefusesSleepingAnywhere) {
   EXPECT_THAT(CheckBannedCalls(With("examples/kvstore/bad.cc", "sleep(1);")), SizeIs(1));
 }
 
+TEST(BannedCallTest, RefusesCredentialsBesideTheOnePlace) {
+  EXPECT_THAT(
+      CheckBannedCalls(With("src/wire/bad.cc", "auto c = grpc::InsecureChannelCredentials();")),
+      ElementsAre(HasSubstr("wire/connection.h")));
+}
+
 TEST(ProtoCommentTest, RefusesFieldsWithoutComment) {
   const char* text =
       "message A {\n"

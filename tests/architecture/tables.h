@@ -146,6 +146,10 @@ struct Exempt {
 };
 inline constexpr std::array kExempt = {
     Exempt{"src/base/check.h", "std::fprintf(", "the last words of a process that aborts"},
+    Exempt{"src/wire/connection.h", "InsecureChannelCredentials", "the one place"},
+    Exempt{"src/wire/connection.h", "InsecureServerCredentials", "the one place"},
+    Exempt{"examples/kvstore/replicated_store.cc", "InsecureChannelCredentials",
+           "an application's connections are its own"},
     Exempt{"src/cli/yaml/yaml_events.cc", "throw",
            "how yaml-cpp's parser is stopped; caught there"},
 };
@@ -157,6 +161,7 @@ inline constexpr std::array kBannedEverywhere = {
            "wait for the event, or SerialExecutor::PostAt"},
     Banned{R"(\bstd::random_device\b)", "base/random.h with a seed that can be logged"},
     Banned{R"(\bthrow\b)", "absl::Status"},
+    Banned{R"(\bInsecure(Channel|Server)Credentials\b)", "wire/connection.h"},
 };
 
 // ---- Words that the glossary (docs/glossary.md) rules out, with what to say instead.

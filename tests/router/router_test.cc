@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "runtime/child_process.h"
+#include "tests/coordination/tcp_proxy.h"
 #include "tests/discovery/discovery_server.h"
 #include "tests/router/echo_server.h"
-#include "tests/router/tcp_proxy.h"
 #include "tests/router/test_maps.h"
 
 namespace shardmanager::router {
@@ -216,19 +216,19 @@ TEST_F(RouterTest, ARequestWhoseConnectionBrokeIsRetriedOnlyIfIdempotent) {
     EchoServer server("kv-3");
     server.Do(server.Hang());
     TcpProxy proxy(server.port());
+    const std::string proxy_endpoint = "127.0.0.1:" + std::to_string(proxy.port());
     const uint64_t v = idempotent ? 3 : 1;
     const auto publish = [&](uint64_t sequence, uint32_t owner) {
-      hub_.Publish(
-          kApp,
-          MakeSnapshot(V(sequence), {{"kv-3", proxy.endpoint(), ""}, {"kv-1", one_.endpoint(), ""}},
-                       {{"a", "", {owner}}}));
+      hub_.Publish(kApp, MakeSnapshot(V(sequence),
+                                      {{"kv-3", proxy_endpoint, ""}, {"kv-1", one_.endpoint(), ""}},
+                                      {{"a", "", {owner}}}));
     };
     publish(v, 0);
     ASSERT_TRUE(router_.WaitReady("kv", 20s).ok());
     ASSERT_TRUE(Eventually([&] { return router_.stats().map_updates >= v; }));
     auto call = SayLater("apple", {.timeout = 60s, .idempotent = idempotent});
     ASSERT_TRUE(server.AwaitRequests(1));
-    proxy.BreakConnections();
+    proxy.Set(TcpProxy::Mode::kCut);
     if (idempotent) {
       publish(v + 1, 1);
       const Result result = call.get();
@@ -239,7 +239,7 @@ TEST_F(RouterTest, ARequestWhoseConnectionBrokeIsRetriedOnlyIfIdempotent) {
       EXPECT_EQ(result.status.error_code(), grpc::StatusCode::UNAVAILABLE);
       EXPECT_THAT(result.status.error_message(),
                   AllOf(HasSubstr("kv: shard a: the request may have been processed"),
-                        HasSubstr("kv-3 (" + proxy.endpoint() + ") the connection broke")));
+                        HasSubstr("kv-3 (" + proxy_endpoint + ") the connection broke")));
       EXPECT_EQ(server.requests(), 1);
       publish(v + 1, 1);
       // Two maps that come close together are one update.

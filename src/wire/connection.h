@@ -1,0 +1,25 @@
+// How the processes of a cell, its servers and its clients reach each other. Credentials are made
+// here and nowhere else.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+namespace shardmanager::wire {
+
+// Connects when it is first used.
+inline std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint,
+                                                  grpc::ChannelArguments arguments = {}) {
+  // All of them are inside; an HTTP proxy for the outside (`http_proxy`) must not catch them.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// `port`: the one that it got; 0 once the server was started: none. May be null.
+inline void ListenAt(const std::string& address, grpc::ServerBuilder& builder, int* port) {
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+}
+
+}  // namespace shardmanager::wire

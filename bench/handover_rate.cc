@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/time.h"
 #include "cluster.h"
 #include "handover_bench.h"
 #include "runtime/clock.h"
@@ -32,8 +33,6 @@ using local::MapView;
 constexpr std::chrono::seconds kPatience{120};
 constexpr int kRack = 6;  // servers
 const std::string kApp = "counter";
-
-double InSeconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
 std::string Name(int server) { return absl::StrCat("counter-", server); }
 std::string RackOf(int server) { return absl::StrCat("rack-", server / kRack); }

@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/random.h"
+#include "base/time.h"
 #include "cluster.h"
 #include "runtime/child_process.h"
 #include "transfer_load.h"
@@ -45,8 +46,6 @@ struct Flags {
   uint64_t seed = 1;
   std::string folder = "build/transfer";
 };
-
-double Seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
 class Bench {
  public:
@@ -83,7 +82,7 @@ class Bench {
     if (absl::Status s = load_->Fill(); !s.ok()) return s;
     std::printf("%d rows of %d bytes written in %.1f s\n",
                 static_cast<int>(flags_.bytes / flags_.value_bytes),
-                static_cast<int>(flags_.value_bytes), Seconds(Clock::now() - begin));
+                static_cast<int>(flags_.value_bytes), InSeconds(Clock::now() - begin));
     std::fflush(stdout);
     load_->Start();
     return absl::OkStatus();
@@ -100,7 +99,7 @@ class Bench {
       (void)load_->Take();
       const Clock::time_point begin = Clock::now();
       if (absl::Status s = Move(from); !s.ok()) return s;
-      const double seconds = Seconds(Clock::now() - begin);
+      const double seconds = InSeconds(Clock::now() - begin);
       std::this_thread::sleep_for(std::chrono::seconds(1));  // each client meets the new owner
       const TransferLoad::Felt felt = load_->Take();
       std::printf(
@@ -129,7 +128,7 @@ class Bench {
       const Clock::time_point start = Clock::now();
       if (absl::Status s = Shardctl("drain", owner); !s.ok()) return s;
       const auto wait = std::chrono::microseconds(
-          static_cast<int64_t>(random_.Fraction() * 1.2e6 * Seconds(move)));
+          static_cast<int64_t>(random_.Fraction() * 1.2e6 * InSeconds(move)));
       std::this_thread::sleep_for(wait);
       const uint64_t victims = 1 + random_.Below(3);  // the old owner, the new one, both
       for (int v = 0; v < 2; ++v) {
@@ -153,13 +152,13 @@ class Bench {
       ++moved;
       constexpr const char* kWho[] = {"", "the old owner", "the new owner", "both"};
       std::printf("kill %d: %s, %.2f s after the drain; moved after %.1f s; all rows are right\n",
-                  i + 1, kWho[victims], std::chrono::duration<double>(wait).count(),
-                  Seconds(Clock::now() - start));
+                  i + 1, kWho[victims], InSeconds(wait), InSeconds(Clock::now() - start));
       std::fflush(stdout);
       owner = 1 - owner;
     }
     std::printf("%d moves with kills in %.0f s; %d writes, %d without an answer\n", moved,
-                Seconds(Clock::now() - begin), static_cast<int>(writes), static_cast<int>(failed));
+                InSeconds(Clock::now() - begin), static_cast<int>(writes),
+                static_cast<int>(failed));
     std::printf("FIGURE transfer_kills_survived %d kills\n", moved);
     return absl::OkStatus();
   }

@@ -26,4 +26,10 @@ constexpr TimePoint kNever = TimePoint::max();
 constexpr Duration Milliseconds(int64_t ms) { return std::chrono::milliseconds(ms); }
 constexpr Duration Seconds(int64_t s) { return std::chrono::seconds(s); }
 
+// For a person or a metric to read: 1.5 for Milliseconds(1500).
+template <typename Rep, typename Period>
+constexpr double InSeconds(std::chrono::duration<Rep, Period> d) {
+  return std::chrono::duration<double>(d).count();
+}
+
 }  // namespace shardmanager

@@ -20,8 +20,6 @@ std::string ChosenLevel(const LogOptions& options) {
   return environment != nullptr && *environment != '\0' ? environment : "info";
 }
 
-double InSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
-
 }  // namespace
 
 absl::Status InitLogging(std::string_view program, const LogOptions& options) {

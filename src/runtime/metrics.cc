@@ -59,9 +59,7 @@ double Gauge::value() const { return impl_ != nullptr ? impl_->Value() : 0; }
 void Histogram::Observe(double value) const {
   if (impl_ != nullptr) impl_->Observe(value);
 }
-void Histogram::Observe(Duration value) const {
-  Observe(std::chrono::duration<double>(value).count());
-}
+void Histogram::Observe(Duration value) const { Observe(InSeconds(value)); }
 
 Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {}
 Metrics::~Metrics() = default;

@@ -17,7 +17,8 @@ inline std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint,
   return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// `port`: the one that it got; 0 once the server was started: none. May be null.
+// Once the server is built, `*port` is the port that it listens at, or 0 if it could listen at
+// none. `port` may be null.
 inline void ListenAt(const std::string& address, grpc::ServerBuilder& builder, int* port) {
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
 }

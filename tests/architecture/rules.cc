@@ -32,10 +32,6 @@ bool IsCoreTarget(const Target& target) {
   return target.name.starts_with("sm_") && target.name.ends_with("_core");
 }
 
-std::string At(const File& file, int line, const std::string& what) {
-  return absl::StrCat(file.path, ":", line, ": ", what);
-}
-
 // The tree with what most rules ask of it.
 class House {
  public:
@@ -132,10 +128,6 @@ std::string WhyNotUpstairs(std::string_view from, std::string_view to) {
                         std::string(FolderOf(to)), ", which is on a higher floor");
   }
   return "";
-}
-
-void Append(Violations& all, const Violations& more) {
-  all.insert(all.end(), more.begin(), more.end());
 }
 
 bool IsExempt(std::string_view path, std::string_view found) {

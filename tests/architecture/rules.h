@@ -12,6 +12,13 @@ namespace shardmanager::architecture {
 
 using Violations = std::vector<std::string>;
 
+inline std::string At(const File& file, int line, const std::string& what) {
+  return PlaceOf(file, line) + ": " + what;
+}
+inline void Append(Violations& all, const Violations& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 // Files that the rules for cores apply to.
 std::set<std::string> PureFiles(const Tree& tree);
 

@@ -7,6 +7,8 @@
 #include <regex>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
+
 namespace shardmanager::architecture {
 namespace {
 
@@ -123,6 +125,8 @@ std::vector<std::string_view> Lines(std::string_view text) {
   }
   return lines;
 }
+
+std::string PlaceOf(const File& file, int line) { return absl::StrCat(file.path, ":", line); }
 
 std::vector<Include> Includes(const File& file) {
   static const std::regex pattern(R"(^\s*#\s*include\s*["<]([^">]+)[">])");

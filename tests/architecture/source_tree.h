@@ -24,6 +24,9 @@ std::string CodeOnly(std::string_view text);
 
 std::vector<std::string_view> Lines(std::string_view text);
 
+// "src/base/time.h:12"
+std::string PlaceOf(const File& file, int line);
+
 struct Include {
   int line;
   std::string header;  // as written between the quotes or angle brackets

@@ -236,8 +236,7 @@ class Run {
   void Print(const std::string& what) const {
     if (!options_.trace) return;
     const Duration now = cluster_.schedule.now().time_since_epoch();
-    options_.trace(
-        absl::StrFormat("%9.3f s  %s", std::chrono::duration<double>(now).count(), what));
+    options_.trace(absl::StrFormat("%9.3f s  %s", InSeconds(now), what));
   }
 
   // With a trace: which map each of them has.

@@ -41,26 +41,28 @@ class Leadership {
   // All must outlive it.
   Leadership(CellSession& session, Executor& executor, EventLog& events, Callbacks callbacks);
 
-  // The process starts; `self`: who it is, and where others reach it.
+  // Call it once, first. `self`: the name of this process, and the endpoint where others reach it.
   void Start(const v1::LeaderRecord& self);
-  // Goes on for as long as the process runs, whatever becomes of its sessions.
+  // Renews the lease now, and then at every heartbeat until the process ends, over all its
+  // sessions.
   void Beat();
-  // The session has joined the cell.
+  // Call it when the session has joined the cell: stands for election in it.
   void Stand();
-  // The store is reached again: what waited for the connection was meant to be sent long ago.
+  // Call it when the store is reached again: sends a renewal now, and ignores the answer to the one
+  // that waited for the connection, because that one counts from when it was meant to be sent.
   void RenewAnew();
-  // This process is known not to lead any more. Does nothing if it did not.
+  // Call it when another process is known to lead. Does nothing if this process did not lead.
   void Lose(const std::string& why);
-  // Another session takes the place of the last one.
+  // Call it when a new session replaces the last one.
   void NewSession();
   // Ends the lead and the candidacy.
   void End();
 
   // Set while this process leads, as far as it knows.
   const std::optional<LeaderEpoch>& epoch() const { return epoch_; }
-  // Who leads, as far as it is known.
+  // The process that leads, as far as this one knows.
   const std::optional<v1::LeaderRecord>& leader() const { return leader_; }
-  // It leads, and its lease runs. Thread-safe.
+  // This process leads, and its lease runs. Thread-safe.
   bool proven() const { return proven_; }
   bool InTouch() const { return lease_.Holds(executor_.Now()); }
   Duration SilentFor() const { return lease_.SilentFor(executor_.Now()); }
@@ -69,9 +71,8 @@ class Leadership {
   absl::Status OutOfTouch() const;
   // FAILED_PRECONDITION: another process leads; UNAVAILABLE: nobody is known to.
   absl::Status NotLeading() const;
-  // Begins `what` when the store answers and is connected; at once if this process does not lead,
-  // and at `until` in any case. As requests to a server do, what operators ask for waits for a
-  // renewal of the lease.
+  // Calls `what` when the lease is renewed and the store is connected: now if both are true, or if
+  // this process does not lead; at `until` in any case.
   void OnceInTouch(TimePoint until, std::function<void()> what);
 
  private:

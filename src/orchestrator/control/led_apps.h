@@ -44,13 +44,13 @@ class LedApps {
   void Begin(LeaderEpoch epoch);
   void End() { lead_.reset(); }
   bool begun() const { return lead_.has_value(); }
-  // All that are stored are among drivers(). REQUIRES: begun(), for this and all below.
+  // Each stored app has its driver among drivers(). REQUIRES: begun(), for this and all below.
   bool listed() const { return lead_->listed; }
   const Drivers& drivers() const { return lead_->drivers; }
 
-  // Looks at everything that is stored; it is called again by itself. Does nothing before Begin().
+  // Lists the stored apps now, and again from time to time. Does nothing before Begin().
   void Relook();
-  // Its spec was written, or is found in the store.
+  // Creates the driver of an app whose spec is in the store.
   void Add(const std::string& app);
   // Null: there is none, or its spec was not read yet.
   PartitionDriver* Find(const std::string& app) const;

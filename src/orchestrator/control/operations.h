@@ -56,7 +56,7 @@ class Operations {
  private:
   // OK: this process leads and can prove it.
   absl::Status MayAnswer() const;
-  // And may begin a change now.
+  // OK: MayAnswer(), and somebody still waits for the answer.
   absl::Status MayChange(const Wanted& wanted) const;
   void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
                           Reply<v1::ApplyAppResponse> reply);
@@ -69,8 +69,8 @@ class Operations {
       work();
     });
   }
-  // The same for a change, which waits for a renewal of the lease, but not for long: who asks wants
-  // to hear of it.
+  // The same for a change. While the lease cannot be proved it waits for the next renewal, at most
+  // kHoldChanges: the operator who asks for it is waiting, too.
   template <typename T>
   void ToChange(const Reply<T>& reply, const Wanted& wanted, std::function<void()> work) {
     context_.executor.Post([this, reply, wanted, work = std::move(work)] {

@@ -345,7 +345,7 @@ void Batch::NoteStays(const Replica& old_owner) {
       NoteKind::kMoveCalledOff, old_owner.server, old_owner.shard,
       absl::StrFormat("it serves on here, as requests in flight did not end in time; the next "
                       "move is tried in %.0f s",
-                      std::chrono::duration<double>(pause).count()));
+                      InSeconds(pause)));
 }
 
 // A batch with the server's record was larger than the store takes.

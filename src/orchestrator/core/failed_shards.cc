@@ -41,7 +41,7 @@ void FailedShards::NotePoison(ReplicaIndex id) {
       NoteKind::kShardPoisoned, replica.server, replica.shard,
       absl::StrFormat("it failed on %d servers in a row; it stays here, and is tried elsewhere "
                       "in %.0f s: %s",
-                      kMostServers, std::chrono::duration<double>(pause).count(),
+                      kMostServers, InSeconds(pause),
                       ErrorOf(state_, replica.shard, replica.server)));
 }
 

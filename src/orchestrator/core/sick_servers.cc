@@ -22,10 +22,9 @@ void SickServers::NoteAddFailed(const Replica& replica, const std::string& error
   state_.failures.quarantine.Begin(server, state_.now);
   const Quarantine::Case& found = *state_.failures.quarantine.Find(server);
   agenda_.SetTimer(found.trial_at - state_.now, TimerKind::kTrial, server.index());
-  agenda_.AddNote(
-      NoteKind::kServerQuarantined, server, ShardIndex(),
-      absl::StrFormat("it gets nothing new, and is tried with one shard in %.0f s: %s",
-                      std::chrono::duration<double>(found.trial_at - state_.now).count(), error));
+  agenda_.AddNote(NoteKind::kServerQuarantined, server, ShardIndex(),
+                  absl::StrFormat("it gets nothing new, and is tried with one shard in %.0f s: %s",
+                                  InSeconds(found.trial_at - state_.now), error));
   agenda_.MarkServerDirty(server);  // what it cannot add goes elsewhere
 }
 

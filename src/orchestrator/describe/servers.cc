@@ -18,7 +18,7 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
   std::string text = absl::StrCat(
       left, " of ", Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
   const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
-  const double elapsed = std::chrono::duration<double>(now - server.drain_since).count();
+  const double elapsed = InSeconds(now - server.drain_since);
   if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 && !state.plan_out) {
     const Replica& first = state.tables.replica(server.replicas.front());
     absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
@@ -58,7 +58,7 @@ std::string RecordState(const PartitionState& state, ServerIndex id, TimePoint n
         "its assignment record, of ", Counted(server.replicas.size(), "replica"),
         ", is larger than the coordination store takes in one write: nothing changes there; "
         "tried again ",
-        absl::StrFormat("in %.0f s", std::chrono::duration<double>(left).count()),
+        absl::StrFormat("in %.0f s", InSeconds(left)),
         "; shorter shard names, or fewer shards in the spec, make it smaller");
   }
   if (server.state == ServerState::kLive &&
@@ -74,7 +74,7 @@ std::string RecordState(const PartitionState& state, ServerIndex id, TimePoint n
 std::string QuarantineState(const PartitionState& state, ServerIndex id, TimePoint now) {
   const Quarantine::Case* found = state.failures.quarantine.Find(id);
   if (found == nullptr || !found->sick) return "";
-  const double seconds = std::chrono::duration<double>(found->trial_at - now).count();
+  const double seconds = InSeconds(found->trial_at - now);
   return absl::StrCat(
       Counted(found->failed.size(), "different shard"), " in a row could not be added (",
       found->error, "); it keeps what it serves and gets nothing new; ",

@@ -46,7 +46,7 @@ std::string ServerReason(const Server& server, TimePoint now) {
   if (server.life_unread && server.state == ServerState::kLive) {
     return "its live record cannot be read: it cannot be reached; restart it";
   }
-  const double ago = SecondsOf(now - server.lost_at);
+  const double ago = InSeconds(now - server.lost_at);
   switch (server.state) {
     case ServerState::kDown:
       return "known by name, no live process seen";
@@ -62,7 +62,7 @@ std::string ServerReason(const Server& server, TimePoint now) {
     case ServerState::kLost:
       if (now < server.failover_at) {
         return absl::StrFormat("session expired %.1f s ago; failover in %.1f s", ago,
-                               SecondsOf(server.failover_at - now));
+                               InSeconds(server.failover_at - now));
       }
       return server.replicas.empty()
                  ? absl::StrFormat("session expired %.1f s ago; failed over", ago)

@@ -20,7 +20,7 @@ namespace {
 constexpr char kMomentForClients[] = "clients are given a moment to know of it";
 
 std::string In(TimePoint when, TimePoint now) {
-  return when > now ? absl::StrFormat("in %.1f s", SecondsOf(when - now)) : "now";
+  return when > now ? absl::StrFormat("in %.1f s", InSeconds(when - now)) : "now";
 }
 
 // The part of the spec that limits such moves.
@@ -132,7 +132,7 @@ void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
     out.push_back(absl::StrCat(
         "no place was found for a replica: ", std::string(UnplaceableReason(state, id)),
         absl::StrFormat("; looked for again within %.0f s, and when a server joins",
-                        std::ceil(SecondsOf(state.missing.retry_by(now) - now)))));
+                        std::ceil(InSeconds(state.missing.retry_by(now) - now)))));
   } else if (WaitsForFleet(state, shard, now)) {
     out.push_back(absl::StrCat("servers are joining; its first place is looked for ",
                                In(state.gather_until, now), ", when they have gathered"));
@@ -247,7 +247,7 @@ std::string BalanceState(const PartitionState& state, TimePoint now) {
   if (state.plan_out) return "a plan is being made";
   std::string text = "not looked at yet";
   if (state.balance.ever) {
-    text = absl::StrFormat("the last plan, %.1f s ago, ", SecondsOf(now - state.balance.last));
+    text = absl::StrFormat("the last plan, %.1f s ago, ", InSeconds(now - state.balance.last));
     if (state.balance.last_moves == 0) {
       absl::StrAppend(&text, "found nothing to improve");
     } else {

@@ -8,9 +8,6 @@
 
 namespace shardmanager::orchestrator {
 
-// For a sentence: 1.5 of 1500 ms.
-inline double SecondsOf(Duration d) { return std::chrono::duration<double>(d).count(); }
-
 // "kv-3, whose assignment record cannot be read".
 std::string UnreadServers(const PartitionState& state);
 // Of a shard that is held back: "it may be on kv-3, whose assignment record cannot be read: until

@@ -287,7 +287,7 @@ Monkey::Milliseconds Monkey::session_timeout() const {
 }
 
 void Monkey::Tell(const std::string& line) {
-  const double seconds = std::chrono::duration<double>(MonotonicNow() - start_).count();
+  const double seconds = InSeconds(MonotonicNow() - start_);
   std::cout << absl::StrFormat("%6.1f s  %s", seconds, line) << std::endl;
 }
 

@@ -224,7 +224,7 @@ Storm::Milliseconds Storm::Between(Milliseconds from, Milliseconds to) {
 }
 
 void Storm::Tell(const std::string& line) const {
-  const double seconds = std::chrono::duration<double>(MonotonicNow() - start_).count();
+  const double seconds = InSeconds(MonotonicNow() - start_);
   std::cout << absl::StrFormat("%6.1f s  %s", seconds, line) << std::endl;
 }
 

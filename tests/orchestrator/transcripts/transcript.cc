@@ -260,7 +260,7 @@ void Transcript::Remark(const std::string& text) {
 }
 
 void Transcript::Add(TimePoint now, const char* mark, const std::string& line) {
-  const double seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
+  const double seconds = InSeconds(now.time_since_epoch());
   absl::StrAppendFormat(&text_, "%10.3f  %s  %s\n", seconds, mark, line);
 }
 

@@ -41,7 +41,7 @@ struct RouterOptions {
   // while no discovery answers begins with it; made if it is not there. Processes may share
   // it. A file is written within a second of an app's first map, at most every 10 s from
   // then on, and when the router goes. It is read if no map has come 0.3 s after the first
-  // use of the app; nothing older than the map in use ever replaces that one, on disk or in
+  // use of the app. A map that is older than the one in use never replaces it, on disk or in
   // memory. Default: "", nothing is kept. Example: "/var/cache/checkout/shard-maps".
   std::string map_cache;
   // Maps of other cells are refused, those that are kept and those that discovery has.

@@ -19,8 +19,8 @@
 //   ... work on admission.shard(); give admission.epoch() to your storage ...
 //
 // While a shard goes to another server, its requests are held for a moment and then sent
-// on to the new owner: clients see no error. That needs nothing of the handler, and of
-// each method that it says how it is called (above: &Kv::Stub::Get).
+// on to the new owner: clients see no error. The handler needs no code for this; each method
+// only has to pass its own stub method to Admit (above: &Kv::Stub::Get).
 //
 // The library registers the process, renews its lease, reads its assignment from
 // the coordination store (so it starts with the control plane down), carries out
@@ -84,21 +84,22 @@ class ShardHandler {
   // one, as DropShard may not be called. The control plane hears of it and tries again,
   // here or elsewhere. ABORTED says that the storage has seen a newer epoch, as after the control
   // plane's store was restored from a backup: the shard gets a new grant at once, and the server
-  // does not count as sick. It is called again with a higher epoch when the
-  // right to serve was lost and given again; the shard was not dropped in between
-  // if the process never heard so: be idempotent.
+  // does not count as sick. AddShard is called again with a higher epoch after the server has lost
+  // its right to serve the shard and got it back. DropShard may not have been called in between:
+  // be idempotent.
   virtual absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) = 0;
 
   // Lets the shard go. No request of it is in flight when it is called, and none
-  // comes after it. Once it returns, another server may call AddShard: what that one needs
-  // must be out of this process. An error is logged; the shard counts as dropped all the
-  // same. Called, too, when the process stops, and when its session has ended, and the same
-  // shard may be added again then: with `quorum`, do not delete what is on disk.
+  // comes after it. Once it returns, another server may call AddShard: everything that the other
+  // server needs must have left this process by then (flushed to shared storage, for example). An
+  // error is logged, and the shard counts as dropped all the same. DropShard is also called when
+  // the process stops and when its session has ended. The same shard may be added again later, so
+  // with `quorum` do not delete its data on disk.
   virtual absl::Status DropShard(const ShardId& shard) = 0;
 
   // When a primary goes to another server, requests wait while this one's DropShard and
-  // then the other one's AddShard run. If that takes long, do here ahead of it what can be
-  // done while the old owner still serves.
+  // then the other one's AddShard run. If one of them takes long, do the slow part in these two
+  // methods, while the old owner still serves.
   //
   // On the new owner: AddShard with the same grant follows, or DropShard if the move is
   // called off. After an error neither does, and the old owner keeps the shard.
@@ -163,11 +164,11 @@ struct ServerOptions {
   // started when they are needed.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
-  // is called off and the shard stays. (When it is handed over, or a primary becomes a secondary:
-  // three quarters of hold_timeout, if that is shorter, lest what is held meanwhile be held in
-  // vain. Give an application whose requests take long a longer hold_timeout, or its planned moves
-  // wait for a quiet moment.) When the process stops: past it the gRPC calls that still run are
-  // cancelled; see Server::Shutdown.
+  // is called off and the shard stays. When it is handed over, or a primary becomes a secondary,
+  // the wait is at most three quarters of hold_timeout, so that the requests that are held
+  // meanwhile can be answered before hold_timeout refuses them. (Give an application whose requests
+  // take long a longer hold_timeout, or its planned moves wait for a quiet moment.) When the
+  // process stops: past it the gRPC calls that still run are cancelled; see Server::Shutdown.
   std::chrono::milliseconds drain_timeout{10'000};
   // Longest that a request waits while its shard goes from one server to another; then it
   // is refused, and the router tries again. And how long after the lease has lapsed requests
@@ -189,8 +190,8 @@ class Admission {
   ~Admission();
 
   bool ok() const { return slot_ != nullptr; }
-  // Why not, or (when it was forwarded) the answer of the shard's new owner; return it from
-  // the gRPC method as it is. OK when admitted.
+  // Why the request was refused or, if it was forwarded, the new owner's answer: return it from the
+  // gRPC method as it is. OK when admitted.
   grpc::Status status() const;
   // One of the words of model/request_metadata.h ("not-owner", "loading", ...);
   // null when admitted or forwarded.
@@ -266,16 +267,18 @@ class Server {
   void Shutdown();
 
   // May this request, which the router sent, be processed here? Adds the refusal
-  // to the trailing metadata. No lock, no I/O, but while the lease has lapsed, or the shard
-  // goes to another server: then it may wait (hold_timeout), and the call may be made there in our
-  // stead, with its deadline, cancellation and metadata; its answer is the status then, and
-  // `*response` or the stream that it has given. `method` is that of the client's stub. Call it
-  // first in every method.
+  // to the trailing metadata. Normally takes no lock and does no I/O. While the lease has lapsed,
+  // or the shard is moving to another server, Admit may wait for up to hold_timeout, and may then
+  // forward the call to the new owner with the client's deadline, cancellation and metadata. In
+  // that case status() is the new owner's status, and `*response` (or the stream) holds the new
+  // owner's answer already. `method` is the method of the client's stub. Call Admit first in every
+  // method.
   //
-  // Methods of all four kinds. For a stream that is admitted the shard stays until it ends,
-  // or moves are called off (drain_timeout): of long streams, admit each message (by shard). A
-  // bidirectional stream that is sent on takes a thread more; when the new owner ends it while
-  // the client neither writes nor has ended its side, the client gets CANCELLED a second later.
+  // For methods of all four kinds. A shard does not move while a stream of it is admitted: past
+  // drain_timeout the move is called off. So in a long stream, call Admit(shard) for each message
+  // instead of holding one Admission for the whole stream. A bidirectional stream that is forwarded
+  // takes one more thread; when the new owner ends it while the client neither writes nor has ended
+  // its side, the client gets CANCELLED a second later.
   template <typename Stub, typename Request, typename Response>
   Admission Admit(grpc::ServerContext& context,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -296,14 +299,15 @@ class Server {
                       grpc::ClientContext*),
                   grpc::ServerReaderWriter<Response, Request>* stream);
 
-  // The same, but what would be sent on is refused: the router tries again until it knows
-  // the new owner.
+  // The same, but a request that would be forwarded is refused: the router tries again until it
+  // knows the new owner.
   Admission Admit(grpc::ServerContext& context);
-  // The same for work that did not come through the router, as each message of a long stream. What
-  // would wait is refused at once, unless it may wait for `patience` (hold_timeout is a good one):
-  // until the lease is renewed, or the shard has changed its role or stays after all. Once it went
-  // elsewhere it is refused: end a stream with status() then, and let its client begin another.
-  // Do not wait while you hold an older admission of the shard: it may be what is waited for.
+  // The same for work that did not come through the router, such as each message of a long stream.
+  // Work that would have to wait is refused at once, unless it may wait for `patience`
+  // (hold_timeout is a good value) until the lease is renewed, or the shard has changed its role or
+  // stays after all. Once the shard has moved away the work is refused: end a stream with status()
+  // then, and let its client begin another. Do not pass a patience while you hold an older
+  // Admission of the same shard: the library may be waiting for that Admission to be released.
   Admission Admit(const ShardId& shard, std::chrono::milliseconds patience = {});
 
   // "host:port" where it listens. REQUIRES: Start() returned OK.

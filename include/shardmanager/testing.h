@@ -64,7 +64,7 @@ struct HeldCallState;
 }  // namespace testing_internal
 
 // A call of a handler's method that is stopped on its way in; see TestCell::Hold. Movable.
-// Its end lets the call go on.
+// Destroying the HeldCall lets the call continue.
 class HeldCall {
  public:
   HeldCall(HeldCall&&) noexcept;
@@ -120,14 +120,15 @@ class TestCell {
   // Grants it again where it is, under a greater epoch, as after a time without right.
   absl::Status Regrant(const std::string& shard, const std::string& server);
   // Hands the primary over: PrepareAddShard there, PrepareDropShard and DropShard here, AddShard
-  // there. Nothing of it is refused meanwhile, and this server forwards what still comes until
-  // the cell's clock has gone on by 10 s.
-  // If PrepareAddShard fails, it is called off: all is as before. After any other error it stands
-  // where it was, as in production, and the same Move goes on from there.
+  // there. No request of the shard is refused meanwhile, and this server forwards the requests
+  // that it still gets until the cell's clock has advanced by 10 s.
+  // If PrepareAddShard fails, the move is called off: all is as before. After any other error the
+  // handover stays at the step that it had reached, as in production; calling Move again with the
+  // same arguments continues it.
   absl::Status Move(const std::string& shard, const std::string& to);
   // Makes a secondary the primary, under a greater epoch: ChangeRole. A live primary is made a
-  // secondary first, as Demote() does, and from then on sends what is meant for the primary here;
-  // one whose session is over is a secondary from then on.
+  // secondary first, as Demote() does, and from then on forwards requests for the primary to this
+  // server. A primary whose session has ended counts as a secondary from then on.
   // After an error of this server's ChangeRole, the same Promote tries again.
   absl::Status Promote(const std::string& shard, const std::string& server);
   // Makes the primary a secondary, under a greater epoch: ChangeRole. Nobody is the primary then.
@@ -152,11 +153,11 @@ class TestCell {
 
   // The server and the store do not hear each other any more. Its lease runs on.
   absl::Status CutOff(const std::string& server);
-  // CutOff, and as much time that its lease lapses: primary requests are refused
-  // ("lease-lapsed"), while the store still keeps its session.
+  // CutOff(), then advances the clock until the server's lease has lapsed: primary requests are
+  // refused ("lease-lapsed"), while the store still keeps its session.
   absl::Status LapseLease(const std::string& server);
-  // CutOff, and as much time that the store has ended its session: others may be assigned what
-  // it has.
+  // CutOff(), then advances the clock until the store has ended the server's session: its shards
+  // may be assigned to others.
   absl::Status ExpireSession(const std::string& server);
   // Ends the above. The server has its lease again (as a new life, if its session is over), and
   // has been asked for all that it is assigned.

@@ -102,8 +102,9 @@ class TransferableShard {
   virtual absl::StatusOr<Contents> State() = 0;
 
   // The snapshot iterator: rows with keys above `after` (nothing: from the first), ascending
-  // by key as bytes; each whole, as it is when it is read. Ends with the row with which
-  // `max_bytes` are reached: of its key and value, and 16 more. `done`: there are no more.
+  // by key as bytes; each whole, as it is when it is read. Stops after the row that reaches
+  // `max_bytes`: a row counts as the size of its key plus its value plus 16. `done`: there are no
+  // more rows.
   struct Rows {
     std::vector<TransferRow> rows;
     bool done = false;
@@ -130,7 +131,7 @@ class TransferableShard {
   virtual absl::Status Write(const TransferWrite& write) = 0;
 };
 
-// All of them: implemented by the application. Thread-safe.
+// The data of all shards on this server's disk: implemented by the application. Thread-safe.
 class TransferStorage {
  public:
   virtual ~TransferStorage() = default;
@@ -162,8 +163,8 @@ struct TransferOptions {
   // How long DropShard waits until the new owner has everything. (It may also get the rest
   // afterwards, as long as this process lives.)
   std::chrono::milliseconds cutover_timeout{2'000};
-  // What was given away stays on the disk for so long after the new owner has confirmed that
-  // it has everything; what nobody confirmed stays for ever.
+  // How long a copy that was given away stays on the disk after the new owner has confirmed that it
+  // has everything. A copy whose receipt no new owner has confirmed is never deleted.
   std::chrono::seconds grace{24 * 3600};
 };
 

@@ -88,8 +88,8 @@ struct Peer {
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-// The servers that hold a shard in step with its primary, that one included; ascending by
-// name. Only they can become its primary.
+// The servers that hold a shard in step with its primary, including the primary itself; ascending
+// by name. Only they can become its primary.
 using Members = std::vector<Peer>;
 
 // Where a server stands, widest first. Example: {"eu-west", "dub1", "r07"}.

@@ -57,8 +57,8 @@ void Engine::Obey(Command command) {
   book_.Post(std::move(command));
 }
 
-// A report may be late: the shard may serve again by now. Only the executor's thread
-// opens.
+// The report may be late, and the shard open again: looked at once more on the executor's thread,
+// the only one that opens shards.
 void Engine::OnDrained(const ShardId& shard) {
   executor_.Post([this, shard] {
     if (gates_.Idle(shard)) book_.Handle(Drained{shard});
@@ -99,7 +99,8 @@ void Engine::Close() {
 
 // ---- carrying out ----
 
-// While its members are set, the shard stays open: the calls for one shard never overlap.
+// Pinned, so that no drain of the shard ends, and no other method of it is called, before
+// UpdateMembership has returned.
 void Engine::Do(HandlerCall& action) {
   if (action.method == CommandKind::kSetMembers) {
     AdmissionSlot* slot = gates_.Pin(action.grant.shard.value());

@@ -24,16 +24,16 @@ class Engine {
  public:
   // What the engine asks of its owner, on the executor's thread. None may block.
   struct Ports {
-    // Run the application's method elsewhere; Done() answers. Of kSetMembers at most
-    // ServerOptions::command_threads calls of either kind run at a time.
+    // Run the application's method elsewhere; Done() answers. Of kSetMembers, at most
+    // ServerOptions::command_threads calls that add a member run at a time, and as many others.
     std::function<void(const HandlerCall&)> call;
     // To the command that waits.
     std::function<void(const Reply&)> reply;
     std::function<void(const Refuse&)> refuse;
-    // OK: a member of the cell (again, perhaps). Otherwise it never can be.
+    // OK: the server is a member of the cell (again, perhaps). An error: it can never be one.
     std::function<void(absl::Status)> joined;
     std::function<void()> emptied;  // after Stop: no shard is held
-    std::function<void()> gone;     // after Leave
+    std::function<void()> gone;     // after Leave: its membership has ended
   };
   // What CollectLoad tells before the application is asked.
   struct Holdings {
@@ -61,7 +61,8 @@ class Engine {
   AdmissionTable& gates() { return gates_; }
 
   // ---- on the executor's thread ----
-  // Refused like a command when the header is not for this life.
+  // FAILED_PRECONDITION: the header is for another app, server or life. The leader epoch is not
+  // checked: this only reads.
   absl::StatusOr<Holdings> Look(const Command& header) const;
   const ShardBook& book() const { return book_.core(); }
   Incarnation incarnation() const { return incarnation_; }

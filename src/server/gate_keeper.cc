@@ -13,23 +13,23 @@ void GateKeeper::Do(const OpenShard& action) {
                 ToString(action.grant.role), action.grant.epoch.value());
 }
 
-void GateKeeper::Closed(const ShardId& shard) {
+void GateKeeper::ReportDrainedIfPlanted(const ShardId& shard) {
   if (Planted(Defect::kDropWithoutDraining)) drained_(shard);
 }
 
 void GateKeeper::Do(const CloseShard& action) {
   gates_.Close(action.shard);
-  Closed(action.shard);
+  ReportDrainedIfPlanted(action.shard);
 }
 
 void GateKeeper::Do(const PauseShard& action) {
   gates_.Pause(action.shard);
-  Closed(action.shard);
+  ReportDrainedIfPlanted(action.shard);
 }
 
 void GateKeeper::Do(const HoldShard& action) {
   gates_.Hold(action.shard);
-  Closed(action.shard);
+  ReportDrainedIfPlanted(action.shard);
 }
 
 void GateKeeper::Do(const AwaitForwarded& action) {

@@ -11,7 +11,8 @@ namespace shardmanager::server {
 
 class GateKeeper {
  public:
-  // `drained`: only a planted defect says so at once, and wrongly.
+  // `drained` is called only under Defect::kDropWithoutDraining: a shard is reported as drained as
+  // soon as it is closed, although requests may be in flight.
   GateKeeper(AdmissionTable& gates, std::function<void(const ShardId&)> drained)
       : gates_(gates), drained_(std::move(drained)) {}
 
@@ -25,7 +26,7 @@ class GateKeeper {
   void Do(const ForwardShard& action);
 
  private:
-  void Closed(const ShardId& shard);
+  void ReportDrainedIfPlanted(const ShardId& shard);
 
   AdmissionTable& gates_;
   const std::function<void(const ShardId&)> drained_;

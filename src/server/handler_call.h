@@ -1,6 +1,8 @@
 // A method of the application's ShardHandler that is to be called, and how it ended.
 #pragma once
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "model/command_kind.h"
 #include "server/grant.h"
@@ -12,9 +14,9 @@ namespace shardmanager::server {
 // on. Calls for one shard never overlap.
 struct HandlerCall {
   CommandKind method = CommandKind::kAdd;
-  Grant grant;            // the one that is served or goes; with members of kSetMembers
-  bool prepared = false;  // kAdd: PrepareAddShard came before it
-  bool brings = false;    // kSetMembers: somebody new; only so many of either kind run at a time
+  Grant grant;               // that is added, changed or dropped; kSetMembers: with the new members
+  bool prepared = false;     // kAdd: PrepareAddShard came before it
+  bool adds_member = false;  // kSetMembers: the list has a member that the last one did not have
 };
 
 struct HandlerDone {

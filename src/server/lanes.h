@@ -17,8 +17,8 @@ enum class Lane : uint8_t {
   kPrepareAdd,  // may copy for minutes
   kPrepareDrop,
   kChangeRole,
-  kSetMembers,     // brings somebody new: may wait for a member that does not answer
-  kRemoveMembers,  // brings nobody new: writes may wait for it
+  kAddMembers,     // may wait for a member that does not answer
+  kRemoveMembers,  // writes may wait for it
   kCollectLoad,
 };
 inline constexpr size_t kLanes = 9;
@@ -32,7 +32,7 @@ inline Lane LaneOf(const HandlerCall& call) {
     case CommandKind::kChangeRole:
       return Lane::kChangeRole;
     case CommandKind::kSetMembers:
-      return call.brings ? Lane::kSetMembers : Lane::kRemoveMembers;
+      return call.adds_member ? Lane::kAddMembers : Lane::kRemoveMembers;
     case CommandKind::kPrepareDrop:
       return Lane::kPrepareDrop;
     case CommandKind::kDrop:

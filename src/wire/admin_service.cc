@@ -108,12 +108,12 @@ class AdminService::Impl final : public v1::Admin::Service {
     return Change(context, request, response, &Operations::Undrain);
   }
 
-  grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
+  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest*,
                          v1::GetStatusResponse* response) override {
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
     controller_.operations().GetStatus(
         [answer](auto result) { answer->set_value(std::move(result)); });
-    grpc::Status status = Await(*answer, response);
+    grpc::Status status = Await(*context, *answer, response);
     response->set_version(version_);
     return status;
   }
@@ -140,11 +140,18 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
 
  private:
+  // A controller that has stopped answers nothing any more.
   template <typename Response>
-  grpc::Status Await(std::promise<absl::StatusOr<Response>>& answer, Response* response) {
+  grpc::Status Await(const grpc::ServerContext& context,
+                     std::promise<absl::StatusOr<Response>>& answer, Response* response) {
     auto future = answer.get_future();
-    if (future.wait_for(kPatience) != std::future_status::ready) {
-      return {grpc::StatusCode::UNAVAILABLE, "this process is busy and does not answer"};
+    const Clock::time_point until = Clock::now() + kPatience;
+    while (future.wait_for(kLook) != std::future_status::ready) {
+      if (context.IsCancelled()) return grpc::Status::CANCELLED;
+      if (ending_) return {grpc::StatusCode::UNAVAILABLE, "this process is stopping"};
+      if (Clock::now() >= until) {
+        return {grpc::StatusCode::UNAVAILABLE, "this process is busy and does not answer"};
+      }
     }
     return Take(future.get(), response);
   }
@@ -162,7 +169,7 @@ class AdminService::Impl final : public v1::Admin::Service {
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
     (controller_.operations().*method)(*request,
                                        [answer](auto r) { answer->set_value(std::move(r)); });
-    grpc::Status status = Await(*answer, response);
+    grpc::Status status = Await(*context, *answer, response);
     if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) NameLeader(context);
     return status;
   }
@@ -170,7 +177,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   template <typename Request, typename Response>
   grpc::Status Change(grpc::ServerContext* context, const Request* request, Response* response,
                       void (Operations::*method)(Request, Operations::Reply<Response>,
-                                                 Operations::Wanted)) {
+                                                 orchestrator::Wanted)) {
     const Clock::time_point asked = Clock::now();
     auto caller = std::make_shared<Caller>(*context);
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
@@ -195,7 +202,7 @@ class AdminService::Impl final : public v1::Admin::Service {
     controller_.operations().GetStatus(
         [answer](auto result) { answer->set_value(std::move(result)); });
     v1::GetStatusResponse status;
-    if (!Await(*answer, &status).ok() || status.leading()) return;
+    if (!Await(*context, *answer, &status).ok() || status.leading()) return;
     context->AddTrailingMetadata(request_metadata::kLeader, status.leader_endpoint());
   }
 

@@ -12,7 +12,8 @@ namespace shardmanager::wire {
 // Connects when it is first used.
 inline std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint,
                                                   grpc::ChannelArguments arguments = {}) {
-  // All of them are inside; an HTTP proxy for the outside (`http_proxy`) must not catch them.
+  // These connections stay inside the cell: they must not go through an `http_proxy` for the
+  // outside.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
 }

@@ -53,7 +53,7 @@ Tree LoadTests(const fs::path& root) { return Load(root / "tests", "_test.cc"); 
 
 Violations CheckDocumentPaths(const Tree& documents, const Exists& exists) {
   static const std::regex link(R"(\]\(([^)#:\s]+)(?:#[^)]*)?\))");
-  // A path, perhaps with a wildcard or a placeholder, which are let pass.
+  // A path in backticks. One with a wildcard or a placeholder is not checked.
   static const std::regex code(
       R"(`((?:src|include|proto|tests|examples|docs|deploy|scripts|bench|cmake)/[\w./-]*)[^`]*`)");
   Violations found;
@@ -70,6 +70,23 @@ Violations CheckDocumentPaths(const Tree& documents, const Exists& exists) {
     });
   }
   return found;
+}
+
+Violations CheckDocumentNames(const Tree& documents, const Tree& code) {
+  static const std::regex mention(R"(`(?!absl::|grpc::|std::)\w+(?:::\w+)*::(\w+)(?:\(\))?`)");
+  static const std::regex word(R"((\w+))");
+  std::set<std::string> known;
+  for (const File& file : code) {
+    ForEachMatch(file, word, [&](int, const std::string& found) { known.insert(found); });
+  }
+  Violations violations;
+  for (const File& document : documents) {
+    ForEachMatch(document, mention, [&](int line, const std::string& name) {
+      if (known.contains(name)) return;
+      violations.push_back(absl::StrCat(document.path, ":", line, ": no code says ", name));
+    });
+  }
+  return violations;
 }
 
 Violations CheckDocumentTests(const Tree& documents, const Tree& tests) {

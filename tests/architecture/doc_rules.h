@@ -9,7 +9,7 @@
 
 namespace shardmanager::architecture {
 
-// All *.md files of the repository, but for build folders.
+// All *.md files below `root`, except in folders named build or beginning with a dot.
 Tree LoadDocuments(const std::filesystem::path& root);
 // All *_test.cc files.
 Tree LoadTests(const std::filesystem::path& root);
@@ -19,6 +19,9 @@ using Exists = std::function<bool(const std::string& path)>;  // from the reposi
 // Relative links, and paths in backticks that begin with a folder of the repository,
 // lead to a file or folder.
 Violations CheckDocumentPaths(const Tree& documents, const Exists& exists);
+
+// `Some::Name` in backticks, if not of a library: the last word is somewhere in the code.
+Violations CheckDocumentNames(const Tree& documents, const Tree& code);
 
 // `SomeTest.Name` in backticks is a test; `SomeTest.*` a test suite.
 Violations CheckDocumentTests(const Tree& documents, const Tree& tests);

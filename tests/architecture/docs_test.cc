@@ -27,6 +27,20 @@ TEST(DocumentsTest, SpeakOfTestsThatExist) {
   EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
 }
 
+TEST(DocumentsTest, SpeakOfNamesThatExist) {
+  const Tree code = LoadTree(SourceRoot(), {"src", "include", "proto", "examples", "tests"});
+  ASSERT_GT(code.size(), 400u);
+  const Violations found = CheckDocumentNames(LoadDocuments(SourceRoot()), code);
+  EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
+}
+
+TEST(DocumentRulesTest, RefusesNamesThatNoCodeHas) {
+  const Tree code = {{"src/a.h", "class Book { void LetGo(); };\n"}};
+  const Tree documents = {{"docs/a.md", "`Book::LetGo` `Book::LetGo()` `a::Book::StayOff`\n"}};
+  EXPECT_THAT(CheckDocumentNames(documents, code),
+              ElementsAre("docs/a.md:1: no code says StayOff"));
+}
+
 TEST(DocumentRulesTest, RefusesDeadLinksAndPaths) {
   const Tree documents = {
       {"docs/a.md",

@@ -43,8 +43,8 @@ size_t PastClosing(std::string_view code, size_t at) {
   return code.size();
 }
 
-// The declaration with what is between brackets taken out, "<...>" as well, except for the
-// brackets themselves.
+// The declaration without what is inside (), [] and {}; the brackets stay. "<...>" is removed
+// entirely.
 std::string Skeleton(std::string_view declaration) {
   std::string skeleton;
   int angles = 0;
@@ -89,7 +89,7 @@ std::string LastPart(const std::string& name) {
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
 
-// Of a function; nothing: it declares something else.
+// The name of the function; nothing: the declaration is not of a function.
 std::optional<std::string> FunctionName(const std::string& bare) {
   static const std::regex operator_name(R"(\boperator\b[^(]*(\(\))?)");
   std::smatch match;

@@ -32,10 +32,10 @@ bool IsCoreTarget(const Target& target) {
   return target.name.starts_with("sm_") && target.name.ends_with("_core");
 }
 
-// The tree with what most rules ask of it.
-class House {
+// The tree, with the indexes that most rules need.
+class IndexedTree {
  public:
-  explicit House(const Tree& tree) : targets_(Targets(tree)) {
+  explicit IndexedTree(const Tree& tree) : targets_(Targets(tree)) {
     for (const File& file : tree) files_[file.path] = &file;
     for (const Target& target : targets_) {
       if (!IsCoreTarget(target)) continue;
@@ -100,18 +100,18 @@ bool IsService(std::string_view header) {
   return IsGenerated(header) && header.ends_with(".grpc.pb.h");
 }
 
-std::string WhyNot(const House::Place& from, const House::Place& to) {
+std::string WhyNot(const IndexedTree::Place& from, const IndexedTree::Place& to) {
   if (from.unit == to.unit || to.rank < from.rank) return "";
   const bool siblings = to.rank == from.rank;
   return absl::StrCat(from.unit, " must not include ", to.unit,
                       siblings ? ": they are siblings" : ": includes point downward");
 }
 
-// Which floor of `house` the path is on, from 0 at the bottom; -1: on none.
-int FloorOf(const Floors& house, std::string_view path) {
-  for (size_t i = 0; i < house.from_the_bottom.size(); ++i) {
-    if (Within(path,
-               absl::StrCat(std::string(house.unit), "/", std::string(house.from_the_bottom[i])))) {
+// Which floor of the unit the path is on, from 0 at the bottom; -1: on none.
+int FloorOf(const Floors& floors, std::string_view path) {
+  for (size_t i = 0; i < floors.from_the_bottom.size(); ++i) {
+    if (Within(path, absl::StrCat(std::string(floors.unit), "/",
+                                  std::string(floors.from_the_bottom[i])))) {
       return static_cast<int>(i);
     }
   }
@@ -120,14 +120,21 @@ int FloorOf(const Floors& house, std::string_view path) {
 
 // Empty: the include is allowed, as far as floors go.
 std::string WhyNotUpstairs(std::string_view from, std::string_view to) {
-  for (const Floors& house : kFloors) {
-    const int below = FloorOf(house, from);
-    const int above = FloorOf(house, to);
+  for (const Floors& floors : kFloors) {
+    const int below = FloorOf(floors, from);
+    const int above = FloorOf(floors, to);
     if (below < 0 || above <= below) continue;
     return absl::StrCat(std::string(FolderOf(from)), " must not include ",
                         std::string(FolderOf(to)), ", which is on a higher floor");
   }
   return "";
+}
+
+// In a unit that has floors, and on none of them.
+bool HasNoFloor(std::string_view path) {
+  return std::any_of(kFloors.begin(), kFloors.end(), [&](const Floors& floors) {
+    return Within(path, floors.unit) && FloorOf(floors, path) < 0;
+  });
 }
 
 bool IsExempt(std::string_view path, std::string_view found) {
@@ -182,8 +189,8 @@ bool AllowedHere(std::string_view path, std::string_view word) {
   });
 }
 
-// Names of the targets that `target` may use: itself and what it links, through and
-// through.
+// Names of the targets that `target` may use: itself and everything that it links,
+// directly or not.
 std::set<std::string> Closure(const Target& target, const std::vector<Target>& targets) {
   std::set<std::string> closure{target.name};
   std::vector<std::string> todo = target.deps;
@@ -200,14 +207,14 @@ std::set<std::string> Closure(const Target& target, const std::vector<Target>& t
 }
 
 // Targets of which any one gives the right to include the header; empty: no rule.
-std::vector<std::string> OwnersOf(const std::string& header, const House& house) {
+std::vector<std::string> OwnersOf(const std::string& header, const IndexedTree& indexed) {
   if (IsService(header)) return {"sm_grpc"};
   if (IsGenerated(header)) return {"sm_proto"};
-  const std::string path = house.Resolve(header);
+  const std::string path = indexed.Resolve(header);
   if (!path.starts_with("src/")) return {};
   const std::string source = absl::StrCat(std::string(WithoutExtension(path)), ".cc");
   std::vector<std::string> owners, neighbours;
-  for (const Target& target : house.targets()) {
+  for (const Target& target : indexed.targets()) {
     const auto& sources = target.sources;
     if (std::find(sources.begin(), sources.end(), source) != sources.end()) {
       owners.push_back(target.name);
@@ -281,7 +288,7 @@ class ProtoReader {
 }  // namespace
 
 std::set<std::string> PureFiles(const Tree& tree) {
-  std::set<std::string> pure = House(tree).core_files();
+  std::set<std::string> pure = IndexedTree(tree).core_files();
   for (const File& file : tree) {
     if (IsCpp(file.path) && InPureFolder(file.path)) pure.insert(file.path);
   }
@@ -289,18 +296,21 @@ std::set<std::string> PureFiles(const Tree& tree) {
 }
 
 Violations CheckIncludeDirections(const Tree& tree) {
-  const House house(tree);
+  const IndexedTree indexed(tree);
   Violations found;
   for (const File& file : tree) {
     if (!IsCpp(file.path) || !Within(file.path, "src")) continue;
-    const auto from = house.PlaceOf(file.path);
+    const auto from = indexed.PlaceOf(file.path);
     if (!from) {
       found.push_back(At(file, 1, "no layer: add its folder to tests/architecture/tables.h"));
       continue;
     }
+    if (HasNoFloor(file.path)) {
+      found.push_back(At(file, 1, "no floor: add its folder to kFloors in tables.h"));
+    }
     for (const Include& include : Includes(file)) {
-      const std::string path = house.Resolve(include.header);
-      const auto to = house.PlaceOf(path);
+      const std::string path = indexed.Resolve(include.header);
+      const auto to = indexed.PlaceOf(path);
       std::string why = to ? WhyNot(*from, *to) : "";
       if (why.empty()) why = WhyNotUpstairs(file.path, path);
       if (!why.empty()) found.push_back(At(file, include.line, why));
@@ -310,10 +320,10 @@ Violations CheckIncludeDirections(const Tree& tree) {
 }
 
 Violations CheckForeignIncludes(const Tree& tree) {
-  const House house(tree);
+  const IndexedTree indexed(tree);
   Violations found;
   for (const File& file : tree) {
-    const auto place = house.PlaceOf(file.path);
+    const auto place = indexed.PlaceOf(file.path);
     if (!IsCpp(file.path) || !place) continue;
     for (const Include& include : Includes(file)) {
       if (IsService(include.header) && place->rank < 80) {
@@ -331,13 +341,13 @@ Violations CheckForeignIncludes(const Tree& tree) {
 }
 
 Violations CheckPublicSurface(const Tree& tree) {
-  const House house(tree);
+  const IndexedTree indexed(tree);
   Violations found;
   for (const File& file : tree) {
     if (!IsCpp(file.path)) continue;
     if (!IsUserCode(file.path)) continue;
     for (const Include& include : Includes(file)) {
-      if (!Within(house.Resolve(include.header), "src")) continue;
+      if (!Within(indexed.Resolve(include.header), "src")) continue;
       found.push_back(At(file, include.line,
                          absl::StrCat(include.header, " is not public: users have include/ only")));
     }
@@ -364,17 +374,17 @@ Violations CheckCoreLinks(const Tree& tree) {
 }
 
 Violations CheckDepsCoverIncludes(const Tree& tree) {
-  const House house(tree);
+  const IndexedTree indexed(tree);
   Violations found;
-  for (const Target& target : house.targets()) {
-    const std::set<std::string> closure = Closure(target, house.targets());
+  for (const Target& target : indexed.targets()) {
+    const std::set<std::string> closure = Closure(target, indexed.targets());
     for (const std::string& source : target.sources) {
       const std::string stem(WithoutExtension(source));
       for (const std::string& path : {source, stem + ".h"}) {
-        const File* file = house.Find(path);
+        const File* file = indexed.Find(path);
         if (!file) continue;
         for (const Include& include : Includes(*file)) {
-          const auto owners = OwnersOf(include.header, house);
+          const auto owners = OwnersOf(include.header, indexed);
           if (owners.empty()) continue;
           if (std::any_of(owners.begin(), owners.end(),
                           [&](const std::string& owner) { return closure.contains(owner); })) {

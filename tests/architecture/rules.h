@@ -13,7 +13,7 @@ namespace shardmanager::architecture {
 using Violations = std::vector<std::string>;
 
 inline std::string At(const File& file, int line, const std::string& what) {
-  return PlaceOf(file, line) + ": " + what;
+  return LineOf(file, line) + ": " + what;
 }
 inline void Append(Violations& all, const Violations& more) {
   all.insert(all.end(), more.begin(), more.end());

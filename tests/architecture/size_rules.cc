@@ -11,7 +11,7 @@ namespace shardmanager::architecture {
 namespace {
 
 struct Measured {
-  std::string place;  // PlaceOf()
+  std::string place;  // LineOf()
   std::string name;   // "src/server/shards/shard_book.h ShardBook"
   int size = 0;
 };
@@ -53,8 +53,8 @@ Violations CheckClassSizes(const Tree& tree, const LargeTable& large) {
     if (!IsCpp(file.path)) continue;
     for (const Class& found : OutlineOf(file.text).classes) {
       const std::string name = absl::StrCat(file.path, " ", found.name);
-      methods.push_back({PlaceOf(file, found.line), name, found.methods});
-      fields.push_back({PlaceOf(file, found.line), name, found.fields});
+      methods.push_back({LineOf(file, found.line), name, found.methods});
+      fields.push_back({LineOf(file, found.line), name, found.fields});
     }
   }
   const std::string question = "which classes are in it?";
@@ -69,7 +69,7 @@ Violations CheckFunctionLengths(const Tree& tree, const LargeTable& large) {
     if (!IsCpp(file.path)) continue;
     for (const Function& found : OutlineOf(file.text).functions) {
       lengths.push_back(
-          {PlaceOf(file, found.line), absl::StrCat(file.path, " ", found.name), found.lines});
+          {LineOf(file, found.line), absl::StrCat(file.path, " ", found.name), found.lines});
     }
   }
   return Judge(lengths, "lines", kMostLinesPerFunction, "which steps are in it?", large);
@@ -85,7 +85,7 @@ Violations CheckFileSizes(const Tree& tree, const LargeTable& large) {
       return line.find_first_not_of(' ') != std::string_view::npos;
     });
     sizes.push_back(
-        {PlaceOf(file, static_cast<int>(lines.size())), file.path, static_cast<int>(size)});
+        {LineOf(file, static_cast<int>(lines.size())), file.path, static_cast<int>(size)});
   }
   return Judge(sizes, "lines of code", kMostCodeLinesPerFile, "which ideas are in it?", large);
 }

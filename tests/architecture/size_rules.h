@@ -1,8 +1,8 @@
-// How large a thing may grow before it is several things. As rules.h: each returns what it found
-// wrong, one sentence for each place.
+// Limits on the size of classes, functions, files and folders. Like the rules in rules.h, each
+// function returns one sentence for each violation.
 //
-// What was larger when a rule came is in tables.h (kLarge), with its size: it may shrink, not grow,
-// and its row goes when it fits.
+// Code that exceeded a limit when the limit was introduced is listed with its size in kLarge
+// (tables.h). It may shrink but not grow; its row is deleted once it is within the limit.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ using LargeTable = std::vector<Large>;
 Violations CheckClassSizes(const Tree& tree, const LargeTable& large);
 // Lines of a function, from its first one to its closing brace.
 Violations CheckFunctionLengths(const Tree& tree, const LargeTable& large);
-// Lines of code in a file: comments and empty lines do not count, so none is worth deleting.
+// Lines of code in a file: comments and empty lines do not count, so deleting comments does not
+// help.
 Violations CheckFileSizes(const Tree& tree, const LargeTable& large);
 // Modules in a folder: a header and its source are one, and so is a source or a proto alone.
 Violations CheckFolderSizes(const Tree& tree, const LargeTable& large);

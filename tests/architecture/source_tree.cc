@@ -126,7 +126,7 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-std::string PlaceOf(const File& file, int line) { return absl::StrCat(file.path, ":", line); }
+std::string LineOf(const File& file, int line) { return absl::StrCat(file.path, ":", line); }
 
 std::vector<Include> Includes(const File& file) {
   static const std::regex pattern(R"(^\s*#\s*include\s*["<]([^">]+)[">])");

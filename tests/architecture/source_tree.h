@@ -13,9 +13,9 @@ struct File {
   std::string text;
 };
 
-using Tree = std::vector<File>;  // ascending by path
+using Tree = std::vector<File>;
 
-// Sources, protos and CMake files below these folders of `root`.
+// Sources, protos and CMake files below these folders of `root`, ascending by path.
 Tree LoadTree(const std::filesystem::path& root, const std::vector<std::string>& folders);
 
 // The text with comments and the insides of string and character literals blanked;
@@ -25,7 +25,7 @@ std::string CodeOnly(std::string_view text);
 std::vector<std::string_view> Lines(std::string_view text);
 
 // "src/base/time.h:12"
-std::string PlaceOf(const File& file, int line);
+std::string LineOf(const File& file, int line);
 
 struct Include {
   int line;
@@ -38,7 +38,7 @@ bool IsCpp(std::string_view path);  // .h or .cc
 std::string_view FolderOf(std::string_view path);
 std::string_view WithoutExtension(std::string_view path);
 
-// One sm_library() or sm_binary() of a CMakeLists.txt.
+// One sm_library(), sm_binary() or sm_bench() of a CMakeLists.txt.
 struct Target {
   std::string name;
   std::string folder;                // of its CMakeLists.txt

@@ -25,9 +25,7 @@ inline constexpr std::array kLayers = {
     Layer{"src/coordination/memory", 61},
     Layer{"src/coordination/zookeeper", 61},
     Layer{"src/orchestrator", 70},
-    Layer{"src/taskcontroller", 70},
     Layer{"src/discovery", 70},
-    Layer{"src/frontend", 70},
     Layer{"src/wire", 80},
     Layer{"include/shardmanager/server.h", 90},
     Layer{"src/server", 90},
@@ -45,7 +43,7 @@ inline constexpr std::array kLayers = {
 // folder that these include.
 inline constexpr int kCoreRank = 40;
 
-// ---- Folders of one unit, of which each uses only itself and those below it.
+// ---- Layers inside a unit: each folder may include itself and the folders listed before it.
 struct Floors {
   std::string_view unit;
   std::array<std::string_view, 6> from_the_bottom;
@@ -104,41 +102,50 @@ inline constexpr std::array kForeign = {
 struct Banned {
   std::string_view pattern;  // ECMAScript, matched against code without comments and strings
   std::string_view instead;
+  std::string_view example;  // a line that the pattern must find
 };
 inline constexpr std::array kBannedInCores = {
-    Banned{R"(\babsl::Now\b)", "the `now` that the event came with"},
-    Banned{R"(\b(steady|system|high_resolution|utc)_clock\b)",
-           "the `now` that the event came with"},
+    Banned{R"(\babsl::Now\b)", "the `now` that the event came with", "auto t = absl::Now();"},
+    Banned{R"(\b(steady|system|high_resolution|utc)_clock\b)", "the `now` that the event came with",
+           "auto t = std::chrono::steady_clock::now();"},
     Banned{R"(\b(clock_gettime|gettimeofday|localtime|gmtime)\b)",
-           "the `now` that the event came with"},
+           "the `now` that the event came with", "clock_gettime(CLOCK_REALTIME, &t);"},
     Banned{R"((\bstd::|[^\w.>:]|^)time\s*\(\s*(NULL|nullptr|0|&))",
-           "the `now` that the event came with"},
-    Banned{R"(\bMonotonicNow\b|\bWallMilliseconds\b)", "the `now` that the event came with"},
-    Banned{R"((\bstd::|[^\w.>:]|^)s?rand\s*\()", "base/random.h, seeded by an event"},
+           "the `now` that the event came with", "time(nullptr);"},
+    Banned{R"(\bMonotonicNow\b|\bWallMilliseconds\b)", "the `now` that the event came with",
+           "TimePoint t = MonotonicNow();"},
+    Banned{R"((\bstd::|[^\w.>:]|^)s?rand\s*\()", "base/random.h, seeded by an event",
+           "int r = rand() % 6;"},
     Banned{R"(\bstd::(random_device|mt19937(_64)?|default_random_engine)\b)",
-           "base/random.h, seeded by an event"},
-    Banned{R"(\babsl::(BitGen|InsecureBitGen|Uniform)\b)", "base/random.h, seeded by an event"},
+           "base/random.h, seeded by an event", "std::mt19937 generator;"},
+    Banned{R"(\babsl::(BitGen|InsecureBitGen|Uniform)\b)", "base/random.h, seeded by an event",
+           "absl::BitGen generator;"},
     Banned{R"(\bstd::(thread|jthread|async|future|promise)\b)",
-           "an action; the driver has the threads"},
+           "an action; the driver has the threads", "std::thread t([] {});"},
     Banned{
         R"(\bstd::(mutex|shared_mutex|recursive_mutex|condition_variable|lock_guard|unique_lock|scoped_lock)\b)",
-        "nothing: a driver never calls a core from two threads"},
+        "nothing: a driver never calls a core from two threads", "std::lock_guard l(m);"},
     Banned{R"(\babsl::(Mutex|MutexLock|CondVar|Notification)\b)",
-           "nothing: a driver never calls a core from two threads"},
-    Banned{R"(\bspdlog\b)", "a reason in the output; the shell logs it"},
-    Banned{R"(\bstd::(cout|cerr|clog)\b)", "a reason in the output; the shell logs it"},
-    Banned{R"((\bstd::|[^\w.>:]|^)f?printf\s*\()", "a reason in the output; the shell logs it"},
-    Banned{R"(\bgrpc::)", "an action or an event; src/wire speaks gRPC"},
+           "nothing: a driver never calls a core from two threads", "absl::MutexLock l(&m);"},
+    Banned{R"(\bspdlog\b)", "a reason in the output; the shell logs it", "spdlog::info(x);"},
+    Banned{R"(\bstd::(cout|cerr|clog)\b)", "a reason in the output; the shell logs it",
+           "std::cerr << 1;"},
+    Banned{R"((\bstd::|[^\w.>:]|^)f?printf\s*\()", "a reason in the output; the shell logs it",
+           "std::printf(text);"},
+    Banned{R"(\bgrpc::)", "an action or an event; src/wire speaks gRPC", "grpc::Status status;"},
     Banned{R"(\b(zoo_|zookeeper_)\w+\s*\()",
-           "an action or an event; src/coordination has the store"},
-    Banned{R"(\bCoordinationStore\b)", "an action; the driver writes and reports"},
-    Banned{R"(\bgetenv\b)", "an option in the constructor"},
-    Banned{R"(\b(u|nano)?sleep\s*\()", "Output::next_wake"},
-    Banned{R"(\bstd::(i|o)?fstream\b|\bstd::filesystem\b|\bfopen\b)", "an action or an event"},
+           "an action or an event; src/coordination has the store", "zoo_get(handle);"},
+    Banned{R"(\bCoordinationStore\b)", "an action; the driver writes and reports",
+           "CoordinationStore& store;"},
+    Banned{R"(\bgetenv\b)", "an option in the constructor", "if (std::getenv(name)) return;"},
+    Banned{R"(\b(u|nano)?sleep\s*\()", "Output::next_wake", "usleep(10);"},
+    Banned{R"(\bstd::(i|o)?fstream\b|\bstd::filesystem\b|\bfopen\b)", "an action or an event",
+           "std::ifstream in(path);"},
     Banned{R"(\bstd::(map|set)\s*<\s*(const\s+)?[\w:]+\s*\*)",
-           "an id as the key: addresses order differently on every run"},
+           "an id as the key: addresses order differently on every run",
+           "std::map<Shard*, int> by_address;"},
 };
-// Places that may all the same.
+// Exceptions to the banned calls.
 struct Exempt {
   std::string_view path;
   std::string_view found;  // what the pattern matches there
@@ -156,12 +163,15 @@ inline constexpr std::array kExempt = {
 // Nowhere in src/ or user code. (The other examples drive whole clusters of processes,
 // some of which have no event to wait for.)
 inline constexpr std::array kBannedEverywhere = {
-    Banned{R"(\bsleep_(for|until)\b)", "wait for the event, or SerialExecutor::PostAt"},
+    Banned{R"(\bsleep_(for|until)\b)", "wait for the event, or SerialExecutor::PostAt",
+           "std::this_thread::sleep_for(1s);"},
     Banned{R"(\b(u|nano)sleep\s*\(|(^|[^\w.>:])sleep\s*\()",
-           "wait for the event, or SerialExecutor::PostAt"},
-    Banned{R"(\bstd::random_device\b)", "base/random.h with a seed that can be logged"},
-    Banned{R"(\bthrow\b)", "absl::Status"},
-    Banned{R"(\bInsecure(Channel|Server)Credentials\b)", "wire/connection.h"},
+           "wait for the event, or SerialExecutor::PostAt", "sleep(1);"},
+    Banned{R"(\bstd::random_device\b)", "base/random.h with a seed that can be logged",
+           "std::random_device seed;"},
+    Banned{R"(\bthrow\b)", "absl::Status", "throw 1;"},
+    Banned{R"(\bInsecure(Channel|Server)Credentials\b)", "wire/connection.h",
+           "auto c = grpc::InsecureChannelCredentials();"},
 };
 
 // ---- Words that the glossary (docs/glossary.md) rules out, with what to say instead.
@@ -195,8 +205,9 @@ inline constexpr std::array kAllowedWords = {
     AllowedWord{"include/shardmanager/types.h", "peer", "Peer: a server and where it is"},
     AllowedWord{"include/shardmanager/server.h", "peer", "Peer: a server and where it is"},
     AllowedWord{"examples/kvstore/replicated_shard", "peer", "Peer: a server and where it is"},
-    AllowedWord{"src/", "peer", "grpc::ServerContext::peer()"},
-    AllowedWord{"src/wire/", "slice", "grpc::Slice"},
+    AllowedWord{"src/", "peer", "Peer (types.h), and ZooKeeper's QuorumPeerMain"},
+    AllowedWord{"src/wire/discovery_service.cc", "slice", "grpc::Slice"},
+    AllowedWord{"src/wire/place_for", "slice", "a slice of time"},
     AllowedWord{"examples/localcluster/", "slice", "a slice of time"},
     AllowedWord{"src/allocator/roadef/", "instance", "the challenge's word for a problem"},
     AllowedWord{"src/cli/commands/place.cc", "instance", "the challenge's word for a problem"},
@@ -209,7 +220,7 @@ inline constexpr int kMostLinesPerFunction = 60;
 inline constexpr int kMostCodeLinesPerFile = 500;
 inline constexpr int kMostModulesPerFolder = 20;
 
-// What is larger still. A row may become smaller, or go.
+// Code over the limits. The size in a row may only be lowered; delete the row when the code fits.
 struct Large {
   std::string_view name;  // of a folder or file; of a class or function: "file name"
   std::string_view measure;

@@ -37,7 +37,7 @@ class World {
     bool sick = false;                   // every add, and change of role, fails
     bool refuses_members = false;        // changes of members fail
     std::set<std::string> cannot_bring;  // servers that it, as the primary, cannot bring into step
-    // The same, and it answers only when the command has run out of time: never.
+    // The same, but instead of failing it never answers: the command times out.
     std::set<std::string> brings_for_ever;
     bool stays_primary = false;              // turns to secondary fail
     std::map<std::string, ShardEpoch> over;  // by shard: grants up to here are stale
@@ -101,9 +101,9 @@ class World {
   std::vector<std::string> Roles(const std::string& shard) const;
   // Where clients are sent, likewise.
   std::vector<std::string> Published(const std::string& shard) const;
-  // Who is in step with the shard's primary, by what the last one was told: names, lives. As
-  // applications have it: a grant that is held is held with its first list, and one who is in
-  // the list already needs nothing, whatever became of it since.
+  // The servers (names and lives) that are in step with the shard's primary, according to the last
+  // list that it was given. As in real applications, a repeated grant does not replace the list,
+  // and a server that is on the list already needs nothing more, whatever has happened to it since.
   using Members = std::set<std::pair<std::string, uint64_t>>;
   std::map<std::string, Members> members;
   // Shards of which clients were told a primary, since the spec names them. (What no client was
@@ -113,10 +113,10 @@ class World {
   std::string Name(ShardIndex shard) const { return partition_->tables().name(shard); }
   TimePoint now{};
 
-  // Invariant A, watched from outside after every step: fails the test when two
-  // live processes serve one shard as primary. And whoever becomes the primary, or is it in
-  // another life, must have been in step with the last one, unless it was said that it may not be.
-  // In a large world: by hand, as it takes its time.
+  // Invariant A, watched from outside after every step: fails the test when two live processes
+  // serve one shard as primary. Also fails it when a server becomes the primary (or is it in a new
+  // life) without having been in step with the last one, unless a note said that it may lack
+  // writes. Slow in a large world: set check_every_step to false there, and call it by hand.
   void CheckInvariants() const;
   bool check_every_step = true;
   // Are given each event before the partition hears it, and each action that it asks for.
@@ -139,7 +139,7 @@ class World {
   void Do(StepDown&) { stepped_down = true; }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
   bool HasNew(const std::set<std::string>& of, const Grant& grant) const;
-  // `elected`: with its list the primary begins anew; else who is known keeps its life.
+  // `elected`: the new list replaces the last one; else members that are known keep their lives.
   void TakeMembers(const std::string& shard, const Grant& grant, bool elected);
   void CheckBegins(const std::string& shard, const std::string& server) const;
   void StoreWrite(const Persist& action);

@@ -166,6 +166,18 @@ TEST_F(HandoverBookTest, FailedPrepareAddLeavesNothingAndMayBeRepeated) {
   EXPECT_THAT(asked(), ElementsAre("prepare-add s@5"));
 }
 
+// "After an error neither does": the shard was to be tried again under an older grant.
+TEST_F(HandoverBookTest, AFailedPrepareIsNotFollowedByTheRetryOfAnEarlierGrant) {
+  Feed(Assigned{{GrantOf("s", 4)}});
+  Load("s", 4, absl::InternalError("not yet"));
+  Drop("s", 4);
+  PrepareAdd("s", 5);
+  EXPECT_THAT(asked(), ElementsAre("prepare-add s@5"));
+  Prepare("s", 5, absl::InternalError("no"));
+  AdvanceBy(Seconds(60));
+  EXPECT_THAT(asked(), IsEmpty());
+}
+
 TEST_F(HandoverBookTest, FailedLoadForForwardedRequestsServesNobodyAndIsTriedAgain) {
   AwaitForwardedRequests();
   Feed(Forwarded{kShard});

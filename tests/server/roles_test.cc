@@ -220,6 +220,22 @@ TEST_F(RolesTest, ARightOfAFormerLifeIsNotOpenedAgain) {
   EXPECT_THAT(Did(), ElementsAre("close s", "drop s"));
 }
 
+// The first delay before a grant is tried again is 1 s; DropShard takes longer.
+TEST_F(RolesTest, AGrantIsTriedAgainHoweverLongTheDropAfterAFailedChangeOfRoleTakes) {
+  Serve(5, Role::kPrimary);
+  Rejoin({{GrantOf("s", 7, Role::kSecondary)}});
+  Drain("s");
+  EndTurn(7, absl::InternalError("no"));
+  Did();
+  AdvanceBy(Seconds(5));
+  EXPECT_THAT(Did(), IsEmpty());
+  EndDrop("s");
+  AdvanceBy(Milliseconds(999));
+  EXPECT_THAT(Did(), IsEmpty());
+  AdvanceBy(Milliseconds(1));
+  EXPECT_THAT(Did(), ElementsAre("loading s", "add s@7"));
+}
+
 // The application's data are what makes it a member in this life: they must not be dropped.
 TEST_F(RolesTest, WhatANewLifeIsGrantedAgainGoesOnInItsOldRoleAfterAnError) {
   Serve(5, Role::kPrimary);

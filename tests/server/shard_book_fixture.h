@@ -98,10 +98,10 @@ class ShardBookTest : public ::testing::Test {
 
   // What the last event asked for, as words; replies aside.
   const std::vector<std::string>& asked() const { return asked_; }
-  // The same of all events since this was called last.
-  // The last AddShard was of a shard that had been prepared.
-  bool prepared() const { return prepared_; }
+  // What all events since the last call of Did() asked for, as words; replies aside.
   std::vector<std::string> Did() { return std::exchange(did_, {}); }
+  // Was the last AddShard of a shard that had been prepared?
+  bool prepared() const { return prepared_; }
   // Results of one reply since it was sent, as words; "end" closes it.
   const std::vector<std::string>& results(ReplyId reply) { return results_[reply]; }
   std::string refusal(ReplyId reply) { return refusals_[reply]; }

@@ -297,6 +297,15 @@ TEST_F(ShardBookTest, FailedLoadThatNobodyWaitsForIsTriedAgain) {
   EXPECT_THAT(Held(), ElementsAre("s@5 serving"));
 }
 
+TEST_F(ShardBookTest, WhoeverAsksForALoadThatFailedBeforeDecidesWhetherItIsTriedAgain) {
+  Feed(Assigned{{GrantOf("s", 5)}});
+  Load("s", 5, absl::InternalError("not yet"));
+  Add("s", 5);
+  Load("s", 5, absl::InternalError("not yet"));
+  AdvanceBy(Seconds(60));
+  EXPECT_THAT(asked(), IsEmpty());
+}
+
 TEST_F(ShardBookTest, FailedLoadIsNotTriedAgainOnceItIsAssignedNoMore) {
   Feed(Assigned{{GrantOf("s", 5)}});
   Load("s", 5, absl::InternalError("not yet"));

@@ -78,14 +78,15 @@ class DamagedRecordsTest : public testing::Test {
   }
 
   // ---- people ----
-  orchestrator::Controller& Leader() {
+  std::string LeaderHost() {
     for (const std::string& name : cluster_.controls()) {
       SimControl* control = cluster_.control(name);
-      if (control != nullptr && control->controller().leads()) return control->controller();
+      if (control != nullptr && control->controller().leads()) return name;
     }
     ADD_FAILURE() << "nobody leads";
-    return cluster_.control(cluster_.controls()[0])->controller();
+    return cluster_.controls()[0];
   }
+  orchestrator::Controller& Leader() { return cluster_.control(LeaderHost())->controller(); }
   // Of a command, the caller waits to the end.
   template <typename Request, typename Response, typename... Wanted>
   absl::StatusOr<Response> Ask(void (orchestrator::Operations::*method)(
@@ -138,14 +139,10 @@ class DamagedRecordsTest : public testing::Test {
 
   // A new leader reads everything back.
   void ChangeLeader() {
-    for (const std::string& name : cluster_.controls()) {
-      SimControl* control = cluster_.control(name);
-      if (control == nullptr || !control->controller().leads()) continue;
-      cluster_.Terminate(name);
-      RunFor(Seconds(1));
-      cluster_.Start(name);
-      break;
-    }
+    const std::string name = LeaderHost();
+    cluster_.Terminate(name);
+    RunFor(Seconds(1));
+    cluster_.Start(name);
     RunFor(Seconds(10));
   }
   int Served() { return static_cast<int>(checkers_.Sweep().size()); }
@@ -346,6 +343,29 @@ TEST_F(DamagedRecordsTest, ADamagedSpecStopsItsAppAndNoOther) {
   EXPECT_EQ(Served(), kShards);
   EXPECT_THAT(ShardsOf("kv-1"), SizeIs(4)) << "it is managed again";
   EXPECT_THAT(Conditions(), IsEmpty());
+}
+
+// After each of the events that follow the request in turn.
+TEST_F(DamagedRecordsTest, AReplacementThatIsLostWithTheConnectionIsWrittenAgain) {
+  for (int events = 0; events < 12; ++events) {
+    Write(paths_.spec(app_), kDamage);
+    ChangeLeader();
+    v1::ApplyAppRequest request;
+    *request.mutable_spec() = Spec();
+    request.set_force(true);
+    absl::Status heard = absl::DeadlineExceededError("no answer");
+    Leader().operations().ApplyApp(
+        request, [&heard](const auto& response) { heard = response.status(); },
+        [] { return true; });
+    for (int i = 0; i < events; ++i) {
+      ASSERT_TRUE(cluster_.schedule.RunNext(cluster_.schedule.now() + Seconds(1)));
+      cluster_.store.Kick();
+    }
+    cluster_.store.ComeBackToLag(LeaderHost());
+    RunFor(Seconds(10));
+    EXPECT_EQ(heard, absl::OkStatus()) << "the connection broke after " << events << " events";
+    RunFor(Seconds(10));
+  }
 }
 
 TEST_F(DamagedRecordsTest, ASpecOfANewerVersionIsNotReplaced) {

@@ -66,8 +66,7 @@ class RecoveryTest : public testing::Test {
         request, [acknowledged](const auto& response) { *acknowledged = response.ok(); });
   }
   // As the operator hears it within 100 ms, or `patience`.
-  absl::Status DeleteNow(orchestrator::Operations::Wanted wanted = {},
-                         Duration patience = Milliseconds(100)) {
+  absl::Status DeleteNow(orchestrator::Wanted wanted = {}, Duration patience = Milliseconds(100)) {
     auto heard = std::make_shared<absl::Status>(absl::DeadlineExceededError("no answer"));
     v1::DeleteAppRequest request;
     request.set_app(kApp);

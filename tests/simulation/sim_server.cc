@@ -8,9 +8,8 @@
 namespace shardmanager::simulation {
 namespace {
 
-// As ServerOptions has them.
-constexpr Duration kDrainTimeout = Seconds(10);
-constexpr Duration kHoldTimeout = Seconds(2);
+const Duration kDrainTimeout = ServerOptions().drain_timeout;
+const Duration kHoldTimeout = ServerOptions().hold_timeout;
 constexpr Duration kAskAgain = Milliseconds(1);
 // Fewer than by default, so that calls wait for each other.
 constexpr int kHandlerThreads = 2;
@@ -151,7 +150,8 @@ void SimServer::Later(Duration most, std::function<void()> work) {
 }
 
 // As the library's pools do: a few calls of each kind at a time, the others in order.
-// How long it takes is drawn when it begins: what waits outlives the fault that held it up.
+// How long a call takes is drawn when it begins: calls that were queued during a fault run at
+// normal speed once it is over.
 void SimServer::Handle(const server::HandlerCall& call) {
   LaneCalls& calls = lanes_[static_cast<size_t>(server::LaneOf(call))];
   calls.waiting.push_back(call);
@@ -198,7 +198,8 @@ void SimServer::Receive(server::Command command, Results results, Refusal refusa
   engine_->Obey(std::move(command));
 }
 
-// It answered a command with anything but a refusal. Answers may come in another order.
+// This server answered a command other than by refusing it. Answers may come in another order than
+// the commands.
 void SimServer::NoteObeyed(uint64_t arrival, LeaderEpoch leader) {
   obeyed_[arrival] = leader;
   LeaderEpoch newest;

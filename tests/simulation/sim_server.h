@@ -36,7 +36,7 @@ struct AppHabits {
 struct Request {
   uint64_t id = 0;
   std::string shard;
-  // Of one that the old owner of a handover sends on.
+  // Set if the old owner of a handover forwarded the request.
   std::string forwarded_by = {};
   ShardEpoch forwarded_to = {};
   bool for_primary = false;
@@ -83,9 +83,9 @@ class SimServer {
     Copies& disk;            // of the machine: outlives its processes; used with `quorum`
     // Who is at that endpoint; null: nobody.
     std::function<SimServer*(const std::string& endpoint)> server;
-    // Whatever life of it there is; null: none.
+    // The running server of that name, in any life; null: there is none.
     std::function<SimServer*(const std::string& name)> named;
-    // It has left by itself; to be destroyed there.
+    // The server has left by itself; the callee destroys it.
     std::function<void(const std::string& name)> left;
   };
 
@@ -116,8 +116,8 @@ class SimServer {
   // What it served when it was told to stop. It refuses since, and is a member of the cell until
   // its handlers have returned, or for the drain time-out; nobody else can know.
   const std::map<std::string, Role>& served_until_stop() const { return served_until_stop_; }
-  // Requests that it works on, under an older right than `epoch`, which they got in this life.
-  // What is left of a former life only the application's storage can fence off.
+  // Is it working on a request that was admitted in its current life, under an epoch older than
+  // `epoch`? (Requests of a former life can be fenced off by the application's storage alone.)
   bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
 
   const ShardCopy* copy(const std::string& shard) const;

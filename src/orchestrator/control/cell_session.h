@@ -1,4 +1,4 @@
-// The session of a control-plane process with the store, and the cell that it joins with it.
+// This process's session with the store, and how it joins the cell in it.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace shardmanager::orchestrator {
 class CellSession {
  public:
   struct Callbacks {
-    // Another session takes the place of the last one: what uses that must go now.
+    // A new session is about to replace the last one: destroy what uses the store of the last one.
     std::function<void()> replaced;
     // The session has joined the cell: cell() is what is stored.
     std::function<void()> joined;
@@ -32,8 +32,8 @@ class CellSession {
     std::function<void()> reached_again;
     // The store has ended the session; replaced() follows.
     std::function<void()> expired;
-    // This process cannot be part of the cell, for example because the store grants other sessions
-    // than the cell's leases need.
+    // This process cannot be part of the cell, for example because the store grants session
+    // time-outs that do not fit the cell's leases.
     std::function<void(const absl::Status& why)> fatal;
   };
 
@@ -41,7 +41,7 @@ class CellSession {
   CellSession(const ControllerOptions& options, CoordinationStoreFactory& stores,
               Executor& executor, Callbacks callbacks);
 
-  // Opens a session, in the place of the last one.
+  // Opens a session, which replaces the last one.
   void Open();
   // Ends the session, so that a standby takes over at once. No callback comes any more.
   void Close();
@@ -55,13 +55,13 @@ class CellSession {
   }
   bool joined() const { return joined_; }
   bool closed() const { return closed_; }
-  // Before it has joined: as the options have it.
+  // As stored; before joining, as in the options.
   const v1::CellConfig& cell() const { return joined_ ? cell_ : options_.cell; }
   const Paths& paths() const { return paths_; }
-  // Counts sessions: what was asked in one is void in the next.
+  // The number of the session. Answers to what was asked in an earlier one must be ignored.
   uint64_t number() const { return number_; }
   bool IsCurrent(uint64_t session) const { return session == number_ && !closed_; }
-  // For what failed: does it again in half a second, unless the session is over by then.
+  // Calls `what` in half a second, unless the session has ended or was replaced by then.
   void TryLater(std::function<void()> what);
 
  private:

@@ -1,5 +1,6 @@
 #include "orchestrator/control/controller.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/serial_executor.h"
@@ -87,12 +88,17 @@ void Controller::Stop() {
   });
 }
 
-// Without a lease we may have been deposed, and `known` may be of our successor. A lease that holds
-// after the subscriber has come proves that there was none: then the cell has lost epochs.
-void Controller::SubscriberIsAhead(const AppName& app, MapVersion known) {
-  executor_->Post([this, app, known] {
+// Without a lease we may have been deposed, and `known` may be of our successor. If the lease holds
+// after the subscriber has come, no successor had been elected: then the epochs of the cell were
+// set back.
+void Controller::SubscriberIsAhead(const AppName& app, MapVersion held) {
+  executor_->Post([this, app, held] {
     if (!apps_.begun()) return;
-    leadership_.OnceInTouch(TimePoint::max(), [this, app, known] {
+    const auto [ahead, first] = ahead_.try_emplace(app, held);
+    ahead->second = std::max(ahead->second, held);
+    if (!first) return;  // many may come while the lease does not hold
+    leadership_.OnceInTouch(TimePoint::max(), [this, app] {
+      const MapVersion known = ahead_.extract(app).mapped();
       const auto& epoch = leadership_.epoch();
       if (!epoch || known.leader_epoch <= epoch->value()) return;
       if (auto* driver = apps_.Find(app.value())) driver->SubscriberIsAhead(known);

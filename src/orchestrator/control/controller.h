@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,23 +43,24 @@ class Controller {
   void Stop();
 
   Operations& operations() { return operations_; }
-  // A subscriber of the app's maps holds one of this cell by a leader with a higher epoch than
-  // those that we publish.
+  // A subscriber holds a map of this app and this cell from a leader with a higher epoch than that
+  // of the maps that we publish.
   void SubscriberIsAhead(const AppName& app, MapVersion known);
   EventLog& events() { return events_; }
-  // And can prove it.
+  // This process leads, and its lease runs.
   bool leads() const { return leadership_.proven(); }
 
   // Called (on the controller's thread) when the process cannot go on, for example
-  // because the path belongs to another cell, or ZooKeeper grants other sessions than the
-  // cell's leases need.
+  // because the path belongs to another cell, or ZooKeeper grants session time-outs that
+  // do not fit the cell's leases.
   std::function<void(absl::Status)> on_fatal;
   // Called (on the controller's thread) when the store answers, and when it has not for so
   // long that this process knows nothing for certain any more: `in_touch` is false until the
   // first call. What it publishes or passes on may be out of date then.
   std::function<void(bool in_touch)> on_touch;
-  // Called (on the controller's thread) when it is known anew who leads: the endpoint of
-  // the other process that does; "": this one does. Not when nobody does.
+  // Called (on the controller's thread) when the leader becomes known or changes, with its
+  // endpoint;
+  // "": this process leads. Not called when no process leads.
   std::function<void(const std::string& other_leader)> on_leader;
 
  private:
@@ -74,6 +76,7 @@ class Controller {
   Leadership leadership_;
   LedApps apps_;
   Operations operations_;
+  std::map<AppName, MapVersion> ahead_;  // the highest that subscribers hold, until it is looked at
 };
 
 }  // namespace shardmanager::orchestrator

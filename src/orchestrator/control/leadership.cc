@@ -30,7 +30,7 @@ void Leadership::Stand() {
   };
   callbacks.on_lost = [this, session](std::string why) {
     executor_.Post([this, session, why] {
-      if (session == session_.number()) Lose(why);
+      if (session_.IsCurrent(session)) Lose(why);
     });
   };
   callbacks.on_observed = [this, session](std::optional<v1::LeaderRecord> leader) {
@@ -156,13 +156,13 @@ void Leadership::OnRenewed(TimePoint sent_at, const absl::StatusOr<Node>& holder
   if (!lease_.Renewed(sent_at, now, granted)) BeatAt(now + granted.tick / 2 + Milliseconds(1));
 }
 
-// Tells of a change.
+// Updates proven(), tells what has changed, and begins held calls whose time has come.
 void Leadership::LookAtLease() {
   const bool in_touch = InTouch();
   const bool was_proven = proven_;
   const bool proven = epoch_ && in_touch;
   if (was_proven && !proven && epoch_) {
-    // Before proven() says so: with that, streams of events end.
+    // Recorded before proven() is false: streams of events end then, and would miss it.
     events_.Record("LeaderCutOff", absl::StrCat("who leads is ", OutOfTouch().message()),
                    /*trouble=*/true);
   }

@@ -44,14 +44,15 @@ class Leadership {
   // Call it once, first. `self`: the name of this process, and the endpoint where others reach it.
   void Start(const v1::LeaderRecord& self);
   // Renews the lease now, and then at every heartbeat until the process ends, over all its
-  // sessions.
+  // sessions; tells what has changed by then, and begins the held calls whose time has come.
   void Beat();
   // Call it when the session has joined the cell: stands for election in it.
   void Stand();
   // Call it when the store is reached again: sends a renewal now, and ignores the answer to the one
   // that waited for the connection, because that one counts from when it was meant to be sent.
   void RenewAnew();
-  // Call it when another process is known to lead. Does nothing if this process did not lead.
+  // Call it when this process is known not to lead any more, and say why. Does nothing if it did
+  // not lead.
   void Lose(const std::string& why);
   // Call it when a new session replaces the last one.
   void NewSession();
@@ -71,8 +72,9 @@ class Leadership {
   absl::Status OutOfTouch() const;
   // FAILED_PRECONDITION: another process leads; UNAVAILABLE: nobody is known to.
   absl::Status NotLeading() const;
-  // Calls `what` when the lease is renewed and the store is connected: now if both are true, or if
-  // this process does not lead; at `until` in any case.
+  // Calls `what` now if the lease holds and the store is connected, or if this process does not
+  // lead. Otherwise looks again after each renewal and heartbeat, and calls it as soon as one of
+  // these is true or `until` has passed. Never calls it once the process stops.
   void OnceInTouch(TimePoint until, std::function<void()> what);
 
  private:

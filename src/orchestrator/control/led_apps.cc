@@ -46,7 +46,6 @@ void LedApps::OnListed(const std::vector<std::string>& apps) {
   lead_->listed = true;
 }
 
-// An app without a spec (deleted, or being made) leaves again by itself.
 void LedApps::Add(const std::string& app) {
   auto [it, fresh] = lead_->drivers.try_emplace(app);
   if (!fresh) return;
@@ -67,15 +66,17 @@ void LedApps::Add(const std::string& app) {
   it->second->Start();
 }
 
-// Each is answered later: a driver is not destroyed inside its own callback.
+// Each callback posts its work, which may destroy the driver that called it.
 PartitionDriver::Callbacks LedApps::CallbacksFor(const std::string& app) {
   PartitionDriver::Callbacks callbacks;
   callbacks.deposed = [this, session = context_.session.number()] {
     context_.executor.Post([this, session] {
-      if (session == context_.session.number() && lead_) context_.deposed();
+      if (context_.session.IsCurrent(session) && lead_) context_.deposed();
     });
   };
-  const auto end = [this, app, epoch = lead_->epoch](bool again) {
+  const auto end = [this, app, epoch = lead_->epoch,
+                    ended = std::make_shared<bool>(false)](bool again) {
+    if (std::exchange(*ended, true)) return;  // what follows is about the driver after this one
     context_.executor.Post([this, app, epoch, again] {
       if (!lead_ || lead_->epoch != epoch) return;
       Remove(app);
@@ -117,7 +118,8 @@ void LedApps::WriteSpec(const SpecToWrite& change, SpecStore::Done done, const W
     context_.executor.Post([this, done, change, epoch, status] {
       PartitionDriver* driver =
           lead_ && lead_->epoch == epoch ? Find(change.spec.spec().name()) : nullptr;
-      // Lest the next change, which may come with the answer, find the version before.
+      // The caller may send its next change as soon as it has the answer: that must build on this
+      // version.
       if (status.ok() && driver != nullptr) driver->TakeSpec(change.spec, change.base + 1);
       done(status);
     });

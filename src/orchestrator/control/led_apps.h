@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,20 +38,22 @@ class LedApps {
     std::function<void()> deposed;
   };
   using Drivers = std::map<std::string, std::unique_ptr<PartitionDriver>>;
-  using Wanted = SpecStore::Wanted;
 
   explicit LedApps(Context context) : context_(std::move(context)) {}
 
   void Begin(LeaderEpoch epoch);
   void End() { lead_.reset(); }
   bool begun() const { return lead_.has_value(); }
+  // Has each driver read its records again, and lists the stored apps; and again every 10 s. Does
+  // nothing while not begun().
+  void Relook();
+
   // Each stored app has its driver among drivers(). REQUIRES: begun(), for this and all below.
   bool listed() const { return lead_->listed; }
   const Drivers& drivers() const { return lead_->drivers; }
 
-  // Lists the stored apps now, and again from time to time. Does nothing before Begin().
-  void Relook();
-  // Creates the driver of an app whose spec is in the store.
+  // Creates and starts the driver of this app, unless it has one. If the app has no spec in the
+  // store, the driver says so and is removed again.
   void Add(const std::string& app);
   // Null: there is none, or its spec was not read yet.
   PartitionDriver* Find(const std::string& app) const;
@@ -64,7 +67,8 @@ class LedApps {
   };
   static constexpr int32_t kNewApp = -1;
   void WriteSpec(const SpecToWrite& change, SpecStore::Done done, const Wanted& wanted = {});
-  // Answers when all are durable, or with the first error.
+  // Answers once every write has ended: OK if all are durable, else with the first error; others
+  // may be durable then. REQUIRES: `changes` is not empty.
   void WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Done done,
                   const Wanted& wanted);
 

@@ -40,6 +40,15 @@ absl::Status MayReplace(const DamagedRecord& spec, bool force) {
       "yours in its place; its bytes stay at ", spec.kept_at));
 }
 
+// Replies with the response if the write succeeded, else with its error.
+template <typename Response>
+SpecStore::Done AnswerWith(const Operations::Reply<Response>& reply, Response response) {
+  return [reply, response = std::move(response)](absl::Status status) {
+    if (!status.ok()) return reply(status);
+    reply(response);
+  };
+}
+
 }  // namespace
 
 // ---- who may ask ----
@@ -56,9 +65,7 @@ absl::Status Operations::MayAnswer() const {
 // failed.
 absl::Status Operations::MayChange(const Wanted& wanted) const {
   if (absl::Status may = MayAnswer(); !may.ok()) return may;
-  if (wanted && !wanted()) {
-    return NobodyWaits();
-  }
+  if (!IsWanted(wanted)) return NobodyWaits();
   if (context_.session.connected()) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("nothing was changed: ", context_.leadership.process(),
@@ -75,10 +82,10 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     PartitionDriver* existing = apps_.Find(spec.name());
     if (auto it = apps_.drivers().find(spec.name());
         it != apps_.drivers().end() && it->second->damaged_spec() != nullptr) {
-      return ReplaceDamagedSpec(it->second.get(), request, reply);
+      return ReplaceDamagedSpec(it->second.get(), request, reply, wanted);
     }
-    if (existing == nullptr && absl::IsUnavailable(apps_.NoSuch(spec.name()))) {
-      return reply(apps_.NoSuch(spec.name()));
+    if (existing == nullptr) {
+      if (absl::Status why = apps_.NoSuch(spec.name()); absl::IsUnavailable(why)) return reply(why);
     }
     v1::ApplyAppResponse response;
     response.set_outcome(v1::ApplyAppResponse::CREATED);
@@ -118,7 +125,7 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
 
 // What is stored and cannot be read may hold more than the spec that replaces it.
 void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
-                                    Reply<v1::ApplyAppResponse> reply) {
+                                    Reply<v1::ApplyAppResponse> reply, const Wanted& wanted) {
   if (absl::Status may = MayReplace(*app->damaged_spec(), request.force()); !may.ok()) {
     return reply(may);
   }
@@ -132,10 +139,7 @@ void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   *stored.mutable_spec() = request.spec();
   *stored.mutable_drains() = app->spec().drains();  // as far as they are known
   const int32_t base = app->damaged_spec()->node.stat.version;
-  apps_.WriteSpec({stored, base}, [response, reply](absl::Status status) {
-    if (!status.ok()) return reply(status);
-    reply(response);
-  });
+  apps_.WriteSpec({stored, base}, AnswerWith(reply, response), wanted);
 }
 
 void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
@@ -147,11 +151,8 @@ void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResp
     if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
     v1::StoredSpec stored = existing->spec();
     stored.set_deleting(true);
-    const auto written = [reply](absl::Status status) {
-      if (!status.ok()) return reply(status);
-      reply(v1::DeleteAppResponse());
-    };
-    apps_.WriteSpec({stored, existing->spec_version()}, written, wanted);
+    apps_.WriteSpec({stored, existing->spec_version()}, AnswerWith(reply, v1::DeleteAppResponse()),
+                    wanted);
   });
 }
 
@@ -179,11 +180,7 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
       PutDrain(drain, changes.back().spec);
     }
     if (changes.empty()) return reply(NoSuchScope(drain.scope(), known));
-    const auto written = [response, reply](absl::Status status) {
-      if (!status.ok()) return reply(status);
-      reply(response);
-    };
-    apps_.WriteSpecs(changes, written, wanted);
+    apps_.WriteSpecs(changes, AnswerWith(reply, response), wanted);
   });
 }
 
@@ -213,11 +210,7 @@ void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
           absl::StrCat("no drain of ", ToString(request.scope()),
                        "; there are: ", known.empty() ? "none" : absl::StrJoin(known, ", "))));
     }
-    const auto written = [response, reply](absl::Status status) {
-      if (!status.ok()) return reply(status);
-      reply(response);
-    };
-    apps_.WriteSpecs(changes, written, wanted);
+    apps_.WriteSpecs(changes, AnswerWith(reply, response), wanted);
   });
 }
 

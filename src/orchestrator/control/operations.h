@@ -19,14 +19,14 @@ namespace shardmanager::orchestrator {
 // All but GetStatus answer FAILED_PRECONDITION while another process leads, UNAVAILABLE while
 // nobody is known to. Changes answer
 //   CANCELLED     nobody waits for them; nothing was changed
+//   ABORTED       somebody else changed the same record meanwhile, or leads now
+//   RESOURCE_EXHAUSTED   the spec is larger than a record may be
 //   UNAVAILABLE   the store is out of reach; the message says whether the change may have happened
+// ReleaseServer is not answered if this process loses its lead meanwhile: callers need a deadline.
 class Operations {
  public:
   template <typename T>
   using Reply = std::function<void(absl::StatusOr<T>)>;
-  // Does somebody still wait for the answer? Asked before a change is begun: once the caller
-  // has gone, and has reported a failure, nothing is begun any more. Thread-safe; empty: yes.
-  using Wanted = LedApps::Wanted;
 
   // All must outlive it.
   struct Context {
@@ -56,10 +56,10 @@ class Operations {
  private:
   // OK: this process leads and can prove it.
   absl::Status MayAnswer() const;
-  // OK: MayAnswer(), and somebody still waits for the answer.
+  // OK: MayAnswer(), somebody still waits for the answer, and the store is connected.
   absl::Status MayChange(const Wanted& wanted) const;
   void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
-                          Reply<v1::ApplyAppResponse> reply);
+                          Reply<v1::ApplyAppResponse> reply, const Wanted& wanted);
 
   // Runs `work` on the executor's thread if this process leads and can prove it.
   template <typename T>

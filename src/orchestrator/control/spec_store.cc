@@ -5,7 +5,6 @@
 
 #include "coordination/election.h"
 #include "coordination/envelope.h"
-#include "orchestrator/shell/change_outcome.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -36,9 +35,7 @@ void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done
                        Wanted wanted) const {
   store_->Get(paths_.app(app), [self = *this, app, spec, done, wanted](absl::StatusOr<Node> node) {
     if (!node.ok() && !absl::IsNotFound(node.status())) return done(NothingWasChanged());
-    if (wanted && !wanted()) {
-      return done(NobodyWaits());
-    }
+    if (!IsWanted(wanted)) return done(NobodyWaits());
     std::vector<WriteOp> ops;
     if (!node.ok()) ops = self.Folders(app);
     std::string data = Seal(spec);
@@ -66,7 +63,7 @@ void SpecStore::Write(const Change& change) const {
       self.store_->Get(self.paths_.spec(change.app), [self, change](absl::StatusOr<Node> node) {
         if (node.ok() && node->data == change.data) return change.done(absl::OkStatus());
         if (!node.ok() && !absl::IsNotFound(node.status())) return change.done(Unknown());
-        if (change.wanted && change.wanted()) return self.Write(change);
+        if (IsWanted(change.wanted)) return self.Write(change);
         change.done(NothingWasChanged());
       });
     });

@@ -1,11 +1,16 @@
-// Writes of application specs: fenced, and certain.
+// Writes of application specs: fenced by the leader epoch, and read back when an answer was lost.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "coordination/paths.h"
 #include "coordination/store.h"
+#include "orchestrator/shell/change_outcome.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/stored.pb.h"
 
@@ -20,17 +25,15 @@ namespace shardmanager::orchestrator {
 class SpecStore {
  public:
   using Done = std::function<void(absl::Status)>;
-  // Does somebody wait for the outcome still? Empty: nobody says so.
-  using Wanted = std::function<bool()>;
 
   SpecStore(CoordinationStore* store, Paths paths, uint32_t buckets, LeaderEpoch leader_epoch)
       : store_(store), paths_(std::move(paths)), buckets_(buckets), leader_epoch_(leader_epoch) {}
 
-  // A new app: its folders (unless an earlier app of that name left them) and spec. `wanted`,
-  // if not empty, is asked before the write. A write that the connection took with it is written
-  // again as long as it is wanted.
+  // A new app: its folders (unless an earlier app of that name left them) and spec. Nothing is
+  // written that is not wanted any more; a write that was lost with the connection is repeated as
+  // long as it is wanted.
   void Create(const AppName& app, const v1::StoredSpec& spec, Done done, Wanted wanted = {}) const;
-  // REQUIRES: `version` is the one that the caller read.
+  // REQUIRES: `version` is the one that the caller read, and the change is wanted.
   void Replace(const AppName& app, const v1::StoredSpec& spec, int32_t version, Done done,
                Wanted wanted = {}) const;
 

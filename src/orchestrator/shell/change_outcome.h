@@ -1,12 +1,19 @@
 // What is said of a change that an operator asked for and the store did not simply make.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "coordination/store.h"
 
 namespace shardmanager::orchestrator {
+
+// Does somebody still wait for the outcome of a change? Asked before a write, and before a write
+// that was lost is repeated: a change is not made for a caller that has gone and has reported a
+// failure. Thread-safe; empty: yes.
+using Wanted = std::function<bool()>;
+inline bool IsWanted(const Wanted& wanted) { return !wanted || wanted(); }
 
 // CANCELLED.
 absl::Status NobodyWaits();

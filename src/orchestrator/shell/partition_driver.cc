@@ -205,7 +205,7 @@ void PartitionDriver::Relook() {
 
 void PartitionDriver::Release(const std::string& server,
                               std::function<void(absl::StatusOr<std::string>)> done,
-                              std::function<bool()> wanted) {
+                              Wanted wanted) {
   const DamagedRecord* record = damaged_.Find(RecordKind::kAssignment, server);
   if (record == nullptr) {
     return done(absl::NotFoundError(

@@ -12,6 +12,7 @@
 #include "model/map_version.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/shell/batch_writer.h"
+#include "orchestrator/shell/change_outcome.h"
 #include "orchestrator/shell/damaged_records.h"
 #include "orchestrator/shell/event_log.h"
 #include "orchestrator/shell/map_builder.h"
@@ -87,7 +88,7 @@ class PartitionDriver {
   // See release.h. NOT_FOUND: there is nothing to release. `done` comes on the driver's
   // thread, or never if the driver has gone.
   void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done,
-               std::function<bool()> wanted);
+               Wanted wanted);
   // Why the state cannot be read, if so.
   const absl::Status& problem() const { return problem_; }
 

@@ -28,7 +28,6 @@ absl::Status ReleaseOutcome(const WriteResult& result) {
 class Release : public std::enable_shared_from_this<Release> {
  public:
   using Done = std::function<void(absl::Status)>;
-  using Wanted = std::function<bool()>;
 
   Release(WriterOptions options, const DamagedRecord& record, Done done, Wanted wanted)
       : options_(std::move(options)),
@@ -71,9 +70,7 @@ class Release : public std::enable_shared_from_this<Release> {
                 "server \"", self->server_.value(), "\" is live (life ", name->incarnation.value(),
                 ") and may serve what its record granted: stop it first")));
           }
-          if (self->wanted_ && !self->wanted_()) {
-            return self->done_(NobodyWaits());
-          }
+          if (!IsWanted(self->wanted_)) return self->done_(NobodyWaits());
           self->Delete();
         });
   }
@@ -95,7 +92,7 @@ class Release : public std::enable_shared_from_this<Release> {
       self->options_.store->Get(self->path_, [self](const absl::StatusOr<Node>& node) {
         if (absl::IsNotFound(node.status())) return self->done_(absl::OkStatus());
         if (!node.ok()) return self->done_(ReleaseUnknown());
-        if (self->wanted_ && self->wanted_()) return self->Delete();
+        if (IsWanted(self->wanted_)) return self->Delete();
         self->done_(NothingWasChanged());
       });
     });
@@ -113,7 +110,7 @@ class Release : public std::enable_shared_from_this<Release> {
 }  // namespace
 
 void ReleaseAssignment(const WriterOptions& options, const DamagedRecord& record,
-                       std::function<void(absl::Status)> done, std::function<bool()> wanted) {
+                       std::function<void(absl::Status)> done, Wanted wanted) {
   if (record.newer()) {
     return done(absl::FailedPreconditionError(
         absl::StrCat("a newer version wrote the record, which that version can read: ",

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "orchestrator/shell/batch_writer.h"
+#include "orchestrator/shell/change_outcome.h"
 #include "orchestrator/shell/damaged_records.h"
 
 namespace shardmanager::orchestrator {
@@ -18,9 +19,9 @@ namespace shardmanager::orchestrator {
 //   ABORTED              the server came back, the record changed, or somebody else leads
 //   CANCELLED            nobody wants it any more; nothing was changed
 //   UNAVAILABLE          the connection broke; the message says whether it may have happened
-// `wanted`, if not empty, is asked before the write. A write that the connection took with it is
-// written again as long as it is wanted.
+// Nothing is written that is not wanted any more; a write that was lost with the connection is
+// repeated as long as it is wanted.
 void ReleaseAssignment(const WriterOptions& options, const DamagedRecord& record,
-                       std::function<void(absl::Status)> done, std::function<bool()> wanted = {});
+                       std::function<void(absl::Status)> done, Wanted wanted = {});
 
 }  // namespace shardmanager::orchestrator

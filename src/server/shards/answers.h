@@ -10,17 +10,17 @@
 
 namespace shardmanager::server {
 
-// Results are collected, and taken together after each event. Those for reply 0, for which nobody
-// waits, go nowhere.
+// Results are collected, and taken together after each event. Results for reply 0, for which nobody
+// waits, are dropped.
 class Answers {
  public:
-  // A command came with so many grants. Its caller hears of it even if there is nothing to say yet.
+  // A command came with `grants` grants. The next Take() has a reply for it, even an empty one.
   void Expect(ReplyId reply, size_t grants);
-  // How it goes; more follows.
+  // An intermediate result.
   void Tell(ReplyId reply, ShardResult result);
-  // The last word on one grant.
+  // The final result of one grant.
   void Finish(ReplyId reply, ShardResult result);
-  // What was said since the last call.
+  // The replies with what was collected since the last call.
   std::vector<Reply> Take();
 
  private:

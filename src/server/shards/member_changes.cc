@@ -5,25 +5,26 @@
 
 namespace shardmanager::server {
 
-// Somebody is new who was not in the last list to which the application said yes under this grant.
-MemberChanges::Lane MemberChanges::LaneOf(const Work& work) {
+// kAdds: the list has a member that was not in the last list that the application accepted under
+// this grant.
+MemberChanges::Kind MemberChanges::KindOf(const Work& work) {
   const Grant& grant = work.waits->grant;
-  if (!work.agreed || work.agreed->epoch != grant.epoch) return kBrings;
+  if (!work.agreed || work.agreed->epoch != grant.epoch) return kAdds;
   const Members& agreed = *work.agreed->members;
   const bool all_known =
       std::all_of(grant.members->begin(), grant.members->end(), [&](const Peer& member) {
         return std::find(agreed.begin(), agreed.end(), member) != agreed.end();
       });
-  return all_known ? kRemoves : kBrings;
+  return all_known ? kRemovesOnly : kAdds;
 }
 
 std::optional<MemberChanges::Change> MemberChanges::Want(Change change) {
   Work& work = works_[change.grant.shard];
   std::optional<Change> former = std::exchange(work.waits, std::move(change));
   if (work.at_work) return former;
-  if (work.ticket == 0 || LaneOf(work) != work.lane) {
-    Unqueue(work);
-    Queue(work);
+  if (work.ticket == 0 || KindOf(work) != work.kind) {
+    Dequeue(work);
+    Enqueue(work);
   }
   return former;
 }
@@ -31,18 +32,18 @@ std::optional<MemberChanges::Change> MemberChanges::Want(Change change) {
 std::optional<MemberChanges::Change> MemberChanges::CallOff(const ShardId& shard) {
   const auto found = works_.find(shard);
   if (found == works_.end()) return std::nullopt;
-  Unqueue(found->second);
+  Dequeue(found->second);
   return std::exchange(found->second.waits, std::nullopt);
 }
 
 std::optional<MemberChanges::Begun> MemberChanges::BeginNext() {
-  for (LaneState& lane : lanes_) {
-    if (lane.waiting.empty() || lane.at_work == at_once_) continue;
-    Work& work = works_[lane.waiting.begin()->second];
-    Unqueue(work);
+  for (Queue& queue : queues_) {
+    if (queue.waiting.empty() || queue.at_work == at_once_) continue;
+    Work& work = works_[queue.waiting.begin()->second];
+    Dequeue(work);
     work.at_work = std::exchange(work.waits, std::nullopt);
-    ++lane.at_work;
-    return Begun{work.at_work->grant, work.lane == kBrings};
+    ++queue.at_work;
+    return Begun{work.at_work->grant, work.kind == kAdds};
   }
   return std::nullopt;
 }
@@ -51,10 +52,10 @@ std::optional<MemberChanges::Change> MemberChanges::End(const ShardId& shard, bo
   const auto found = works_.find(shard);
   if (found == works_.end() || !found->second.at_work) return std::nullopt;
   Work& work = found->second;
-  --lanes_[work.lane].at_work;
+  --queues_[work.kind].at_work;
   Change ended = *std::exchange(work.at_work, std::nullopt);
   if (well) work.agreed = ended.grant;
-  if (work.waits) Queue(work);
+  if (work.waits) Enqueue(work);
   return ended;
 }
 
@@ -64,14 +65,14 @@ bool MemberChanges::AtWork(const ShardId& shard) const {
 }
 
 // REQUIRES: none of its changes is at work, and one waits.
-void MemberChanges::Queue(Work& work) {
-  work.lane = LaneOf(work);
+void MemberChanges::Enqueue(Work& work) {
+  work.kind = KindOf(work);
   work.ticket = ++last_ticket_;
-  lanes_[work.lane].waiting.emplace(work.ticket, work.waits->grant.shard);
+  queues_[work.kind].waiting.emplace(work.ticket, work.waits->grant.shard);
 }
 
-void MemberChanges::Unqueue(Work& work) {
-  if (work.ticket != 0) lanes_[work.lane].waiting.erase(std::exchange(work.ticket, 0));
+void MemberChanges::Dequeue(Work& work) {
+  if (work.ticket != 0) queues_[work.kind].waiting.erase(std::exchange(work.ticket, 0));
 }
 
 }  // namespace shardmanager::server

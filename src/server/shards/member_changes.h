@@ -1,9 +1,9 @@
-// Which primaries are told of new members now (UpdateMembership), and which wait for their turn.
+// Which calls of UpdateMembership run now, and which are queued.
 //
-// A call may wait for a member that does not answer. So only a few run at a time, and what has to
-// wait waits here, where it holds up nothing: its shard can be demoted or dropped meanwhile. A list
-// that brings nobody new does not depend on anybody who may be silent, and writes may wait for it
-// (a dead member goes): such lists have a lane of their own.
+// A call may wait for a member that does not answer. So only a few run at a time, and the others
+// are queued here, where they hold up nothing: a shard can be demoted or dropped meanwhile. A list
+// that adds no member cannot wait for a silent one, and writes may wait for the list (it removes a
+// dead member): such lists have a queue of their own.
 #pragma once
 
 #include <array>
@@ -24,44 +24,44 @@ class MemberChanges {
   };
   struct Begun {
     Grant grant;
-    bool brings = false;  // somebody new
+    bool adds_member = false;
   };
 
-  // `at_once`: most calls that run at a time, in each of the two lanes.
+  // `at_once`: most calls that run at a time, in each of the two queues.
   explicit MemberChanges(size_t at_once) : at_once_(at_once) {}
 
-  // Takes the place of the shard's change that waits, which is returned.
+  // Replaces the change of the shard that waits, if one does, and returns that.
   std::optional<Change> Want(Change change);
   // The shard's change that waits never begins. One that is at work goes on.
   std::optional<Change> CallOff(const ShardId& shard);
-  // One that may run now: of a lane, that which has waited longest. Call it until there is none.
+  // The next one that may run now: the first of a queue. Call it until there is none.
   std::optional<Begun> BeginNext();
   // The call has returned. Nothing: none of the shard was at work.
   std::optional<Change> End(const ShardId& shard, bool well);
   bool AtWork(const ShardId& shard) const;
 
  private:
-  enum Lane : size_t { kRemoves, kBrings };
-  struct LaneState {
+  enum Kind : size_t { kRemovesOnly, kAdds };
+  struct Queue {
     std::map<uint64_t, ShardId> waiting;  // by ticket
     size_t at_work = 0;
   };
   struct Work {
     std::optional<Change> at_work;
-    Lane lane = kBrings;          // of the one at work, else of the one that waits
-    std::optional<Change> waits;  // for its turn, or for the end of the one at work
-    std::optional<Grant> agreed;  // the last list to which the application said yes
-    uint64_t ticket = 0;          // of the one that waits for its turn; 0: none does
+    Kind kind = kAdds;            // of the one at work, else of the one that waits
+    std::optional<Change> waits;  // in a queue, or for the end of the one at work
+    std::optional<Grant> agreed;  // the last list that the application accepted
+    uint64_t ticket = 0;          // its place in the queue; 0: it is in none
   };
 
-  static Lane LaneOf(const Work& work);
-  void Queue(Work& work);
-  void Unqueue(Work& work);
+  static Kind KindOf(const Work& work);
+  void Enqueue(Work& work);
+  void Dequeue(Work& work);
 
   const size_t at_once_;
   uint64_t last_ticket_ = 0;
   std::map<ShardId, Work> works_;
-  std::array<LaneState, 2> lanes_;
+  std::array<Queue, 2> queues_;
 };
 
 }  // namespace shardmanager::server

@@ -126,14 +126,15 @@ void ShardBook::AcceptGrant(const WantedGrant& wanted, ReplyId reply) {
   Pursue(entry, wanted, reply, news);
 }
 
-// A repeat of a demotion that was called off: the control plane has heard, or will, that the shard
-// is served on under the grant before. (Another life obeys what its record says.)
+// A repeat of a demotion that was called off: the control plane has been told, or will be, that the
+// shard is still served under the previous grant. (Another life obeys what its record says.)
 bool ShardBook::IsVoid(const ShardEntry& entry, const Grant& grant) const {
   return entry.life == book_.incarnation && entry.highest < grant.epoch &&
          grant.epoch <= entry.called_off && grant.role == Role::kSecondary;
 }
 
-// Of the same grant. May widen what is served from what is forwarded to everything.
+// True: what the same grant asks for is there already. If only forwarded requests were admitted
+// until now and the grant asks for all, the shard is opened to all.
 bool ShardBook::AlreadyServes(ShardEntry& entry, const WantedGrant& wanted) {
   const bool prepared = entry.state == ShardState::kPrepared || entry.state == ShardState::kLoading;
   if (!wanted.old_owner.empty()) return prepared || entry.state == ShardState::kServing;
@@ -144,7 +145,7 @@ bool ShardBook::AlreadyServes(ShardEntry& entry, const WantedGrant& wanted) {
   return entry.state == ShardState::kServing;
 }
 
-// What is wanted now, on top of whatever goes on.
+// Carries out a grant while another step of the shard may be at work.
 void ShardBook::Pursue(ShardEntry& entry, const WantedGrant& wanted, ReplyId reply, bool news) {
   const bool add = wanted.old_owner.empty();
   const bool held = entry.state == ShardState::kDraining && entry.successor;
@@ -163,13 +164,14 @@ void ShardBook::Pursue(ShardEntry& entry, const WantedGrant& wanted, ReplyId rep
   if (entry.state == ShardState::kDraining && entry.paused && !ChangesRole(entry)) {
     return steps_.Drain(entry);
   }
-  // A repeat of what a drain holds up is patient anew.
+  // The grant was repeated while it waits for a drain whose time is over: the drain gets its time
+  // anew.
   const bool waits = entry.state == ShardState::kDraining && entry.drain_until == kNever;
   if (entry.state == ShardState::kPrepared) return steps_.BeginDrop(entry);
   if (entry.state == ShardState::kServing || waits || (news && held)) steps_.Drain(entry);
 }
 
-// The same grant, on its way already: true.
+// True: this grant is being carried out already.
 bool ShardBook::IsUnderWay(ShardEntry& entry, const WantedGrant& wanted) {
   switch (entry.state) {
     case ShardState::kPreparing:
@@ -226,8 +228,8 @@ void ShardBook::LetGo(const ShardId& shard, ShardEpoch epoch, std::optional<Succ
   BeginToLetGo(entry);
 }
 
-// A repeat, asking to let go for a new owner for whom that was called off. The control plane goes
-// by it that nothing is ever forwarded to that one.
+// The command asks again to let go for a new owner for whom that was called off. The control plane
+// relies on it that nothing is ever forwarded to that owner.
 void ShardBook::AnswerCalledOff(ShardEntry& entry, ShardEpoch epoch, ReplyId reply) {
   const bool leaves = entry.state == ShardState::kLeaving ||
                       (entry.state == ShardState::kDraining && entry.successor);  // for a later one
@@ -260,7 +262,7 @@ bool ShardBook::AlreadyGone(ShardEntry& entry, const std::optional<Successor>& s
   return entry.state == ShardState::kAbsent;
 }
 
-// Whatever goes on ends with the drop.
+// The step that is at work, if any, ends with the drop.
 void ShardBook::BeginToLetGo(ShardEntry& entry) {
   const bool waits = entry.state == ShardState::kDraining && entry.drain_until == kNever;
   if (entry.state == ShardState::kServing && entry.successor) {
@@ -274,7 +276,7 @@ void ShardBook::BeginToLetGo(ShardEntry& entry) {
 
 // ---- members ----
 
-// Only under the grant that it is meant for. Begins when it is its turn.
+// Only under the grant that the list is meant for. BeginMemberChanges() makes the call.
 void ShardBook::SetMembers(const Grant& grant, ReplyId reply) {
   ShardEntry& entry = book_.shards[grant.shard];
   const bool serves = entry.state == ShardState::kServing && entry.grant.epoch == grant.epoch &&
@@ -298,7 +300,7 @@ void ShardBook::BeginMemberChanges() {
   while (auto begun = book_.member_changes.BeginNext()) {
     book_.out.actions.emplace_back(HandlerCall{.method = CommandKind::kSetMembers,
                                                .grant = std::move(begun->grant),
-                                               .brings = begun->brings});
+                                               .adds_member = begun->adds_member});
   }
 }
 
@@ -333,7 +335,7 @@ void ShardBook::On(Assigned& event) {
     const bool wanted = entry.highest != ShardEpoch() && !entry.dropped;
     if (wanted) LetGo(shard, entry.highest, std::nullopt, 0);
   }
-  // A handover to here is not over, but its next step is the control plane's to ask for.
+  // A handover to this server is not over; the control plane asks for its next step.
   for (const Grant& grant : event.preparing) {
     ShardEntry& entry = book_.shards[grant.shard];
     entry.dropped = false;

@@ -6,16 +6,17 @@
 //
 //             add                 loaded
 //   absent ---------> loading ---------------> serving
-//     ^                  | failed, or            | drop, or a newer grant
-//     |                  | dropped meanwhile     v
+//     ^   <---failed---- | dropped meanwhile     | drop, or a newer grant
+//     |                  v                       v
 //     +---- dropping <---+--------------- draining
 //            handler.DropShard            requests in flight finish
 //
-// A newer grant of a shard that is being drained or dropped waits for that to end;
-// of several wishes the last one counts.
+// A newer grant of a shard that is draining or dropping waits until that has ended; of several,
+// only the newest is carried out. If no drop was asked for meanwhile, the shard is added again,
+// after the drain, without DropShard.
 //
-// A handover puts a state before each end, in which this server serves nobody, or only
-// what the old owner forwards:
+// A handover adds states. The new owner serves nobody, or only what the old owner forwards; the old
+// owner serves as before while it is leaving, and forwards afterwards:
 //
 //   new:  absent --prepare-add--> preparing --> prepared --add, or a request that the old
 //                                               owner forwards--> loading --> serving
@@ -25,7 +26,7 @@
 // In the two moments in which nobody may serve (draining and dropping here, loading there),
 // requests are held.
 //
-// A newer grant in the other role, of a shard that is held, changes its role in place:
+// A newer grant in the other role, of a shard that is loaded here, changes its role in place:
 //
 //   serving --> draining --> changing role --> serving   while it is not open, requests are held
 //                          handler.ChangeRole
@@ -62,9 +63,10 @@ class ShardBook {
     Grant grant;
     bool serving = false;
   };
-  // Is a request in flight, or DropShard at work, or may a request be admitted?
+  // May a request be admitted, is one in flight, or is PrepareDropShard, ChangeRole or DropShard at
+  // work?
   bool in_use() const;
-  // Loading and serving ones, ascending by shard.
+  // Those that are loading, serving or leaving, ascending by shard.
   std::vector<Held> held() const;
 
  private:

@@ -60,28 +60,30 @@ struct Progress {
 struct Drained {
   ShardId shard;
 };
-// The process stops: every shard is to go, none is to come.
+// The process stops: every shard is dropped, none is added any more.
 struct Stop {};
 
-// ---- actions (and HandlerCall: of kSetMembers while the shard is open; a drain waits for its end)
+// ---- actions (and HandlerCall) ----
+// UpdateMembership (kSetMembers) is called while the shard is open; a drain waits until it returns.
+
 // Admit requests of the shard under this grant.
 struct OpenShard {
   Grant grant;
   std::optional<Successor> primary = std::nullopt;  // of a secondary that was the primary
 };
-// Refuse them as "loading" until OpenShard (what AwaitForwarded holds is held on).
+// Refuse its requests as "loading" until OpenShard. Those that AwaitForwarded holds stay held.
 struct ShowLoading {
   ShardId shard;
 };
-// Admit no more; send Drained when none is in flight.
+// Admit no more requests; send Drained when none is in flight.
 struct CloseShard {
   ShardId shard;
 };
-// The same, but what comes is held, until it is opened in its other role.
+// The same, but new requests are held until the shard is opened again, in either role.
 struct PauseShard {
   ShardId shard;
 };
-// The same, but what comes is held, unless it was forwarded.
+// The same, but new requests are held, unless they were forwarded.
 struct HoldShard {
   ShardId shard;
 };
@@ -95,7 +97,7 @@ struct OpenForwarded {
   Grant grant;
   std::string old_owner;
 };
-// Nothing is in flight. Send on what is held and what comes.
+// No request is in flight. Send on the requests that are held, and new ones.
 struct ForwardShard {
   ShardId shard;
   Successor to;

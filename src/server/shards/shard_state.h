@@ -24,11 +24,11 @@ struct ShardBookOptions {
   std::string app;
   std::string server;
   Duration drain_timeout = Seconds(10);
-  // The same where what comes meanwhile is held: it is not to be held in vain.
+  // The same while new requests are held; shorter, so that there is time to answer them afterwards.
   Duration handover_drain_timeout = Milliseconds(1'500);
   // How long it goes on forwarding after the drop, for clients that do not know yet.
   Duration forward_linger = Seconds(10);
-  // Most changes of members that run at a time, of those that bring somebody new and of the others.
+  // Most changes of members that run at a time, of those that add a member and of the others.
   size_t member_changes_at_once = 4;
 };
 
@@ -45,7 +45,7 @@ enum class ShardState : uint8_t {
   kDropping,
   kForwarding,
 };
-// The server holds the shard, or is about to. (What it only forwards, it forwards to the end.)
+// The server holds the shard, or is about to. (Forwarding does not keep a server from stopping.)
 constexpr bool IsBusy(ShardState state) {
   return state != ShardState::kAbsent && state != ShardState::kForwarding;
 }
@@ -57,9 +57,9 @@ struct WantedGrant {
   std::optional<Successor> primary = std::nullopt;  // as in OpenShard
 };
 
-// Who waits for what.
+// What the caller of a command waits for.
 enum class Outcome : uint8_t {
-  kServed,  // or prepared
+  kServed,  // answers those who wait for kPrepared, too
   kPrepared,
   kLetGo,
 };
@@ -80,15 +80,18 @@ struct ShardEntry {
   WantedGrant former;                  // while it changes its role: what it was
   bool paused = false;                 // while draining: what comes is held
   ShardEpoch highest;                  // ever seen
-  bool dropped = false;                // the last word on `highest` is: not here
-  std::optional<WantedGrant> next;     // to begin when what goes on now has ended
+  bool dropped = false;                // the newest command for `highest` was a drop
+  std::optional<WantedGrant> next;     // begins when the step that is at work has ended
   std::optional<Successor> successor;  // to forward to, once it is dropped
   // The newest grant for which letting go, or a demotion, was called off: neither is done any
   // more for that one or an older one.
   ShardEpoch called_off;
-  Incarnation life;         // in which the newest grant came
-  Incarnation opened;       // the last life that opened it, or found it open
-  TimePoint drain_until{};  // kNever: the drain was called off, and goes on
+  Incarnation life;    // in which the newest grant came
+  Incarnation opened;  // the last life that opened it, or found it open
+  // When the drain is given up. kNever: it is not draining, or that time has passed and the shard
+  // stays closed until it is drained.
+  TimePoint drain_until = kNever;
+  TimePoint retry_at = kNever;  // while absent: when `grant` is loaded again
   TimePoint forward_until = kNever;
   std::vector<Waiter> waiters;
 };

@@ -58,16 +58,16 @@ void ShardSteps::Open(ShardEntry& entry) {
 }
 
 void ShardSteps::Drain(ShardEntry& entry) {
-  EndDrain(entry);
   Enter(entry, ShardState::kDraining);
   entry.paused = ChangesRole(entry) || ForwardsAfterDrop(book_, entry);
-  // What is held for another server is let go before it is refused. While a secondary is promoted,
-  // no other server could serve what it holds.
+  // Requests that are held for another server must still have time to reach it, so this drain is
+  // shorter. While a secondary is promoted, no other server could serve them: it gets the long
+  // time.
   const bool promoted = ChangesRole(entry) && entry.grant.role == Role::kSecondary;
   const bool for_another = entry.successor || (entry.paused && !promoted);
-  entry.drain_until = book_.now + (for_another ? book_.options.handover_drain_timeout
-                                               : book_.options.drain_timeout);
-  deadlines_.insert({entry.drain_until, entry.grant.shard});
+  const Duration patience =
+      for_another ? book_.options.handover_drain_timeout : book_.options.drain_timeout;
+  drains_.Set(entry.grant.shard, book_.now + patience, entry.drain_until);
   if (ChangesRole(entry)) {
     book_.out.actions.emplace_back(PauseShard{entry.grant.shard});
   } else if (entry.successor || entry.paused) {
@@ -75,12 +75,6 @@ void ShardSteps::Drain(ShardEntry& entry) {
   } else {
     book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
   }
-}
-
-// Or: it has no deadline any more.
-void ShardSteps::EndDrain(ShardEntry& entry) {
-  deadlines_.erase({entry.drain_until, entry.grant.shard});
-  entry.drain_until = kNever;
 }
 
 // Until PrepareDropShard has returned, the shard is served on.
@@ -112,13 +106,11 @@ void ShardSteps::Forward(ShardEntry& entry) {
 }
 
 void ShardSteps::Linger(ShardEntry& entry) {
-  entry.forward_until = book_.now + book_.options.forward_linger;
-  lingers_.insert({entry.forward_until, entry.grant.shard});
+  lingers_.Set(entry.grant.shard, book_.now + book_.options.forward_linger, entry.forward_until);
 }
 
 void ShardSteps::EndForwarding(ShardEntry& entry) {
-  lingers_.erase({entry.forward_until, entry.grant.shard});
-  entry.forward_until = kNever;
+  lingers_.Clear(entry.grant.shard, entry.forward_until);
   entry.successor.reset();
   Enter(entry, ShardState::kAbsent);
   book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
@@ -129,16 +121,17 @@ void ShardSteps::EndHandover(ShardEntry& entry) {
   book_.out.actions.emplace_back(CloseShard{entry.grant.shard});
 }
 
-// Unless somebody waits, who then decides.
+// Unless somebody waits, who then decides. REQUIRES: it is absent.
 void ShardSteps::RetryLater(ShardEntry& entry) {
   if (!entry.waiters.empty()) return;
   const uint32_t doublings = std::min(entry.failures++, kMostDoublings);
-  retries_.insert({book_.now + kFirstRetry * (1 << doublings), entry.grant.shard});
+  retries_.Set(entry.grant.shard, book_.now + kFirstRetry * (1 << doublings), entry.retry_at);
 }
 
-// Before a shard is drained, the change of its members that waits for its turn is called off: the
-// drain would wait for it.
+// Before a shard is drained, a change of its members that has not begun is called off: the drain
+// would wait for it. A retry is of the grant that failed: whatever begins takes its place.
 void ShardSteps::Enter(ShardEntry& entry, ShardState state) {
+  if (state != ShardState::kAbsent) retries_.Clear(entry.grant.shard, entry.retry_at);
   if (entry.state == ShardState::kServing && state != ShardState::kServing) {
     if (const auto change = book_.member_changes.CallOff(entry.grant.shard)) {
       AnswerMemberChange(book_, *change, ResultState::kStale, "the shard is closing");
@@ -208,7 +201,6 @@ void ShardSteps::RoleChanged(ShardEntry& entry, const absl::Status& status) {
   const bool failed = !status.ok();
   const bool goes = entry.drop_first || (entry.next && !entry.next->old_owner.empty());
   if (failed && !goes && !entry.next && entry.opened != book_.incarnation) {
-    RetryLater(entry);
     AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kFailed, status.ToString());
     return BeginDrop(entry);
   }
@@ -241,7 +233,7 @@ void ShardSteps::GrantFailed(ShardEntry& entry, const absl::Status& status) {
   AnswerWaiters(book_, entry, Outcome::kServed, state, status.ToString());
 }
 
-// However it ended: what comes now is decided by what is wanted now.
+// Drains also after an error. What follows the drain is decided when the drain ends.
 void ShardSteps::DropPrepared(ShardEntry& entry, const absl::Status& status) {
   if (!status.ok()) {
     book_.out.actions.emplace_back(Warn{absl::StrCat(
@@ -266,7 +258,8 @@ void ShardSteps::Dropped(ShardEntry& entry, const absl::Status& status) {
     book_.out.actions.emplace_back(CloseShard{entry.grant.shard});  // nobody to send it on to
   }
   entry.paused = false;
-  if (entry.successor) Forward(entry);
+  if (entry.successor) return Forward(entry);
+  if (!entry.dropped) RetryLater(entry);  // its change of role failed, and it is still granted
 }
 
 // ---- requests, and time ----
@@ -289,7 +282,7 @@ void ShardSteps::On(const Forwarded& event) {
 void ShardSteps::On(const Drained& event) {
   ShardEntry& entry = book_.shards[event.shard];
   if (entry.state != ShardState::kDraining) return;
-  EndDrain(entry);
+  drains_.Clear(entry.grant.shard, entry.drain_until);
   // A newer grant of a shard that was not dropped in between needs no DropShard.
   const bool goes_on = entry.next && !entry.drop_first && entry.next->old_owner.empty();
   if (goes_on) return Regrant(entry, *entry.next);
@@ -300,19 +293,18 @@ void ShardSteps::OnTime() {
   CheckDrains();
   CheckForwarding();
   CheckRetries();
-  for (const Times* times : {&deadlines_, &lingers_, &retries_}) {
-    if (!times->empty()) {
-      book_.out.next_wake = std::min(book_.out.next_wake, times->begin()->first);
-    }
+  for (const ShardTimers* timers : {&drains_, &lingers_, &retries_}) {
+    book_.out.next_wake = std::min(book_.out.next_wake, timers->next());
   }
 }
 
-// Those that take too long are called off.
+// Drains whose time is over. The shard is opened again where that is allowed; elsewhere it stays
+// closed, and a warning says so.
 void ShardSteps::CheckDrains() {
   std::vector<std::string> stuck;
-  while (!deadlines_.empty() && deadlines_.begin()->first <= book_.now) {
-    ShardEntry& entry = book_.shards[deadlines_.begin()->second];
-    EndDrain(entry);
+  while (drains_.next() <= book_.now) {
+    ShardEntry& entry = book_.shards[drains_.shard()];
+    drains_.Clear(entry.grant.shard, entry.drain_until);
     if (!CallOff(entry)) stuck.push_back(entry.grant.shard.value());
   }
   if (stuck.empty()) return;
@@ -326,8 +318,8 @@ void ShardSteps::CheckDrains() {
 // goes on once it is drained (false): requests must never be admitted again under what was
 // overtaken.
 bool ShardSteps::CallOff(ShardEntry& entry) {
-  const bool turns = entry.paused && entry.opened == book_.incarnation;
-  if (book_.stopping || (entry.next && !turns) || entry.life != book_.incarnation) {
+  const bool may_reopen = entry.paused && entry.opened == book_.incarnation;
+  if (book_.stopping || (entry.next && !may_reopen) || entry.life != book_.incarnation) {
     AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kFailed,
                   "requests of the former grant did not finish in time");
     AnswerWaiters(book_, entry, Outcome::kLetGo, ResultState::kFailed,
@@ -335,7 +327,7 @@ bool ShardSteps::CallOff(ShardEntry& entry) {
     return false;
   }
   if (entry.successor) entry.called_off = std::max(entry.called_off, entry.successor->epoch);
-  if (turns && entry.grant.role == Role::kPrimary) {  // the grant that it had holds on
+  if (may_reopen && entry.grant.role == Role::kPrimary) {  // the grant that it had holds on
     entry.called_off = std::max(entry.called_off, entry.highest);
     entry.highest = entry.grant.epoch;
   }
@@ -352,17 +344,15 @@ bool ShardSteps::CallOff(ShardEntry& entry) {
 
 // Those that have forwarded long enough since they were dropped.
 void ShardSteps::CheckForwarding() {
-  while (!lingers_.empty() && lingers_.begin()->first <= book_.now) {
-    EndForwarding(book_.shards[lingers_.begin()->second]);
-  }
+  while (lingers_.next() <= book_.now) EndForwarding(book_.shards[lingers_.shard()]);
 }
 
 void ShardSteps::CheckRetries() {
-  while (!retries_.empty() && retries_.begin()->first <= book_.now) {
-    ShardEntry& entry = book_.shards[retries_.begin()->second];
-    retries_.erase(retries_.begin());
+  while (retries_.next() <= book_.now) {
+    ShardEntry& entry = book_.shards[retries_.shard()];
+    retries_.Clear(entry.grant.shard, entry.retry_at);
     const bool wanted = !book_.stopping && !entry.dropped && entry.grant.epoch == entry.highest;
-    if (wanted && entry.state == ShardState::kAbsent) Load(entry);
+    if (wanted) Load(entry);
   }
 }
 

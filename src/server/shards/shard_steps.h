@@ -1,19 +1,17 @@
 // What a shard is doing: from one state of shard_book.h's pictures to the next.
 #pragma once
 
-#include <set>
-#include <utility>
-
 #include "absl/status/status.h"
 #include "base/time.h"
 #include "server/shards/shard_events.h"
 #include "server/shards/shard_state.h"
+#include "server/shards/shard_timers.h"
 
 namespace shardmanager::server {
 
-// Begins what the book asks for, and goes on when the application's methods return, the last
-// request has ended, or time has passed: with `entry.next`, with the drop, or not at all. Each step
-// is decided by what is wanted then.
+// Begins a step when the book asks for it. When a method of the application returns, the last
+// request ends or a time-out passes, the next step is decided from the entry as it is then: carry
+// out `entry.next`, drop the shard, or nothing.
 class ShardSteps {
  public:
   explicit ShardSteps(BookState& book) : book_(book) {}
@@ -34,11 +32,11 @@ class ShardSteps {
   void PrepareDrop(ShardEntry& entry);
   // REQUIRES: no request is in flight.
   void BeginDrop(ShardEntry& entry);
-  // Of the old owner: from here on nothing is served, held or forwarded. Whatever goes on ends
-  // with the drop all the same.
+  // For the old owner: nothing is served, held or forwarded from here on. The step that is at work
+  // still ends with the drop.
   void EndHandover(ShardEntry& entry);
   void Forward(ShardEntry& entry);
-  // From here on it forwards for a while only.
+  // Forwarding ends when the linger time has passed.
   void Linger(ShardEntry& entry);
   void EndForwarding(ShardEntry& entry);
 
@@ -51,8 +49,6 @@ class ShardSteps {
   void OnTime();
 
  private:
-  using Times = std::set<std::pair<TimePoint, ShardId>>;
-
   void Regrant(ShardEntry& entry, const WantedGrant& given);
   void Prepared(ShardEntry& entry, const absl::Status& status);
   void Loaded(ShardEntry& entry, const absl::Status& status);
@@ -60,7 +56,6 @@ class ShardSteps {
   void DropPrepared(ShardEntry& entry, const absl::Status& status);
   void Dropped(ShardEntry& entry, const absl::Status& status);
   void GrantFailed(ShardEntry& entry, const absl::Status& status);
-  void EndDrain(ShardEntry& entry);
   bool CallOff(ShardEntry& entry);
   void RetryLater(ShardEntry& entry);
   void Enter(ShardEntry& entry, ShardState state);
@@ -69,9 +64,9 @@ class ShardSteps {
   void CheckRetries();
 
   BookState& book_;
-  Times deadlines_;  // of drains, by drain_until
-  Times retries_;    // loads to try again
-  Times lingers_;    // of forwarding, by forward_until
+  ShardTimers drains_;   // by drain_until
+  ShardTimers retries_;  // of loads, by retry_at
+  ShardTimers lingers_;  // of forwarding, by forward_until
 };
 
 }  // namespace shardmanager::server

@@ -27,7 +27,7 @@ struct AtWork {  // of one shard, outside the core
   std::optional<Grant> loaded;  // the last load, or change of role, that went well
   std::optional<Grant> turning;
   std::optional<Grant> setting;  // members, while it is open; a drain waits for it
-  bool brings = false;           // those bring somebody new
+  bool adds_member = false;      // to the list
   bool dropping = false;
   bool leaving = false;
   bool open = false;
@@ -196,11 +196,11 @@ class Trial {
   void SetMembers(const HandlerCall& action, AtWork& work) {
     SM_CHECK(work.open && work.loaded->role == Role::kPrimary, "a primary that serves has members");
     const auto sets = [&](const auto& other) {
-      return other.second.setting && other.second.brings == action.brings;
+      return other.second.setting && other.second.adds_member == action.adds_member;
     };
     SM_CHECK(std::none_of(work_.begin(), work_.end(), sets),
              "so many changes of members at a time");
-    work.brings = action.brings;
+    work.adds_member = action.adds_member;
     work.setting = action.grant;
   }
   void Do(OpenForwarded& action) { CheckOpen(action.grant); }

@@ -21,9 +21,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cluster.h"
 #include "runtime/clock.h"
 #include "shardmanager/server.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager {
 namespace {

@@ -13,10 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/random.h"
-#include "cluster.h"
 #include "handover_bench.h"
 #include "runtime/clock.h"
 #include "steady_load.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager {
 namespace {

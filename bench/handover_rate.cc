@@ -20,9 +20,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/time.h"
-#include "cluster.h"
 #include "handover_bench.h"
 #include "runtime/clock.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager {
 namespace {

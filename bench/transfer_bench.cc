@@ -22,8 +22,8 @@
 #include "absl/strings/str_format.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "cluster.h"
 #include "runtime/child_process.h"
+#include "tests/local_cluster/cluster.h"
 #include "transfer_load.h"
 
 namespace shardmanager {

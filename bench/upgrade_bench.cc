@@ -24,7 +24,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cluster.h"
+#include "tests/local_cluster/cluster.h"
 #include "upgrade_load.h"
 #include "upgrade_trouble.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cluster.h"
 #include "runtime/signals.h"
 #include "screen.h"
 #include "shardmanager/router.h"
+#include "tests/local_cluster/cluster.h"
 #include "word_load.h"
 
 namespace quickstart {

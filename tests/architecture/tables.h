@@ -208,7 +208,6 @@ inline constexpr std::array kAllowedWords = {
     AllowedWord{"src/", "peer", "Peer (types.h), and ZooKeeper's QuorumPeerMain"},
     AllowedWord{"src/wire/discovery_service.cc", "slice", "grpc::Slice"},
     AllowedWord{"src/wire/place_for", "slice", "a slice of time"},
-    AllowedWord{"examples/localcluster/", "slice", "a slice of time"},
     AllowedWord{"src/allocator/roadef/", "instance", "the challenge's word for a problem"},
     AllowedWord{"src/cli/commands/place.cc", "instance", "the challenge's word for a problem"},
 };
@@ -228,7 +227,7 @@ struct Large {
 };
 inline constexpr std::array kLarge = {
     Large{"examples/kvstore/local_shard.h LocalShard", "fields", 33},
-    Large{"examples/localcluster/cluster.h Cluster", "methods", 44},
+    Large{"tests/local_cluster/cluster.h Cluster", "methods", 44},
     Large{"src/allocator/solver", "modules", 23},
     Large{"src/allocator/solver/state.h State", "methods", 34},
     Large{"src/coordination/memory/memory_ensemble.h MemoryEnsemble", "methods", 51},

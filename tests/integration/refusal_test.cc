@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "ports.h"
+#include "tests/local_cluster/ports.h"
 #include "tests/support/cluster_fixture.h"
 
 namespace shardmanager::testing {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "cluster.h"
 #include "gtest/gtest.h"
+#include "tests/local_cluster/cluster.h"
 #include "tests/support/kv_client.h"
 #include "tests/support/kv_spec.h"
 #include "tests/support/probe.h"

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "base/random.h"
-#include "cluster.h"
 #include "tests/integration/chaos/fleet.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager::testing {
 

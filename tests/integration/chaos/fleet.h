@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cluster.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager::testing {
 

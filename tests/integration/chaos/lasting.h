@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/random.h"
-#include "cluster.h"
 #include "tests/integration/chaos/faults.h"
 #include "tests/integration/chaos/fleet.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager::testing {
 

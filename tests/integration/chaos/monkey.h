@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "cluster.h"
 #include "tests/integration/chaos/experiment.h"
+#include "tests/local_cluster/cluster.h"
 #include "tests/support/kv_client.h"
 
 namespace shardmanager::testing {

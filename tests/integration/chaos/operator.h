@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cluster.h"
 #include "shardmanager/v1/app_spec.pb.h"
+#include "tests/local_cluster/cluster.h"
 
 namespace shardmanager::testing {
 

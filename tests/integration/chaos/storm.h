@@ -11,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "cluster.h"
 #include "tests/integration/chaos/experiment.h"
 #include "tests/integration/chaos/faults.h"
 #include "tests/integration/chaos/fleet.h"
 #include "tests/integration/chaos/lasting.h"
+#include "tests/local_cluster/cluster.h"
 #include "tests/support/kv_client.h"
 
 namespace shardmanager::testing {

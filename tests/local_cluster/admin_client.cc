@@ -1,4 +1,4 @@
-#include "admin_client.h"
+#include "tests/local_cluster/admin_client.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,4 +1,4 @@
-#include "network.h"
+#include "tests/local_cluster/network.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "ensemble.h"
+#include "tests/local_cluster/ensemble.h"
 
 #include <utility>
 

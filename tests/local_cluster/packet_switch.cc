@@ -1,4 +1,4 @@
-#include "packet_switch.h"
+#include "tests/local_cluster/packet_switch.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

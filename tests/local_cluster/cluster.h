@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "admin_client.h"
 #include "coordination/zookeeper/private_zookeeper.h"
-#include "ensemble.h"
-#include "map_watcher.h"
-#include "network.h"
-#include "program.h"
+#include "tests/local_cluster/admin_client.h"
+#include "tests/local_cluster/ensemble.h"
+#include "tests/local_cluster/map_watcher.h"
+#include "tests/local_cluster/network.h"
+#include "tests/local_cluster/program.h"
 
 namespace shardmanager::local {
 

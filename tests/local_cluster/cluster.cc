@@ -1,4 +1,4 @@
-#include "cluster.h"
+#include "tests/local_cluster/cluster.h"
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ports.h"
+#include "tests/local_cluster/ports.h"
 #include "wire/connection.h"
 #include "wire/keepalive.h"
 

@@ -1,4 +1,4 @@
-#include "ports.h"
+#include "tests/local_cluster/ports.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "packet_switch.h"
+#include "tests/local_cluster/packet_switch.h"
 
 namespace shardmanager::local {
 

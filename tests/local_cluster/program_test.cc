@@ -1,4 +1,4 @@
-#include "program.h"
+#include "tests/local_cluster/program.h"
 
 #include <cstdlib>
 #include <filesystem>

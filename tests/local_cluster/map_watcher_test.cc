@@ -1,4 +1,4 @@
-#include "map_watcher.h"
+#include "tests/local_cluster/map_watcher.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,11 +1,14 @@
 #include "cli/shardctl.h"
 
+#include <sstream>
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_split.h"
 #include "base/state_machine.h"
 #include "cli/admin_client.h"
 #include "cli/commands/commands.h"
+#include "cli/complete.h"
 #include "cli/completion.h"
 
 namespace shardmanager::cli {
@@ -39,9 +42,25 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
       line.command);
 }
 
+// Quick to give up: a person has pressed Tab, and the control plane may be away.
+constexpr char kNamesWithin[] = "2s";
+
+std::vector<std::string> NamesFor(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--timeout", kNamesWithin, "get", "-o", "name"});
+  std::istringstream in;
+  std::ostringstream out, err;
+  Terminal quiet{.in = &in, .out = &out, .err = &err};
+  if (RunShardctl(arguments, quiet) != kOk) return {};
+  return absl::StrSplit(out.str(), '\n', absl::SkipEmpty());
+}
+
 }  // namespace
 
 ExitCode RunShardctl(const std::vector<std::string>& arguments, Terminal& terminal) {
+  if (!arguments.empty() && arguments.front() == kCompleteCommand) {
+    *terminal.out << ToLines(Complete({arguments.begin() + 1, arguments.end()}, NamesFor));
+    return kOk;
+  }
   const auto parsed = ParseCommandLine(arguments);
   if (const auto* answer = std::get_if<Answer>(&parsed)) {
     *(answer->code == kOk ? terminal.out : terminal.err) << answer->text;

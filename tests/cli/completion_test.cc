@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -26,46 +27,53 @@ std::string Bash(const std::string& script, const std::string& flags = "") {
   return code == 0 ? out : out + "(exit code " + std::to_string(code) + ")";
 }
 
-// The completions of the words, the last of which is at the cursor. A stand-in for
-// shardctl prints how it was called.
-std::string Completions(const std::string& words) {
-  return Bash(CompletionScript("bash") + R"(
-shardctl() { echo "asked:$*" | tr ' ' '_'; }
-COMP_WORDS=()" +
-              words + R"()
-COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+// What the script offers for the line, whose end is the cursor. A stand-in for shardctl says how it
+// was called, and then `answers`.
+std::string Completions(const std::string& line, const std::string& answers = "") {
+  return Bash(CompletionScript("bash") + R"sh(
+shardctl() { printf '%s\t\n' "asked:$(printf '[%s]' "$@")"; printf "$answers"; }
+)sh" + "answers='" +
+              answers + "'\nCOMP_LINE='" + line + R"sh('
+COMP_POINT=${#COMP_LINE}
 _shardctl
-echo "${COMPREPLY[*]}"
-)");
+printf '%s\n' "${COMPREPLY[@]}"
+)sh");
 }
 
 TEST(CompletionTest, ScriptsParse) {
   EXPECT_EQ(Bash(CompletionScript("bash"), "-n"), "");
   EXPECT_EQ(CompletionScript("tcsh"), "");
-  EXPECT_NE(CompletionScript("fish").find("complete -c shardctl"), std::string::npos);
-  EXPECT_NE(CompletionScript("zsh").find("bashcompinit"), std::string::npos);
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_NE(CompletionScript(shell).find(std::string("shardctl ") + kCompleteCommand),
+              std::string::npos)
+        << shell;
+  }
 }
 
-TEST(CompletionTest, CompletesCommandsResourcesAndFlags) {
-  EXPECT_EQ(Completions("shardctl de"), "describe delete\n");
-  EXPECT_EQ(Completions("shardctl --server h:1 wa"), "watch\n");
-  EXPECT_EQ(Completions("shardctl get s"), "servers shards\n");
-  EXPECT_EQ(Completions("shardctl delete a"), "app\n");
-  EXPECT_EQ(Completions("shardctl completion ''"), "bash zsh fish\n");
-  EXPECT_EQ(Completions("shardctl apply --d"), "--dry-run\n");
-  EXPECT_EQ(Completions("shardctl get apps -o j"), "json\n");
+TEST(CompletionTest, GivesShardctlTheWordsUpToTheCursor) {
+  EXPECT_EQ(Completions("shardctl de"), "asked:[__complete][de]\n");
+  EXPECT_EQ(Completions("shardctl get "), "asked:[__complete][get][]\n");
+  EXPECT_EQ(Completions("shardctl -s h:1 get  ap"), "asked:[__complete][-s][h:1][get][ap]\n");
 }
 
-TEST(CompletionTest, AsksShardctlForNames) {
-  EXPECT_EQ(Completions("shardctl describe app ''"), "asked:--timeout_2s_get_apps_-o_name\n");
-  EXPECT_EQ(Completions("shardctl -s h:1 get shard --app kv ''"),
-            "asked:--server_h:1_--timeout_2s_get_shards_--app_kv_-o_name\n");
-  EXPECT_EQ(Completions("shardctl explain ''"), "asked:--timeout_2s_get_apps_-o_name\n");
-  EXPECT_EQ(Completions("shardctl explain kv ''"),
-            "asked:--timeout_2s_get_shards_--app_kv_-o_name\n");
-  EXPECT_EQ(Completions("shardctl explain kv s-1 --on ''"),
-            "asked:--timeout_2s_get_servers_--app_kv_-o_name\n");
-  EXPECT_EQ(Completions("shardctl watch --app ''"), "asked:--timeout_2s_get_apps_-o_name\n");
+TEST(CompletionTest, OffersTheWordsOfTheAnswerWithoutTheirDescriptions) {
+  EXPECT_EQ(Completions("shardctl de", "describe\tShow all about one\ndelete\tDelete\n"),
+            "asked:[__complete][de]\ndescribe\ndelete\n");
+}
+
+TEST(CompletionTest, OffersFilesIfShardctlSaysSo) {
+  const std::string folder = testing::TempDir() + "/completion_files";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/a spec.yaml") << "name: kv\n";
+  const std::string start = folder + "/a";
+  EXPECT_EQ(Completions("shardctl apply -f " + start, ":files\n"),
+            "asked:[__complete][apply][-f][" + start + "]\n" + folder + "/a spec.yaml\n");
+}
+
+// Bash puts what is chosen behind the last ":" of the word.
+TEST(CompletionTest, LeavesOutWhatBashKeepsOfAWordWithAColon) {
+  EXPECT_EQ(Completions("shardctl get shards eu:4", "eu:41\t\neu:42\t\n"),
+            "asked:[__complete][get][shards][eu:4]\n41\n42\n");
 }
 
 }  // namespace

@@ -1,0 +1,241 @@
+#include "cli/command_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/help_texts.h"
+#include "cli/suggest.h"
+#include "cli/time_text.h"
+
+namespace shardmanager::cli {
+namespace {
+
+// --- What a flag's value may be; "" when it is fine ---------------------------------
+
+std::string CheckTimeout(const std::string& text) {
+  const auto timeout = ParseAge(text);
+  if (timeout.has_value() && timeout->count() > 0) return "";
+  return absl::StrCat("found \"", text, "\"; allowed: a time such as 500ms, 10s or 2m");
+}
+
+std::string CheckEndpoint(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool digits =
+      !port.empty() && port.size() <= 5 &&
+      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (colon != 0 && digits) return "";
+  return absl::StrCat("found \"", text, "\"; allowed: HOST:PORT, as in ", Words().server);
+}
+
+CLI::Validator OneOf(const std::vector<std::string>& names) {
+  return CLI::Validator(
+      [names](const std::string& word) -> std::string {
+        if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+        const std::string meant = Suggest(word, names);
+        return absl::StrCat("found \"", word, "\"",
+                            meant.empty() ? "" : absl::StrCat(" (did you mean \"", meant, "\"?)"),
+                            "; allowed: ", absl::StrJoin(names, ", "));
+      },
+      "");
+}
+
+}  // namespace
+
+CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
+  cli_.footer(kFooter);
+  cli_.get_formatter()->column_width(32);
+  cli_.require_subcommand(1);
+  // Flags for all commands may stand before or after the command.
+  cli_.fallthrough();
+  cli_.add_option("-s,--server", words_.server, "Where the control plane answers")
+      ->envname("SHARDCTL_SERVER")
+      ->check(CLI::Validator(CheckEndpoint, ""))
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  cli_.add_option("--timeout", words_.timeout, "How long to wait for one answer")
+      ->check(CLI::Validator(CheckTimeout, ""))
+      ->type_name("TIME")
+      ->capture_default_str();
+  AddApply();
+  AddGet();
+  AddDescribe();
+  AddExplain();
+  AddDrain();
+  AddDelete();
+  AddRelease();
+  AddWatch();
+  AddPlace();
+  AddOthers();
+}
+
+const std::vector<std::string>& CommandTree::ValuesOf(const CLI::Option& option) const {
+  static const Values kAnything;
+  const auto found = values_.find(&option);
+  return found == values_.end() ? kAnything : found->second;
+}
+
+CLI::Option* CommandTree::Limit(CLI::Option* option, Values values, const Values& also) {
+  Values allowed = values;
+  allowed.insert(allowed.end(), also.begin(), also.end());
+  std::sort(allowed.begin(), allowed.end());
+  values_[option] = std::move(values);
+  return option->check(OneOf(allowed));
+}
+
+// --- The commands -------------------------------------------------------------------
+
+void CommandTree::AddFormat(CLI::App& command, const Values& formats) {
+  CLI::Option* option = command.add_option("-o,--output", words_.format,
+                                           absl::StrCat("Format: ", absl::StrJoin(formats, "|")));
+  Limit(option, formats)->type_name("FORMAT")->capture_default_str();
+}
+
+void CommandTree::AddResource(CLI::App& command, const Values& values, const Values& also) {
+  Values all = values;
+  const std::string last = all.back();
+  all.pop_back();
+  const std::string help =
+      all.empty() ? last : absl::StrCat(absl::StrJoin(all, ", "), " or ", last);
+  Limit(command.add_option("RESOURCE", words_.resource, help), values, also)
+      ->required()
+      ->type_name("");
+}
+
+void CommandTree::AddApply() {
+  CLI::App& command = *cli_.add_subcommand("apply", "Create or change apps from YAML files");
+  command.footer(kApplyFooter);
+  command.add_option("-f,--filename", words_.apply.files, "YAML files; - for the standard input")
+      ->required()
+      ->type_name("FILE");
+  command.add_flag("--force", words_.apply.force, "Accept the loss of shards or of key ranges");
+  command.add_flag("--dry-run", words_.apply.dry_run, "Check and report; change nothing");
+}
+
+void CommandTree::AddGet() {
+  CLI::App& command = *cli_.add_subcommand("get", "List apps, servers or shards");
+  command.footer(kGetFooter);
+  AddResource(command, {"apps", "servers", "shards"}, {"app", "server", "shard"});
+  command.add_option("NAME", words_.get.name, "Only this one")->type_name("");
+  command.add_option("-a,--app", words_.get.app, "Of this app")->type_name("APP");
+  AddFormat(command, {"table", "wide", "json", "yaml", "name", "spec"});
+}
+
+void CommandTree::AddDescribe() {
+  CLI::App& command =
+      *cli_.add_subcommand("describe", "Show all about one app, server or shard, with its events");
+  command.footer(kDescribeFooter);
+  AddResource(command, {"app", "server", "shard"}, {"apps", "servers", "shards"});
+  command.add_option("NAME", words_.describe.name, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words_.describe.app, "Of this app")->type_name("APP");
+}
+
+void CommandTree::AddExplain() {
+  CLI::App& command =
+      *cli_.add_subcommand("explain", "Show why a shard is where it is, and not elsewhere");
+  command.footer(kExplainFooter);
+  command.add_option("APP", words_.explain.app, "Of which app")->required()->type_name("");
+  command.add_option("SHARD", words_.explain.shard, "Which shard")->required()->type_name("");
+  // Not --server: that is where the control plane answers.
+  command.add_option("--on", words_.explain.server, "Only this server: why not there?")
+      ->type_name("SERVER");
+  command
+      .add_option("--candidates", words_.explain.most_candidates, "Most servers that are listed")
+      ->check(CLI::Range(1, 100))
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  AddFormat(command, {"table", "json", "yaml"});
+}
+
+void CommandTree::AddScope(CLI::App& command) {
+  Limit(command.add_option("LEVEL", words_.drain.level, "server, rack, datacenter or region"),
+        {"server", "rack", "datacenter", "region"})
+      ->required()
+      ->type_name("");
+  command
+      .add_option("NAME", words_.drain.name, "Which one: a server, or the path of a fault domain")
+      ->required()
+      ->type_name("");
+  command.add_option("-a,--app", words_.drain.app, "Of this app only")->type_name("APP");
+}
+
+void CommandTree::AddDrain() {
+  CLI::App& drain = *cli_.add_subcommand("drain", "Empty servers ahead of planned work");
+  drain.footer(kDrainFooter);
+  AddScope(drain);
+  drain.add_flag("--primaries-only", words_.drain.primaries_only, "Secondaries may stay");
+  drain.add_option("--reason", words_.drain.reason, "For people; shown with the drain")
+      ->type_name("TEXT");
+  drain.add_flag("-w,--wait", words_.drain.wait, "Show the progress, until all are empty");
+  CLI::App& undrain = *cli_.add_subcommand("undrain", "Take a drain back");
+  undrain.footer(kDrainFooter);
+  AddScope(undrain);
+}
+
+void CommandTree::AddDelete() {
+  CLI::App& command = *cli_.add_subcommand("delete", "Delete an app");
+  command.footer(kDeleteFooter);
+  AddResource(command, {"app"});
+  command.add_option("NAME", words_.remove.app, "Which one")->required()->type_name("");
+  command.add_flag("-y,--yes", words_.remove.yes, "Do not ask");
+}
+
+void CommandTree::AddRelease() {
+  CLI::App& command =
+      *cli_.add_subcommand("release", "Give up what an unreadable record of a server may grant");
+  command.footer(kReleaseFooter);
+  AddResource(command, {"server"});
+  command.add_option("NAME", words_.release.server, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words_.release.app, "Of this app")->type_name("APP");
+}
+
+void CommandTree::AddWatch() {
+  CLI::App& command =
+      *cli_.add_subcommand("watch", "Show what the control plane does and why, as it happens");
+  command.footer(kWatchFooter);
+  command.add_option("-a,--app", words_.watch.app, "Only of this app")->type_name("APP");
+  command.add_flag("--no-follow", words_.watch.no_follow, "End after the events known now");
+  AddFormat(command, {"table", "json"});
+}
+
+void CommandTree::AddPlace() {
+  CLI::App& command =
+      *cli_.add_subcommand("place", "Plan where shards should be, without a control plane");
+  command.footer(kPlaceFooter);
+  command.add_option("FILE", words_.place.files, "The problem; - for the standard input")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("");
+  Limit(command.add_option("--format", words_.place_format, "Of the files: yaml|roadef"),
+        {"yaml", "roadef"})
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  command.add_option("-o,--output", words_.place.output, "text|json|yaml, or a file to write")
+      ->type_name("OUTPUT")
+      ->capture_default_str();
+  command.add_option("--time", words_.place_time, "How long to look for better plans")
+      ->check(CLI::Validator(CheckTimeout, ""))
+      ->type_name("TIME")
+      ->capture_default_str();
+  command.add_option("--seed", words_.place.seed, "Of the search's random choices")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command.add_flag("--dry-run", words_.place.dry_run, "Show every move; write no file");
+}
+
+void CommandTree::AddOthers() {
+  CLI::App& status = *cli_.add_subcommand("status", "Show who answers, and who leads");
+  AddFormat(status, {"table", "json", "yaml"});
+  CLI::App& completion =
+      *cli_.add_subcommand("completion", "Print a completion script for a shell");
+  completion.footer(kCompletionFooter);
+  Limit(completion.add_option("SHELL", words_.completion.shell, "bash, zsh or fish"),
+        {"bash", "zsh", "fish"})
+      ->required()
+      ->type_name("");
+  cli_.add_subcommand("version", "Print shardctl's version");
+}
+
+}  // namespace shardmanager::cli

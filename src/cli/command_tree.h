@@ -1,0 +1,67 @@
+// The commands of shardctl and their flags, for CLI11.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+
+namespace shardmanager::cli {
+
+// What CLI11 fills while it parses.
+struct Words {
+  std::string server = "127.0.0.1:7400";
+  std::string timeout = "10s";
+  std::string resource;
+  std::string format = "table";
+  ApplyCommand apply;
+  GetCommand get;
+  DescribeCommand describe;
+  ExplainCommand explain;
+  DrainCommand drain;
+  DeleteCommand remove;
+  ReleaseCommand release;
+  WatchCommand watch;
+  PlaceCommand place;
+  std::string place_time = "10s";
+  std::string place_format = "yaml";
+  CompletionCommand completion;
+};
+
+class CommandTree {
+ public:
+  CommandTree();
+  CommandTree(const CommandTree&) = delete;  // the flags point into it
+  CommandTree& operator=(const CommandTree&) = delete;
+
+  CLI::App& cli() { return cli_; }
+  Words& words() { return words_; }
+  // The words of which a flag's or an argument's value is one; empty: it may be anything.
+  const std::vector<std::string>& ValuesOf(const CLI::Option& option) const;
+
+ private:
+  using Values = std::vector<std::string>;
+  // Only these words are allowed. `also`: and these, which are not offered.
+  CLI::Option* Limit(CLI::Option* option, Values values, const Values& also = {});
+  void AddFormat(CLI::App& command, const Values& formats);
+  void AddResource(CLI::App& command, const Values& values, const Values& also = {});
+  void AddScope(CLI::App& command);
+  void AddApply();
+  void AddGet();
+  void AddDescribe();
+  void AddExplain();
+  void AddDrain();
+  void AddDelete();
+  void AddRelease();
+  void AddWatch();
+  void AddPlace();
+  void AddOthers();
+
+  Words words_;
+  CLI::App cli_;
+  std::map<const CLI::Option*, Values> values_;
+};
+
+}  // namespace shardmanager::cli

@@ -97,12 +97,12 @@ void LedApps::Remove(const std::string& app) {
 
 PartitionDriver* LedApps::Find(const std::string& app) const {
   auto it = lead_->drivers.find(app);
-  return it == lead_->drivers.end() || !it->second->has_spec() ? nullptr : it->second.get();
+  return it == lead_->drivers.end() || !it->second->spec().has_spec() ? nullptr : it->second.get();
 }
 
 absl::Status LedApps::NoSuch(const std::string& app) const {
   auto it = lead_->drivers.find(app);
-  if (it != lead_->drivers.end() && !it->second->has_spec()) {
+  if (it != lead_->drivers.end() && !it->second->spec().has_spec()) {
     return absl::UnavailableError(absl::StrCat(
         "app \"", app, "\" is still being read from the coordination store",
         it->second->problem().ok() ? "" : ": ", std::string(it->second->problem().message())));
@@ -153,7 +153,7 @@ void LedApps::WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Don
 absl::Status MayChangeSpec(const PartitionDriver& app) {
   if (app.damaged_spec() == nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("app ", Quoted(app.spec().spec().name()),
+      absl::StrCat("app ", Quoted(app.spec().stored().spec().name()),
                    ": the stored spec cannot be read; put one in its place first: "
                    "`shardctl apply --force -f FILE`"));
 }

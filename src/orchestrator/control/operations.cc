@@ -90,11 +90,11 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     v1::ApplyAppResponse response;
     response.set_outcome(v1::ApplyAppResponse::CREATED);
     if (existing != nullptr) {
-      if (existing->spec().deleting()) {
+      if (existing->spec().stored().deleting()) {
         return reply(absl::FailedPreconditionError(
             absl::StrCat("app \"", spec.name(), "\" is being deleted; try again when it is gone")));
       }
-      const SpecChange change = CompareSpecs(existing->spec().spec(), spec);
+      const SpecChange change = CompareSpecs(existing->spec().stored().spec(), spec);
       response.set_outcome(change.differences.empty() ? v1::ApplyAppResponse::UNCHANGED
                                                       : v1::ApplyAppResponse::CONFIGURED);
       for (const std::string& line : change.differences) response.add_changes(line);
@@ -109,11 +109,11 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
       return reply(response);
     }
     v1::StoredSpec stored;
-    if (existing != nullptr) stored = existing->spec();
+    if (existing != nullptr) stored = existing->spec().stored();
     *stored.mutable_spec() = spec;
     const std::string name = spec.name();
     if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
-    const int32_t base = existing == nullptr ? LedApps::kNewApp : existing->spec_version();
+    const int32_t base = existing == nullptr ? LedApps::kNewApp : existing->spec().version();
     const auto written = [this, name, response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       if (apps_.begun()) apps_.Add(name);
@@ -137,7 +137,7 @@ void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   if (request.dry_run()) return reply(response);
   v1::StoredSpec stored;
   *stored.mutable_spec() = request.spec();
-  *stored.mutable_drains() = app->spec().drains();  // as far as they are known
+  *stored.mutable_drains() = app->spec().stored().drains();  // as far as they are known
   const int32_t base = app->damaged_spec()->node.stat.version;
   apps_.WriteSpec({stored, base}, AnswerWith(reply, response), wanted);
 }
@@ -148,11 +148,11 @@ void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResp
     PartitionDriver* existing = apps_.Find(request.app());
     if (existing == nullptr) return reply(apps_.NoSuch(request.app()));
     if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
-    if (existing->spec().deleting()) return reply(v1::DeleteAppResponse());
-    v1::StoredSpec stored = existing->spec();
+    if (existing->spec().stored().deleting()) return reply(v1::DeleteAppResponse());
+    v1::StoredSpec stored = existing->spec().stored();
     stored.set_deleting(true);
-    apps_.WriteSpec({stored, existing->spec_version()}, AnswerWith(reply, v1::DeleteAppResponse()),
-                    wanted);
+    apps_.WriteSpec({stored, existing->spec().version()},
+                    AnswerWith(reply, v1::DeleteAppResponse()), wanted);
   });
 }
 
@@ -170,13 +170,13 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
     for (const auto& [name, driver] : apps_.drivers()) {
       if (!request.app().empty() && request.app() != name) continue;
       if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
-      if (driver->state() == nullptr || driver->spec().deleting()) continue;
+      if (driver->state() == nullptr || driver->spec().stored().deleting()) continue;
       AddKnownScopes(*driver->state(), drain.scope(), known);
       v1::DrainedApp counted = CountCovered(name, *driver->state(), drain.scope());
       if (counted.servers() == 0) continue;
       if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
       *response.add_apps() = std::move(counted);
-      changes.push_back({driver->spec(), driver->spec_version()});
+      changes.push_back({driver->spec().stored(), driver->spec().version()});
       PutDrain(drain, changes.back().spec);
     }
     if (changes.empty()) return reply(NoSuchScope(drain.scope(), known));
@@ -198,12 +198,13 @@ void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
       if (!request.app().empty() && request.app() != name) continue;
       if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
       if (driver->state() == nullptr) continue;
-      for (const v1::Drain& drain : driver->spec().drains()) known.insert(ToString(drain.scope()));
-      v1::StoredSpec without = driver->spec();
+      for (const v1::Drain& drain : driver->spec().stored().drains())
+        known.insert(ToString(drain.scope()));
+      v1::StoredSpec without = driver->spec().stored();
       if (!TakeOutDrain(request.scope(), without)) continue;
       if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
       *response.add_apps() = CountCovered(name, *driver->state(), request.scope());
-      changes.push_back({std::move(without), driver->spec_version()});
+      changes.push_back({std::move(without), driver->spec().version()});
     }
     if (changes.empty()) {
       return reply(absl::NotFoundError(
@@ -240,12 +241,12 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
     v1::GetAppsResponse response;
     for (const auto& [name, driver] : apps_.drivers()) {
       if (!request.app().empty() && request.app() != name) continue;
-      if (!driver->has_spec() && driver->problem().ok()) continue;
+      if (!driver->spec().has_spec() && driver->problem().ok()) continue;
       v1::AppStatus status;
       if (driver->state() != nullptr) {
         status = DescribeApp(*driver->state(), context_.executor.Now());
       } else {
-        *status.mutable_spec() = driver->spec().spec();
+        *status.mutable_spec() = driver->spec().stored().spec();
         status.mutable_spec()->set_name(name);
         status.add_conditions(driver->problem().ok()
                                   ? "reading its records from the coordination store"

@@ -11,6 +11,7 @@
 #include "coordination/store.h"
 #include "model/map_version.h"
 #include "orchestrator/core/partition.h"
+#include "orchestrator/shell/app_removal.h"
 #include "orchestrator/shell/batch_writer.h"
 #include "orchestrator/shell/change_outcome.h"
 #include "orchestrator/shell/damaged_records.h"
@@ -18,7 +19,9 @@
 #include "orchestrator/shell/map_builder.h"
 #include "orchestrator/shell/ports.h"
 #include "orchestrator/shell/recovery.h"
+#include "orchestrator/shell/server_calls.h"
 #include "orchestrator/shell/server_watch.h"
+#include "orchestrator/shell/spec_watch.h"
 #include "runtime/core_driver.h"
 #include "runtime/executor.h"
 #include "shardmanager/v1/stored.pb.h"
@@ -78,10 +81,7 @@ class PartitionDriver {
   std::weak_ptr<int> life() const { return alive_; }
   v1::MapVersion map_version() const { return maps_.version(); }
   Counted counted() const;
-  // As stored; nothing before it was read. The version is the znode's.
-  const v1::StoredSpec& spec() const { return spec_; }
-  int32_t spec_version() const { return spec_version_; }
-  bool has_spec() const { return spec_version_ >= 0; }
+  const SpecWatch& spec() const { return spec_; }
   // The spec that is stored now, if it cannot be read; null: it was.
   const DamagedRecord* damaged_spec() const { return damaged_.Find(RecordKind::kSpec, ""); }
   const DamagedRecords& damaged() const { return damaged_; }
@@ -93,35 +93,24 @@ class PartitionDriver {
   const absl::Status& problem() const { return problem_; }
 
  private:
-  void ReadSpec();
-  void OnSpec(const absl::StatusOr<Node>& node);
-  void AdoptSpec(v1::StoredSpec stored, int32_t version);
-  std::vector<v1::Drain> Drains() const;
+  SpecWatch::Callbacks SpecCallbacks();
+  void OnSpec();
   void BeginRecovery();
   void OnRecovered(absl::StatusOr<RecoveredState> state);
-  void SayTakenOver();
   int64_t SinceStart() const;  // ms
   void RetryLater(const absl::Status& why);
 
-  void Perform(Action& action);
   void Do(Persist& action);
-  void Do(SendCommands& action);
-  void Do(Collect& action);
+  void Do(SendCommands& action) { calls_->Send(action); }
+  void Do(Collect& action) { calls_->Ask(action); }
   void Do(ComputePlan& action);
   void Do(Publish& action);
   void Do(Note& action);
-  void Do(Emptied& action);
-  void Do(StepDown& action);
-  void OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,
-                 std::vector<NamedResult> results);
+  void Do(Emptied&) { removal_.Begin(); }
+  void Do(StepDown&) { callbacks_.deposed(); }
   void Feed(Event event);
-  void DeleteRecords(std::vector<WriteOp> ops, size_t from);
-  void EmptyLater(const absl::Status& why);
-  Members Named(const std::vector<ServerIndex>& servers) const;
-  ServerAddress AddressOf(ServerIndex server, Incarnation incarnation) const;
-  // Tasks of it are dropped once the owner of `alive` has gone.
+  // Tasks that it posts are dropped once the owner of `alive` has gone.
   PostFn MakePost(std::weak_ptr<int> alive) const;
-  PostFn MakePost() const { return MakePost(alive_); }
   WriterOptions MakeWriterOptions();
 
   const DriverContext context_;
@@ -129,12 +118,11 @@ class PartitionDriver {
   const Callbacks callbacks_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 
-  v1::StoredSpec spec_;
-  int32_t spec_version_ = -1;
-  bool spec_watched_ = false;
   absl::Status problem_;
   TimePoint started_at_{};
   DamagedRecords damaged_;
+  SpecWatch spec_;
+  AppRemoval removal_;
   const Counted counted_;  // before this driver
   MapBuilder maps_;
   // The attempt to read the state that `watch_` belongs to: what a failed one still had
@@ -143,7 +131,8 @@ class PartitionDriver {
   std::unique_ptr<ServerWatch> watch_;
   std::unique_ptr<BatchWriter> writer_;
   std::unique_ptr<CoreDriver<Partition>> core_;
-  std::vector<Event> early_;  // before the core is there
+  std::optional<ServerCalls> calls_;  // as long as core_
+  std::vector<Event> early_;          // before the core is there
 };
 
 }  // namespace shardmanager::orchestrator

@@ -30,6 +30,32 @@ class DenseId {
   uint32_t index_ = kInvalid;
 };
 
+// The ids of a whole table, in order: `for (ServerIndex id : IdRange<ServerIndex>(count))`.
+template <typename Id>
+class IdRange {
+ public:
+  class Iterator {
+   public:
+    constexpr explicit Iterator(size_t index) : index_(index) {}
+    constexpr Id operator*() const { return Id(index_); }
+    constexpr Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    friend constexpr bool operator==(Iterator, Iterator) = default;
+
+   private:
+    size_t index_;
+  };
+
+  constexpr explicit IdRange(size_t count) : count_(count) {}
+  constexpr Iterator begin() const { return Iterator(0); }
+  constexpr Iterator end() const { return Iterator(count_); }
+
+ private:
+  size_t count_;
+};
+
 using ShardIndex = DenseId<struct ShardIndexTag>;
 using ServerIndex = DenseId<struct ServerIndexTag>;
 

@@ -80,6 +80,18 @@ TEST_F(DrainCommandTest, WaitsOnWhenAnAnswerIsMissing) {
                                              "GetServers{app: \"kv\"}"));
 }
 
+// As in `shardctl drain ... --wait | head -1`: nobody reads on, so nobody waits.
+TEST_F(DrainCommandTest, StopsWaitingWhenItsOutputIsLost) {
+  AddDrained(admin_.drained);
+  admin_.earlier_servers = {OneServer("draining", "12 of 12 replicas left"),
+                            OneServer("draining", "5 of 12 replicas left")};
+  admin_.servers = OneServer("drained", "empty");
+  output_is_lost_ = true;
+  EXPECT_EQ(Run({"drain", "server", "kv-3", "--wait"}), kRefused);
+  EXPECT_EQ(err_, "error: the output cannot be written\n");
+  EXPECT_THAT(admin_.requests(), ElementsAre(HasSubstr("Drain{"), "GetServers{app: \"kv\"}"));
+}
+
 TEST_F(DrainCommandTest, TakesADrainBack) {
   AddDrained(admin_.undrained);
   EXPECT_EQ(Run({"undrain", "server", "kv-3"}), kOk);

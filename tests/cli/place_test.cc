@@ -53,13 +53,14 @@ class PlaceTest : public testing::Test {
     std::istringstream in(input);
     out_.str("");
     err_.str("");
-    Terminal terminal{.in = &in, .out = &out_, .err = &err_};
+    Terminal terminal{.in = &in, .out = &out_, .err = &err_, .interactive = interactive_};
     arguments.insert(arguments.begin(), "place");
     arguments.insert(arguments.end(), {"--time", "50ms"});
     return RunShardctl(arguments, terminal);
   }
 
   std::string folder_;
+  bool interactive_ = false;
   std::ostringstream out_;
   std::ostringstream err_;
 };
@@ -142,6 +143,16 @@ TEST_F(PlaceTest, SolvesTheChallengeFormat) {
   EXPECT_EQ(Run({"--format=roadef", model}), kUsage);
   EXPECT_EQ(Run({"--format=roadef", start, model}), kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("model: line 1: number of resources: found \"0\""));
+}
+
+TEST_F(PlaceTest, ShowsItsProgressToWhomeverWatches) {
+  interactive_ = true;
+  EXPECT_EQ(Run({"-"}, kProblem), kOk);
+  EXPECT_THAT(err_.str(), HasSubstr("Looking for better plans "));
+  const std::string model = Write("model.txt", kModel);
+  const std::string start = Write("assignment.txt", "0 0");
+  EXPECT_EQ(Run({"--format=roadef", model, start, "-o", Path("new.txt")}), kOk);
+  EXPECT_THAT(err_.str(), HasSubstr("Looking for better plans "));
 }
 
 TEST_F(PlaceTest, TheHelpsProblemIsAProblem) {

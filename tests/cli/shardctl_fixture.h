@@ -21,6 +21,7 @@ class ShardctlTest : public testing::Test {
   ExitCode RunAsIs(const std::vector<std::string>& arguments) {
     std::istringstream in(input_);
     std::ostringstream out, err;
+    if (output_is_lost_) out.setstate(std::ios::badbit);
     Terminal terminal = {.in = &in,
                          .out = &out,
                          .err = &err,
@@ -42,6 +43,7 @@ class ShardctlTest : public testing::Test {
   FakeAdmin admin_;
   std::string input_;
   bool interactive_ = false;
+  bool output_is_lost_ = false;  // as that of a pipe whose reader has ended
   std::string out_;
   std::string err_;
 };

@@ -8,10 +8,30 @@
 #include <latch>
 #include <vector>
 
+#include "server/lanes.h"
+
 namespace shardmanager::server {
 namespace {
 
 using ::testing::ElementsAre;
+
+// Each method that may take long waits for nobody but its own kind.
+TEST(LanesTest, WhatMayWaitForASilentMemberHoldsUpNothingElse) {
+  const auto lane = [](CommandKind method, bool adds_member) {
+    return LaneOf(HandlerCall{.method = method, .adds_member = adds_member});
+  };
+  EXPECT_EQ(lane(CommandKind::kSetMembers, true), Lane::kAddMembers);
+  EXPECT_EQ(lane(CommandKind::kSetMembers, false), Lane::kRemoveMembers);
+  EXPECT_EQ(lane(CommandKind::kChangeRole, false), Lane::kChangeRole);
+  EXPECT_EQ(lane(CommandKind::kDrop, false), Lane::kDrop);
+}
+
+TEST(LanesTest, AShardThatIsTakenOverDoesNotWaitForOnesThatAreLoaded) {
+  EXPECT_EQ(LaneOf({.method = CommandKind::kAdd, .prepared = true}), Lane::kTakeOver);
+  EXPECT_EQ(LaneOf({.method = CommandKind::kAdd}), Lane::kAdd);
+  EXPECT_EQ(LaneOf({.method = CommandKind::kPrepareAdd}), Lane::kPrepareAdd);
+  EXPECT_EQ(LaneOf({.method = CommandKind::kPrepareDrop}), Lane::kPrepareDrop);
+}
 
 TEST(HandlerPoolTest, RunsAsManyAtATimeAsItMay) {
   std::latch all_run(3);  // each waits for the others

@@ -14,8 +14,7 @@ v1::DrainedApp CountCovered(const std::string& app, const PartitionState& state,
   const Tables& tables = state.tables;
   v1::DrainedApp counted;
   counted.set_app(app);
-  for (uint32_t i = 0; i < tables.server_count(); ++i) {
-    const ServerIndex id(i);
+  for (const ServerIndex id : tables.servers()) {
     const Server& server = tables.server(id);
     if (!Covers(scope, tables.name(id), server.fault_domain)) continue;
     counted.set_servers(counted.servers() + 1);
@@ -27,11 +26,11 @@ v1::DrainedApp CountCovered(const std::string& app, const PartitionState& state,
 void AddKnownScopes(const PartitionState& state, const v1::DrainScope& scope,
                     std::set<std::string>& known) {
   const Tables& tables = state.tables;
-  for (uint32_t i = 0; i < tables.server_count(); ++i) {
-    const FaultDomain& at = tables.server(ServerIndex(i)).fault_domain;
+  for (const ServerIndex id : tables.servers()) {
+    const FaultDomain& at = tables.server(id).fault_domain;
     v1::DrainScope same_level;
     if (!scope.has_domain()) {
-      same_level.set_server(tables.name(ServerIndex(i)));
+      same_level.set_server(tables.name(id));
     } else if (v1::FaultDomain& domain = *same_level.mutable_domain(); !at.region.empty()) {
       domain.set_region(at.region);
       if (!scope.domain().datacenter().empty()) domain.set_datacenter(at.datacenter);

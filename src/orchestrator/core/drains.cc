@@ -13,7 +13,7 @@ namespace shardmanager::orchestrator {
 
 void Drains::AdoptDrains(const std::vector<v1::Drain>& drains) {
   state_.drains = drains;
-  for (uint32_t i = 0; i < state_.tables.server_count(); ++i) UpdateDrain(ServerIndex(i));
+  for (const ServerIndex id : state_.tables.servers()) UpdateDrain(id);
 }
 
 // A server that is to be no primary, and keeps its replicas otherwise.

@@ -101,8 +101,8 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   }
   state_.missing.RetryAll();
   state_.missing.ForgetAll();
-  for (uint32_t i = 0; other_roles && i < state_.tables.server_count(); ++i) {
-    drains_.UpdateDrain(ServerIndex(i));
+  if (other_roles) {
+    for (const ServerIndex id : state_.tables.servers()) drains_.UpdateDrain(id);
   }
   publication_.MarkWhole();
   agenda_.LookAtBalance();

@@ -117,10 +117,10 @@ void Fleet::SetFirstLook(ServerIndex id) {
 
 void Fleet::RestartLooks() {
   looks_since_ = agenda_.timers().order();
-  for (uint32_t i = 0; i < state_.tables.server_count(); ++i) {
-    Server& server = state_.tables.server(ServerIndex(i));
+  for (const ServerIndex id : state_.tables.servers()) {
+    Server& server = state_.tables.server(id);
     server.look_timer = server.state == ServerState::kLive;
-    if (server.look_timer) SetFirstLook(ServerIndex(i));
+    if (server.look_timer) SetFirstLook(id);
   }
 }
 

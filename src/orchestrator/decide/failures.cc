@@ -26,8 +26,7 @@ bool IsMoving(const PartitionState& state, ShardIndex id) {
 
 bool HasNewPlace(const PartitionState& state, ShardIndex id) {
   const Servers failed = FailedAt(state, id);
-  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-    const ServerIndex server(i);
+  for (const ServerIndex server : state.tables.servers()) {
     const bool fresh = std::find(failed.begin(), failed.end(), server) == failed.end();
     if (fresh && CanBeTarget(state, id, server) && Accepts(state, server)) return true;
   }
@@ -123,8 +122,7 @@ bool HasOtherPlace(const PartitionState& state, const Replica& replica) {
 ServerIndex LastResort(const PartitionState& state, const Replica& replica) {
   if (replica.role != Role::kPrimary || HasNewPlace(state, replica.shard)) return ServerIndex();
   const Servers failed = FailedAt(state, replica.shard);
-  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-    const ServerIndex server(i);
+  for (const ServerIndex server : state.tables.servers()) {
     const bool fresh = std::find(failed.begin(), failed.end(), server) == failed.end();
     const bool emptied = state.tables.server(server).draining && RegionAllowed(state, server);
     if (!fresh || !emptied || state.tables.FindReplica(replica.shard, server).valid()) continue;
@@ -156,10 +154,10 @@ bool MayMoveTo(const PartitionState& state, ShardIndex id, ServerIndex server) {
 bool MostServersAreWell(const PartitionState& state) {
   size_t live = 0;
   size_t failing = 0;
-  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-    if (state.tables.server(ServerIndex(i)).state != ServerState::kLive) continue;
+  for (const ServerIndex server : state.tables.servers()) {
+    if (state.tables.server(server).state != ServerState::kLive) continue;
     ++live;
-    failing += state.failures.quarantine.IsFailing(ServerIndex(i));
+    failing += state.failures.quarantine.IsFailing(server);
   }
   return 2 * failing <= live;
 }

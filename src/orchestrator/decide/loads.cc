@@ -33,24 +33,22 @@ std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads)
     double load = 0;
     double capacity = 0;
     size_t servers = 0;
-    for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-      if (state.tables.server(ServerIndex(i)).state != ServerState::kLive) continue;
-      load +=
-          loads.OfServer(ServerIndex(i), state.tables.server(ServerIndex(i)).replicas.size(), m);
-      if (!Accepts(state, ServerIndex(i))) continue;
-      capacity += MetricCapacity(state, ServerIndex(i), m);
+    for (const ServerIndex id : state.tables.servers()) {
+      if (state.tables.server(id).state != ServerState::kLive) continue;
+      load += loads.OfServer(id, state.tables.server(id).replicas.size(), m);
+      if (!Accepts(state, id)) continue;
+      capacity += MetricCapacity(state, id, m);
       ++servers;
     }
     if (load <= 0 || servers == 0) continue;
-    for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-      const ServerIndex id(i);
+    for (const ServerIndex id : state.tables.servers()) {
       if (state.tables.server(id).state != ServerState::kLive) continue;
       const double own = MetricCapacity(state, id, m);
       const double share = std::isinf(capacity) ? load / static_cast<double>(servers)
                                                 : load * own / std::max(capacity, 1e-300);
       const double limit = std::min(share * (1 + policy.tolerance()), own * policy.threshold());
       const double used = loads.OfServer(id, state.tables.server(id).replicas.size(), m);
-      if (limit > 0) pressure[i * metrics + m] = static_cast<float>(used / limit);
+      if (limit > 0) pressure[id.index() * metrics + m] = static_cast<float>(used / limit);
     }
   }
   return pressure;

@@ -36,7 +36,8 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
   // Where there are both roles, a new secondary comes first, whoever goes.
   const bool primary = state.tables.replica(from).role == Role::kPrimary && !HasBothRoles(state);
   Phase first = Phase::kGranted;
-  if (primary && MovesByHandover(state)) {
+  // Only apps without secondaries move by handover: every replica is a primary then.
+  if (MovesByHandover(state)) {
     if (state.tables.shard(id).primary_is_new) return;  // kTurnAgain
     first = Phase::kPreparing;
     census.moving = true;

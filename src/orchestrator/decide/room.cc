@@ -23,8 +23,7 @@ uint32_t FailoversLeft(const PartitionState& state, ShardIndex id) {
 
 bool AnyServerTakesFailovers(const PartitionState& state) {
   if (state.moves.budgets.limits(Cause::kFailover).per_server == 0) return true;
-  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-    const ServerIndex id(i);
+  for (const ServerIndex id : state.tables.servers()) {
     const bool open = state.tables.server(id).state == ServerState::kLive && Accepts(state, id) &&
                       !IsBarred(state, id);
     if (open && state.moves.budgets.Left(Cause::kFailover, id)) return true;

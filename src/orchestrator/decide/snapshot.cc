@@ -70,15 +70,15 @@ bool WorthBalancing(const PartitionState& state) {
   if (!state.loads.metrics.empty()) return true;
   uint32_t low = UINT32_MAX;
   uint32_t high = 0;
-  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-    const Server& server = state.tables.server(ServerIndex(i));
+  for (const ServerIndex id : state.tables.servers()) {
+    const Server& server = state.tables.server(id);
     if (server.state != ServerState::kLive || TakesNothing(server)) continue;
     const auto count = static_cast<uint32_t>(server.replicas.size());
-    if (!Accepts(state, ServerIndex(i))) {
+    if (!Accepts(state, id)) {
       if (count > 0) return true;  // to be emptied
       continue;
     }
-    if (IsBarred(state, ServerIndex(i))) continue;
+    if (IsBarred(state, id)) continue;
     low = std::min(low, count);
     high = std::max(high, count);
   }
@@ -96,29 +96,27 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
     snapshot.metrics.push_back(
         {.name = metric.name(), .threshold = metric.threshold(), .tolerance = metric.tolerance()});
   }
-  for (uint32_t i = 0; i < state.tables.server_count(); ++i) {
-    const Server& server = state.tables.server(ServerIndex(i));
+  for (const ServerIndex id : state.tables.servers()) {
+    const Server& server = state.tables.server(id);
     if (server.state != ServerState::kLive) continue;
-    const bool accepts = Accepts(state, ServerIndex(i));
-    const bool sick = state.failures.quarantine.IsSick(ServerIndex(i));
+    const bool accepts = Accepts(state, id);
+    const bool sick = state.failures.quarantine.IsSick(id);
     const auto one_more = static_cast<uint32_t>(server.replicas.size() + 1);  // of a trial
-    const uint32_t capacity =
-        TighterCap(ReplicaCapacity(state, ServerIndex(i)), RecordCapacity(state, ServerIndex(i)));
-    snapshot.servers.push_back(
-        {.server = ServerIndex(i),
-         .region = server.region,
-         .datacenter = server.datacenter,
-         .rack = server.rack,
-         .capacity = sick ? TighterCap(capacity, one_more) : capacity,
-         .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-         .accepts = accepts && !TakesNothing(server) && !IsBarred(state, ServerIndex(i)),
-         .draining = !accepts && !TakesNothing(server),
-         .ordered = server.draining,
-         .moves = state.moves.budgets.under_way(Cause::kBalance, ServerIndex(i)),
-         .drain_moves = state.moves.budgets.under_way(Cause::kDrain, ServerIndex(i))});
+    const uint32_t capacity = TighterCap(ReplicaCapacity(state, id), RecordCapacity(state, id));
+    snapshot.servers.push_back({.server = id,
+                                .region = server.region,
+                                .datacenter = server.datacenter,
+                                .rack = server.rack,
+                                .capacity = sick ? TighterCap(capacity, one_more) : capacity,
+                                .other_replicas = static_cast<uint32_t>(server.replicas.size()),
+                                .accepts = accepts && !TakesNothing(server) && !IsBarred(state, id),
+                                .draining = !accepts && !TakesNothing(server),
+                                .ordered = server.draining,
+                                .moves = state.moves.budgets.under_way(Cause::kBalance, id),
+                                .drain_moves = state.moves.budgets.under_way(Cause::kDrain, id)});
     for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
-      snapshot.capacity.push_back(MetricCapacity(state, ServerIndex(i), m));
-      snapshot.other_load.push_back(loads.OfServer(ServerIndex(i), server.replicas.size(), m));
+      snapshot.capacity.push_back(MetricCapacity(state, id, m));
+      snapshot.other_load.push_back(loads.OfServer(id, server.replicas.size(), m));
     }
   }
   return snapshot;

@@ -202,8 +202,8 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   status.set_replicas_serving(serving);
   status.set_shards_served(served);
   uint32_t live = 0;
-  for (size_t i = 0; i < tables.server_count(); ++i) {
-    live += tables.server(ServerIndex(i)).state == ServerState::kLive;
+  for (const ServerIndex id : tables.servers()) {
+    live += tables.server(id).state == ServerState::kLive;
   }
   status.set_loads_refused(state.loads.refused);
   status.mutable_drains()->Assign(state.drains.begin(), state.drains.end());
@@ -216,14 +216,14 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
         absl::StrCat(held_back, " shards wait: they may be on ", UnreadServers(state)));
   }
   if (live == 0) status.add_conditions("no live servers");
-  for (size_t i = 0; i < tables.server_count(); ++i) {
-    const std::string why = RecordState(state, ServerIndex(i), now);
-    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), ": ", why));
+  for (const ServerIndex id : tables.servers()) {
+    const std::string why = RecordState(state, id, now);
+    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(id), ": ", why));
   }
-  for (size_t i = 0; state.failures.quarantine.sick() > 0 && i < tables.server_count(); ++i) {
-    const std::string why = QuarantineState(state, ServerIndex(i), now);
+  for (const ServerIndex id : tables.servers()) {
+    const std::string why = QuarantineState(state, id, now);
     if (why.empty()) continue;
-    status.add_conditions(absl::StrCat(tables.name(ServerIndex(i)), " is quarantined: ", why));
+    status.add_conditions(absl::StrCat(tables.name(id), " is quarantined: ", why));
   }
   if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
     status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
@@ -242,8 +242,7 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
                                               const std::string& only) {
   const Tables& tables = state.tables;
   std::vector<v1::ServerStatus> all;
-  for (size_t i = 0; i < tables.server_count(); ++i) {
-    const ServerIndex id(i);
+  for (const ServerIndex id : tables.servers()) {
     const Server& server = tables.server(id);
     if (!only.empty() && tables.name(id) != only) continue;
     v1::ServerStatus status;

@@ -133,6 +133,8 @@ class Tables {
 
   size_t shard_count() const { return shards_.size(); }
   size_t server_count() const { return servers_.size(); }
+  // Of all servers, in the order in which they became known.
+  IdRange<ServerIndex> servers() const { return IdRange<ServerIndex>(servers_.size()); }
   size_t replica_count() const { return replicas_.size() - free_.size(); }
 
   ReplicaIndex AddReplica(ShardIndex shard, ServerIndex server, Role role, ShardEpoch epoch);

@@ -203,9 +203,29 @@ TEST_F(ControllerTest, LooksAgainAtWhatIsGrantedWheneverTheStoreIsReachedAgain) 
   EXPECT_EQ(fatal, absl::OkStatus());
   EXPECT_TRUE(controller_->leads());
   EXPECT_EQ(CountOf("LeaderProven"), 0U) << "it was never without its lease";
+  EXPECT_EQ(CountOf("LeaderCutOff"), 0U) << "likewise";
   stores_.shortest = std::chrono::milliseconds(2'000);
   reconnect();
   EXPECT_THAT(fatal.message(), HasSubstr("its tickTime is 1000 ms, not the 200 ms of the cell"));
+}
+
+TEST_F(ControllerTest, SaysWhatANewSpecChanges) {
+  MakeCell();
+  RunAll();
+  v1::ApplyAppRequest request;
+  request.set_dry_run(true);
+  request.mutable_spec()->set_name(kApp.value());
+  for (const char* shard : {"s-0", "s-1"}) {
+    request.mutable_spec()->mutable_key_space()->add_shards()->set_id(shard);
+  }
+  request.mutable_spec()->mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  absl::StatusOr<v1::ApplyAppResponse> answer = absl::UnknownError("no answer");
+  controller_->operations().ApplyApp(
+      request, [&answer](const auto& response) { answer = response; }, nullptr);
+  RunAll();
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->outcome(), v1::ApplyAppResponse::CONFIGURED);
+  EXPECT_THAT(answer->changes(), Contains(HasSubstr("s-1")));
 }
 
 // Else maps of the second cell would not be newer than those of the first one.

@@ -13,6 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::Property;
 using ::testing::SizeIs;
@@ -123,6 +124,28 @@ TEST_F(StatusTest, OnlyAServerThatLivesIsExplainedAsACandidate) {
   request.set_server("kv-9");
   EXPECT_EQ(FindSubject(world.partition().state(), request).status().code(),
             absl::StatusCode::kNotFound);
+}
+
+TEST_F(StatusTest, ACandidateIsExplainedWithWhatItHasAndCanHold) {
+  const PartitionState& state = world.partition().state();
+  allocator::Explanation explanation;
+  explanation.candidates.resize(1);
+  explanation.candidates[0].server = world.partition().tables().FindServer("kv-0");
+  const auto candidate =
+      DescribeExplanation(state, world.now, {.shard = world.partition().tables().FindShard("s-0")},
+                          explanation)
+          .candidates(0);
+  EXPECT_EQ(candidate.server(), "kv-0");
+  EXPECT_THAT(candidate.loads(), ElementsAre(AllOf(Property(&v1::MetricUse::metric, "replicas"),
+                                                   Property(&v1::MetricUse::used, Gt(0)))));
+}
+
+TEST_F(StatusTest, AServerThatIsDrainedSaysHowFarItIs) {
+  world.hold_adds = true;  // nothing can leave it yet
+  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.Apply(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
+  EXPECT_EQ(Server("kv-0").state(), "draining");
+  EXPECT_THAT(Server("kv-0").reason(), HasSubstr("replicas left"));
 }
 
 TEST_F(StatusTest, AReplicaThatIsNotInStepDoesNotServe) {

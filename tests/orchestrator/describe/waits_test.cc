@@ -11,7 +11,9 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 std::string WaitsOf(World& world, const std::string& shard) {
@@ -55,6 +57,41 @@ TEST(WaitsTest, SaysWhyAnAddFailedAndWhenItIsTriedAgain) {
   world.Advance(Milliseconds(100));
   EXPECT_THAT(WaitsOf(world, "s-1"),
               HasSubstr("kv-0: to add the shard could not be reached (no answer)"));
+}
+
+TEST(WaitsTest, SaysWhenAServerThatWasNotReachedIsTriedAgain) {
+  World world(TestSpec(1));
+  world.Start();
+  world.Join("kv-0");
+  world.servers.at("kv-0").answers = false;
+  world.Gather();
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("(no answer); tried again in 0.1 s\n"));
+}
+
+// A byte counts the failures.
+TEST(WaitsTest, MoreFailuresThanAreCountedStayAsManyAsCanBe) {
+  World world(TestSpec(1));
+  world.Start();
+  world.servers["kv-0"].refuses = {"s-0"};
+  world.Join("kv-0");
+  world.Advance(Seconds(300 * 26));  // 25.6 s is the longest pause between two tries
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("failed 255 times in a row"));
+}
+
+// While the change of the primary is written.
+TEST(WaitsTest, APrimaryThatHasBeenOneForLongIsNotSaidToBeNew) {
+  World world(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1"}) world.Join(name);
+  world.Advance(Seconds(60));
+  const std::string primary = world.Roles("s-0").front().ends_with("*") ? "kv-0" : "kv-1";
+  world.drains.emplace_back().mutable_scope()->set_server(primary);
+  world.drains.back().set_primaries_only(true);
+  world.hold_writes = true;
+  world.Apply(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
+  ASSERT_THAT(world.writes, SizeIs(1));
+  EXPECT_THAT(WaitsOf(world, "s-0"),
+              AllOf(HasSubstr("is being written"), Not(HasSubstr("its primary changed just now"))));
 }
 
 TEST(WaitsTest, SaysThatAShardWaitsForItsLostServer) {

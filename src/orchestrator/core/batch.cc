@@ -39,7 +39,7 @@ size_t LimitOf(size_t first) {
 bool BeginsAnew(const PartitionState& state, const Replica& primary, const Turning& next) {
   if (primary.role != Role::kPrimary || next.role != Role::kPrimary) return false;
   if (primary.member_life == 0 || next.member_life == 0) return false;
-  return primary.member_life != next.member_life && !state.spec.replication().quorum();
+  return primary.member_life != next.member_life && !state.replication.quorum;
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& f
   const ReplicaIndex id =
       state_.tables.AddReplica(shard, fresh.server, fresh.role, agenda_.NextEpoch());
   Replica& replica = state_.tables.replica(id);
-  if (HasBothRoles(state_) && fresh.role == Role::kPrimary) {
+  if (state_.replication.both_roles() && fresh.role == Role::kPrimary) {
     replica.member_life = state_.tables.server(fresh.server).life();
   }
   replica.in_write = true;
@@ -290,7 +290,7 @@ void Batch::Apply() {
       if (replica.phase == Phase::kAbsent) ended.push_back(r);
       const bool begins = before == Phase::kAbsent && replica.role == Role::kPrimary;
       const bool anew = replica.cause == Cause::kFailover || state_.tables.shard(id).began;
-      if (begins && anew && HasBothRoles(state_)) {
+      if (begins && anew && state_.replication.both_roles()) {
         agenda_.AddNote(
             NoteKind::kUncleanPromotion, replica.server, id,
             "none of its replicas is left: it begins with what the application finds there");
@@ -311,7 +311,7 @@ void Batch::Apply() {
       drains_.NoteDrained(server);
     }
     ended.clear();
-    if (HasBothRoles(state_)) turns_.EndTurn(id);
+    if (state_.replication.both_roles()) turns_.EndTurn(id);
     agenda_.MarkPublish(id);
     agenda_.MarkDirty(id);
   }
@@ -332,7 +332,7 @@ void Batch::Revert() {
       load_book_.RemoveReplica(r);
     }
     fresh.clear();
-    if (HasBothRoles(state_)) turns_.EndTurn(id);
+    if (state_.replication.both_roles()) turns_.EndTurn(id);
     agenda_.MarkDirty(id);
   }
 }

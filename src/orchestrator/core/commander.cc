@@ -42,7 +42,7 @@ void Commander::Command(ShardIndex id) {
         command.other = state_.tables.replica(next).server;
       }
     } else if (replica.phase == Phase::kGranted && replica.role == Role::kPrimary &&
-               HasBothRoles(state_)) {
+               state_.replication.both_roles()) {
       if (!IsCurrent(state_, replica)) return;  // it came back in another life: decide/roles.h
       if (AwaitsUnreadMembers(state_)) return;
       command.grant.members = members_.MembersInGrant(id);
@@ -57,7 +57,7 @@ void Commander::Command(ShardIndex id) {
     agenda_.Send(command);
     replica.contact = Contact::kAsked;
   });
-  if (!HasBothRoles(state_)) return;
+  if (!state_.replication.both_roles()) return;
   if (ReplicaIndex p = PrimaryOf(state_, id); p.valid()) {
     members_.TellMembers(id, state_.tables.replica(p));
   }
@@ -166,7 +166,7 @@ void Commander::AddDone(ReplicaIndex id) {
   if (replica.role == Role::kPrimary && !state_.turns.stand_in.empty()) {
     state_.turns.stand_in.erase(replica.shard);
   }
-  if (HasBothRoles(state_)) agenda_.MarkDirty(replica.shard);
+  if (state_.replication.both_roles()) agenda_.MarkDirty(replica.shard);
   Shard& shard = state_.tables.shard(replica.shard);
   if (replica.role == Role::kPrimary) shard.began = shard.wanted > 0;
   failed_shards_.ForgetPoison(replica.shard);

@@ -23,7 +23,8 @@ void Drains::UpdateShedding(ServerIndex id) {
       std::any_of(state_.drains.begin(), state_.drains.end(), [&](const v1::Drain& drain) {
         return Covers(drain.scope(), state_.tables.name(id), server.fault_domain);
       });
-  if (std::exchange(server.sheds_primaries, sheds) == sheds || !HasBothRoles(state_)) return;
+  if (std::exchange(server.sheds_primaries, sheds) == sheds || !state_.replication.both_roles())
+    return;
   server.drain_since = state_.now;
   agenda_.MarkServerDirty(id);
 }

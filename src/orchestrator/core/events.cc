@@ -70,10 +70,13 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     state_.tables.shard(shard).map_index = Shard::kNotInMap;
     agenda_.MarkDirty(shard);
   }
-  const bool other_roles = spec.replication().strategy() != state_.spec.replication().strategy();
+  const ReplicationRules rules = RulesOf(spec);
+  const bool other_roles = rules.secondaries != state_.replication.secondaries ||
+                           rules.primaries != state_.replication.primaries;
   const bool other_interval =
       spec.moves().collect_interval_ms() != state_.spec.moves().collect_interval_ms();
   state_.spec = spec;
+  state_.replication = rules;
   state_.moves.budgets.Adopt(spec);
   state_.deleting = deleting;
   if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();

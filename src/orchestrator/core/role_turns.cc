@@ -52,7 +52,7 @@ void RoleTurns::WakeTurnWaiter() {
 }
 
 void RoleTurns::BalancePrimaries() {
-  if (!HasBothRoles(state_)) return;
+  if (!state_.replication.both_roles()) return;
   std::vector<uint32_t> count(state_.tables.server_count());
   for (uint32_t i = 0; i < count.size(); ++i) {
     count[i] = state_.tables.server(ServerIndex(i)).primaries;

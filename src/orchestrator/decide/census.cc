@@ -36,7 +36,7 @@ Census Count(const PartitionState& state, const Change& change, ShardIndex id) {
       census.lost.push_back(r);
     } else if (replica.phase == Phase::kGranted) {
       ++census.healthy;
-      census.serving += HasBothRoles(state) ? InStep(state, replica) : Serves(state, replica);
+      census.serving += ServesClients(state, replica);
       census.primary_right |= replica.role == Role::kPrimary;
     }
   });
@@ -45,7 +45,7 @@ Census Count(const PartitionState& state, const Change& change, ShardIndex id) {
 
 Role RoleOfNew(const PartitionState& state, const Change& change, ShardIndex id,
                const Census& census) {
-  if (!HasBothRoles(state)) return HasPrimaries(state) ? Role::kPrimary : Role::kSecondary;
+  if (!state.replication.both_roles()) return state.replication.RoleToAdd();
   bool others = census.primary_right;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     const bool there =

@@ -10,7 +10,7 @@ namespace {
 
 // Takes all its replicas, and not only their roles.
 bool Empties(const PartitionState& state, const v1::Drain& drain) {
-  return !drain.primaries_only() || !HasSecondaries(state);
+  return !drain.primaries_only() || !state.replication.secondaries;
 }
 
 }  // namespace

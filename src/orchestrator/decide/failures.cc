@@ -69,7 +69,7 @@ void DecideElsewhere(const PartitionState& state, Change& change, ShardIndex id)
         state.failures.quarantine.IsSick(replica.server) ? uint8_t{1} : kMostFailures;
     const bool fails = replica.phase == Phase::kGranted && replica.contact == Contact::kRetry &&
                        replica.failures >= most && !IsEnding(change, r);
-    if (!fails || (HasBothRoles(state) && replica.role == Role::kPrimary)) return;
+    if (!fails || (state.replication.both_roles() && replica.role == Role::kPrimary)) return;
     if (!MayLeave(state, change, replica) || IsMoving(state, id)) return;
     if (!surplus && (IsLastServer(state, replica) || !HasOtherPlace(state, replica))) return;
     change.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
@@ -100,7 +100,7 @@ Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move) {
 
 std::vector<MoveHolds::HeldPair> HeldPairs(const PartitionState& state, ShardIndex id,
                                            TimePoint now) {
-  if (!HasBothRoles(state) || !state.failures.holds.AnyPair()) return {};
+  if (!state.replication.both_roles() || !state.failures.holds.AnyPair()) return {};
   const ReplicaIndex primary = PrimaryOf(state, id);
   if (!primary.valid()) return {};
   return state.failures.holds.HeldFrom(state.tables.replica(primary).server, now);

@@ -12,10 +12,6 @@ void Stay(Change& change, ReplicaIndex old_owner) {
 
 }  // namespace
 
-bool MovesByHandover(const PartitionState& state) {
-  return !HasSecondaries(state) && state.spec.moves().primary_move() != v1::DROP_THEN_ADD;
-}
-
 Handover HandoverOf(const PartitionState& state, ShardIndex id) {
   Handover handover;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {

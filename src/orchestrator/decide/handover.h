@@ -31,7 +31,6 @@ struct Handover {
   ReplicaIndex outdated;  // preparing, for an earlier handover; or invalid
 };
 
-bool MovesByHandover(const PartitionState& state);
 Handover HandoverOf(const PartitionState& state, ShardIndex id);
 // Adds to `change` what brings a handover that is under way one step on.
 void DecideHandover(const PartitionState& state, Change& change, ShardIndex id);

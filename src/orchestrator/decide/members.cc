@@ -29,7 +29,7 @@ void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
     const Server& server = state.tables.server(replica.server);
     const bool member = replica.member_life != 0;
     const bool left = IsGone(server) || !IsCurrent(state, replica);
-    if (member && left && !state.spec.replication().quorum()) {
+    if (member && left && !state.replication.quorum) {
       change.phases.push_back({r, Phase::kGranted, Turn::kNone, 0});
     }
     if (member || !told || !Serves(state, replica)) return;
@@ -54,7 +54,7 @@ Membership::List MembersOf(const PartitionState& state, ShardIndex id,
 
 std::optional<Membership::Member> NextMember(const PartitionState& state, ShardIndex id,
                                              const Membership& membership) {
-  if (state.spec.replication().quorum() && !HasMajority(state, id)) return std::nullopt;
+  if (state.replication.quorum && !HasMajority(state, id)) return std::nullopt;
   const bool fair = !Planted(Defect::kStarvesMembers);
   std::optional<std::tuple<uint8_t, bool, Membership::Member>> next;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
@@ -76,7 +76,7 @@ std::optional<Membership::Member> NextMember(const PartitionState& state, ShardI
 bool StillMember(const PartitionState& state, const Replica& replica) {
   const Shard& shard = state.tables.shard(replica.shard);
   const bool leaves = replica.phase == Phase::kDropping && replica.role == Role::kSecondary;
-  if (!HasBothRoles(state) || !leaves || shard.wanted == 0) return false;
+  if (!state.replication.both_roles() || !leaves || shard.wanted == 0) return false;
   const ReplicaIndex primary = PrimaryOf(state, replica.shard);
   if (!primary.valid()) return false;
   const auto found = state.members.find(replica.shard);
@@ -89,7 +89,7 @@ bool StillMember(const PartitionState& state, const Replica& replica) {
 
 bool MayLeave(const PartitionState& state, const Change& change, const Replica& replica) {
   const bool counts =
-      HasBothRoles(state) && state.spec.replication().quorum() && replica.member_life != 0;
+      state.replication.both_roles() && state.replication.quorum && replica.member_life != 0;
   if (!counts || Planted(Defect::kForgetsMembers)) return true;
   const bool another =
       std::any_of(change.phases.begin(), change.phases.end(), [&](const PhaseChange& change) {

@@ -31,9 +31,7 @@ void DecideEnds(const PartitionState& state, Change& change, ShardIndex id) {
       case Phase::kForwarding:
       case Phase::kDemoting: {
         // A change of strategy: there is no such role any more.
-        const bool wanted =
-            replica.role == Role::kPrimary ? HasPrimaries(state) : HasSecondaries(state);
-        if (!wanted) change.phases.push_back({r, Phase::kDropping});
+        if (!state.replication.Has(replica.role)) change.phases.push_back({r, Phase::kDropping});
         break;
       }
       case Phase::kAbsent:
@@ -59,8 +57,8 @@ void AddNextStep(const PartitionState& state, Change& change, ShardIndex id) {
   if (change.empty()) DecideHandover(state, change, id);
   if (change.empty()) DecideToStay(state, change, id);
   if (!change.phases.empty() && HandoverOf(state, id).to.valid()) return;  // one step at a time
-  if (HasBothRoles(state) && change.empty()) DecideRoles(state, change, id);
-  if (HasBothRoles(state) && !change.empty()) return;
+  if (state.replication.both_roles() && change.empty()) DecideRoles(state, change, id);
+  if (state.replication.both_roles() && !change.empty()) return;
 
   if (change.empty()) DecideOvertaken(state, change, id);
   if (change.empty()) DecideElsewhere(state, change, id);
@@ -80,7 +78,7 @@ void AddNextStep(const PartitionState& state, Change& change, ShardIndex id) {
     for (ReplicaIndex lost : census.lost) {
       const Replica& replica = state.tables.replica(lost);
       // Whoever takes its role over is told of as one that may lack something: see decide/roles.h.
-      if (HasBothRoles(state) && replica.role == Role::kPrimary) continue;
+      if (state.replication.both_roles() && replica.role == Role::kPrimary) continue;
       if (IsEnding(change, lost) || !MayLeave(state, change, replica)) continue;
       change.phases.push_back({lost, Phase::kAbsent});
     }

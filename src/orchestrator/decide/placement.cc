@@ -34,10 +34,11 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
   const Cause cause = CauseOfMove(state, intent.from);
   if (!MayMoveTo(state, id, intent.to) || !MoveBudgetLeft(state, cause, intent)) return;
   // Where there are both roles, a new secondary comes first, whoever goes.
-  const bool primary = state.tables.replica(from).role == Role::kPrimary && !HasBothRoles(state);
+  const bool primary =
+      state.tables.replica(from).role == Role::kPrimary && !state.replication.both_roles();
   Phase first = Phase::kGranted;
   // Only apps without secondaries move by handover: every replica is a primary then.
-  if (MovesByHandover(state)) {
+  if (state.replication.handover) {
     if (state.tables.shard(id).primary_is_new) return;  // kTurnAgain
     first = Phase::kPreparing;
     census.moving = true;
@@ -46,7 +47,7 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
     change.phases.push_back({from, Phase::kDropping});
     census.moving = true;
   }
-  const Role role = HasSecondaries(state) ? Role::kSecondary : Role::kPrimary;
+  const Role role = state.replication.RoleToAdd();
   change.news.push_back({intent.to, first, cause, intent.from, role});
 }
 
@@ -94,7 +95,7 @@ void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id,
     }
     const bool primary = fresh.role == Role::kPrimary;
     if (primary && census.primary_right) fresh.phase = Phase::kReserved;
-    if (primary && HasBothRoles(state)) {
+    if (primary && state.replication.both_roles()) {
       census.primary_right = true;
       // The one that is lost must not come back as a second one.
       for (ReplicaIndex lost : census.lost) {
@@ -109,7 +110,7 @@ void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id,
 
 void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
                    const Census& census) {
-  if (HasBothRoles(state) && census.healthy > state.tables.shard(id).wanted) {
+  if (state.replication.both_roles() && census.healthy > state.tables.shard(id).wanted) {
     DecideOutOfStep(state, change, id);
   }
   if (!change.empty()) return;
@@ -126,7 +127,7 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
     if (!victim.valid() || rank(replica) < rank(state.tables.replica(victim))) victim = r;
   });
   if (!victim.valid()) return;
-  if (HasBothRoles(state) && state.tables.replica(victim).role == Role::kPrimary) {
+  if (state.replication.both_roles() && state.tables.replica(victim).role == Role::kPrimary) {
     if (MayMove(state, id)) {
       TurnPrimary(state, change, id, victim);  // then it is the surplus secondary
     }

@@ -30,7 +30,7 @@ std::vector<Published> PublishedReplicas(const PartitionState& state, ShardIndex
   std::vector<ReplicaIndex> forwarding;
   std::vector<ReplicaIndex> perhaps;
   state.tables.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
-    if (HasBothRoles(state) ? InStep(state, replica) : Serves(state, replica)) {
+    if (ServesClients(state, replica)) {
       serving.push_back(id);
     }
     // The old owner of a handover takes what comes, until the new one is in the map.
@@ -50,7 +50,7 @@ std::vector<Published> PublishedReplicas(const PartitionState& state, ShardIndex
   for (ReplicaIndex id : !serving.empty() ? serving : !forwarding.empty() ? forwarding : perhaps) {
     chosen.push_back({id, state.tables.replica(id).role});
   }
-  if (HasBothRoles(state)) AddStandIn(state, shard, chosen);
+  if (state.replication.both_roles()) AddStandIn(state, shard, chosen);
   std::sort(chosen.begin(), chosen.end(), [&](const Published& a, const Published& b) {
     return state.tables.replica(a.replica).server < state.tables.replica(b.replica).server;
   });

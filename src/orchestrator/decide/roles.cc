@@ -15,7 +15,7 @@ namespace {
 void PassRole(const PartitionState& state, Change& change, ReplicaIndex from, bool gone,
               ReplicaIndex next) {
   PhaseChange demoted{from, Phase::kGranted, Turn::kDemote};
-  if (gone && !state.spec.replication().quorum()) demoted.member_life = 0;
+  if (gone && !state.replication.quorum) demoted.member_life = 0;
   change.phases.push_back(demoted);
   if (next.valid()) change.phases.push_back({next, Phase::kGranted, Turn::kPromote});
 }
@@ -148,7 +148,7 @@ void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, Rep
 }
 
 ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_step) {
-  if (state.spec.replication().quorum() && !HasMajority(state, id)) return ReplicaIndex();
+  if (state.replication.quorum && !HasMajority(state, id)) return ReplicaIndex();
   const auto hint = state.turns.to.find(id);
   const auto rank = [&](const Replica& replica) {
     const Server& server = state.tables.server(replica.server);

@@ -132,11 +132,10 @@ void BarFull(const PartitionState& state, allocator::Snapshot& snapshot) {
 void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
                    const LoadTable& loads, allocator::Snapshot& snapshot) {
   const Shard& shard = state.tables.shard(id);
-  allocator::ShardInfo info{.shard = id,
-                            .wanted_replicas = shard.wanted,
-                            .new_role = HasSecondaries(state) ? Role::kSecondary : Role::kPrimary};
+  allocator::ShardInfo info{
+      .shard = id, .wanted_replicas = shard.wanted, .new_role = state.replication.RoleToAdd()};
   if (shard.region != 0) info.preferred_region = shard.region;
-  const bool just_moved = shard.primary_is_new && MovesByHandover(state);
+  const bool just_moved = shard.primary_is_new && state.replication.handover;
   bool at_rest = !shard.in_batch && MayMove(state, id) && !just_moved;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;

@@ -6,7 +6,7 @@ namespace shardmanager::orchestrator {
 bool HeldBack(const PartitionState& state, ShardIndex shard) {
   if (state.unread.servers.empty()) return false;
   if (AwaitsUnreadMembers(state)) return true;
-  if (HasPrimaries(state) && !state.tables.shard(shard).right_seen) return true;
+  if (state.replication.primaries && !state.tables.shard(shard).right_seen) return true;
   bool adopted = false;
   state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
     adopted |= state.tables.server(replica.server).record_unread;
@@ -15,7 +15,7 @@ bool HeldBack(const PartitionState& state, ShardIndex shard) {
 }
 
 bool AwaitsUnreadMembers(const PartitionState& state) {
-  return HasBothRoles(state) && state.unread.members.awaits_reports();
+  return state.replication.both_roles() && state.unread.members.awaits_reports();
 }
 
 }  // namespace shardmanager::orchestrator

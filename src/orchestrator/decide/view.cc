@@ -41,20 +41,8 @@ bool IsGone(const Server& server) {
 
 bool IsGivenUp(const Server& server) { return IsGone(server) && server.failing_over; }
 
-bool HasPrimaries(const PartitionState& state) {
-  return state.spec.replication().strategy() != v1::SECONDARY_ONLY;
-}
-
-bool HasSecondaries(const PartitionState& state) {
-  return state.spec.replication().strategy() != v1::PRIMARY_ONLY;
-}
-
-bool HasBothRoles(const PartitionState& state) {
-  return state.spec.replication().strategy() == v1::PRIMARY_SECONDARY;
-}
-
 bool IsCurrent(const PartitionState& state, const Replica& replica) {
-  if (replica.member_life == 0 || state.spec.replication().quorum()) {
+  if (replica.member_life == 0 || state.replication.quorum) {
     return replica.member_life != 0;
   }
   return replica.member_life == state.tables.server(replica.server).life();
@@ -62,6 +50,10 @@ bool IsCurrent(const PartitionState& state, const Replica& replica) {
 
 bool InStep(const PartitionState& state, const Replica& replica) {
   return Serves(state, replica) && (replica.role == Role::kPrimary || IsCurrent(state, replica));
+}
+
+bool ServesClients(const PartitionState& state, const Replica& replica) {
+  return state.replication.both_roles() ? InStep(state, replica) : Serves(state, replica);
 }
 
 bool HasMajority(const PartitionState& state, ShardIndex id) {

@@ -19,16 +19,14 @@ std::optional<CommandKind> Demand(const Replica& replica);
 // Its session has ended, and no write has found that it is back.
 bool IsGone(const Server& server);
 bool IsGivenUp(const Server& server);
-bool HasPrimaries(const PartitionState& state);
-bool HasSecondaries(const PartitionState& state);
-// Shards have a primary and secondaries.
-bool HasBothRoles(const PartitionState& state);
 // In step: it knows all that was acknowledged, in this life of its server. (Where a
 // majority decides what is acknowledged, the application's own log outlives its process.) In step
 // with nobody is not in step: a server that was lost before this leader came has no known life.
 bool IsCurrent(const PartitionState& state, const Replica& replica);
 // Serves, and has all that the primary has acknowledged.
 bool InStep(const PartitionState& state, const Replica& replica);
+// Clients are sent to it: it serves and, where shards have a primary and secondaries, is in step.
+bool ServesClients(const PartitionState& state, const Replica& replica);
 // Most of the shard's members serve; with no members, too.
 bool HasMajority(const PartitionState& state, ShardIndex id);
 // Nothing is given to the server, taken from it, or asked of it: see unread.h.

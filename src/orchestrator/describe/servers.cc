@@ -35,7 +35,7 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
 std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,
                                                TimePoint now) {
   const Server& server = state.tables.server(id);
-  if (!server.draining && server.sheds_primaries && HasBothRoles(state)) {
+  if (!server.draining && server.sheds_primaries && state.replication.both_roles()) {
     if (server.primaries == 0) return {"live", "no primaries left; its secondaries stay"};
     return {"draining", absl::StrCat(server.primaries,
                                      " of its shards have their primary here, until a secondary "

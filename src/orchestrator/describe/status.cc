@@ -99,7 +99,7 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
     status.set_reason(absl::StrCat("server is ", StateName(server)));
   } else if (replica.contact == Contact::kDone) {
     status.set_state("serving");
-    if (HasBothRoles(state) && !InStep(state, replica)) {
+    if (state.replication.both_roles() && !InStep(state, replica)) {
       status.set_reason("not in step with the primary");
     }
   } else if (replica.contact == Contact::kRetry) {
@@ -124,12 +124,12 @@ Service ServiceOf(const PartitionState& state, ShardIndex shard) {
   Service service{.wanted = state.tables.shard(shard).wanted};
   bool primary = false;
   state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
-    const bool serves = HasBothRoles(state) ? InStep(state, replica) : Serves(state, replica);
+    const bool serves = ServesClients(state, replica);
     if (!serves && !Planted(Defect::kShowsGreen)) return;
     ++service.serving;
     primary |= replica.role == Role::kPrimary;
   });
-  service.served = HasBothRoles(state) ? primary : service.serving > 0;
+  service.served = state.replication.both_roles() ? primary : service.serving > 0;
   return service;
 }
 
@@ -147,7 +147,9 @@ std::string ShardReason(const PartitionState& state, ShardIndex shard,
     return reason;
   }
   if (status.replicas().empty()) return "waiting to be placed";
-  return HasBothRoles(state) && status.state() == "unserved" ? "no replica is the primary" : "";
+  return state.replication.both_roles() && status.state() == "unserved"
+             ? "no replica is the primary"
+             : "";
 }
 
 }  // namespace

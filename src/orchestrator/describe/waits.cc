@@ -65,7 +65,7 @@ void AddReplicaWaits(const PartitionState& state, const Replica& replica, TimePo
 // Of apps that have primaries and secondaries.
 void AddRoleWaits(const PartitionState& state, ShardIndex id, TimePoint now,
                   std::vector<std::string>& out) {
-  if (state.spec.replication().quorum() && !HasMajority(state, id)) {
+  if (state.replication.quorum && !HasMajority(state, id)) {
     out.push_back(
         "less than a majority of its members serve (replication.quorum): neither its primary nor "
         "its members can change");
@@ -157,7 +157,7 @@ void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<std::s
     state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
       concerned |= CauseOfMove(state, replica.server) == cause;
     });
-    if (cause == Cause::kDrain && concerned && MovesByHandover(state) &&
+    if (cause == Cause::kDrain && concerned && state.replication.handover &&
         state.tables.shard(id).primary_is_new) {
       out.push_back(absl::StrCat("it is to move on; it moved just now, and ", kMomentForClients));
     }
@@ -191,7 +191,7 @@ std::string UnreadServers(const PartitionState& state) {
 }
 
 std::string WhyHeldBack(const PartitionState& state, ShardIndex shard) {
-  if (!HasPrimaries(state) || !state.tables.shard(shard).right_seen ||
+  if (!state.replication.primaries || !state.tables.shard(shard).right_seen ||
       !AwaitsUnreadMembers(state)) {
     return absl::StrCat("it may be on ", UnreadServers(state),
                         ": until that is mended or released, nobody else gets it");
@@ -236,7 +236,7 @@ std::vector<std::string> WaitsOf(const PartitionState& state, ShardIndex id, Tim
                                  In(held->until, now)));
   }
   if (state.failures.overtaken.Contains(id)) waits.emplace_back(kEpochsBehind);
-  if (HasBothRoles(state)) AddRoleWaits(state, id, now, waits);
+  if (state.replication.both_roles()) AddRoleWaits(state, id, now, waits);
   AddPlaceWaits(state, id, now, waits);
   AddMoveWaits(state, id, waits);
   return waits;

@@ -59,7 +59,7 @@ void MapBuilder::Fill(const PartitionState& state, ShardIndex shard, v1::MapShar
     v1::MapReplica* out = entry->add_replicas();
     out->set_server(replica.server.index());
     out->set_role(role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
-    out->set_behind_primary(role == Role::kSecondary && HasBothRoles(state));
+    out->set_behind_primary(role == Role::kSecondary && state.replication.both_roles());
 
     auto [known, fresh] = known_.try_emplace(replica.server, server.endpoint);
     if (!fresh && known->second == server.endpoint) continue;

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "model/layout.h"
+#include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
 #include "orchestrator/state/load_table.h"
 #include "orchestrator/state/membership.h"
@@ -104,6 +105,7 @@ struct PartitionState {
   bool recovered = false;
   bool deleting = false;
   v1::AppSpec spec;
+  ReplicationRules replication;  // of the spec
   std::vector<LayoutShard> layout;
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
   std::vector<bool> region_allowed;   // by domain number; empty: all are

@@ -35,8 +35,8 @@ Cell VerdictCell(const std::string& verdict) {
 std::string Waits(const v1::ExplainShardResponse& explained) {
   if (explained.waits().empty()) return "\nWaits for:  nothing\n";
   std::string text = "\nWaits for:\n";
-  for (const std::string& wait : explained.waits()) {
-    absl::StrAppend(&text, kIndent, Shown(wait), "\n");
+  for (const v1::Wait& wait : explained.waits()) {
+    absl::StrAppend(&text, kIndent, Shown(wait.message()), "\n");
   }
   return text;
 }

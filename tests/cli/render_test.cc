@@ -274,7 +274,7 @@ Why not on another one: shardctl explain kv shard-0 --on SERVER
 TEST(ExplainTest, ShowsEachRuleForOneServer) {
   v1::ExplainShardResponse explained = OneExplanation();
   explained.mutable_candidates()->DeleteSubrange(1, 1);
-  explained.add_waits("kv-1 loads it, 40% done\n");
+  explained.add_waits()->set_message("kv-1 loads it, 40% done\n");
   EXPECT_EQ(ExplainText("kv", explained, /*one_server=*/true, /*colour=*/false),
             R"(Shard:     shard-0
 App:       kv
@@ -305,7 +305,7 @@ TEST(ExplainTest, ShowsAShardWithoutAPlaceInAnEmptyFleet) {
   EXPECT_EQ(ExplainText("kv", FromText<v1::ExplainShardResponse>(R"(
                             shard { shard: "a" state: "unserved" reason: "waiting to be placed" }
                             replicas_wanted: 1 replicas {}
-                            waits: "the next plan looks for a place")"),
+                            waits { message: "the next plan looks for a place" })"),
                         false, false),
             R"(Shard:     a
 App:       kv

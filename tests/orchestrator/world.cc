@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/spec_validation.h"
 #include "orchestrator/decide/published.h"
+#include "orchestrator/decide/waits.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/waits.h"
 #include "orchestrator/state/record_size.h"
@@ -426,7 +427,12 @@ std::string World::Quarantine(const std::string& server) const {
 }
 
 std::vector<std::string> World::WaitsOf(const std::string& shard) const {
-  return orchestrator::WaitsOf(partition_->state(), partition_->tables().FindShard(shard), now);
+  const PartitionState& state = partition_->state();
+  std::vector<std::string> sentences;
+  for (const Wait& wait : orchestrator::WaitsOf(state, state.tables.FindShard(shard), now)) {
+    sentences.push_back(Describe(state, wait, now));
+  }
+  return sentences;
 }
 
 size_t World::Served() const {

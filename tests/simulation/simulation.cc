@@ -291,7 +291,7 @@ class Run {
         Trace(absl::StrCat("  ", r.server(), " ", v1::Role_Name(r.role()), " ", r.state(), " ",
                            r.reason()));
       }
-      for (const std::string& wait : answer->waits()) Trace("  waits: " + wait);
+      for (const v1::Wait& wait : answer->waits()) Trace("  waits: " + wait.message());
     });
   }
 

@@ -19,7 +19,7 @@ void ShardLooks::Look(ShardIndex id) {
     const Census census = Count(state_, change, id);
     lacks = census.healthy < shard.wanted;
     const bool failover = lacks && !census.lost.empty();
-    if (failover && (FailoversLeft(state_, id) == 0 || !AnyServerTakesFailovers(state_))) {
+    if (failover && FailoverWait(state_, id)) {
       moves_.AwaitFailover(id);
       lacks = false;
     }
@@ -37,7 +37,7 @@ Change ShardLooks::Decide(ShardIndex id) {
   if (state_.tables.shard(id).in_batch || HeldBack(state_, id)) return {};
   const bool waited = state_.turns.waiters.erase(id) > 0;
   Change change = NextStep(state_, id);
-  if (change.waits_for_turn) {
+  if (change.Awaits(WaitReason::kTurnBudget)) {
     state_.turns.waiters.insert(id);
   } else if (waited) {
     turns_.WakeTurnWaiter();

@@ -39,7 +39,7 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
   Phase first = Phase::kGranted;
   // Only apps without secondaries move by handover: every replica is a primary then.
   if (state.replication.handover) {
-    if (state.tables.shard(id).primary_is_new) return;  // kTurnAgain
+    if (MovedJustNow(state, id)) return;  // kTurnAgain
     first = Phase::kPreparing;
     census.moving = true;
   } else if (primary || Planted(Defect::kSurplusFirst)) {

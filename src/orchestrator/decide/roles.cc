@@ -31,6 +31,12 @@ bool IsMemberAwaited(const PartitionState& state, ShardIndex id) {
   return awaited;
 }
 
+// There is no primary, and nobody can be promoted.
+void AwaitSuccessor(Change& change) {
+  if (!change.Awaits(WaitReason::kNoMajority))
+    change.waits.push_back({WaitReason::kNoSecondaryInStep});
+}
+
 void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
                     ReplicaIndex demoting) {
   const Replica& replica = state.tables.replica(demoting);
@@ -78,8 +84,8 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
     const bool last_resort = IsGivenUp(server) && !IsMemberAwaited(state, id);
     if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
-    if (next.valid()) PassRole(state, change, primary, /*gone=*/true, next);
-    return;
+    if (!next.valid()) return AwaitSuccessor(change);
+    return PassRole(state, change, primary, /*gone=*/true, next);
   }
   if (server.state != ServerState::kLive) return;  // it came back during a failover
   const bool other = BestSecondary(state, id, /*in_step=*/true).valid();
@@ -108,6 +114,9 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
 }  // namespace
 
 void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
+  if (state.replication.quorum && !HasMajority(state, id)) {
+    change.waits.push_back({WaitReason::kNoMajority});
+  }
   ReplicaIndex primary;
   ReplicaIndex demoting;
   bool other_right = false;  // of a move that began under another strategy
@@ -129,7 +138,8 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
   if (other_right) return;
   ReplicaIndex chosen = BestSecondary(state, id, /*in_step=*/true);
   if (!chosen.valid() && !awaited) chosen = BestSecondary(state, id, /*in_step=*/false);
-  if (chosen.valid()) change.phases.push_back({chosen, Phase::kGranted, Turn::kPromote});
+  if (!chosen.valid()) return AwaitSuccessor(change);
+  change.phases.push_back({chosen, Phase::kGranted, Turn::kPromote});
 }
 
 void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, ReplicaIndex primary) {
@@ -137,11 +147,16 @@ void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, Rep
   if (!next.valid() || TakesNothing(state.tables.server(state.tables.replica(primary).server))) {
     return;
   }
-  if (state.tables.shard(id).primary_is_new) return;  // kTurnAgain
+  if (state.tables.shard(id).primary_is_new) {
+    change.waits.push_back({WaitReason::kPrimaryIsNew});
+    return;  // kTurnAgain
+  }
   const Cause cause = CauseOfTurn(state, state.tables.replica(primary).server);
   if (!state.turns.under_way.contains(id) &&
       state.turns.under_way.size() >= state.moves.budgets.limits(cause).total) {
-    change.waits_for_turn = true;
+    change.waits.push_back({.reason = WaitReason::kTurnBudget,
+                            .cause = cause,
+                            .count = static_cast<uint32_t>(state.turns.under_way.size())});
     return;
   }
   change.phases.push_back({primary, Phase::kDemoting});

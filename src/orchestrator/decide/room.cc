@@ -31,6 +31,18 @@ bool AnyServerTakesFailovers(const PartitionState& state) {
   return false;
 }
 
+std::optional<Wait> FailoverWait(const PartitionState& state, ShardIndex id) {
+  const Budgets& budgets = state.moves.budgets;
+  if (!budgets.Left(Cause::kFailover)) {
+    return Wait{.reason = WaitReason::kFailoverBudget,
+                .count = budgets.under_way(Cause::kFailover),
+                .limit = budgets.limits(Cause::kFailover).total};
+  }
+  if (FailoversLeft(state, id) == 0) return Wait{WaitReason::kFailoverBudgetOfShard};
+  if (!AnyServerTakesFailovers(state)) return Wait{WaitReason::kFailoverBudgetOfServers};
+  return std::nullopt;
+}
+
 bool Accepts(const PartitionState& state, ServerIndex id) {
   return !state.tables.server(id).draining && RegionAllowed(state, id);
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "orchestrator/state/partition_state.h"
+#include "orchestrator/state/wait.h"
 
 namespace shardmanager::orchestrator {
 
@@ -19,6 +21,8 @@ bool MoveBudgetLeft(const PartitionState& state, Cause cause, const Intent& inte
 // How many replicas of the shard may be restored beside those that are being restored.
 uint32_t FailoversLeft(const PartitionState& state, ShardIndex id);
 bool AnyServerTakesFailovers(const PartitionState& state);
+// Which limit keeps the next failover of the shard from beginning; nothing: none does.
+std::optional<Wait> FailoverWait(const PartitionState& state, ShardIndex id);
 // May be given replicas, and keep those that it has.
 bool Accepts(const PartitionState& state, ServerIndex id);
 bool RegionAllowed(const PartitionState& state, ServerIndex id);

@@ -135,8 +135,7 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
   allocator::ShardInfo info{
       .shard = id, .wanted_replicas = shard.wanted, .new_role = state.replication.RoleToAdd()};
   if (shard.region != 0) info.preferred_region = shard.region;
-  const bool just_moved = shard.primary_is_new && state.replication.handover;
-  bool at_rest = !shard.in_batch && MayMove(state, id) && !just_moved;
+  bool at_rest = !shard.in_batch && MayMove(state, id) && !MovedJustNow(state, id);
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;
   });

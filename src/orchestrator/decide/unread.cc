@@ -14,6 +14,13 @@ bool HeldBack(const PartitionState& state, ShardIndex shard) {
   return adopted;
 }
 
+std::optional<WaitReason> WhyHeldBack(const PartitionState& state, ShardIndex shard) {
+  if (!HeldBack(state, shard)) return std::nullopt;
+  const bool owner_known = state.replication.primaries && state.tables.shard(shard).right_seen;
+  return owner_known && AwaitsUnreadMembers(state) ? WaitReason::kMembersUnread
+                                                   : WaitReason::kAssignmentUnread;
+}
+
 bool AwaitsUnreadMembers(const PartitionState& state) {
   return state.replication.both_roles() && state.unread.members.awaits_reports();
 }

@@ -13,13 +13,18 @@
 // in its present life, and no primary is told of members before every such server has reported.
 #pragma once
 
+#include <optional>
+
 #include "orchestrator/state/partition_state.h"
+#include "orchestrator/state/wait.h"
 
 namespace shardmanager::orchestrator {
 
 // Nothing is decided about the shard: it may be on a server whose record cannot be read, or be in
 // step there with its primary.
 bool HeldBack(const PartitionState& state, ShardIndex shard);
+// kAssignmentUnread or kMembersUnread; nothing: it is not held back.
+std::optional<WaitReason> WhyHeldBack(const PartitionState& state, ShardIndex shard);
 // Servers whose record cannot be read have not said yet what they hold as secondaries.
 bool AwaitsUnreadMembers(const PartitionState& state);
 

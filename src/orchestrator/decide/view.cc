@@ -68,6 +68,15 @@ bool HasMajority(const PartitionState& state, ShardIndex id) {
   return live > members / 2 || members == 0;
 }
 
+bool MovedJustNow(const PartitionState& state, ShardIndex id) {
+  return state.replication.handover && state.tables.shard(id).primary_is_new;
+}
+
+int ProgressOf(const PartitionState& state, ShardIndex shard, ServerIndex server) {
+  auto it = state.progress.find(Key(shard, server));
+  return it == state.progress.end() ? -1 : it->second;
+}
+
 bool TakesNothing(const Server& server) { return server.record_unread || server.life_unread; }
 
 }  // namespace shardmanager::orchestrator

@@ -29,6 +29,10 @@ bool InStep(const PartitionState& state, const Replica& replica);
 bool ServesClients(const PartitionState& state, const Replica& replica);
 // Most of the shard's members serve; with no members, too.
 bool HasMajority(const PartitionState& state, ShardIndex id);
+// Its primary changed just now: clients are given a moment to know of it before it moves again.
+bool MovedJustNow(const PartitionState& state, ShardIndex id);
+// Percent loaded, of a replica that is loading; -1: unknown.
+int ProgressOf(const PartitionState& state, ShardIndex shard, ServerIndex server);
 // Nothing is given to the server, taken from it, or asked of it: see unread.h.
 bool TakesNothing(const Server& server);
 

@@ -6,6 +6,7 @@
 #include "model/load.h"
 #include "orchestrator/decide/loads.h"
 #include "orchestrator/decide/room.h"
+#include "orchestrator/decide/waits.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/describe/waits.h"
 
@@ -114,7 +115,12 @@ v1::ExplainShardResponse DescribeExplanation(const PartitionState& state, TimePo
     *out.mutable_shard() = DescribeShard(state, shard.map_index);
   }
   out.set_replicas_wanted(shard.wanted);
-  for (std::string& wait : WaitsOf(state, subject.shard, now)) out.add_waits(std::move(wait));
+  for (const Wait& wait : WaitsOf(state, subject.shard, now)) {
+    v1::Wait& added = *out.add_waits();
+    added.set_reason(std::string(ToString(wait.reason)));
+    added.set_message(Describe(state, wait, now));
+    if (wait.server.valid()) added.set_server(state.tables.name(wait.server));
+  }
   for (const allocator::ExplainedReplica& replica : explanation.replicas) {
     *out.add_replicas() = DescribeReplica(state, subject.shard, replica);
   }

@@ -12,9 +12,4 @@ std::string_view UnplaceableReason(const PartitionState& state, ShardIndex shard
   return reason == nullptr ? std::string_view() : allocator::ToString(*reason);
 }
 
-int ProgressOf(const PartitionState& state, ShardIndex shard, ServerIndex server) {
-  auto it = state.progress.find(Key(shard, server));
-  return it == state.progress.end() ? -1 : it->second;
-}
-
 }  // namespace shardmanager::orchestrator

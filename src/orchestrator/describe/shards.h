@@ -12,7 +12,5 @@ namespace shardmanager::orchestrator {
 const std::string& ErrorOf(const PartitionState& state, ShardIndex shard, ServerIndex server);
 // Why no place was found for a missing replica; empty when one was.
 std::string_view UnplaceableReason(const PartitionState& state, ShardIndex shard);
-// Percent loaded, of a replica that is loading; -1: unknown.
-int ProgressOf(const PartitionState& state, ShardIndex shard, ServerIndex server);
 
 }  // namespace shardmanager::orchestrator

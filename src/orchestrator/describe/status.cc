@@ -135,8 +135,8 @@ Service ServiceOf(const PartitionState& state, ShardIndex shard) {
 
 std::string ShardReason(const PartitionState& state, ShardIndex shard,
                         const v1::ShardStatus& status) {
-  if (HeldBack(state, shard)) {
-    return WhyHeldBack(state, shard);
+  if (const std::optional<WaitReason> why = WhyHeldBack(state, shard)) {
+    return Describe(state, {*why}, state.now);
   }
   const std::string unplaceable(UnplaceableReason(state, shard));
   if (!unplaceable.empty()) return unplaceable;

@@ -2,19 +2,19 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "orchestrator/state/partition_state.h"
+#include "orchestrator/state/wait.h"
 
 namespace shardmanager::orchestrator {
 
 // "kv-3, whose assignment record cannot be read".
 std::string UnreadServers(const PartitionState& state);
-// Of a shard that is held back: "it may be on kv-3, whose assignment record cannot be read: until
-// that is mended or released, nobody else gets it".
-std::string WhyHeldBack(const PartitionState& state, ShardIndex shard);
-// What the shard waits for now, a sentence each; empty: nothing.
-std::vector<std::string> WaitsOf(const PartitionState& state, ShardIndex id, TimePoint now);
+// "FailoverBudget". Stable, for programs.
+std::string_view ToString(WaitReason reason);
+// A sentence for people: "failover.max_concurrent: 8 of 8 replicas are in failover".
+std::string Describe(const PartitionState& state, const Wait& wait, TimePoint now);
 // What was last decided about the balance of the app, and when it is looked at next.
 std::string BalanceState(const PartitionState& state, TimePoint now);
 

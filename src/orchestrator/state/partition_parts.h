@@ -1,6 +1,7 @@
 // Plain values that the partition keeps about shards and commands.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "orchestrator/state/partition_io.h"
 #include "orchestrator/state/tables.h"
+#include "orchestrator/state/wait.h"
 
 namespace shardmanager::orchestrator {
 
@@ -40,8 +42,12 @@ struct NewReplica {
 struct Change {
   absl::InlinedVector<PhaseChange, 4> phases;
   absl::InlinedVector<NewReplica, 2> news;
-  bool waits_for_turn = false;  // another primary is wanted: for room among such changes
+  absl::InlinedVector<Wait, 1> waits;  // why more is not changed now
   bool empty() const { return phases.empty() && news.empty(); }
+  bool Awaits(WaitReason reason) const {
+    return std::any_of(waits.begin(), waits.end(),
+                       [&](const Wait& wait) { return wait.reason == reason; });
+  }
 };
 
 // Of one command to one server, in a row. Then something else is tried: another server, or

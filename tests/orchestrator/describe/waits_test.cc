@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
+
 #include "absl/strings/str_cat.h"
 #include "orchestrator/decide/snapshot.h"
+#include "tests/golden/source_root.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -125,6 +130,27 @@ TEST(WaitsTest, SaysThatAShardWaitsForTheFailoverBudget) {
   std::string all;
   for (const auto& [shard, held] : on_0) all += WaitsOf(world, shard);
   EXPECT_THAT(all, HasSubstr("failover.max_concurrent: 1 of 1 replicas are in failover"));
+}
+
+TEST(WaitsTest, EveryReasonIsInTheOperatorsManual) {
+  std::ostringstream manual;
+  manual << std::ifstream(SourceRoot() / "docs/operations.md").rdbuf();
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < kWaitReasons; ++i) {
+    const std::string_view name = ToString(static_cast<WaitReason>(i));
+    EXPECT_TRUE(names.insert(name).second) << name;
+    EXPECT_THAT(manual.str(), HasSubstr(absl::StrCat("`", std::string(name), "`")));
+  }
+}
+
+TEST(WaitsTest, NoSentenceHasAWordThatNothingStandsFor) {
+  World world(TestSpec(1));
+  world.Start();
+  world.Join("kv-0");
+  for (size_t i = 0; i < kWaitReasons; ++i) {
+    const Wait wait{.reason = static_cast<WaitReason>(i), .detail = "disk full"};
+    EXPECT_THAT(Describe(world.partition().state(), wait, world.now), Not(HasSubstr("$")));
+  }
 }
 
 TEST(WaitsTest, ExplainsFromASnapshotOfOneShardAndTheWholeFleet) {

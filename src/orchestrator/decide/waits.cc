@@ -1,0 +1,179 @@
+#include "orchestrator/decide/waits.h"
+
+#include <utility>
+
+#include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/next_step.h"
+#include "orchestrator/decide/room.h"
+#include "orchestrator/decide/unread.h"
+#include "orchestrator/decide/view.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+void AddWriteWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
+  const Shard& shard = state.tables.shard(id);
+  if (shard.in_batch) {
+    waits.push_back({WaitReason::kWriteUnderWay});
+  } else if (state.writes.blocked && shard.waits_for_write) {
+    waits.push_back({WaitReason::kWriteFailed});
+  } else if (shard.waits_for_write) {
+    waits.push_back({.reason = WaitReason::kWriteQueued,
+                     .count = static_cast<uint32_t>(state.writes.queue.size() - 1)});
+  }
+}
+
+// Of its command.
+std::optional<Wait> CommandWait(const PartitionState& state, const Replica& replica) {
+  const CommandKind command = DemandOf(replica.phase).value_or(CommandKind::kAdd);
+  if (replica.contact == Contact::kAsked) {
+    return Wait{.reason = WaitReason::kCommandUnderWay,
+                .server = replica.server,
+                .command = command,
+                .percent = ProgressOf(state, replica.shard, replica.server)};
+  }
+  if (replica.contact != Contact::kRetry) return std::nullopt;
+  const auto trouble = state.failures.troubles.find(Key(replica.shard, replica.server));
+  if (trouble == state.failures.troubles.end()) return std::nullopt;
+  return Wait{
+      .reason = replica.failures == 0 ? WaitReason::kServerUnreachable : WaitReason::kCommandFailed,
+      .server = replica.server,
+      .command = command,
+      .count = replica.failures,
+      .until = trouble->second.retry_at,
+      .detail = trouble->second.error};
+}
+
+std::optional<Wait> ReplicaWait(const PartitionState& state, const Replica& replica) {
+  const Server& server = state.tables.server(replica.server);
+  if (server.state != ServerState::kLive && !server.failing_over) {
+    return Wait{
+        .reason = WaitReason::kServerLost, .server = replica.server, .until = server.failover_at};
+  }
+  if (replica.phase == Phase::kReserved) {
+    return Wait{.reason = WaitReason::kOldOwnerStops, .server = replica.server};
+  }
+  if (server.state == ServerState::kLive && server.life_unread) {
+    return Wait{.reason = WaitReason::kLiveRecordUnread, .server = replica.server};
+  }
+  if (server.state == ServerState::kLive && !server.reported) {
+    return Wait{.reason = WaitReason::kReportMissing, .server = replica.server};
+  }
+  return CommandWait(state, replica);
+}
+
+void AddHolds(const PartitionState& state, ShardIndex id, TimePoint now, std::vector<Wait>& waits) {
+  const MoveHolds::Entry* held = state.failures.holds.Find(id, now);
+  if (state.tables.shard(id).poisoned) {
+    waits.push_back(
+        {.reason = WaitReason::kPoisoned, .until = held == nullptr ? now : held->until});
+  } else if (held != nullptr && held->avoid.valid()) {
+    waits.push_back({.reason = WaitReason::kMoveHeld, .other = held->avoid, .until = held->until});
+  } else if (held != nullptr) {
+    waits.push_back({.reason = WaitReason::kMoveCalledOff, .until = held->until});
+  }
+  if (state.failures.overtaken.Contains(id)) waits.push_back({WaitReason::kEpochsBehind});
+}
+
+void AddMemberWaits(const PartitionState& state, ShardIndex id, TimePoint now,
+                    std::vector<Wait>& waits) {
+  for (const MoveHolds::HeldPair& pair : HeldPairs(state, id, now)) {
+    waits.push_back({.reason = WaitReason::kPairHeld,
+                     .server = state.tables.replica(PrimaryOf(state, id)).server,
+                     .other = pair.to,
+                     .until = pair.until});
+  }
+  const auto found = state.members.find(id);
+  if (found == state.members.end()) return;
+  const Membership& membership = found->second;
+  if (membership.contact == Contact::kAsked) {
+    waits.push_back({WaitReason::kMembersUnderWay});
+  } else if (membership.contact == Contact::kRetry && !membership.candidate) {
+    waits.push_back({.reason = WaitReason::kMembersRefused, .detail = membership.error});
+  }
+  for (const Membership::Failed& failed : membership.failed) {
+    if (!state.tables.FindReplica(id, failed.member.server).valid()) continue;
+    waits.push_back({.reason = WaitReason::kMemberNotInStep,
+                     .server = failed.member.server,
+                     .count = failed.failures,
+                     .until = failed.retry_at,
+                     .detail = failed.error});
+  }
+}
+
+void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
+                   std::vector<Wait>& waits) {
+  const Shard& shard = state.tables.shard(id);
+  if (shard.waits_for_budget) {
+    if (std::optional<Wait> wait = FailoverWait(state, id)) waits.push_back(*std::move(wait));
+  }
+  if (!shard.missing) return;
+  if (const allocator::SkipReason* reason = state.missing.Find(id); state.missing.Waits(id)) {
+    waits.push_back({.reason = WaitReason::kNoPlace,
+                     .until = state.missing.retry_by(now),
+                     .detail = reason == nullptr ? "" : std::string(allocator::ToString(*reason))});
+  } else if (WaitsForFleet(state, shard, now)) {
+    waits.push_back({.reason = WaitReason::kFleetGathers, .until = state.gather_until});
+  } else {
+    waits.push_back({state.plan_out ? WaitReason::kPlanUnderWay : WaitReason::kPlanAwaited});
+  }
+}
+
+// Of balance: only what keeps a move from being made.
+void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
+  if (auto it = state.moves.intents.find(id); it != state.moves.intents.end()) {
+    for (const Intent& intent : it->second) {
+      if (!intent.from.valid()) continue;
+      waits.push_back({.reason = WaitReason::kMovePlanned,
+                       .server = intent.from,
+                       .other = intent.to,
+                       .detail = std::string(allocator::ToString(intent.reason))});
+    }
+  }
+  for (const Cause cause : {Cause::kBalance, Cause::kDrain}) {
+    bool concerned = false;
+    state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+      concerned |= CauseOfMove(state, replica.server) == cause;
+    });
+    if (!concerned) continue;
+    if (cause == Cause::kDrain && MovedJustNow(state, id)) {
+      waits.push_back({WaitReason::kMovedJustNow});
+    }
+    if (state.moves.budgets.Left(cause)) continue;
+    waits.push_back({.reason = WaitReason::kMoveBudget,
+                     .cause = cause,
+                     .count = state.moves.budgets.under_way(cause)});
+  }
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const Cause cause = CauseOfMove(state, replica.server);
+    if (state.moves.budgets.Left(cause, replica.server)) return;
+    waits.push_back({.reason = WaitReason::kMoveBudgetOfServer,
+                     .server = replica.server,
+                     .cause = cause,
+                     .count = state.moves.budgets.under_way(cause, replica.server)});
+  });
+}
+
+}  // namespace
+
+std::vector<Wait> WaitsOf(const PartitionState& state, ShardIndex shard, TimePoint now) {
+  std::vector<Wait> waits;
+  AddWriteWaits(state, shard, waits);
+  if (const std::optional<WaitReason> why = WhyHeldBack(state, shard)) {
+    waits.push_back({*why});
+    return waits;
+  }
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    if (std::optional<Wait> wait = ReplicaWait(state, replica)) waits.push_back(*std::move(wait));
+  });
+  AddHolds(state, shard, now, waits);
+  if (!state.tables.shard(shard).in_batch) {
+    for (Wait& wait : NextStep(state, shard).waits) waits.push_back(std::move(wait));
+  }
+  AddMemberWaits(state, shard, now, waits);
+  AddPlaceWaits(state, shard, now, waits);
+  AddMoveWaits(state, shard, waits);
+  return waits;
+}
+
+}  // namespace shardmanager::orchestrator

@@ -2,15 +2,17 @@
 # whole truth about what it may include; tests/architecture checks it.
 function(sm_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  # Who finds this installed has the public headers alone: see Install.cmake.
+  set(includes "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
-    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
-    target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE sm_warnings)
+    target_include_directories(${name} PUBLIC ${includes})
+    target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE $<BUILD_INTERFACE:sm_warnings>)
     target_compile_features(${name} PUBLIC cxx_std_20)  # for who links it: its headers need it
     sm_compile_together(${name})
   else()
     add_library(${name} INTERFACE)
-    target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    target_include_directories(${name} INTERFACE ${includes})
     target_link_libraries(${name} INTERFACE ${ARG_DEPS})
   endif()
   sm_precompile(${name} "${ARG_DEPS}" "")

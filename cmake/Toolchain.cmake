@@ -1,3 +1,11 @@
+# Compiler flags, warnings, the linker and the cache are this project's own affair: below another
+# project, that one's hold. Each library asks for C++20 by itself.
+add_library(sm_warnings INTERFACE)
+set(SM_TEST_SLOWDOWN 1)  # of time-outs
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -10,7 +18,6 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
 
 add_compile_options(-pthread)  # for all alike: some libraries ask for it, and precompiled headers differ by it
 
-add_library(sm_warnings INTERFACE)
 target_compile_options(sm_warnings INTERFACE -Wall -Wextra -Werror -Wnon-virtual-dtor
                                              -Woverloaded-virtual -Wno-missing-field-initializers)
 # GCC 12 warns of overlapping copies inside its own std::string at -O2 (its bug 105651).
@@ -18,7 +25,6 @@ target_compile_options(sm_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restr
 # Clang 14 does not see the use of a captured `this` inside a nested generic lambda.
 target_compile_options(sm_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-unused-lambda-capture>)
 
-set(SM_TEST_SLOWDOWN 1)  # of time-outs
 if(SM_SANITIZE)
   add_compile_options(-fsanitize=${SM_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SM_SANITIZE})

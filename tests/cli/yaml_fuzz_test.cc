@@ -79,7 +79,7 @@ TEST(YamlFuzzTest, SurvivesBrokenTexts) {
       ASSERT_TRUE(again.ok()) << again.status();
       ASSERT_EQ(again->front().message->DebugString(), document.message->DebugString());
     }
-    LocateFields(text, "f", 0, {"key_space.shards[1].range"});
+    LocateFields(text, "f", v1::AppSpec(), 0, {"key_space.shards[1].range"});
   }
   EXPECT_LT(good, kTexts) << "nothing was broken";
 }

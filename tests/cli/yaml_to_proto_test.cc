@@ -312,12 +312,12 @@ key_space:
 ---
 name: other
 )";
-  EXPECT_THAT(LocateFields(yaml, "kv.yaml", 0,
+  EXPECT_THAT(LocateFields(yaml, "kv.yaml", v1::AppSpec(), 0,
                            {"name", "key_space.shards[0].range.end", "key_space.shards[1].range",
                             "key_space.shards[10].id", "replication.strategy", ""}),
               ElementsAre("kv.yaml:1:1", "kv.yaml:5:15", "kv.yaml:6:7", "kv.yaml:3:3",
                           "kv.yaml:1:1", "kv.yaml:1:1"));
-  EXPECT_THAT(LocateFields(yaml, "kv.yaml", 1, {"name", "failover"}),
+  EXPECT_THAT(LocateFields(yaml, "kv.yaml", v1::AppSpec(), 1, {"name", "failover"}),
               ElementsAre("kv.yaml:8:1", "kv.yaml:8:1"));
 }
 

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "cli/commands/commands.h"
 #include "cli/render.h"
 #include "cli/text_file.h"
@@ -48,20 +47,6 @@ std::vector<Spec> ReadSpecs(const std::vector<std::string>& names, std::vector<T
   return specs;
 }
 
-// The control plane names fields by path; a person wants lines of the file.
-std::string WithPlaces(const std::string& message, const TextFile& file, size_t document) {
-  const std::vector<std::string> lines = absl::StrSplit(message, '\n');
-  std::vector<std::string> paths;
-  for (const std::string& line : lines) paths.push_back(line.substr(0, line.find(": found ")));
-  const auto places = LocateFields(file.text, file.name, document, paths);
-  std::string located;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const bool names_field = paths[i].size() < lines[i].size();
-    absl::StrAppend(&located, names_field ? places[i] : file.name, ": ", Shown(lines[i]), "\n");
-  }
-  return located;
-}
-
 std::string OutcomeText(const v1::ApplyAppResponse& response) {
   switch (response.outcome()) {
     case v1::ApplyAppResponse::CREATED:
@@ -83,7 +68,8 @@ ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const TextFile&
   request.set_dry_run(command.dry_run);
   const auto response = client.ApplyApp(request);
   if (absl::IsInvalidArgument(response.status())) {
-    *terminal.err << WithPlaces(std::string(response.status().message()), file, spec.document);
+    *terminal.err << WithPlaces(std::string(response.status().message()), file.text, file.name,
+                                v1::AppSpec(), spec.document);
     return kUsage;
   }
   if (!response.ok()) return Fail(response.status(), client, terminal);

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "allocator/placer/placer.h"
 #include "allocator/roadef/challenge.h"
 #include "cli/commands/commands.h"
@@ -55,13 +54,6 @@ bool IsFile(const PlaceCommand& command) {
          command.output != "-";
 }
 
-// Problems of the placer name fields by path; a person wants lines of the file.
-std::string WithPlace(const std::string& message, const TextFile& file, size_t document) {
-  const std::string path = message.substr(0, message.find(": found "));
-  if (path.size() == message.size()) return absl::StrCat(file.name, ": ", message);
-  return absl::StrCat(LocateFields(file.text, file.name, document, {path}).front(), ": ", message);
-}
-
 absl::StatusOr<v1::PlacementProblem> ReadProblem(const TextFile& file, size_t* document) {
   auto documents = ReadYaml(file.text, file.name, v1::PlacementProblem());
   if (!documents.ok()) return documents.status();
@@ -107,7 +99,8 @@ ExitCode PlaceYaml(const PlaceCommand& command, Terminal& terminal) {
   }
   auto placer = placer::Placer::Make(*problem, wire::OptionsFor(command.time, command.seed));
   if (!placer.ok()) {
-    *terminal.err << WithPlace(std::string(placer.status().message()), *file, document) << "\n";
+    *terminal.err << WithPlaces(std::string(placer.status().message()), file->text, file->name,
+                                v1::PlacementProblem(), document);
     return kUsage;
   }
   {

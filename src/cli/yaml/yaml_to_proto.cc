@@ -1,9 +1,12 @@
 #include "cli/yaml/yaml_to_proto.h"
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/suggest.h"
 #include "cli/yaml/field_value.h"
 #include "cli/yaml/yaml_events.h"
@@ -20,6 +23,9 @@ class MessageReader : public YamlEvents {
  public:
   MessageReader(const Message& prototype, YamlProblems* problems)
       : prototype_(prototype), problems_(*problems), root_(prototype.New()) {}
+
+  // Is told where each document, field and item of a list begins.
+  std::function<void(const std::string& path, YamlPlace place)> on_begin;
 
   // The document that ended, null if it was empty; gets ready for the next.
   std::unique_ptr<Message> Take() {
@@ -64,6 +70,7 @@ class MessageReader : public YamlEvents {
 
   void OnText(YamlPlace place, const std::string* text) override {
     const Slot slot = TakeSlot();
+    TellOf(slot, place);
     switch (slot.kind) {
       case Slot::kPassOver:
         return;
@@ -77,6 +84,11 @@ class MessageReader : public YamlEvents {
       case Slot::kItem:
         return OnValue(place, slot, text);
     }
+  }
+
+  void TellOf(const Slot& slot, YamlPlace place) {
+    const bool begins = slot.kind == Slot::kDocument || slot.kind == Slot::kItem;
+    if (begins && on_begin) on_begin(Path(), place);
   }
 
   void OnValue(YamlPlace place, const Slot& slot, const std::string* text) {
@@ -101,6 +113,7 @@ class MessageReader : public YamlEvents {
 
   void OnStart(YamlPlace place, Kind kind) override {
     const Slot slot = TakeSlot();
+    TellOf(slot, place);
     empty_ = false;
     Frame frame{.kind = kind};
     const bool fits =
@@ -158,6 +171,7 @@ class MessageReader : public YamlEvents {
       problems_.AddField(place, Path(), "the field a second time", "each field once");
       top.field = nullptr;
     }
+    if (top.field != nullptr && on_begin) on_begin(Path(), place);
   }
 
   // The next value belongs to a name that is none.
@@ -202,6 +216,13 @@ class MessageReader : public YamlEvents {
   std::vector<Frame> frames_;
 };
 
+// `path` is that of the field `around`, or of a field in it.
+bool IsWithin(const std::string& path, const std::string& around) {
+  if (path.compare(0, around.size(), around) != 0) return false;
+  return around.empty() || path.size() == around.size() || path[around.size()] == '.' ||
+         path[around.size()] == '[';
+}
+
 // --- Before the parser sees it ---------------------------------------------------
 
 YamlPlace PlaceAt(const std::string& text, size_t offset) {
@@ -245,6 +266,49 @@ absl::StatusOr<std::vector<YamlDocument>> ReadYaml(const std::string& text, cons
   }
   if (!problems.empty()) return problems.ToStatus();
   return documents;
+}
+
+std::vector<std::string> LocateFields(const std::string& text, const std::string& file,
+                                      const Message& prototype, size_t document,
+                                      const std::vector<std::string>& paths) {
+  struct Found {
+    size_t path_bytes;
+    YamlPlace place;
+  };
+  std::vector<std::optional<Found>> found(paths.size());
+  size_t index = 0;
+  YamlProblems none(file);
+  MessageReader reader(prototype, &none);
+  reader.on_begin = [&](const std::string& path, YamlPlace place) {
+    if (index != document) return;
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const bool longer = !found[i].has_value() || path.size() > found[i]->path_bytes;
+      if (longer && IsWithin(paths[i], path)) found[i] = {path.size(), place};
+    }
+  };
+  ParseYaml(text, reader, &none, [&] {
+    reader.Take();
+    ++index;
+  });
+  std::vector<std::string> located;
+  for (const auto& best : found) {
+    located.push_back(PlaceText(file, best.has_value() ? best->place : YamlPlace()));
+  }
+  return located;
+}
+
+std::string WithPlaces(const std::string& message, const std::string& text, const std::string& file,
+                       const Message& prototype, size_t document) {
+  const std::vector<std::string> lines = absl::StrSplit(message, '\n');
+  std::vector<std::string> paths;
+  for (const std::string& line : lines) paths.push_back(line.substr(0, line.find(": found ")));
+  const auto places = LocateFields(text, file, prototype, document, paths);
+  std::string located;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool names_field = paths[i].size() < lines[i].size();
+    absl::StrAppend(&located, names_field ? places[i] : file, ": ", Printable(lines[i]), "\n");
+  }
+  return located;
 }
 
 }  // namespace shardmanager::cli

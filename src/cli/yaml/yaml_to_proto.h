@@ -33,8 +33,15 @@ absl::StatusOr<std::vector<YamlDocument>> ReadYaml(const std::string& text, cons
 
 // For each path ("key_space.shards[3].id") the place, "<file>:<line>:<column>", where
 // that field stands in the document, or else the innermost field around it.
-// REQUIRES: ReadYaml read `text`.
+// REQUIRES: ReadYaml read `text` with the same prototype.
 std::vector<std::string> LocateFields(const std::string& text, const std::string& file,
-                                      size_t document, const std::vector<std::string>& paths);
+                                      const google::protobuf::Message& prototype, size_t document,
+                                      const std::vector<std::string>& paths);
+
+// `message` has a line for each problem, which begins with a path and ": found ". The same with the
+// place of each: the control plane and the placer name fields by path; a person wants lines of the
+// file. A line that names no field gets the name of the file.
+std::string WithPlaces(const std::string& message, const std::string& text, const std::string& file,
+                       const google::protobuf::Message& prototype, size_t document);
 
 }  // namespace shardmanager::cli

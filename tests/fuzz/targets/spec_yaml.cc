@@ -46,7 +46,8 @@ SM_FUZZ_TARGET(spec_yaml) {
     const auto& spec = static_cast<const v1::AppSpec&>(*document.message);
     const std::vector<SpecProblem> problems = ValidateSpec(spec);
     const std::vector<std::string> paths = PathsOf(problems);
-    SM_CHECK(cli::LocateFields(text, "app.yaml", document.index, paths).size() == paths.size(),
+    SM_CHECK(cli::LocateFields(text, "app.yaml", v1::AppSpec(), document.index, paths).size() ==
+                 paths.size(),
              "every problem has its place");
     if (!problems.empty()) continue;
     CheckValid(spec);

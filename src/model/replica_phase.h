@@ -39,14 +39,14 @@ enum class Proof : uint8_t {
 };
 
 // What a transition does to the replica's role.
-enum class Turn : uint8_t { kNone, kPromote, kDemote };
+enum class RoleChange : uint8_t { kNone, kPromote, kDemote };
 
 struct PhaseTransition {
   Phase from;
   Phase to;
   Proof proof;
   std::string_view when;
-  Turn turn = Turn::kNone;
+  RoleChange role_change = RoleChange::kNone;
 };
 
 inline constexpr std::array kPhaseTransitions = {
@@ -77,15 +77,15 @@ inline constexpr std::array kPhaseTransitions = {
                     "requests in flight take too long: the move is called off"},
     // Changes of role.
     PhaseTransition{Phase::kGranted, Phase::kGranted, Proof::kNoOtherPrimary,
-                    "there is no primary any more", Turn::kPromote},
+                    "there is no primary any more", RoleChange::kPromote},
     PhaseTransition{Phase::kGranted, Phase::kDemoting, Proof::kNone,
                     "another server is to be the primary"},
     PhaseTransition{Phase::kDemoting, Phase::kGranted, Proof::kStopped,
-                    "it is a secondary, or the server is lost", Turn::kDemote},
+                    "it is a secondary, or the server is lost", RoleChange::kDemote},
     PhaseTransition{Phase::kDemoting, Phase::kGranted, Proof::kNoOtherPrimary,
                     "the change is called off"},
     PhaseTransition{Phase::kGranted, Phase::kGranted, Proof::kStopped,
-                    "the server of the primary is lost", Turn::kDemote},
+                    "the server of the primary is lost", RoleChange::kDemote},
     PhaseTransition{Phase::kDemoting, Phase::kDropping, Proof::kNone, "the shard is to go"},
     PhaseTransition{Phase::kDemoting, Phase::kAbsent, Proof::kStopped, "the server is lost"},
 };
@@ -93,9 +93,10 @@ static_assert(kPhaseTransitions.size() == 23,
               "say in docs/invariants.md what a new row must prove");
 
 // Null: the transition does not exist.
-constexpr const PhaseTransition* FindTransition(Phase from, Phase to, Turn turn = Turn::kNone) {
+constexpr const PhaseTransition* FindTransition(Phase from, Phase to,
+                                                RoleChange role_change = RoleChange::kNone) {
   for (const PhaseTransition& t : kPhaseTransitions) {
-    if (t.from == from && t.to == to && t.turn == turn) return &t;
+    if (t.from == from && t.to == to && t.role_change == role_change) return &t;
   }
   return nullptr;
 }

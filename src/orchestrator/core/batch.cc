@@ -36,7 +36,7 @@ size_t LimitOf(size_t first) {
 
 // The primary is back in another life, and nobody who was in step with the former one is left.
 // (With a quorum the application's log outlives its process.)
-bool BeginsAnew(const PartitionState& state, const Replica& primary, const Turning& next) {
+bool BeginsAnew(const PartitionState& state, const Replica& primary, const NextGrant& next) {
   if (primary.role != Role::kPrimary || next.role != Role::kPrimary) return false;
   if (primary.member_life == 0 || next.member_life == 0) return false;
   return primary.member_life != next.member_life && !state.replication.quorum;
@@ -128,35 +128,36 @@ void Batch::StageChange(const PhaseChange& change) {
   if (change.overtaken) state_.failures.overtaken.GrantedAnew(replica.shard, state_.now);
   const bool leaves = change.to == Phase::kDropping && replica.member_life != 0;
   const bool called_off = replica.phase == Phase::kDemoting && change.to == Phase::kGranted &&
-                          change.turn == Turn::kNone;
+                          change.role_change == RoleChange::kNone;
   const ShardEpoch kept = called_off ? ServesOnUnder(state_, replica) : ShardEpoch();
-  const bool granted_anew = change.turn == Turn::kPromote || change.to == Phase::kDemoting ||
-                            (called_off && kept == ShardEpoch()) ||
-                            (change.turn == Turn::kDemote && replica.phase == Phase::kGranted);
-  if (!granted_anew && !called_off && change.turn == Turn::kNone && !change.member_life &&
-      !leaves) {
+  const bool granted_anew =
+      change.role_change == RoleChange::kPromote || change.to == Phase::kDemoting ||
+      (called_off && kept == ShardEpoch()) ||
+      (change.role_change == RoleChange::kDemote && replica.phase == Phase::kGranted);
+  if (!granted_anew && !called_off && change.role_change == RoleChange::kNone &&
+      !change.member_life && !leaves) {
     return;
   }
-  Turning next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
+  NextGrant next{replica.role, replica.epoch, change.member_life.value_or(replica.member_life)};
   if (leaves) next.member_life = 0;
-  if (change.to == Phase::kDemoting) turns_.BeginTurn(replica.shard);
-  if (change.turn != Turn::kNone) {
-    next.role = change.turn == Turn::kPromote ? Role::kPrimary : Role::kSecondary;
+  if (change.to == Phase::kDemoting) switchovers_.Begin(replica.shard);
+  if (change.role_change != RoleChange::kNone) {
+    next.role = change.role_change == RoleChange::kPromote ? Role::kPrimary : Role::kSecondary;
   }
   if (granted_anew) next.epoch = agenda_.NextEpoch();
   if (kept != ShardEpoch()) {
     next.epoch = kept;
     next.serves_on = true;
   }
-  turning_[change.replica] = next;
+  next_grants_[change.replica] = next;
 }
 
 // What changed besides the phase. True: what the server has said of it holds on.
-bool Batch::ApplyTurn(ReplicaIndex id, Phase before) {
-  const auto found = turning_.find(id);
-  if (found == turning_.end()) return false;
-  const Turning next = found->second;
-  turning_.erase(found);
+bool Batch::ApplyNextGrant(ReplicaIndex id, Phase before) {
+  const auto found = next_grants_.find(id);
+  if (found == next_grants_.end()) return false;
+  const NextGrant next = found->second;
+  next_grants_.erase(found);
   Replica& replica = state_.tables.replica(id);
   const bool granted_anew = replica.epoch != next.epoch && !next.serves_on;
   const bool demoted = replica.role == Role::kPrimary && next.role == Role::kSecondary;
@@ -166,10 +167,10 @@ bool Batch::ApplyTurn(ReplicaIndex id, Phase before) {
   replica.epoch = next.epoch;
   replica.member_life = next.member_life;
   if (demoted && before == Phase::kDemoting) {
-    state_.turns.stand_in[replica.shard] = replica.server;
-    state_.turns.sent_to[replica.shard] = replica.server;
-    if (!state_.turns.under_way.contains(replica.shard)) {
-      turns_.BeginTurnPause(replica.shard);  // a former leader began it
+    state_.switchovers.stand_in[replica.shard] = replica.server;
+    state_.switchovers.sent_to[replica.shard] = replica.server;
+    if (!state_.switchovers.under_way.contains(replica.shard)) {
+      switchovers_.BeginPause(replica.shard);  // a former leader began it
     }
     state_.failures.holds.LetGo(replica.shard);
   }
@@ -179,7 +180,7 @@ bool Batch::ApplyTurn(ReplicaIndex id, Phase before) {
         "its process began anew, and no replica in step is left: unless it finds everything on "
         "disk, it lacks what was acknowledged");
   }
-  if (granted_anew) replica.turned = true;
+  if (granted_anew) replica.role_changed = true;
   if (granted_anew && next.role == Role::kPrimary && replica.phase == Phase::kGranted) {
     agenda_.AddNote(NoteKind::kPrimaryElected, replica.server, replica.shard,
                     absl::StrCat("epoch ", next.epoch.value()));
@@ -237,7 +238,7 @@ void Batch::Send() {
       const Replica& replica = state_.tables.replica(r);
       const Phase phase = replica.in_write ? replica.writing : replica.phase;
       ReplicaRecord record{replica.shard, replica.role, phase, replica.epoch, replica.member_life};
-      if (const auto t = turning_.find(r); t != turning_.end() && replica.in_write) {
+      if (const auto t = next_grants_.find(r); t != next_grants_.end() && replica.in_write) {
         needs_check |= replica.role == Role::kPrimary && t->second.role == Role::kSecondary;
         record.role = t->second.role;
         record.epoch = t->second.epoch;
@@ -269,12 +270,12 @@ void Batch::Apply() {
       if (!std::exchange(replica.in_write, false)) return;
       const bool served = Serves(state_, replica);
       const Phase before = std::exchange(replica.phase, replica.writing);
-      const auto turning = turning_.find(r);
-      const bool not_demoted = turning != turning_.end() && turning->second.serves_on;
+      const auto next = next_grants_.find(r);
+      const bool not_demoted = next != next_grants_.end() && next->second.serves_on;
       const bool stays =
           replica.phase == Phase::kGranted &&
           (before == Phase::kForwarding || before == Phase::kDropping || not_demoted);
-      if (!ApplyTurn(r, before)) {
+      if (!ApplyNextGrant(r, before)) {
         // Unless its server began anew meanwhile, it serves what it has just refused to let go.
         const bool serves = stays && replica.contact == Contact::kRetry;
         replica.contact = serves ? Contact::kDone : Contact::kIdle;
@@ -282,7 +283,7 @@ void Batch::Apply() {
       }
       if (stays) NoteStays(replica);
       if (before == Phase::kPreparing && replica.phase == Phase::kGranted) {
-        turns_.BeginTurnPause(id);
+        switchovers_.BeginPause(id);
       }
       uint32_t& serving = state_.tables.server(replica.server).serving;
       serving -= served;
@@ -311,14 +312,14 @@ void Batch::Apply() {
       drains_.NoteDrained(server);
     }
     ended.clear();
-    if (state_.replication.both_roles()) turns_.EndTurn(id);
+    if (state_.replication.both_roles()) switchovers_.End(id);
     agenda_.MarkPublish(id);
     agenda_.MarkDirty(id);
   }
 }
 
 void Batch::Revert() {
-  turning_.clear();
+  next_grants_.clear();
   std::vector<ReplicaIndex> fresh;
   for (ShardIndex id : shards_) {
     state_.tables.shard(id).in_batch = false;
@@ -332,7 +333,7 @@ void Batch::Revert() {
       load_book_.RemoveReplica(r);
     }
     fresh.clear();
-    if (state_.replication.both_roles()) turns_.EndTurn(id);
+    if (state_.replication.both_roles()) switchovers_.End(id);
     agenda_.MarkDirty(id);
   }
 }

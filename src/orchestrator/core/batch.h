@@ -8,8 +8,8 @@
 #include "orchestrator/core/load_book.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/moves_under_way.h"
-#include "orchestrator/core/role_turns.h"
 #include "orchestrator/core/shard_looks.h"
+#include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/state/partition_state.h"
 
 namespace shardmanager::orchestrator {
@@ -17,13 +17,13 @@ namespace shardmanager::orchestrator {
 class Batch {
  public:
   Batch(PartitionState& state, Agenda& agenda, ShardLooks& looks, FailedShards& failed_shards,
-        RoleTurns& turns, MemberTeller& members, LoadBook& load_book, Drains& drains,
-        MovesUnderWay& moves)
+        SwitchoversUnderWay& switchovers, MemberTeller& members, LoadBook& load_book,
+        Drains& drains, MovesUnderWay& moves)
       : state_(state),
         agenda_(agenda),
         looks_(looks),
         failed_shards_(failed_shards),
-        turns_(turns),
+        switchovers_(switchovers),
         members_(members),
         load_book_(load_book),
         drains_(drains),
@@ -37,7 +37,7 @@ class Batch {
   size_t CostOf(const Change& change) const;
   void Stage(ShardIndex shard, const Change& change);
   void StageChange(const PhaseChange& change);
-  bool ApplyTurn(ReplicaIndex id, Phase before);
+  bool ApplyNextGrant(ReplicaIndex id, Phase before);
   void StageNew(ShardIndex shard, const Change& change, const NewReplica& fresh);
   void Touch(ServerIndex server);
   void Send();
@@ -50,7 +50,7 @@ class Batch {
   Agenda& agenda_;
   ShardLooks& looks_;
   FailedShards& failed_shards_;
-  RoleTurns& turns_;
+  SwitchoversUnderWay& switchovers_;
   MemberTeller& members_;
   LoadBook& load_book_;
   Drains& drains_;
@@ -58,7 +58,7 @@ class Batch {
   uint64_t number_ = 0;  // of the newest one
   std::vector<ShardIndex> shards_;
   std::vector<ServerIndex> servers_;
-  absl::flat_hash_map<ReplicaIndex, Turning> turning_;  // in the batch that is out
+  absl::flat_hash_map<ReplicaIndex, NextGrant> next_grants_;  // in the batch that is out
 };
 
 }  // namespace shardmanager::orchestrator

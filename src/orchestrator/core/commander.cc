@@ -163,8 +163,8 @@ void Commander::AddDone(ReplicaIndex id) {
   }
   if (!state_.progress.empty()) state_.progress.erase(Key(replica.shard, replica.server));
   agenda_.MarkPublish(replica.shard);
-  if (replica.role == Role::kPrimary && !state_.turns.stand_in.empty()) {
-    state_.turns.stand_in.erase(replica.shard);
+  if (replica.role == Role::kPrimary && !state_.switchovers.stand_in.empty()) {
+    state_.switchovers.stand_in.erase(replica.shard);
   }
   if (state_.replication.both_roles()) agenda_.MarkDirty(replica.shard);
   Shard& shard = state_.tables.shard(replica.shard);

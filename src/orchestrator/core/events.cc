@@ -129,8 +129,8 @@ void Partition::Fire(const Timer& timer) {
       return failed_shards_.TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
       return agenda_.LookForPlaces();
-    case TimerKind::kTurnAgain:
-      return turns_.EndTurnPause(ShardIndex(timer.id));
+    case TimerKind::kPrimarySettled:
+      return switchovers_.EndPause(ShardIndex(timer.id));
     case TimerKind::kLook:
       return fleet_.LookAgain(timer);
     case TimerKind::kBalance:

@@ -78,7 +78,7 @@ void Fleet::ForgetContacts(ServerIndex id) {
     Replica& replica = state_.tables.replica(r);
     replica.contact = Contact::kIdle;
     replica.failures = 0;
-    replica.turned = false;
+    replica.role_changed = false;
     if (replica.role == Role::kPrimary) members_.ForgetMembers(replica.shard);
     agenda_.MarkPublish(replica.shard);
     agenda_.MarkDirty(replica.shard);

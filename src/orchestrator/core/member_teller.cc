@@ -30,11 +30,11 @@ void MemberTeller::TellMembers(ShardIndex id, const Replica& primary) {
   }
   if (AwaitsUnreadMembers(state_)) return;
   if (!IsCurrent(state_, primary)) return;
-  Membership& membership = state_.members[id];
-  if (membership.epoch != primary.epoch) membership = Membership{.epoch = primary.epoch};
+  ToldMembers& membership = state_.members[id];
+  if (membership.epoch != primary.epoch) membership = ToldMembers{.epoch = primary.epoch};
   if (membership.contact != Contact::kIdle) return;
-  const Membership::List told = membership.known ? membership.told : Membership::List();
-  Membership::List list = MembersOf(state_, id, told);
+  const MemberList told = membership.known ? membership.told : MemberList();
+  MemberList list = MembersOf(state_, id, told);
   const bool settled = membership.known && told == MembersOf(state_, id, {});
   membership.candidate = settled ? NextMember(state_, id, membership) : std::nullopt;
   if (membership.candidate) {
@@ -54,7 +54,7 @@ void MemberTeller::TellMembers(ShardIndex id, const Replica& primary) {
 void MemberTeller::OnMembers(const CommandResult& event) {
   const auto found = state_.members.find(event.shard);
   if (found == state_.members.end()) return;
-  Membership& membership = found->second;
+  ToldMembers& membership = found->second;
   if (membership.epoch != event.epoch || membership.contact != Contact::kAsked) return;
   if (event.outcome == CommandOutcome::kLoading) return;
   if (event.outcome == CommandOutcome::kDone) {
@@ -85,13 +85,13 @@ void MemberTeller::OnMembers(const CommandResult& event) {
 }
 
 // The primary goes on with the members that it had; the candidate is tried again later.
-void MemberTeller::CandidateFailed(ShardIndex id, Membership& membership) {
-  const Membership::Member candidate = *membership.candidate;
-  const Membership::Failed* before = membership.FindFailed(candidate);
+void MemberTeller::CandidateFailed(ShardIndex id, ToldMembers& membership) {
+  const Member candidate = *membership.candidate;
+  const ToldMembers::Failed* before = membership.FindFailed(candidate);
   const uint8_t failures = before == nullptr ? 0 : before->failures;
-  Membership::Failed failed{.member = candidate,
-                            .failures = static_cast<uint8_t>(std::min(failures + 1, UINT8_MAX)),
-                            .error = membership.error};
+  ToldMembers::Failed failed{.member = candidate,
+                             .failures = static_cast<uint8_t>(std::min(failures + 1, UINT8_MAX)),
+                             .error = membership.error};
   const Duration delay = Backoff(failed.failures);
   failed.retry_at = state_.now + delay;
   membership.Forgive(candidate.server);

@@ -21,7 +21,7 @@ class MemberTeller {
   void ForgetMembers(ShardIndex shard);
 
  private:
-  void CandidateFailed(ShardIndex shard, Membership& membership);
+  void CandidateFailed(ShardIndex shard, ToldMembers& membership);
 
   PartitionState& state_;
   Agenda& agenda_;

@@ -31,9 +31,9 @@
 #include "orchestrator/core/moves_under_way.h"
 #include "orchestrator/core/planner.h"
 #include "orchestrator/core/publication.h"
-#include "orchestrator/core/role_turns.h"
 #include "orchestrator/core/shard_looks.h"
 #include "orchestrator/core/sick_servers.h"
+#include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/core/unread_records.h"
 #include "orchestrator/state/partition_io.h"
 #include "orchestrator/state/partition_parts.h"
@@ -57,7 +57,7 @@ class Partition {
 
   explicit Partition(PartitionOptions options)
       : agenda_(state_, options.leader_epoch, options.epochs_given),
-        planner_(state_, agenda_, load_book_, turns_, failed_shards_, options.seed) {}
+        planner_(state_, agenda_, load_book_, switchovers_, failed_shards_, options.seed) {}
   Partition(const Partition&) = delete;  // its parts refer to each other
   Partition& operator=(const Partition&) = delete;
 
@@ -96,16 +96,16 @@ class Partition {
   LoadBook load_book_{state_, agenda_};
   FailedShards failed_shards_{state_, agenda_};
   SickServers sick_servers_{state_, agenda_};
-  RoleTurns turns_{state_, agenda_};
+  SwitchoversUnderWay switchovers_{state_, agenda_};
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};
   UnreadRecords unread_{state_, agenda_};
   Publication publication_{state_, agenda_};
   MovesUnderWay moves_{state_, agenda_, publication_};
   Commander commander_{state_, agenda_, members_, failed_shards_, sick_servers_, moves_};
-  ShardLooks looks_{state_, agenda_, commander_, moves_, failed_shards_, turns_};
+  ShardLooks looks_{state_, agenda_, commander_, moves_, failed_shards_, switchovers_};
   Planner planner_;
-  Batch batch_{state_,   agenda_,    looks_,  failed_shards_, turns_,
+  Batch batch_{state_,   agenda_,    looks_,  failed_shards_, switchovers_,
                members_, load_book_, drains_, moves_};
   Fleet fleet_{state_,        agenda_, load_book_,   drains_,    unread_, members_,
                sick_servers_, moves_,  publication_, commander_, planner_};

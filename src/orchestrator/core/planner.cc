@@ -150,7 +150,7 @@ void Planner::On(PlanReady& event) {
     load_book_.GoOn();
     if (event.plan.moves.empty() && state_.moves.budgets.planned_moves() == 0) {
       load_book_.EndCourse();
-      turns_.BalancePrimaries();
+      switchovers_.BalancePrimaries();
     }
     state_.balance.ever = true;
     state_.balance.last = state_.now;

@@ -4,19 +4,19 @@
 #include "orchestrator/core/agenda.h"
 #include "orchestrator/core/failed_shards.h"
 #include "orchestrator/core/load_book.h"
-#include "orchestrator/core/role_turns.h"
+#include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/state/partition_state.h"
 
 namespace shardmanager::orchestrator {
 
 class Planner {
  public:
-  Planner(PartitionState& state, Agenda& agenda, LoadBook& load_book, RoleTurns& turns,
-          FailedShards& failed_shards, uint64_t seed)
+  Planner(PartitionState& state, Agenda& agenda, LoadBook& load_book,
+          SwitchoversUnderWay& switchovers, FailedShards& failed_shards, uint64_t seed)
       : state_(state),
         agenda_(agenda),
         load_book_(load_book),
-        turns_(turns),
+        switchovers_(switchovers),
         failed_shards_(failed_shards),
         seed_(seed) {}
 
@@ -38,7 +38,7 @@ class Planner {
   PartitionState& state_;
   Agenda& agenda_;
   LoadBook& load_book_;
-  RoleTurns& turns_;
+  SwitchoversUnderWay& switchovers_;
   FailedShards& failed_shards_;
   const uint64_t seed_;
   uint64_t plan_ = 0;

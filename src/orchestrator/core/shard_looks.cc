@@ -35,12 +35,12 @@ void ShardLooks::Look(ShardIndex id) {
 
 Change ShardLooks::Decide(ShardIndex id) {
   if (state_.tables.shard(id).in_batch || HeldBack(state_, id)) return {};
-  const bool waited = state_.turns.waiters.erase(id) > 0;
+  const bool waited = state_.switchovers.waiters.erase(id) > 0;
   Change change = NextStep(state_, id);
-  if (change.Awaits(WaitReason::kTurnBudget)) {
-    state_.turns.waiters.insert(id);
+  if (change.Awaits(WaitReason::kSwitchoverBudget)) {
+    state_.switchovers.waiters.insert(id);
   } else if (waited) {
-    turns_.WakeTurnWaiter();
+    switchovers_.WakeWaiter();
   }
   return change;
 }

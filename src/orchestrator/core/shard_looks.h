@@ -5,7 +5,7 @@
 #include "orchestrator/core/commander.h"
 #include "orchestrator/core/failed_shards.h"
 #include "orchestrator/core/moves_under_way.h"
-#include "orchestrator/core/role_turns.h"
+#include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/state/partition_state.h"
 
 namespace shardmanager::orchestrator {
@@ -13,13 +13,13 @@ namespace shardmanager::orchestrator {
 class ShardLooks {
  public:
   ShardLooks(PartitionState& state, Agenda& agenda, Commander& commander, MovesUnderWay& moves,
-             FailedShards& failed_shards, RoleTurns& turns)
+             FailedShards& failed_shards, SwitchoversUnderWay& switchovers)
       : state_(state),
         agenda_(agenda),
         commander_(commander),
         moves_(moves),
         failed_shards_(failed_shards),
-        turns_(turns) {}
+        switchovers_(switchovers) {}
 
   // Decides, and asks for what follows.
   void Look(ShardIndex shard);
@@ -33,7 +33,7 @@ class ShardLooks {
   Commander& commander_;
   MovesUnderWay& moves_;
   FailedShards& failed_shards_;
-  RoleTurns& turns_;
+  SwitchoversUnderWay& switchovers_;
 };
 
 }  // namespace shardmanager::orchestrator

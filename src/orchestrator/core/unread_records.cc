@@ -41,8 +41,7 @@ void UnreadRecords::AdoptReported(const ServerReport& report) {
   SetUnreadMembers({report.server, report.incarnation}, secondaries);
 }
 
-void UnreadRecords::SetUnreadMembers(const Membership::Member& server,
-                                     const UnreadMembers::Shards& shards) {
+void UnreadRecords::SetUnreadMembers(const Member& server, const UnreadMembers::Shards& shards) {
   const bool awaited = AwaitsUnreadMembers(state_);
   for (ShardIndex shard : state_.unread.members.Report(server, shards)) agenda_.MarkDirty(shard);
   if (awaited && !AwaitsUnreadMembers(state_)) agenda_.MarkAllDirty();

@@ -16,7 +16,7 @@ class UnreadRecords {
   // A live server says what it serves. That is no proof of what its record says, but enough
   // to let clients find it: it serves under its own lease.
   void AdoptReported(const ServerReport& report);
-  void SetUnreadMembers(const Membership::Member& server, const UnreadMembers::Shards& shards);
+  void SetUnreadMembers(const Member& server, const UnreadMembers::Shards& shards);
 
  private:
   PartitionState& state_;

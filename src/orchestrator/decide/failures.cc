@@ -92,7 +92,8 @@ Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move) {
   if (held != nullptr && held->avoid.valid()) add(held->avoid);
   if (!of_move) return servers;
   for (const MoveHolds::HeldPair& pair : HeldPairs(state, id, state.now)) add(pair.to);
-  if (const auto sent = state.turns.sent_to.find(id); sent != state.turns.sent_to.end()) {
+  if (const auto sent = state.switchovers.sent_to.find(id);
+      sent != state.switchovers.sent_to.end()) {
     add(sent->second);
   }
   return servers;

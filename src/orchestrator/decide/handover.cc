@@ -30,31 +30,31 @@ Handover HandoverOf(const PartitionState& state, ShardIndex id) {
 
 void DecideHandover(const PartitionState& state, Change& change, ShardIndex id) {
   const Handover handover = HandoverOf(state, id);
-  const auto turn = [&](ReplicaIndex r, Phase to) { change.phases.push_back({r, to}); };
+  const auto enter = [&](ReplicaIndex r, Phase to) { change.phases.push_back({r, to}); };
   const auto gone = [&](ReplicaIndex r) {
     return IsGone(state.tables.server(state.tables.replica(r).server));
   };
   if (const ReplicaIndex r = handover.outdated; r.valid()) {
-    return turn(r, gone(r) ? Phase::kAbsent : Phase::kDropping);
+    return enter(r, gone(r) ? Phase::kAbsent : Phase::kDropping);
   }
   const bool forwards =
       handover.from.valid() && state.tables.replica(handover.from).phase == Phase::kForwarding;
   const bool stays = forwards && IsCalledOff(state, state.tables.replica(handover.from));
   if (!handover.to.valid() || gone(handover.to)) {
-    if (handover.to.valid()) turn(handover.to, Phase::kAbsent);
+    if (handover.to.valid()) enter(handover.to, Phase::kAbsent);
     if (stays) return Stay(change, handover.from);
-    if (forwards) turn(handover.from, gone(handover.from) ? Phase::kAbsent : Phase::kDropping);
+    if (forwards) enter(handover.from, gone(handover.from) ? Phase::kAbsent : Phase::kDropping);
     return;
   }
   const Replica& to = state.tables.replica(handover.to);
   if (!handover.from.valid()) {
-    if (!handover.last.valid()) turn(handover.to, Phase::kGranted);
+    if (!handover.last.valid()) enter(handover.to, Phase::kGranted);
   } else if (gone(handover.from)) {
     if (handover.last.valid()) return;
-    turn(handover.from, Phase::kAbsent);
-    turn(handover.to, Phase::kGranted);
+    enter(handover.from, Phase::kAbsent);
+    enter(handover.to, Phase::kGranted);
   } else if (stays) {
-    turn(handover.to, Phase::kDropping);
+    enter(handover.to, Phase::kDropping);
     Stay(change, handover.from);
   } else if (!forwards) {
     const bool sick = state.failures.quarantine.IsSick(to.server) &&
@@ -62,12 +62,12 @@ void DecideHandover(const PartitionState& state, Change& change, ShardIndex id) 
     if (to.failures >= kMostFailures || sick) {
       change.phases.push_back({.replica = handover.to, .to = Phase::kDropping, .failed = true});
     } else if (to.contact == Contact::kDone) {
-      turn(handover.from, Phase::kForwarding);
+      enter(handover.from, Phase::kForwarding);
     }
   } else if (state.tables.replica(handover.from).contact == Contact::kDone &&
              !handover.last.valid()) {
-    turn(handover.from, Phase::kDropping);
-    turn(handover.to, Phase::kGranted);
+    enter(handover.from, Phase::kDropping);
+    enter(handover.to, Phase::kGranted);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-bool Has(const Membership::List& list, const Membership::Member& member) {
+bool Has(const MemberList& list, const Member& member) {
   return std::binary_search(list.begin(), list.end(), member);
 }
 
@@ -17,7 +17,7 @@ bool Has(const Membership::List& list, const Membership::Member& member) {
 
 void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
                    ReplicaIndex primary) {
-  const Membership* membership = nullptr;
+  const ToldMembers* membership = nullptr;
   if (const auto found = state.members.find(id); found != state.members.end()) {
     membership = &found->second;
   }
@@ -30,47 +30,46 @@ void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
     const bool member = replica.member_life != 0;
     const bool left = IsGone(server) || !IsCurrent(state, replica);
     if (member && left && !state.replication.quorum) {
-      change.phases.push_back({r, Phase::kGranted, Turn::kNone, 0});
+      change.phases.push_back({r, Phase::kGranted, RoleChange::kNone, 0});
     }
     if (member || !told || !Serves(state, replica)) return;
     if (!Has(membership->told, {replica.server, server.incarnation})) return;
-    change.phases.push_back({r, Phase::kGranted, Turn::kNone, server.life()});
+    change.phases.push_back({r, Phase::kGranted, RoleChange::kNone, server.life()});
   });
 }
 
-Membership::List MembersOf(const PartitionState& state, ShardIndex id,
-                           const Membership::List& told) {
-  Membership::List list;
+MemberList MembersOf(const PartitionState& state, ShardIndex id, const MemberList& told) {
+  MemberList list;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     if (replica.phase != Phase::kGranted && replica.phase != Phase::kDemoting) return;
-    const Membership::Member me{replica.server, state.tables.server(replica.server).incarnation};
+    const Member me{replica.server, state.tables.server(replica.server).incarnation};
     const bool comes = replica.member_life == 0 && Serves(state, replica) && Has(told, me);
     if (replica.role == Role::kPrimary || IsCurrent(state, replica) || comes) list.push_back(me);
   });
-  for (const Membership::Member& member : state.unread.members.Of(id)) list.push_back(member);
+  for (const Member& member : state.unread.members.Of(id)) list.push_back(member);
   std::sort(list.begin(), list.end());
   return list;
 }
 
-std::optional<Membership::Member> NextMember(const PartitionState& state, ShardIndex id,
-                                             const Membership& membership) {
+std::optional<Member> NextMember(const PartitionState& state, ShardIndex id,
+                                 const ToldMembers& membership) {
   if (state.replication.quorum && !HasMajority(state, id)) return std::nullopt;
   const bool fair = !Planted(Defect::kStarvesMembers);
-  std::optional<std::tuple<uint8_t, bool, Membership::Member>> next;
+  std::optional<std::tuple<uint8_t, bool, Member>> next;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     const bool lacks = replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
                        replica.member_life == 0 && Serves(state, replica) &&
                        !IsCurrent(state, replica);
     if (!lacks) return;
-    const Membership::Member me{replica.server, state.tables.server(replica.server).incarnation};
-    const Membership::Failed* failed = membership.FindFailed(me);
+    const Member me{replica.server, state.tables.server(replica.server).incarnation};
+    const ToldMembers::Failed* failed = membership.FindFailed(me);
     if (fair && failed != nullptr && state.now < failed->retry_at) return;
     const uint8_t failures = fair && failed != nullptr ? failed->failures : uint8_t{0};
     const std::tuple rank(failures, fair && me == membership.tried_last, me);
     if (!next || rank < *next) next = rank;
   });
   if (!next) return std::nullopt;
-  return std::get<Membership::Member>(*next);
+  return std::get<Member>(*next);
 }
 
 bool StillMember(const PartitionState& state, const Replica& replica) {
@@ -81,10 +80,9 @@ bool StillMember(const PartitionState& state, const Replica& replica) {
   if (!primary.valid()) return false;
   const auto found = state.members.find(replica.shard);
   if (found == state.members.end() || !found->second.known) return true;
-  const Membership::List& told = found->second.told;
-  return std::any_of(told.begin(), told.end(), [&](const Membership::Member& member) {
-    return member.server == replica.server;
-  });
+  const MemberList& told = found->second.told;
+  return std::any_of(told.begin(), told.end(),
+                     [&](const Member& member) { return member.server == replica.server; });
 }
 
 bool MayLeave(const PartitionState& state, const Change& change, const Replica& replica) {
@@ -100,7 +98,7 @@ bool MayLeave(const PartitionState& state, const Change& change, const Replica& 
   if (another || !primary.valid() || !HasMajority(state, replica.shard)) return false;
   const auto found = state.members.find(replica.shard);
   if (found == state.members.end()) return false;
-  const Membership& membership = found->second;
+  const ToldMembers& membership = found->second;
   return membership.known && membership.contact == Contact::kIdle &&
          membership.epoch == state.tables.replica(primary).epoch &&
          membership.told == MembersOf(state, replica.shard, {});

@@ -20,13 +20,12 @@ namespace shardmanager::orchestrator {
 void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
                    ReplicaIndex primary);
 // The members as stored, and those of `told` that are about to be stored.
-Membership::List MembersOf(const PartitionState& state, ShardIndex id,
-                           const Membership::List& told);
+MemberList MembersOf(const PartitionState& state, ShardIndex id, const MemberList& told);
 // The next secondary to bring into step: of those that may be tried now, the one that failed
 // least; of equals, not the one that was tried last. Thus one that can never come into step, or of
 // which nothing is ever heard, does not keep the others from it.
-std::optional<Membership::Member> NextMember(const PartitionState& state, ShardIndex id,
-                                             const Membership& membership);
+std::optional<Member> NextMember(const PartitionState& state, ShardIndex id,
+                                 const ToldMembers& membership);
 // It is to be dropped, but the primary may still count on it.
 bool StillMember(const PartitionState& state, const Replica& replica);
 // May its record end, or say that it goes? With `quorum`, of what was acknowledged a member may

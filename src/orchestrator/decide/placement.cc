@@ -39,7 +39,7 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
   Phase first = Phase::kGranted;
   // Only apps without secondaries move by handover: every replica is a primary then.
   if (state.replication.handover) {
-    if (MovedJustNow(state, id)) return;  // kTurnAgain
+    if (MovedJustNow(state, id)) return;  // kPrimarySettled
     first = Phase::kPreparing;
     census.moving = true;
   } else if (primary || Planted(Defect::kSurplusFirst)) {
@@ -61,8 +61,8 @@ void DecideOutOfStep(const PartitionState& state, Change& change, ShardIndex id)
       id, [&](ReplicaIndex, const Replica& replica) { serving += Serves(state, replica); });
   if (serving <= state.tables.shard(id).wanted) return;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
-    const Membership::Member me{replica.server, state.tables.server(replica.server).incarnation};
-    const Membership::Failed* failed = membership->second.FindFailed(me);
+    const Member me{replica.server, state.tables.server(replica.server).incarnation};
+    const ToldMembers::Failed* failed = membership->second.FindFailed(me);
     const bool goes = failed != nullptr && failed->failures >= kMostFailures &&
                       replica.phase == Phase::kGranted && replica.role == Role::kSecondary;
     if (!goes || !change.empty() || !MayLeave(state, change, replica)) return;
@@ -129,7 +129,7 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
   if (!victim.valid()) return;
   if (state.replication.both_roles() && state.tables.replica(victim).role == Role::kPrimary) {
     if (MayMove(state, id)) {
-      TurnPrimary(state, change, id, victim);  // then it is the surplus secondary
+      DecideSwitchover(state, change, id, victim);  // then it is the surplus secondary
     }
     return;
   }

@@ -12,9 +12,9 @@ namespace {
 void AddStandIn(const PartitionState& state, ShardIndex shard, std::vector<Published>& chosen) {
   const auto is_primary = [](const Published& p) { return p.role == Role::kPrimary; };
   if (std::any_of(chosen.begin(), chosen.end(), is_primary)) return;
-  const auto found = state.turns.stand_in.find(shard);
+  const auto found = state.switchovers.stand_in.find(shard);
   state.tables.ForEach(shard, [&](ReplicaIndex id, const Replica& replica) {
-    const bool was = found != state.turns.stand_in.end() && found->second == replica.server &&
+    const bool was = found != state.switchovers.stand_in.end() && found->second == replica.server &&
                      replica.phase == Phase::kGranted;
     if (!was && replica.phase != Phase::kDemoting) return;
     if (state.tables.server(replica.server).state != ServerState::kLive) return;

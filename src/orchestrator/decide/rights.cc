@@ -12,11 +12,12 @@ namespace {
 void CheckRight(const PartitionState& state, ShardIndex shard, const Change& whole,
                 const PhaseChange& change) {
   const Replica& replica = state.tables.replica(change.replica);
-  if (change.member_life && change.to == replica.phase && change.turn == Turn::kNone) return;
-  const PhaseTransition* rule = FindTransition(replica.phase, change.to, change.turn);
+  if (change.member_life && change.to == replica.phase && change.role_change == RoleChange::kNone)
+    return;
+  const PhaseTransition* rule = FindTransition(replica.phase, change.to, change.role_change);
   SM_CHECK(rule != nullptr, "no such transition of a replica");
   if (rule->proof == Proof::kNoOtherPrimary) {
-    const Role role = change.turn == Turn::kPromote ? Role::kPrimary : replica.role;
+    const Role role = change.role_change == RoleChange::kPromote ? Role::kPrimary : replica.role;
     CheckPrimaryRight(state, shard, whole, change.replica, role);
   }
   if (rule->proof == Proof::kServesOn) {
@@ -42,9 +43,10 @@ void CheckOneGrant(const PartitionState& state, const Change& change) {
   size_t grants = 0;
   for (const PhaseChange& c : change.phases) {
     const Replica& replica = state.tables.replica(c.replica);
-    const bool primary = replica.role == Role::kPrimary && c.turn != Turn::kDemote;
+    const bool primary = replica.role == Role::kPrimary && c.role_change != RoleChange::kDemote;
     const bool comes = replica.phase == Phase::kReserved || replica.phase == Phase::kPreparing;
-    grants += c.turn == Turn::kPromote || (primary && comes && c.to == Phase::kGranted);
+    grants +=
+        c.role_change == RoleChange::kPromote || (primary && comes && c.to == Phase::kGranted);
   }
   for (const NewReplica& fresh : change.news) {
     grants += fresh.role == Role::kPrimary && fresh.phase == Phase::kGranted;
@@ -66,7 +68,8 @@ void CheckPrimaryRight(const PartitionState& state, ShardIndex shard, const Chan
     if (id == granted || other.role != Role::kPrimary) return;
     const bool ends =
         std::any_of(change.phases.begin(), change.phases.end(), [&](const PhaseChange& c) {
-          return c.replica == id && (c.to == Phase::kAbsent || c.turn == Turn::kDemote);
+          return c.replica == id &&
+                 (c.to == Phase::kAbsent || c.role_change == RoleChange::kDemote);
         });
     SM_CHECK(!MayProcess(other) || ends, "two replicas would have the right to serve as primary");
   });

@@ -14,10 +14,10 @@ namespace {
 // In one write. `next` may be invalid: then there is no primary for now.
 void PassRole(const PartitionState& state, Change& change, ReplicaIndex from, bool gone,
               ReplicaIndex next) {
-  PhaseChange demoted{from, Phase::kGranted, Turn::kDemote};
+  PhaseChange demoted{from, Phase::kGranted, RoleChange::kDemote};
   if (gone && !state.replication.quorum) demoted.member_life = 0;
   change.phases.push_back(demoted);
-  if (next.valid()) change.phases.push_back({next, Phase::kGranted, Turn::kPromote});
+  if (next.valid()) change.phases.push_back({next, Phase::kGranted, RoleChange::kPromote});
 }
 
 // One that is in step lives, and has not said yet that it serves: nobody else is elected.
@@ -70,7 +70,7 @@ bool IsHopeless(const PartitionState& state, ShardIndex id, const Replica& prima
   const Duration patience = Milliseconds(state.spec.failover().delay_ms());
   const bool long_ago =
       trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
-  const bool has_everything = primary.turned && !primary.lacking;
+  const bool has_everything = primary.role_changed && !primary.lacking;
   return long_ago && !has_everything && !IsMemberAwaited(state, id) &&
          BestSecondary(state, id, /*in_step=*/false).valid();
 }
@@ -91,9 +91,9 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
   const bool other = BestSecondary(state, id, /*in_step=*/true).valid();
   if (!IsCurrent(state, replica)) {
     // It came back in another life: one that never left is the better primary.
-    if (other) return TurnPrimary(state, change, id, primary);
+    if (other) return DecideSwitchover(state, change, id, primary);
     if (IsMemberAwaited(state, id)) return;
-    change.phases.push_back({primary, Phase::kGranted, Turn::kNone, server.life()});
+    change.phases.push_back({primary, Phase::kGranted, RoleChange::kNone, server.life()});
     return;
   }
   const bool stuck = replica.failures >= kMostFailures && replica.contact != Contact::kDone;
@@ -106,7 +106,7 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     return;
   }
   if (Serves(state, replica) && MayMove(state, id) && WantsOtherPrimary(state, id, replica)) {
-    TurnPrimary(state, change, id, primary);
+    DecideSwitchover(state, change, id, primary);
   }
   if (change.empty()) DecideMembers(state, change, id, primary);
 }
@@ -139,24 +139,25 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
   ReplicaIndex chosen = BestSecondary(state, id, /*in_step=*/true);
   if (!chosen.valid() && !awaited) chosen = BestSecondary(state, id, /*in_step=*/false);
   if (!chosen.valid()) return AwaitSuccessor(change);
-  change.phases.push_back({chosen, Phase::kGranted, Turn::kPromote});
+  change.phases.push_back({chosen, Phase::kGranted, RoleChange::kPromote});
 }
 
-void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, ReplicaIndex primary) {
+void DecideSwitchover(const PartitionState& state, Change& change, ShardIndex id,
+                      ReplicaIndex primary) {
   const ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
   if (!next.valid() || TakesNothing(state.tables.server(state.tables.replica(primary).server))) {
     return;
   }
   if (state.tables.shard(id).primary_is_new) {
     change.waits.push_back({WaitReason::kPrimaryIsNew});
-    return;  // kTurnAgain
+    return;  // kPrimarySettled
   }
-  const Cause cause = CauseOfTurn(state, state.tables.replica(primary).server);
-  if (!state.turns.under_way.contains(id) &&
-      state.turns.under_way.size() >= state.moves.budgets.limits(cause).total) {
-    change.waits.push_back({.reason = WaitReason::kTurnBudget,
+  const Cause cause = CauseOfSwitchover(state, state.tables.replica(primary).server);
+  if (!state.switchovers.under_way.contains(id) &&
+      state.switchovers.under_way.size() >= state.moves.budgets.limits(cause).total) {
+    change.waits.push_back({.reason = WaitReason::kSwitchoverBudget,
                             .cause = cause,
-                            .count = static_cast<uint32_t>(state.turns.under_way.size())});
+                            .count = static_cast<uint32_t>(state.switchovers.under_way.size())});
     return;
   }
   change.phases.push_back({primary, Phase::kDemoting});
@@ -164,10 +165,10 @@ void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, Rep
 
 ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_step) {
   if (state.replication.quorum && !HasMajority(state, id)) return ReplicaIndex();
-  const auto hint = state.turns.to.find(id);
+  const auto hint = state.switchovers.to.find(id);
   const auto rank = [&](const Replica& replica) {
     const Server& server = state.tables.server(replica.server);
-    return std::tuple(hint == state.turns.to.end() || hint->second != replica.server,
+    return std::tuple(hint == state.switchovers.to.end() || hint->second != replica.server,
                       server.sheds_primaries, server.region != state.tables.shard(id).region,
                       server.primaries, replica.server);
   };
@@ -186,7 +187,7 @@ ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_s
 }
 
 bool WantsOtherPrimary(const PartitionState& state, ShardIndex id, const Replica& primary) {
-  if (state.turns.to.contains(id)) return true;
+  if (state.switchovers.to.contains(id)) return true;
   const ReplicaIndex best = BestSecondary(state, id, /*in_step=*/true);
   if (!best.valid()) return false;
   const uint32_t region = state.tables.shard(id).region;

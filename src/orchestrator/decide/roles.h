@@ -3,7 +3,7 @@
 //   the primary is lost            a secondary in step with it is promoted in the same write
 //                                  that makes the lost one a secondary: no data move
 //   another is to be the primary   granted -> demoting: it lets its requests finish, holds
-//                                  what comes, and turns; then, in one write, it is granted
+//                                  what comes, and stops; then, in one write, it is granted
 //                                  as a secondary and the other one as the primary, to whom
 //                                  it sends on what is meant for the primary
 //
@@ -19,7 +19,8 @@ namespace shardmanager::orchestrator {
 // Adds to `change` what brings the roles of the shard one step on.
 void DecideRoles(const PartitionState& state, Change& change, ShardIndex id);
 // Another one is to be the primary, as soon as there is room among such changes.
-void TurnPrimary(const PartitionState& state, Change& change, ShardIndex id, ReplicaIndex primary);
+void DecideSwitchover(const PartitionState& state, Change& change, ShardIndex id,
+                      ReplicaIndex primary);
 // Who is to be the primary next; invalid: nobody can be. Not one whose server is being
 // drained, near the clients if they have a preferred region, where there are few primaries.
 ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_step);

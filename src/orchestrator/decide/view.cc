@@ -12,7 +12,7 @@ Cause CauseOfMove(const PartitionState& state, ServerIndex from) {
   return state.tables.server(from).draining ? Cause::kDrain : Cause::kBalance;
 }
 
-Cause CauseOfTurn(const PartitionState& state, ServerIndex from) {
+Cause CauseOfSwitchover(const PartitionState& state, ServerIndex from) {
   return state.tables.server(from).sheds_primaries ? Cause::kDrain : Cause::kBalance;
 }
 
@@ -32,7 +32,7 @@ bool Serves(const PartitionState& state, const Replica& replica) {
 
 std::optional<CommandKind> Demand(const Replica& replica) {
   const auto kind = DemandOf(replica.phase);
-  return kind == CommandKind::kAdd && replica.turned ? CommandKind::kChangeRole : kind;
+  return kind == CommandKind::kAdd && replica.role_changed ? CommandKind::kChangeRole : kind;
 }
 
 bool IsGone(const Server& server) {
@@ -61,9 +61,9 @@ bool HasMajority(const PartitionState& state, ShardIndex id) {
   uint32_t live = 0;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     members += replica.member_life != 0;
-    const bool turns =
+    const bool demoting =
         replica.phase == Phase::kDemoting && !IsGone(state.tables.server(replica.server));
-    live += replica.member_life != 0 && (Serves(state, replica) || turns);
+    live += replica.member_life != 0 && (Serves(state, replica) || demoting);
   });
   return live > members / 2 || members == 0;
 }

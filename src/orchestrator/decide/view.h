@@ -9,7 +9,7 @@ namespace shardmanager::orchestrator {
 bool MayProcess(const Replica& replica);
 // Why a replica would leave the server; why its primaries would pass their role on.
 Cause CauseOfMove(const PartitionState& state, ServerIndex from);
-Cause CauseOfTurn(const PartitionState& state, ServerIndex from);
+Cause CauseOfSwitchover(const PartitionState& state, ServerIndex from);
 // The one that has the right to serve and does; invalid: there is none now.
 ReplicaIndex PrimaryOf(const PartitionState& state, ShardIndex id);
 // It has the right to serve, and its server has said that it does.

@@ -85,13 +85,13 @@ void AddMemberWaits(const PartitionState& state, ShardIndex id, TimePoint now,
   }
   const auto found = state.members.find(id);
   if (found == state.members.end()) return;
-  const Membership& membership = found->second;
+  const ToldMembers& membership = found->second;
   if (membership.contact == Contact::kAsked) {
     waits.push_back({WaitReason::kMembersUnderWay});
   } else if (membership.contact == Contact::kRetry && !membership.candidate) {
     waits.push_back({.reason = WaitReason::kMembersRefused, .detail = membership.error});
   }
-  for (const Membership::Failed& failed : membership.failed) {
+  for (const ToldMembers::Failed& failed : membership.failed) {
     if (!state.tables.FindReplica(id, failed.member.server).valid()) continue;
     waits.push_back({.reason = WaitReason::kMemberNotInStep,
                      .server = failed.member.server,

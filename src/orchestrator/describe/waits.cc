@@ -57,7 +57,7 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
     {WaitReason::kPrimaryIsNew, "PrimaryIsNew",
      "another primary is wanted; its primary changed just now, and clients are given a moment to "
      "know of it"},
-    {WaitReason::kTurnBudget, "TurnBudget",
+    {WaitReason::kSwitchoverBudget, "SwitchoverBudget",
      "another primary is wanted; $limits.max_concurrent: all $count changes of primaries are "
      "taken"},
     {WaitReason::kMembersUnderWay, "MembersUnderWay",

@@ -14,7 +14,7 @@
 namespace shardmanager::orchestrator {
 
 // What a replica that changes its role, or comes into step, is when that is durable.
-struct Turning {
+struct NextGrant {
   Role role;
   ShardEpoch epoch;
   uint32_t member_life;
@@ -26,7 +26,7 @@ struct Turning {
 struct PhaseChange {
   ReplicaIndex replica;
   Phase to;  // may be the phase that it is in, if only `member_life` changes
-  Turn turn = Turn::kNone;
+  RoleChange role_change = RoleChange::kNone;
   std::optional<uint32_t> member_life = std::nullopt;
   // It goes as its server cannot add it; or its move is called off (`to` is kGranted).
   bool failed = false;

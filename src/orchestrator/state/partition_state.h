@@ -15,7 +15,6 @@
 #include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
 #include "orchestrator/state/load_table.h"
-#include "orchestrator/state/membership.h"
 #include "orchestrator/state/missing_shards.h"
 #include "orchestrator/state/move_holds.h"
 #include "orchestrator/state/oversize_records.h"
@@ -23,6 +22,7 @@
 #include "orchestrator/state/partition_parts.h"
 #include "orchestrator/state/quarantine.h"
 #include "orchestrator/state/tables.h"
+#include "orchestrator/state/told_members.h"
 #include "orchestrator/state/unread_members.h"
 
 namespace shardmanager::orchestrator {
@@ -43,7 +43,7 @@ struct Moves {
 };
 
 // Planned changes of primaries (decide/roles.h).
-struct Turns {
+struct Switchovers {
   absl::flat_hash_set<ShardIndex> under_way;
   std::set<ShardIndex> waiters;                           // for room among those
   absl::flat_hash_map<ShardIndex, ServerIndex> to;        // is to be the primary, for balance
@@ -111,10 +111,10 @@ struct PartitionState {
   std::vector<bool> region_allowed;   // by domain number; empty: all are
   std::vector<v1::Drain> drains;
   Tables tables;
-  absl::flat_hash_map<ShardIndex, Membership> members;
+  absl::flat_hash_map<ShardIndex, ToldMembers> members;
   absl::flat_hash_map<uint64_t, uint8_t> progress;  // of loads, by Key(), percent
   Moves moves;
-  Turns turns;
+  Switchovers switchovers;
   Failures failures;
   MissingShards missing;
   Records records;

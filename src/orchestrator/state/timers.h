@@ -21,13 +21,13 @@ enum class TimerKind : uint8_t {
   kGather,
   kPublish,
   kWriteRetry,
-  kRecordRetry,   // of a server: its record was too large
-  kMembersRetry,  // of a shard
-  kMoveAgain,     // of a shard
-  kTrial,         // of a server that is quarantined
-  kTryElsewhere,  // of a poison shard
-  kTurnAgain,     // of a shard
-  kMapDeadline,   // publish even if some server has not reported
+  kRecordRetry,     // of a server: its record was too large
+  kMembersRetry,    // of a shard
+  kMoveAgain,       // of a shard
+  kTrial,           // of a server that is quarantined
+  kTryElsewhere,    // of a poison shard
+  kPrimarySettled,  // of a shard: its primary may change again
+  kMapDeadline,     // publish even if some server has not reported
 };
 
 struct Timer {

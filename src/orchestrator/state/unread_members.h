@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "orchestrator/state/membership.h"
 #include "orchestrator/state/tables.h"
+#include "orchestrator/state/told_members.h"
 
 namespace shardmanager::orchestrator {
 
@@ -23,14 +23,14 @@ class UnreadMembers {
 
   // The server reports that it holds `shards` as a secondary. Returns those whose members differ
   // now.
-  Shards Report(const Membership::Member& server, const Shards& shards) {
+  Shards Report(const Member& server, const Shards& shards) {
     awaited_.erase(server.server);
     Shards changed;
     for (auto& [shard, members] : members_) {
       if (!shards.contains(shard) && Erase(members, server.server)) changed.insert(shard);
     }
     for (ShardIndex shard : shards) {
-      Membership::List& members = members_[shard];
+      MemberList& members = members_[shard];
       if (std::find(members.begin(), members.end(), server) != members.end()) continue;
       members.push_back(server);
       changed.insert(shard);
@@ -39,18 +39,18 @@ class UnreadMembers {
   }
 
   // In no particular order.
-  Membership::List Of(ShardIndex shard) const {
+  MemberList Of(ShardIndex shard) const {
     const auto found = members_.find(shard);
-    return found == members_.end() ? Membership::List() : found->second;
+    return found == members_.end() ? MemberList() : found->second;
   }
 
  private:
-  static bool Erase(Membership::List& members, ServerIndex server) {
+  static bool Erase(MemberList& members, ServerIndex server) {
     return std::erase_if(members, [&](const auto& m) { return m.server == server; }) > 0;
   }
 
   std::set<ServerIndex> awaited_;
-  std::map<ShardIndex, Membership::List> members_;
+  std::map<ShardIndex, MemberList> members_;
 };
 
 }  // namespace shardmanager::orchestrator

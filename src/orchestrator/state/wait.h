@@ -34,12 +34,12 @@ enum class WaitReason : uint8_t {
   // Of primaries and members.
   kNoMajority,
   kNoSecondaryInStep,
-  kPrimaryIsNew,     // another one is wanted, and clients are to learn of this one first
-  kTurnBudget,       // [cause, count]: as many changes of primaries are under way as may be
-  kMembersUnderWay,  // the primary was told of them
-  kMembersRefused,   // [detail]
-  kMemberNotInStep,  // [server, count] times in vain, [detail, until]
-  kPairHeld,         // [server] could not bring [other] into step; [until]
+  kPrimaryIsNew,      // another one is wanted, and clients are to learn of this one first
+  kSwitchoverBudget,  // [cause, count]: as many changes of primaries are under way as may be
+  kMembersUnderWay,   // the primary was told of them
+  kMembersRefused,    // [detail]
+  kMemberNotInStep,   // [server, count] times in vain, [detail, until]
+  kPairHeld,          // [server] could not bring [other] into step; [until]
   // Of places and moves.
   kNoPlace,       // [detail, until]
   kFleetGathers,  // [until]

@@ -12,15 +12,16 @@
 
 namespace shardmanager::orchestrator {
 
-// What it was told. See decide/members.h.
-struct Membership {
-  struct Member {
-    ServerIndex server;
-    Incarnation life;
-    friend auto operator<=>(const Member&, const Member&) = default;
-  };
-  using List = std::vector<Member>;  // ascending
+// A server, in one of its lives.
+struct Member {
+  ServerIndex server;
+  Incarnation life;
+  friend auto operator<=>(const Member&, const Member&) = default;
+};
+using MemberList = std::vector<Member>;  // ascending
 
+// What the primary was told. See decide/members.h.
+struct ToldMembers {
   // A secondary that the primary could not bring into step. It waits longer after each failure,
   // and the other secondaries are tried meanwhile.
   struct Failed {
@@ -32,8 +33,8 @@ struct Membership {
 
   ShardEpoch epoch;    // of the primary's grant
   bool known = false;  // the primary said yes to `told` in this life, to this leader
-  List told;
-  List asked;                        // by the command that is out
+  MemberList told;
+  MemberList asked;                  // by the command that is out
   std::optional<Member> candidate;   // the one of `asked` that is to come into step
   std::optional<Member> tried_last;  // of the candidates
   Contact contact = Contact::kIdle;

@@ -1,4 +1,4 @@
-#include "orchestrator/core/role_turns.h"
+#include "orchestrator/core/switchovers_under_way.h"
 
 #include "model/map_reach.h"
 #include "orchestrator/decide/failures.h"
@@ -11,53 +11,53 @@ namespace {
 // Between two planned changes of a shard's primary. The old primary sends requests on, and who
 // gets them must be the primary still, as nobody sends them on twice: so clients have to know
 // the new one, and what was on its way must have come, before there is another.
-constexpr Duration kTurnPause = kClientsReturnWithin + Seconds(1);
+constexpr Duration kSwitchoverPause = kClientsReturnWithin + Seconds(1);
 
 }  // namespace
 
-void RoleTurns::BeginTurn(ShardIndex id) {
-  state_.turns.under_way.insert(id);
+void SwitchoversUnderWay::Begin(ShardIndex id) {
+  state_.switchovers.under_way.insert(id);
   const ReplicaIndex next = BestSecondary(state_, id, /*in_step=*/true);
-  if (next.valid()) state_.turns.to[id] = state_.tables.replica(next).server;
+  if (next.valid()) state_.switchovers.to[id] = state_.tables.replica(next).server;
 }
 
-void RoleTurns::BeginTurnPause(ShardIndex id) {
+void SwitchoversUnderWay::BeginPause(ShardIndex id) {
   state_.tables.shard(id).primary_is_new = true;
-  agenda_.SetTimer(kTurnPause, TimerKind::kTurnAgain, id.index());
+  agenda_.SetTimer(kSwitchoverPause, TimerKind::kPrimarySettled, id.index());
 }
 
-void RoleTurns::EndTurnPause(ShardIndex id) {
+void SwitchoversUnderWay::EndPause(ShardIndex id) {
   state_.tables.shard(id).primary_is_new = false;
-  state_.turns.sent_to.erase(id);
+  state_.switchovers.sent_to.erase(id);
   agenda_.MarkDirty(id);
   state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     if (CauseOfMove(state_, replica.server) == Cause::kDrain) agenda_.LookAtBalance();
   });
 }
 
-void RoleTurns::EndTurn(ShardIndex id) {
+void SwitchoversUnderWay::End(ShardIndex id) {
   bool demoting = false;
   state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     demoting |= replica.phase == Phase::kDemoting;
   });
   if (demoting) return;
-  if (state_.turns.under_way.erase(id) == 0) return;
-  state_.turns.to.erase(id);
-  BeginTurnPause(id);
-  WakeTurnWaiter();
+  if (state_.switchovers.under_way.erase(id) == 0) return;
+  state_.switchovers.to.erase(id);
+  BeginPause(id);
+  WakeWaiter();
 }
 
-void RoleTurns::WakeTurnWaiter() {
-  if (!state_.turns.waiters.empty()) agenda_.MarkDirty(*state_.turns.waiters.begin());
+void SwitchoversUnderWay::WakeWaiter() {
+  if (!state_.switchovers.waiters.empty()) agenda_.MarkDirty(*state_.switchovers.waiters.begin());
 }
 
-void RoleTurns::BalancePrimaries() {
+void SwitchoversUnderWay::BalancePrimaries() {
   if (!state_.replication.both_roles()) return;
   std::vector<uint32_t> count(state_.tables.server_count());
   for (uint32_t i = 0; i < count.size(); ++i) {
     count[i] = state_.tables.server(ServerIndex(i)).primaries;
   }
-  for (const auto& [id, to] : state_.turns.to) {  // as if those were done
+  for (const auto& [id, to] : state_.switchovers.to) {  // as if those were done
     const ReplicaIndex primary = PrimaryOf(state_, id);
     if (!primary.valid()) continue;
     --count[state_.tables.replica(primary).server.index()];
@@ -66,10 +66,11 @@ void RoleTurns::BalancePrimaries() {
   size_t room = state_.moves.budgets.limits(Cause::kBalance).total;
   for (ShardIndex id : state_.map_order) {
     const ReplicaIndex primary = PrimaryOf(state_, id);
-    if (room <= state_.turns.under_way.size() || !primary.valid() || state_.turns.to.contains(id)) {
+    if (room <= state_.switchovers.under_way.size() || !primary.valid() ||
+        state_.switchovers.to.contains(id)) {
       continue;
     }
-    // It is looked at again: EndTurnPause, kMoveAgain.
+    // It is looked at again: EndPause, kMoveAgain.
     if (state_.tables.shard(id).primary_is_new || !MayMove(state_, id)) continue;
     const ServerIndex from = state_.tables.replica(primary).server;
     const ReplicaIndex best = BestSecondary(state_, id, /*in_step=*/true);
@@ -84,7 +85,7 @@ void RoleTurns::BalancePrimaries() {
     --count[from.index()];
     ++count[to.index()];
     --room;
-    state_.turns.to[id] = to;
+    state_.switchovers.to[id] = to;
     agenda_.MarkDirty(id);
   }
 }

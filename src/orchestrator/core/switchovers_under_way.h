@@ -6,20 +6,20 @@
 
 namespace shardmanager::orchestrator {
 
-class RoleTurns {
+class SwitchoversUnderWay {
  public:
-  RoleTurns(PartitionState& state, Agenda& agenda) : state_(state), agenda_(agenda) {}
+  SwitchoversUnderWay(PartitionState& state, Agenda& agenda) : state_(state), agenda_(agenda) {}
 
   // The change is being written. Who is to be the next one stays the same to its end.
-  void BeginTurn(ShardIndex shard);
+  void Begin(ShardIndex shard);
   // Another server is its primary, as planned.
-  void BeginTurnPause(ShardIndex shard);
+  void BeginPause(ShardIndex shard);
   // A shard whose server is to be emptied does not wait for the next periodic look at the balance.
-  void EndTurnPause(ShardIndex shard);
+  void EndPause(ShardIndex shard);
   // After a write of the shard: the change is over when nobody is being demoted.
-  void EndTurn(ShardIndex shard);
+  void End(ShardIndex shard);
   // Whoever waits first for room is looked at: it takes it, waits on, or wakes the next one.
-  void WakeTurnWaiter();
+  void WakeWaiter();
   // Evens out how many primaries servers have, where no replica needs to move for it. A few at
   // a time; it is called again when these are done.
   void BalancePrimaries();

@@ -5,14 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/map_server.h"
+#include "model/proto_values.h"
 
 namespace shardmanager::router {
 namespace {
 
 // Far above what one app may have; bounds what a wrong index can make us allocate.
 constexpr uint32_t kMostServers = 1u << 20;
-
-Role ToRole(v1::Role role) { return role == v1::PRIMARY ? Role::kPrimary : Role::kSecondary; }
 
 }  // namespace
 
@@ -119,7 +118,7 @@ absl::Status MapHolder::TakeReplicas(const v1::MapShard& shard, const Servers& s
                                                      replica.server(), ", which is not listed"));
     }
     replicas.push_back(
-        {ServerIndex(replica.server()), ToRole(replica.role()), replica.behind_primary()});
+        {ServerIndex(replica.server()), FromProto(replica.role()), replica.behind_primary()});
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "model/proto_values.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "wire/grpc_status.h"
 
@@ -287,7 +288,7 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     for (const ShardBook::Held& h : held.shards) {
       v1::HeldShard* out = response->add_shards();
       out->set_shard(h.grant.shard.value());
-      out->set_role(h.grant.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+      out->set_role(ToProto(h.grant.role));
       out->set_epoch(h.grant.epoch.value());
       out->set_state(h.serving ? v1::DONE : v1::LOADING);
       for (const auto& [metric, amount] : callbacks_.load(h.grant.shard)) {

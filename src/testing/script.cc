@@ -3,9 +3,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "model/command_kind.h"
+#include "model/proto_values.h"
 
 namespace shardmanager::testing_internal {
 namespace {
+
+template <typename Replica>
+void CheckTransition(const Replica* before, const std::optional<Replica>& after) {
+  const Phase from = before == nullptr ? Phase::kAbsent : before->phase;
+  const Phase to = after ? after->phase : Phase::kAbsent;
+  RoleChange role_change = RoleChange::kNone;
+  if (before != nullptr && after && before->role != after->role) {
+    role_change = after->role == Role::kPrimary ? RoleChange::kPromote : RoleChange::kDemote;
+  }
+  if (from == to && role_change == RoleChange::kNone) return;  // another epoch
+  SM_CHECK(FindTransition(from, to, role_change) != nullptr, "no such transition of a replica");
+}
 
 absl::Status NotThere(const ShardId& shard, const ServerName& server) {
   return absl::NotFoundError(
@@ -44,13 +59,14 @@ absl::Status Script::Assign(const ShardId& shard, const ServerName& server, Role
 absl::Status Script::AssignInTurn(const ShardId& shard, const ServerName& server, Role role) {
   if (const auto live = Live(server); !live.ok()) return live.status();
   const auto there = Get(shard, server);
-  if (there && there->role == role && there->phase == v1::GRANTED) return Command(shard, server);
+  if (there && there->role == role && there->phase == Phase::kGranted)
+    return Command(shard, server);
   if (there) {
     return absl::FailedPreconditionError(
         absl::StrCat("shard ", shard.value(), " is at ", server.value(),
                      " already, in another role or in the middle of a move"));
   }
-  Changes changes{{server, Replica{role, NextEpoch(), v1::GRANTED}}};
+  Changes changes{{server, Replica{role, NextEpoch(), Phase::kGranted}}};
   for (const ServerName& primary : PrimariesOf(shard)) {
     if (role != Role::kPrimary) break;
     if (Live(primary).ok()) {
@@ -68,7 +84,7 @@ absl::Status Script::AssignInTurn(const ShardId& shard, const ServerName& server
 absl::Status Script::Regrant(const ShardId& shard, const ServerName& server) {
   return InTurn(shard, [&] {
     auto there = Get(shard, server);
-    if (!there || there->phase != v1::GRANTED) return NotThere(shard, server);
+    if (!there || there->phase != Phase::kGranted) return NotThere(shard, server);
     there->epoch = NextEpoch();
     if (absl::Status s = Write(shard, {{server, there}}); !s.ok()) return s;
     return Command(shard, server);
@@ -82,7 +98,7 @@ absl::Status Script::Drop(const ShardId& shard, const ServerName& server) {
 absl::Status Script::DropInTurn(const ShardId& shard, const ServerName& server) {
   auto there = Get(shard, server);
   if (!there) return NotThere(shard, server);
-  there->phase = v1::DROPPING;
+  there->phase = Phase::kDropping;
   if (absl::Status s = Write(shard, {{server, there}}); !s.ok()) return s;
   if (absl::Status s = Command(shard, server); !s.ok()) return s;
   return Write(shard, {{server, std::nullopt}});
@@ -94,7 +110,7 @@ absl::Status Script::RepeatAll(const ServerName& server) {
     std::lock_guard lock(mutex_);
     owed = std::exchange(lost_[server], {});
     for (const auto& [shard, replica] : assigned_[server]) {
-      if (replica.phase == v1::GRANTED) owed[shard] = replica;
+      if (replica.phase == Phase::kGranted) owed[shard] = replica;
     }
   }
   for (const auto& [shard, replica] : owed) {
@@ -113,7 +129,7 @@ absl::Status Script::PromoteInTurn(const ShardId& shard, const ServerName& serve
   const auto live = Live(server);
   if (!live.ok()) return live.status();
   auto there = Get(shard, server);
-  if (!there || there->phase != v1::GRANTED) return NotThere(shard, server);
+  if (!there || there->phase != Phase::kGranted) return NotThere(shard, server);
   if (there->role != Role::kPrimary) {
     Changes changes;
     for (const ServerName& primary : PrimariesOf(shard)) {
@@ -124,9 +140,9 @@ absl::Status Script::PromoteInTurn(const ShardId& shard, const ServerName& serve
       } else {
         epoch = NextEpoch();  // it may come back, and is to learn of it
       }
-      changes[primary] = Replica{Role::kSecondary, epoch, v1::GRANTED};
+      changes[primary] = Replica{Role::kSecondary, epoch, Phase::kGranted};
     }
-    there = Replica{Role::kPrimary, NextEpoch(), v1::GRANTED};
+    there = Replica{Role::kPrimary, NextEpoch(), Phase::kGranted};
     changes[server] = there;
     if (absl::Status s = Write(shard, changes); !s.ok()) return s;
   }
@@ -136,11 +152,11 @@ absl::Status Script::PromoteInTurn(const ShardId& shard, const ServerName& serve
 absl::Status Script::Demote(const ShardId& shard, const ServerName& server) {
   return InTurn(shard, [&] {
     const auto there = Get(shard, server);
-    if (!there || there->role != Role::kPrimary || there->phase != v1::GRANTED) {
+    if (!there || there->role != Role::kPrimary || there->phase != Phase::kGranted) {
       return NotThere(shard, server);
     }
     if (absl::Status s = Step(shard, server, nullptr); !s.ok()) return s;
-    const Replica secondary{Role::kSecondary, Get(shard, server)->epoch, v1::GRANTED};
+    const Replica secondary{Role::kSecondary, Get(shard, server)->epoch, Phase::kGranted};
     return Write(shard, {{server, secondary}});
   });
 }
@@ -149,14 +165,13 @@ absl::Status Script::Step(const ShardId& shard, const ServerName& down, const Co
   const auto live = Live(down);
   if (!live.ok()) return live.status();
   const Replica before = *Get(shard, down);
-  Replica replica{Role::kPrimary, NextEpoch(), v1::DEMOTING};
+  Replica replica{Role::kPrimary, NextEpoch(), Phase::kDemoting};
   if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
-  const v1::ShardGrant secondary = ToGrant(shard, {Role::kSecondary, replica.epoch, v1::GRANTED});
-  absl::Status stepped = commands_.ChangeRole(*live, secondary, next);
+  absl::Status stepped = Command(shard, down, next);
   if (stepped.ok()) return stepped;
   // Called off. If its server has done that itself, the grant before holds on.
   const bool serves_on = absl::IsAborted(stepped);
-  replica = serves_on ? before : Replica{Role::kPrimary, NextEpoch(), v1::GRANTED};
+  replica = serves_on ? before : Replica{Role::kPrimary, NextEpoch(), Phase::kGranted};
   if (absl::Status s = Write(shard, {{down, replica}}); !s.ok()) return s;
   if (serves_on) return stepped;
   if (absl::Status s = Command(shard, down); !s.ok()) return s;
@@ -238,15 +253,16 @@ absl::Status Script::MoveInTurn(const ShardId& shard, const ServerName& to) {
 
 // Each of the three does nothing if the shard is past it.
 absl::Status Script::Prepare(const Ends& ends) {
-  if (Get(ends.shard, ends.from)->phase != v1::GRANTED) return absl::OkStatus();
+  if (Get(ends.shard, ends.from)->phase != Phase::kGranted) return absl::OkStatus();
   const auto live = Live(ends.to);
   if (!live.ok()) return live.status();
-  const Replica next{Role::kPrimary, NextEpoch(), v1::PREPARING};
+  const Replica next{Role::kPrimary, NextEpoch(), Phase::kPreparing};
   if (absl::Status s = Write(ends.shard, {{ends.to, next}}); !s.ok()) return s;
-  absl::Status prepared = commands_.PrepareAdd(*live, ToGrant(ends.shard, next), ends.from.value());
+  const CommandTarget old_owner{.server = ends.from.value()};
+  absl::Status prepared = Command(ends.shard, ends.to, &old_owner);
   if (prepared.ok()) {
     auto from = Get(ends.shard, ends.from);
-    from->phase = v1::FORWARDING;
+    from->phase = Phase::kForwarding;
     return Write(ends.shard, {{ends.from, from}});
   }
   // Called off. It may be at work yet: it is to forget what it prepares.
@@ -256,40 +272,55 @@ absl::Status Script::Prepare(const Ends& ends) {
 
 absl::Status Script::LetGo(const Ends& ends) {
   auto from = Get(ends.shard, ends.from);
-  if (from->phase != v1::FORWARDING) return absl::OkStatus();
+  if (from->phase != Phase::kForwarding) return absl::OkStatus();
   const auto old_owner = Live(ends.from);
   const auto new_owner = Live(ends.to);
   for (const auto* live : {&old_owner, &new_owner}) {
     if (!live->ok()) return live->status();
   }
   auto to = Get(ends.shard, ends.to);
-  v1::ShardGrant grant = ToGrant(ends.shard, *from);
-  grant.set_next_epoch(to->epoch.value());
-  if (absl::Status s = commands_.PrepareDrop(*old_owner, grant, *new_owner); !s.ok()) return s;
-  from->phase = v1::DROPPING;
-  to->phase = v1::GRANTED;
+  if (absl::Status s = Command(ends.shard, ends.from, &*new_owner); !s.ok()) return s;
+  from->phase = Phase::kDropping;
+  to->phase = Phase::kGranted;
   return Write(ends.shard, {{ends.from, from}, {ends.to, to}});
 }
 
 absl::Status Script::Take(const Ends& ends) { return Command(ends.shard, ends.to); }
 
-absl::Status Script::Command(const ShardId& shard, const ServerName& server) {
-  return Command(shard, *Get(shard, server), server);
+absl::Status Script::Command(const ShardId& shard, const ServerName& server,
+                             const CommandTarget* other) {
+  return Command(shard, *Get(shard, server), server, other);
 }
 
-// AddShard or DropShard, by the phase.
-absl::Status Script::Command(const ShardId& shard, const Replica& replica,
-                             const ServerName& server) {
+absl::Status Script::Command(const ShardId& shard, const Replica& replica, const ServerName& server,
+                             const CommandTarget* other) {
   const auto live = Live(server);
   if (!live.ok()) return live.status();
-  const v1::ShardGrant grant = ToGrant(shard, replica);
-  return replica.phase == v1::GRANTED ? commands_.Add(*live, grant) : commands_.Drop(*live, grant);
+  v1::ShardGrant grant = ToGrant(shard, replica);
+  switch (DemandOf(replica.phase).value()) {
+    case CommandKind::kAdd:
+      return commands_.Add(*live, grant);
+    case CommandKind::kDrop:
+      return commands_.Drop(*live, grant);
+    case CommandKind::kPrepareAdd:
+      return commands_.PrepareAdd(*live, grant, other->server);
+    case CommandKind::kPrepareDrop:
+      grant.set_next_epoch(Get(shard, ServerName(other->server))->epoch.value());
+      return commands_.PrepareDrop(*live, grant, *other);
+    case CommandKind::kChangeRole:
+      grant.set_role(v1::SECONDARY);  // it is to be demoted
+      grant.clear_members();
+      return commands_.ChangeRole(*live, grant, other);
+    case CommandKind::kSetMembers:
+      break;
+  }
+  SM_CHECK(false, "no phase demands that members are set");
 }
 
 v1::ShardGrant Script::ToGrant(const ShardId& shard, const Replica& replica) {
   v1::ShardGrant grant;
   grant.set_shard(shard.value());
-  grant.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+  grant.set_role(ToProto(replica.role));
   grant.set_epoch(replica.epoch.value());
   if (replica.role != Role::kPrimary) return grant;
   std::lock_guard lock(mutex_);
@@ -305,6 +336,7 @@ absl::Status Script::Write(const ShardId& shard, const Changes& changes) {
   std::vector<v1::AssignmentRecord> records;
   for (const auto& [server, change] : changes) {
     auto& replicas = assigned_[server];
+    CheckTransition(replicas.contains(shard) ? &replicas[shard] : nullptr, change);
     if (change) {
       replicas[shard] = *change;
     } else {
@@ -315,9 +347,9 @@ absl::Status Script::Write(const ShardId& shard, const Changes& changes) {
     for (const auto& [id, replica] : replicas) {
       v1::AssignedReplica* out = record.add_replicas();
       out->set_shard(id.value());
-      out->set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+      out->set_role(ToProto(replica.role));
       out->set_epoch(replica.epoch.value());
-      out->set_phase(replica.phase);
+      out->set_phase(ToProto(replica.phase));
     }
   }
   return cell_.Assign(records);
@@ -326,7 +358,7 @@ absl::Status Script::Write(const ShardId& shard, const Changes& changes) {
 void Script::Lose(const ShardId& shard, const ServerName& server) {
   std::lock_guard lock(mutex_);
   Replica lost = assigned_[server][shard];
-  lost.phase = v1::DROPPING;
+  lost.phase = Phase::kDropping;
   lost_[server][shard] = lost;
 }
 

@@ -1,6 +1,7 @@
-// The control plane of a test: what the test orders, step by step as the orchestrator takes
-// them (src/orchestrator/decide/handover.h), each durable before it is commanded. It decides
-// nothing.
+// The control plane of a test: what the test orders, each step durable before it is commanded. It
+// decides nothing. The steps are those of the orchestrator: both go by the table of transitions
+// (model/replica_phase.h), which refuses any other, and by what a phase demands of its server
+// (model/command_kind.h).
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/replica_phase.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/stored.pb.h"
 #include "testing/commands.h"
@@ -45,7 +47,7 @@ class Script {
   struct Replica {
     Role role = Role::kPrimary;
     ShardEpoch epoch;
-    v1::Phase phase = v1::GRANTED;
+    Phase phase = Phase::kGranted;
   };
   // A shard's two ends in a handover.
   struct Ends {
@@ -67,8 +69,12 @@ class Script {
   absl::Status Prepare(const Ends& ends);
   absl::Status LetGo(const Ends& ends);
   absl::Status Take(const Ends& ends);
-  absl::Status Command(const ShardId& shard, const ServerName& server);
-  absl::Status Command(const ShardId& shard, const Replica& replica, const ServerName& server);
+  // What its phase demands of the server. `other`: the other end of a handover, or of a change of
+  // the primary; null: there is none.
+  absl::Status Command(const ShardId& shard, const ServerName& server,
+                       const CommandTarget* other = nullptr);
+  absl::Status Command(const ShardId& shard, const Replica& replica, const ServerName& server,
+                       const CommandTarget* other = nullptr);
 
   // ---- what is stored
   using Changes = std::map<ServerName, std::optional<Replica>>;  // nothing: removed

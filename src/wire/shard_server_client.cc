@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/proto_values.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "wire/connection.h"
@@ -46,7 +47,7 @@ void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
   for (const NamedGrant& grant : grants) {
     v1::ShardGrant* out = request->add_shards();
     out->set_shard(grant.shard.value());
-    out->set_role(grant.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_role(ToProto(grant.role));
     out->set_epoch(grant.epoch.value());
     out->set_next_epoch(grant.next_epoch.value());
     if (!grant.members) continue;

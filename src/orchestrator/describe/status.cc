@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/defect.h"
+#include "model/proto_values.h"
 #include "model/text.h"
 #include "orchestrator/decide/loads.h"
 #include "orchestrator/decide/unread.h"
@@ -77,7 +78,7 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
   const Server& server = tables.server(replica.server);
   v1::ReplicaStatus status;
   status.set_server(tables.name(replica.server));
-  status.set_role(replica.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+  status.set_role(ToProto(replica.role));
   status.set_epoch(replica.epoch.value());
   status.set_reason(ErrorOf(state, replica.shard, replica.server));
   if (replica.phase == Phase::kReserved || replica.phase == Phase::kAbsent) {

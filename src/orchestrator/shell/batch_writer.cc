@@ -9,32 +9,13 @@
 #include "coordination/election.h"
 #include "coordination/envelope.h"
 #include "coordination/write_check.h"
+#include "model/proto_values.h"
 #include "orchestrator/state/record_size.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
 namespace {
-
-v1::Phase ToProto(Phase phase) {
-  switch (phase) {
-    case Phase::kReserved:
-      return v1::RESERVED;
-    case Phase::kGranted:
-      return v1::GRANTED;
-    case Phase::kPreparing:
-      return v1::PREPARING;
-    case Phase::kForwarding:
-      return v1::FORWARDING;
-    case Phase::kDropping:
-      return v1::DROPPING;
-    case Phase::kDemoting:
-      return v1::DEMOTING;
-    case Phase::kAbsent:
-      break;
-  }
-  return v1::PHASE_UNSPECIFIED;
-}
 
 std::string Encode(const ServerWrite& write, const Tables& tables) {
   v1::AssignmentRecord record;
@@ -43,7 +24,7 @@ std::string Encode(const ServerWrite& write, const Tables& tables) {
   for (const ReplicaRecord& r : write.replicas) {
     v1::AssignedReplica* out = record.add_replicas();
     out->set_shard(tables.name(r.shard));
-    out->set_role(r.role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_role(ToProto(r.role));
     out->set_epoch(r.epoch.value());
     out->set_phase(ToProto(r.phase));
     out->set_member_life(r.member_life);

@@ -1,5 +1,6 @@
 #include "orchestrator/shell/map_builder.h"
 
+#include "model/proto_values.h"
 #include "orchestrator/decide/published.h"
 #include "orchestrator/decide/view.h"
 
@@ -58,7 +59,7 @@ void MapBuilder::Fill(const PartitionState& state, ShardIndex shard, v1::MapShar
     const Server& server = tables.server(replica.server);
     v1::MapReplica* out = entry->add_replicas();
     out->set_server(replica.server.index());
-    out->set_role(role == Role::kPrimary ? v1::PRIMARY : v1::SECONDARY);
+    out->set_role(ToProto(role));
     out->set_behind_primary(role == Role::kSecondary && state.replication.both_roles());
 
     auto [known, fresh] = known_.try_emplace(replica.server, server.endpoint);

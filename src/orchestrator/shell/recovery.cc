@@ -5,31 +5,13 @@
 #include <vector>
 
 #include "coordination/records.h"
+#include "model/proto_values.h"
 #include "orchestrator/shell/bulk_read.h"
 #include "orchestrator/shell/damaged_records.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
 namespace {
-
-Phase FromProto(v1::Phase phase) {
-  switch (phase) {
-    case v1::RESERVED:
-      return Phase::kReserved;
-    case v1::GRANTED:
-      return Phase::kGranted;
-    case v1::DROPPING:
-      return Phase::kDropping;
-    case v1::PREPARING:
-      return Phase::kPreparing;
-    case v1::FORWARDING:
-      return Phase::kForwarding;
-    case v1::DEMOTING:
-      return Phase::kDemoting;
-    default:
-      return Phase::kAbsent;
-  }
-}
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -112,9 +94,8 @@ class Run : public std::enable_shared_from_this<Run> {
         continue;
       }
       for (const v1::AssignedReplica& r : record.replicas()) {
-        server.assignment.push_back({r.shard(),
-                                     r.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary,
-                                     ShardEpoch(r.epoch()), FromProto(r.phase()), r.member_life()});
+        server.assignment.push_back({r.shard(), FromProto(r.role()), ShardEpoch(r.epoch()),
+                                     FromProto(r.phase()), r.member_life()});
       }
     }
     for (auto& [name, server] : servers_) state_.event.servers.push_back(std::move(server));

@@ -3,18 +3,10 @@
 #include <limits>
 #include <utility>
 
-#include "absl/hash/hash.h"
 #include "base/defect.h"
 #include "model/request_metadata.h"
 
 namespace shardmanager::server {
-namespace {
-
-constexpr size_t kFirstSize = 256;
-
-size_t HashOf(std::string_view shard) { return absl::HashOf(shard); }
-
-}  // namespace
 
 void AdmissionSlot::Release() {
   // Sequentially consistent, like the other side in Close().
@@ -33,10 +25,7 @@ AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, C
     : on_drained_(std::move(on_drained)),
       now_(now),
       on_forwarded_(std::move(on_forwarded)),
-      lease_until_(std::numeric_limits<int64_t>::min()) {
-  all_cells_.push_back(std::make_unique<Cells>(kFirstSize));
-  current_ = all_cells_.back().get();
-}
+      lease_until_(std::numeric_limits<int64_t>::min()) {}
 
 AdmissionTable::~AdmissionTable() = default;
 
@@ -45,7 +34,7 @@ AdmissionTable::~AdmissionTable() = default;
 AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const Forwarder* forwarder,
                                                bool for_primary) {
   namespace meta = request_metadata;
-  AdmissionSlot* slot = Find(shard);
+  AdmissionSlot* slot = slots_.Find(shard);
   if (stopping_.load(std::memory_order_relaxed)) {
     // What went elsewhere is sent on as long as this process is there.
     Admitted admitted{.refusal = meta::kStopping};
@@ -209,7 +198,7 @@ void AdmissionTable::SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
 
 void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch,
                           const Successor* primary) {
-  AdmissionSlot& slot = FindOrMake(shard);
+  AdmissionSlot& slot = SlotOf(shard);
   slot.loading_ = false;
   {
     std::lock_guard lock(mutex_);
@@ -222,7 +211,7 @@ void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch,
 }
 
 void AdmissionTable::ShowLoading(const ShardId& shard) {
-  AdmissionSlot& slot = FindOrMake(shard);
+  AdmissionSlot& slot = SlotOf(shard);
   slot.loading_ = true;
   // What the old owner of a handover forwards is held until the shard has loaded.
   if (slot.mode_ == AdmissionSlot::Mode::kAwaitForwarded) return;
@@ -230,27 +219,27 @@ void AdmissionTable::ShowLoading(const ShardId& shard) {
 }
 
 bool AdmissionTable::Idle(const ShardId& shard) const {
-  const AdmissionSlot* slot = Find(shard.value());
+  const AdmissionSlot* slot = slots_.Find(shard.value());
   return slot == nullptr || slot->word_.load() == 0;
 }
 
 AdmissionSlot* AdmissionTable::Pin(std::string_view shard) {
-  AdmissionSlot* slot = Find(shard);
+  AdmissionSlot* slot = slots_.Find(shard);
   return slot != nullptr && slot->Enter(AdmissionSlot::kOpen) ? slot : nullptr;
 }
 
 void AdmissionTable::Close(const ShardId& shard) {
-  AdmissionSlot& slot = FindOrMake(shard);
+  AdmissionSlot& slot = SlotOf(shard);
   slot.loading_ = false;
   CloseTo(slot, AdmissionSlot::Mode::kPlain);
 }
 
 void AdmissionTable::Hold(const ShardId& shard) {
-  CloseTo(FindOrMake(shard), AdmissionSlot::Mode::kHold);
+  CloseTo(SlotOf(shard), AdmissionSlot::Mode::kHold);
 }
 
 void AdmissionTable::Pause(const ShardId& shard) {
-  CloseTo(FindOrMake(shard), AdmissionSlot::Mode::kPause);
+  CloseTo(SlotOf(shard), AdmissionSlot::Mode::kPause);
 }
 
 void AdmissionTable::CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
@@ -261,7 +250,7 @@ void AdmissionTable::CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
 
 void AdmissionTable::AwaitForwarded(const ShardId& shard, Role role, ShardEpoch epoch,
                                     const std::string& old_owner) {
-  AdmissionSlot& slot = FindOrMake(shard);
+  AdmissionSlot& slot = SlotOf(shard);
   {
     std::lock_guard lock(mutex_);
     slot.old_owner_ = old_owner;
@@ -274,13 +263,13 @@ void AdmissionTable::AwaitForwarded(const ShardId& shard, Role role, ShardEpoch 
 void AdmissionTable::OpenForwarded(const ShardId& shard, Role role, ShardEpoch epoch,
                                    const std::string& old_owner) {
   AwaitForwarded(shard, role, epoch, old_owner);
-  AdmissionSlot& slot = FindOrMake(shard);
+  AdmissionSlot& slot = SlotOf(shard);
   slot.word_.fetch_or(AdmissionSlot::kOpenForwarded);
   SetMode(slot, AdmissionSlot::Mode::kOpenForwarded);
 }
 
 void AdmissionTable::Forward(const ShardId& shard, const Successor& to) {
-  AdmissionSlot& slot = FindOrMake(shard);
+  AdmissionSlot& slot = SlotOf(shard);
   {
     std::lock_guard lock(mutex_);
     slot.successor_ = to;
@@ -288,35 +277,9 @@ void AdmissionTable::Forward(const ShardId& shard, const Successor& to) {
   SetMode(slot, AdmissionSlot::Mode::kForward);
 }
 
-AdmissionSlot* AdmissionTable::Find(std::string_view shard) const {
-  const Cells& cells = *current_.load(std::memory_order_acquire);
-  const size_t mask = cells.cells.size() - 1;
-  for (size_t i = HashOf(shard) & mask;; i = (i + 1) & mask) {
-    AdmissionSlot* slot = cells.cells[i].load(std::memory_order_acquire);
-    if (slot == nullptr || slot->shard_.value() == shard) return slot;
-  }
-}
-
-AdmissionSlot& AdmissionTable::FindOrMake(const ShardId& shard) {
-  if (AdmissionSlot* slot = Find(shard.value())) return *slot;
-  slots_.push_back(std::unique_ptr<AdmissionSlot>(new AdmissionSlot(shard, *this)));
-  Cells* cells = current_.load(std::memory_order_relaxed);
-  if (slots_.size() * 2 > cells->cells.size()) {
-    all_cells_.push_back(std::make_unique<Cells>(cells->cells.size() * 2));
-    cells = all_cells_.back().get();
-    for (const auto& slot : slots_) Insert(*cells, slot.get());
-    current_.store(cells, std::memory_order_release);
-  } else {
-    Insert(*cells, slots_.back().get());
-  }
-  return *slots_.back();
-}
-
-void AdmissionTable::Insert(Cells& cells, AdmissionSlot* slot) {
-  const size_t mask = cells.cells.size() - 1;
-  size_t i = HashOf(slot->shard_.value()) & mask;
-  while (cells.cells[i].load(std::memory_order_relaxed) != nullptr) i = (i + 1) & mask;
-  cells.cells[i].store(slot, std::memory_order_release);
+AdmissionSlot& AdmissionTable::SlotOf(const ShardId& shard) {
+  if (AdmissionSlot* slot = slots_.Find(shard.value())) return *slot;
+  return slots_.Add(std::unique_ptr<AdmissionSlot>(new AdmissionSlot(shard, *this)));
 }
 
 }  // namespace shardmanager::server

@@ -1,9 +1,7 @@
 // Who may be processed now: the hot path of the server library.
 //
-// Lookup takes no lock and allocates nothing: an open-addressing table that only
-// grows. A slot, once made, stays for the life of the server (some hundred bytes for
-// each shard that was ever assigned here), and an outgrown table is kept until the
-// end (all of them together are as large as the last), so readers need no protection.
+// Lookup takes no lock and allocates nothing (slot_index.h). A slot, once made, stays for the life
+// of the server: some hundred bytes for each shard that was ever assigned here.
 //
 // A slot's word counts the requests in flight, with one bit for "open". Admitting
 // adds one and then looks at the bit; closing clears the bit and then looks at the
@@ -25,12 +23,12 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/time.h"
 #include "runtime/clock.h"
 #include "server/handover.h"
 #include "server/lease_meter.h"
+#include "server/slot_index.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -144,12 +142,6 @@ class AdmissionTable {
 
  private:
   friend class AdmissionSlot;
-  // Power-of-two many cells, at most half of them used.
-  struct Cells {
-    explicit Cells(size_t size) : cells(size) {}
-    std::vector<std::atomic<AdmissionSlot*>> cells;
-  };
-
   struct Request {
     const Forwarder* forwarder;
     bool for_primary;
@@ -166,16 +158,12 @@ class AdmissionTable {
   bool SessionHasEnded() const { return lease_until() == TimePoint::min(); }
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   void CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode);
-  AdmissionSlot* Find(std::string_view shard) const;
-  AdmissionSlot& FindOrMake(const ShardId& shard);
-  static void Insert(Cells& cells, AdmissionSlot* slot);
+  AdmissionSlot& SlotOf(const ShardId& shard);  // made, if there is none
 
   const std::function<void(const ShardId&)> on_drained_;
   const Clock now_;
   const std::function<void(const ShardId&)> on_forwarded_;
-  std::atomic<Cells*> current_;
-  std::vector<std::unique_ptr<Cells>> all_cells_;
-  std::vector<std::unique_ptr<AdmissionSlot>> slots_;
+  SlotIndex<AdmissionSlot> slots_;
   std::atomic<int64_t> lease_until_;
   bool first_lease_comes_ = false;  // guarded by mutex_
   std::atomic<bool> stop_all_{false};

@@ -231,7 +231,6 @@ inline constexpr std::array kLarge = {
     Large{"src/allocator/solver", "modules", 23},
     Large{"src/allocator/solver/state.h State", "methods", 34},
     Large{"src/coordination/memory/memory_ensemble.h MemoryEnsemble", "methods", 51},
-    Large{"src/server/admission_table.h AdmissionTable", "methods", 32},
     Large{"tests/integration/chaos/faults.h Faults", "methods", 54},
     Large{"tests/orchestrator/world.h World", "fields", 31},
     Large{"tests/orchestrator/world.h World", "methods", 44},

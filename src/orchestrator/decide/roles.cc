@@ -21,20 +21,28 @@ void PassRole(const PartitionState& state, Change& change, ReplicaIndex from, bo
 }
 
 // One that is in step lives, and has not said yet that it serves: nobody else is elected.
-bool IsMemberAwaited(const PartitionState& state, ShardIndex id) {
-  bool awaited = false;
+ServerIndex AwaitedMember(const PartitionState& state, ShardIndex id) {
+  ServerIndex awaited;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    awaited |= replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
-               IsCurrent(state, replica) &&
-               state.tables.server(replica.server).state == ServerState::kLive;
+    const bool is_awaited = replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
+                            IsCurrent(state, replica) &&
+                            state.tables.server(replica.server).state == ServerState::kLive;
+    if (is_awaited) awaited = replica.server;
   });
   return awaited;
 }
 
+bool IsMemberAwaited(const PartitionState& state, ShardIndex id) {
+  return AwaitedMember(state, id).valid();
+}
+
 // There is no primary, and nobody can be promoted.
-void AwaitSuccessor(Change& change) {
-  if (!change.Awaits(WaitReason::kNoMajority))
-    change.waits.push_back({WaitReason::kNoSecondaryInStep});
+void AwaitSuccessor(const PartitionState& state, Change& change, ShardIndex id) {
+  if (change.Awaits(WaitReason::kNoMajority)) return;
+  const ServerIndex member = AwaitedMember(state, id);
+  change.waits.push_back(
+      {.reason = member.valid() ? WaitReason::kMemberAwaited : WaitReason::kNoSecondaryInStep,
+       .server = member});
 }
 
 void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
@@ -49,7 +57,9 @@ void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
   if (!gone && (!stopped || !next.valid())) {
     // In another life it has nothing: one that has everything, and has not said yet that it serves,
     // is waited for.
-    if (!next.valid() && !IsCurrent(state, replica) && IsMemberAwaited(state, id)) return;
+    if (!next.valid() && !IsCurrent(state, replica) && IsMemberAwaited(state, id)) {
+      return AwaitSuccessor(state, change, id);
+    }
     // Called off; unless it is to lose its role because it is not fit for it, and another one is
     // there.
     const bool stays =
@@ -84,7 +94,7 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
     const bool last_resort = IsGivenUp(server) && !IsMemberAwaited(state, id);
     if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
-    if (!next.valid()) return AwaitSuccessor(change);
+    if (!next.valid()) return AwaitSuccessor(state, change, id);
     return PassRole(state, change, primary, /*gone=*/true, next);
   }
   if (server.state != ServerState::kLive) return;  // it came back during a failover
@@ -92,7 +102,7 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
   if (!IsCurrent(state, replica)) {
     // It came back in another life: one that never left is the better primary.
     if (other) return DecideSwitchover(state, change, id, primary);
-    if (IsMemberAwaited(state, id)) return;
+    if (IsMemberAwaited(state, id)) return AwaitSuccessor(state, change, id);
     change.phases.push_back({primary, Phase::kGranted, RoleChange::kNone, server.life()});
     return;
   }
@@ -138,7 +148,7 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
   if (other_right) return;
   ReplicaIndex chosen = BestSecondary(state, id, /*in_step=*/true);
   if (!chosen.valid() && !awaited) chosen = BestSecondary(state, id, /*in_step=*/false);
-  if (!chosen.valid()) return AwaitSuccessor(change);
+  if (!chosen.valid()) return AwaitSuccessor(state, change, id);
   change.phases.push_back({chosen, Phase::kGranted, RoleChange::kPromote});
 }
 

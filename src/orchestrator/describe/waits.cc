@@ -54,6 +54,9 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "members can change"},
     {WaitReason::kNoSecondaryInStep, "NoSecondaryInStep",
      "no secondary is in step, to become the primary"},
+    {WaitReason::kMemberAwaited, "MemberAwaited",
+     "$server has all that was acknowledged, and has not said yet that it serves: nobody who may "
+     "lack something is promoted meanwhile"},
     {WaitReason::kPrimaryIsNew, "PrimaryIsNew",
      "another primary is wanted; its primary changed just now, and clients are given a moment to "
      "know of it"},

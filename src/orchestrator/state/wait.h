@@ -34,6 +34,7 @@ enum class WaitReason : uint8_t {
   // Of primaries and members.
   kNoMajority,
   kNoSecondaryInStep,
+  kMemberAwaited,     // [server] is in step, and is waited for rather than anybody else promoted
   kPrimaryIsNew,      // another one is wanted, and clients are to learn of this one first
   kSwitchoverBudget,  // [cause, count]: as many changes of primaries are under way as may be
   kMembersUnderWay,   // the primary was told of them

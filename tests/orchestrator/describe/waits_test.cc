@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -97,6 +98,24 @@ TEST(WaitsTest, APrimaryThatHasBeenOneForLongIsNotSaidToBeNew) {
   ASSERT_THAT(world.writes, SizeIs(1));
   EXPECT_THAT(WaitsOf(world, "s-0"),
               AllOf(HasSubstr("is being written"), Not(HasSubstr("its primary changed just now"))));
+}
+
+// A new leader comes, and then the primary is lost; the secondary in step hangs.
+TEST(WaitsTest, SaysWhoIsWaitedForRatherThanAnotherPromoted) {
+  World world(TestSpec(1, v1::PRIMARY_SECONDARY, 3));
+  world.Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(60));
+  const std::vector<std::string> roles = world.Roles("s-0");
+  const auto is_primary = [](const std::string& role) { return role.ends_with("*"); };
+  std::string primary = *std::find_if(roles.begin(), roles.end(), is_primary);
+  primary.pop_back();
+  for (auto& [name, server] : world.servers) server.answers = false;
+  world.Restart();
+  world.Die(primary);
+  world.Advance(Seconds(60));
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr(" has all that was acknowledged, and has not said "
+                                               "yet that it serves"));
 }
 
 TEST(WaitsTest, SaysThatAShardWaitsForItsLostServer) {

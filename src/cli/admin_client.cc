@@ -161,6 +161,10 @@ absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(
     const v1::ExplainShardRequest& request) {
   return impl_->Call(&v1::Admin::Stub::ExplainShard, request);
 }
+absl::StatusOr<v1::RetryShardResponse> AdminClient::RetryShard(
+    const v1::RetryShardRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::RetryShard, request);
+}
 absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
     const v1::ReleaseServerRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ReleaseServer, request);

@@ -37,6 +37,7 @@ class AdminClient {
   absl::StatusOr<v1::DrainResponse> Drain(const v1::DrainRequest& request);
   absl::StatusOr<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request);
   absl::StatusOr<v1::ReleaseServerResponse> ReleaseServer(const v1::ReleaseServerRequest& request);
+  absl::StatusOr<v1::RetryShardResponse> RetryShard(const v1::RetryShardRequest& request);
   // Of the process at server(), leader or not.
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The

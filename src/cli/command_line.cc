@@ -43,6 +43,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.remove);
   } else if (command == "release") {
     line.command = std::move(words.release);
+  } else if (command == "retry") {
+    line.command = std::move(words.retry);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

@@ -61,6 +61,10 @@ struct ReleaseCommand {
   std::string server;
   std::string app;
 };
+struct RetryCommand {
+  std::string shard;
+  std::string app;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -88,8 +92,8 @@ struct CommandLine {
   // For one call.
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
-               DeleteCommand, ReleaseCommand, WatchCommand, StatusCommand, PlaceCommand,
-               CompletionCommand, VersionCommand>
+               DeleteCommand, ReleaseCommand, RetryCommand, WatchCommand, StatusCommand,
+               PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

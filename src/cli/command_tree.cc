@@ -66,6 +66,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddDrain();
   AddDelete();
   AddRelease();
+  AddRetry();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -189,6 +190,15 @@ void CommandTree::AddRelease() {
   AddResource(command, {"server"});
   command.add_option("NAME", words_.release.server, "Which one")->required()->type_name("");
   command.add_option("-a,--app", words_.release.app, "Of this app")->type_name("APP");
+}
+
+void CommandTree::AddRetry() {
+  CLI::App& command =
+      *cli_.add_subcommand("retry", "Try now what failed, when its cause is mended");
+  command.footer(kRetryFooter);
+  AddResource(command, {"shard"});
+  command.add_option("NAME", words_.retry.shard, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words_.retry.app, "Of this app")->type_name("APP");
 }
 
 void CommandTree::AddWatch() {

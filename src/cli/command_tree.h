@@ -23,6 +23,7 @@ struct Words {
   DrainCommand drain;
   DeleteCommand remove;
   ReleaseCommand release;
+  RetryCommand retry;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -55,6 +56,7 @@ class CommandTree {
   void AddDrain();
   void AddDelete();
   void AddRelease();
+  void AddRetry();
   void AddWatch();
   void AddPlace();
   void AddOthers();

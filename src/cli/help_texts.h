@@ -93,6 +93,14 @@ first. The record's bytes are kept.
 Examples:
   shardctl release server kv-3 --app kv)";
 
+inline constexpr char kRetryFooter[] = R"(
+What fails is tried again after a pause that grows, up to half an hour for a move. When
+you have mended the cause, this ends the pauses of one shard: its commands, its moves and
+the search for its places. Harmless when nothing failed.
+Examples:
+  shardctl explain kv shard-3               why it waits
+  shardctl retry shard shard-3 --app kv     when that is mended)";
+
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they
 come; goes on with the next leader when that one goes. Ends on Ctrl-C.

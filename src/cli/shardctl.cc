@@ -36,6 +36,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const DrainCommand& command) { return Drain(command, client, terminal); },
           [&](const DeleteCommand& command) { return Delete(command, client, terminal); },
           [&](const ReleaseCommand& command) { return Release(command, client, terminal); },
+          [&](const RetryCommand& command) { return Retry(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

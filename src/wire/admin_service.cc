@@ -94,6 +94,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                              v1::ReleaseServerResponse* response) override {
     return Change(context, request, response, &Operations::ReleaseServer);
   }
+  grpc::Status RetryShard(grpc::ServerContext* context, const v1::RetryShardRequest* request,
+                          v1::RetryShardResponse* response) override {
+    return Change(context, request, response, &Operations::RetryShard);
+  }
   grpc::Status ExplainShard(grpc::ServerContext* context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
     return Ask(context, request, response, &Operations::ExplainShard);

@@ -116,8 +116,8 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
   EXPECT_EQ(answer.code, kUsage);
   EXPECT_EQ(answer.text,
             "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
-            "describe, explain, drain, undrain, delete, release, watch, place, status, completion, "
-            "version\nSee `shardctl --help`.\n");
+            "describe, explain, drain, undrain, delete, release, retry, watch, place, status, "
+            "completion, version\nSee `shardctl --help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {

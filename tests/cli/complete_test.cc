@@ -74,6 +74,7 @@ TEST_F(CompleteTest, AsksTheControlPlaneForNames) {
   EXPECT_EQ(Asked({"watch", "--app", ""}), "apps");
   EXPECT_EQ(Asked({"drain", "server", ""}), "servers");
   EXPECT_EQ(Asked({"release", "server", "-a", "kv", ""}), "servers --app kv");
+  EXPECT_EQ(Asked({"retry", "shard", "-a", "kv", ""}), "shards --app kv");
 }
 
 TEST_F(CompleteTest, AsksForNothingThatTheControlPlaneDoesNotName) {

@@ -104,6 +104,10 @@ class FakeAdmin final : public v1::Admin::Service {
                              v1::ReleaseServerResponse* response) override {
     return Answer(context, "ReleaseServer", *request, release, response);
   }
+  grpc::Status RetryShard(Context context, const v1::RetryShardRequest* request,
+                          v1::RetryShardResponse* response) override {
+    return Answer(context, "RetryShard", *request, {}, response);
+  }
   // A standby answers this one, too.
   grpc::Status GetStatus(Context, const v1::GetStatusRequest*,
                          v1::GetStatusResponse* response) override {

@@ -195,6 +195,14 @@ TEST_F(ShardctlTest, ReleasesAServerAndSaysWhereTheBytesAre) {
   EXPECT_THAT(err_, HasSubstr("is live"));
 }
 
+TEST_F(ShardctlTest, TriesAShardAgainAndSaysWhereToLook) {
+  EXPECT_EQ(Run({"retry", "shard", "shard-3", "--app", "kv"}), kOk);
+  EXPECT_THAT(admin_.requests(), ElementsAre("RetryShard{app: \"kv\" shard: \"shard-3\"}"));
+  EXPECT_EQ(out_, "shard-3 is tried again now; how it goes: shardctl explain kv shard-3\n");
+  admin_.refusal = {grpc::StatusCode::NOT_FOUND, "app \"kv\" has no shard \"shard-3\""};
+  EXPECT_EQ(Run({"retry", "shard", "shard-3", "--app", "kv"}), kNotFound);
+}
+
 // --- explain --------------------------------------------------------------------------
 
 TEST_F(ShardctlTest, ExplainsAShard) {

@@ -93,6 +93,8 @@ void History::Step() {
     case 10:
     case 11:
       return HappenTo(name, server);
+    case 12:
+      return world_.Send(RetryAsked{AnyShard()});
     default:
       world_.Advance(Milliseconds(20 * input_.Byte()));
   }

@@ -72,6 +72,36 @@ TEST_F(PoisonTest, OneThatFailsOnThreeStaysAndIsToldOf) {
   EXPECT_THAT(Waits(), IsEmpty());
 }
 
+TEST_F(PoisonTest, WhenItsCauseIsMendedAnOperatorNeedNotWait) {
+  Start({0, 1, 2, 3, 4});
+  world->Advance(Seconds(1'000));  // by now it is tried rarely
+  for (auto& [name, server] : world->servers) server.refuses.clear();
+  world->Send(RetryAsked{"s-0"});
+  EXPECT_EQ(world->Served(), 5u);
+  EXPECT_THAT(Waits(), IsEmpty());
+  EXPECT_EQ(world->NoteCount(NoteKind::kRetryAsked), 1u);
+}
+
+TEST_F(PoisonTest, ARetryOfWhatIsStillBrokenIsPoisonedAgain) {
+  Start({0, 1, 2, 3, 4});
+  Asked();
+  world->Send(RetryAsked{"s-0"});
+  world->Advance(Seconds(30));
+  EXPECT_EQ(Asked().size(), 3u);
+  EXPECT_EQ(world->NoteCount(NoteKind::kShardPoisoned), 2u);
+  EXPECT_EQ(world->Served(), 4u);
+}
+
+TEST_F(PoisonTest, ARetryOfWhatNeverFailedChangesNothing) {
+  Start({});
+  world->commands.clear();
+  world->Send(RetryAsked{"s-1"});
+  world->Send(RetryAsked{"no such shard"});
+  world->Advance(Seconds(1));
+  EXPECT_THAT(world->commands, IsEmpty());
+  EXPECT_EQ(world->Served(), 5u);
+}
+
 // Its last server may be the one that is broken.
 TEST_F(PoisonTest, ItGoesOnToOtherServersAtGrowingIntervals) {
   Start({0, 1, 2, 3, 4});

@@ -43,7 +43,7 @@ void Operator::ChangeSomething() {
   Random& random = cluster_.random;
   auto& shards = *spec_.mutable_key_space()->mutable_shards();
   server_.clear();
-  switch (random.Below(5)) {
+  switch (random.Below(6)) {
     case 0:
       shards.Add()->set_id(absl::StrCat("new-", revision_));
       break;
@@ -62,6 +62,8 @@ void Operator::ChangeSomething() {
       break;
     case 4:
       return DrainSomething();
+    case 5:
+      return RetrySomething();
   }
   SetRevision(spec_, ++revision_);
   Begin(/*again=*/false);
@@ -72,6 +74,18 @@ void Operator::DrainSomething() {
   server_ = cluster_.servers()[cluster_.random.Below(cluster_.servers().size())];
   drain_ = cluster_.random.Below(2) == 0 && Free().size() > 2;
   Begin(/*again=*/false);
+}
+
+void Operator::RetrySomething() {
+  v1::RetryShardRequest request;
+  request.set_app(kApp);
+  const auto& shards = spec_.key_space().shards();
+  request.set_shard(shards[static_cast<int>(cluster_.random.Below(shards.size()))].id());
+  for (const std::string& host : cluster_.controls()) {
+    SimControl* control = cluster_.control(host);
+    if (control == nullptr || !cluster_.Running(host)) continue;
+    control->controller().operations().RetryShard(request, [](const auto&) {});
+  }
 }
 
 std::set<std::string> Operator::Free() const {

@@ -25,6 +25,8 @@ class Operator {
   void ChangeSomething();
   // A drain of some server, or its end; unless a change is under way. Two free servers are left.
   void DrainSomething();
+  // Says of some shard that what made it fail is mended, true or not.
+  void RetrySomething();
   // Servers that could hold a shard and are to: neither gone, nor sick, nor drained.
   std::set<std::string> Free() const;
 

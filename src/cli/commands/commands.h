@@ -17,6 +17,7 @@ ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& t
 ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Retry(const RetryCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

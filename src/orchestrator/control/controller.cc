@@ -101,7 +101,12 @@ void Controller::SubscriberIsAhead(const AppName& app, MapVersion held) {
       const MapVersion known = ahead_.extract(app).mapped();
       const auto& epoch = leadership_.epoch();
       if (!epoch || known.leader_epoch <= epoch->value()) return;
-      if (auto* driver = apps_.Find(app.value())) driver->SubscriberIsAhead(known);
+      if (auto* driver = apps_.Find(app.value())) {
+        driver->Hear(LaterLeaderSeen{
+            absl::StrCat("a client or relay holds map ", known.ToString(), ", of leader epoch ",
+                         known.leader_epoch, ", and takes no map of this leader, whose epoch is ",
+                         epoch->value())});
+      }
     });
   });
 }

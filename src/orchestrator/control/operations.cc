@@ -234,6 +234,23 @@ void Operations::ReleaseServer(v1::ReleaseServerRequest request,
   });
 }
 
+void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
+                            Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    const absl::Status may = MayKnowServers(request.app(), *driver);
+    if (!may.ok()) return reply(may);
+    const ShardIndex shard = driver->state()->tables.FindShard(request.shard());
+    if (!shard.valid() || driver->state()->tables.shard(shard).map_index == Shard::kNotInMap) {
+      return reply(absl::NotFoundError(
+          absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
+    }
+    driver->Hear(RetryAsked{request.shard()});
+    reply(v1::RetryShardResponse());
+  });
+}
+
 // ---- questions ----
 
 void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply) {

@@ -51,6 +51,9 @@ class Operations {
   void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply, Wanted wanted = {});
   void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
                      Wanted wanted = {});
+  // NOT_FOUND: no such app or shard. Nothing is stored: another leader begins without failures.
+  void RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
+                  Wanted wanted = {});
   void GetStatus(Reply<v1::GetStatusResponse> reply);
 
  private:

@@ -220,6 +220,21 @@ void Commander::On(CommandResult& event) {
   }
 }
 
+void Commander::On(RetryAsked& event) {
+  const ShardIndex id = state_.tables.FindShard(event.shard);
+  if (!id.valid()) return;
+  state_.tables.ForEach(id, [&](ReplicaIndex, Replica& replica) {
+    if (replica.contact == Contact::kRetry && !IsCalledOff(state_, replica)) replica.failures = 0;
+  });
+  RetryShard(id);
+  failed_shards_.ForgetAll(id);
+  members_.RetryAll(id);
+  state_.missing.Retry(id);
+  agenda_.RetryUnplaceable();
+  agenda_.LookAtBalance();
+  agenda_.AddNote(NoteKind::kRetryAsked, ServerIndex(), id);
+}
+
 void Commander::On(LaterLeaderSeen& event) {
   if (!state_.failures.overtaken.NoteLeaderBehind()) return;
   agenda_.AddNote(NoteKind::kEpochsBehind, ServerIndex(), ShardIndex(),

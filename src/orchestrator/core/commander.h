@@ -33,6 +33,7 @@ class Commander {
   void AddDone(ReplicaIndex id);
   void On(CommandResult& event);
   void On(LaterLeaderSeen& event);
+  void On(RetryAsked& event);
 
  private:
   void CommandFailed(ReplicaIndex id, const CommandResult& event);

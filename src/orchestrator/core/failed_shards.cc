@@ -78,6 +78,11 @@ void FailedShards::ForgetPoison(ShardIndex id) {
   if (std::exchange(state_.tables.shard(id).poisoned, false)) state_.failures.holds.Forget(id);
 }
 
+void FailedShards::ForgetAll(ShardIndex id) {
+  ForgetPoison(id);
+  state_.failures.holds.Forget(id);
+}
+
 void FailedShards::HoldMoves(ShardIndex id, ServerIndex avoid) {
   agenda_.SetTimer(state_.failures.holds.Hold(id, avoid, state_.now), TimerKind::kMoveAgain,
                    id.index());

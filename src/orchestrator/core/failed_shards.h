@@ -24,6 +24,8 @@ class FailedShards {
   void ForgetFailedMove(ShardIndex shard);
   // It serves, or all servers are to be tried anew.
   void ForgetPoison(ShardIndex shard);
+  // Nothing that has failed keeps it from going anywhere.
+  void ForgetAll(ShardIndex shard);
   // A move of it could not be carried out.
   void HoldMoves(ShardIndex shard, ServerIndex avoid);
 

@@ -106,6 +106,12 @@ void MemberTeller::RetryMembers(ShardIndex id) {
   agenda_.MarkDirty(id);
 }
 
+void MemberTeller::RetryAll(ShardIndex id) {
+  const auto found = state_.members.find(id);
+  if (found != state_.members.end()) found->second.failed.clear();
+  RetryMembers(id);
+}
+
 void MemberTeller::ForgetMembers(ShardIndex id) {
   if (!state_.members.empty()) state_.members.erase(id);
 }

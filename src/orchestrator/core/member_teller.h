@@ -18,6 +18,8 @@ class MemberTeller {
   void TellMembers(ShardIndex shard, const Replica& primary);
   void OnMembers(const CommandResult& event);
   void RetryMembers(ShardIndex shard);
+  // The same, and no secondary that could not be brought into step waits any longer.
+  void RetryAll(ShardIndex shard);
   void ForgetMembers(ShardIndex shard);
 
  private:

@@ -85,6 +85,7 @@ class Partition {
   void On(ServerReport& event) { fleet_.On(event); }
   void On(PlanReady& event) { planner_.On(event); }
   void On(LaterLeaderSeen& event) { commander_.On(event); }
+  void On(RetryAsked& event) { commander_.On(event); }
   void RecoverServer(StoredServer& stored);
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
   void Fire(const Timer& timer);

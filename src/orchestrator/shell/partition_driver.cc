@@ -133,7 +133,7 @@ void PartitionDriver::BeginRecovery() {
   attempt_ = std::make_shared<int>();
   WriterOptions options = MakeWriterOptions();
   options.post = MakePost(attempt_);
-  watch_ = std::make_unique<ServerWatch>(options, [this](Event event) { Feed(std::move(event)); });
+  watch_ = std::make_unique<ServerWatch>(options, [this](Event event) { Hear(std::move(event)); });
   Recover(options, *watch_,
           [this](absl::StatusOr<RecoveredState> state) { OnRecovered(std::move(state)); });
 }
@@ -209,18 +209,12 @@ void PartitionDriver::Release(const std::string& server,
       std::move(wanted));
 }
 
-void PartitionDriver::Feed(Event event) {
+void PartitionDriver::Hear(Event event) {
   if (core_ == nullptr) {
     early_.push_back(std::move(event));
   } else {
     core_->Handle(std::move(event));
   }
-}
-
-void PartitionDriver::SubscriberIsAhead(MapVersion known) {
-  Feed(LaterLeaderSeen{absl::StrCat(
-      "a client or relay holds map ", known.ToString(), ", of leader epoch ", known.leader_epoch,
-      ", and takes no map of this leader, whose epoch is ", context_.leader_epoch.value())});
 }
 
 // ---- carrying out ----

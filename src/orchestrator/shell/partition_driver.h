@@ -72,8 +72,8 @@ class PartitionDriver {
   // What was just written as the spec's next version: need not be read back.
   void TakeSpec(v1::StoredSpec stored, int32_t version);
 
-  // A subscriber holds a map of this cell by a later leader. REQUIRES: this one is proven to lead.
-  void SubscriberIsAhead(MapVersion known);
+  // What happens outside: the partition hears it now, or when its state has been read.
+  void Hear(Event event);
 
   // Null until the state was read.
   const PartitionState* state() const;
@@ -108,7 +108,6 @@ class PartitionDriver {
   void Do(Note& action);
   void Do(Emptied&) { removal_.Begin(); }
   void Do(StepDown&) { callbacks_.deposed(); }
-  void Feed(Event event);
   // Tasks that it posts are dropped once the owner of `alive` has gone.
   PostFn MakePost(std::weak_ptr<int> alive) const;
   WriterOptions MakeWriterOptions();

@@ -152,8 +152,14 @@ struct LaterLeaderSeen {
   std::string where;  // for people
 };
 
+// An operator says that what made the shard fail is mended: nothing about it waits for its next
+// try. Repeats change nothing.
+struct RetryAsked {
+  std::string shard;
+};
+
 using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
-                           ServerReport, PlanReady, LaterLeaderSeen>;
+                           ServerReport, PlanReady, LaterLeaderSeen, RetryAsked>;
 
 // ---- actions ----
 
@@ -243,6 +249,7 @@ enum class NoteKind : uint8_t {
   kDrainEnded,
   kServerQuarantined,
   kQuarantineEnded,
+  kRetryAsked,
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 constexpr std::string_view NameOf(NoteKind kind) {
@@ -252,8 +259,8 @@ constexpr std::string_view NameOf(NoteKind kind) {
        "MoveStarted",      "MoveCalledOff",     "PrimaryElected",   "UncleanPromotion",
        "ShardPoisoned",    "WriteRefused",      "RecordTooLarge",   "EpochsBehind",
        "SpecApplied",      "LoadRefused",       "DrainStarted",     "Drained",
-       "DrainEnded",       "ServerQuarantined", "QuarantineEnded"});
-  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kQuarantineEnded) + 1);
+       "DrainEnded",       "ServerQuarantined", "QuarantineEnded",  "RetryAsked"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kRetryAsked) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 // For logs, metrics and `shardctl watch`: what happened and why.

@@ -228,6 +228,25 @@ TEST_F(ControllerTest, SaysWhatANewSpecChanges) {
   EXPECT_THAT(answer->changes(), Contains(HasSubstr("s-1")));
 }
 
+TEST_F(ControllerTest, RetriesOnlyShardsThatThereAre) {
+  MakeCell();
+  RunAll();
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto retry = [&](const std::string& app, const std::string& shard) {
+    v1::RetryShardRequest request;
+    request.set_app(app);
+    request.set_shard(shard);
+    controller_->operations().RetryShard(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    RunAll();
+    return answer;
+  };
+  EXPECT_EQ(retry("kv", "s-0"), absl::OkStatus());
+  EXPECT_EQ(CountOf("RetryAsked"), 1U);
+  EXPECT_EQ(retry("kv", "s-9").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(retry("other", "s-0").code(), absl::StatusCode::kNotFound);
+}
+
 // Else maps of the second cell would not be newer than those of the first one.
 TEST_F(ControllerTest, ACellThatAProcessMakesAnewInAnEmptiedStoreIsYounger) {
   const auto made_ms = [this] {

@@ -138,6 +138,9 @@ struct EventText {
   std::string operator()(const LaterLeaderSeen& e) const {
     return "a later leader was seen: " + e.where;
   }
+  std::string operator()(const RetryAsked& e) const {
+    return "an operator asks to try " + e.shard + " again now";
+  }
 };
 
 // ---- actions ----

@@ -10,6 +10,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -28,6 +29,11 @@ TEST_F(QuorumTest, AMemberThatIsAwayStaysAMember) {
   world.Join("kv-2");
   world.Advance(Seconds(10));
   EXPECT_THAT(world.members["s-0"], SizeIs(3));
+}
+
+TEST_F(QuorumTest, AShardThatHasAMajorityWaitsForNothing) {
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.WaitsOf("s-0"), IsEmpty());
 }
 
 TEST_F(QuorumTest, WithoutAMajorityNobodyBecomesThePrimary) {

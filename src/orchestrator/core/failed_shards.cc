@@ -67,9 +67,8 @@ void FailedShards::AllowFailed(ShardIndex id) {
 void FailedShards::ForgetFailedMove(ShardIndex id) {
   if (!state_.failures.failed_at.contains(id)) return;
   uint32_t serving = 0;
-  state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    serving += replica.phase == Phase::kGranted && Serves(state_, replica);
-  });
+  state_.tables.ForEach(
+      id, [&](ReplicaIndex, const Replica& replica) { serving += Serves(state_, replica); });
   if (serving >= state_.tables.shard(id).wanted) ForgetPoison(id);
 }
 

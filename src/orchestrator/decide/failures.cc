@@ -17,8 +17,7 @@ namespace {
 bool IsMoving(const PartitionState& state, ShardIndex id) {
   bool moving = false;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    const bool waits = replica.phase == Phase::kDropping && StillForwards(state, replica) &&
-                       !Planted(Defect::kLeavesItWithTheSick);
+    const bool waits = StillForwards(state, replica) && !Planted(Defect::kLeavesItWithTheSick);
     moving |= replica.phase != Phase::kGranted && !waits;
   });
   return moving;

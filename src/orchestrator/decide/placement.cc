@@ -118,7 +118,7 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
   auto hint = state.moves.from.find(id);
   ReplicaIndex victim;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
-    if (replica.phase != Phase::kGranted || !Serves(state, replica) || IsEnding(change, r)) return;
+    if (!Serves(state, replica) || IsEnding(change, r)) return;
     const auto rank = [&](const Replica& x) {
       const bool hinted = hint != state.moves.from.end() && hint->second == x.server;
       return std::tuple(

@@ -237,7 +237,6 @@ inline constexpr std::array kLarge = {
     Large{"tests/server", "modules", 21},
     Large{"tests/server/shard_book_fixture.h ShardBookTest", "methods", 39},
     Large{"tests/simulation", "modules", 26},
-    Large{"tests/simulation/chaos.h Chaos", "methods", 55},
     Large{"tests/simulation/checkers.h Checkers", "methods", 48},
     Large{"tests/simulation/cluster.h Cluster", "methods", 31},
     Large{"tests/simulation/sim_server.h SimServer", "methods", 32},

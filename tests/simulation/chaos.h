@@ -4,12 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <string>
 #include <vector>
 
-#include "tests/simulation/cluster.h"
-#include "tests/simulation/operator.h"
+#include "tests/simulation/faults/faults.h"
 
 namespace shardmanager::simulation {
 
@@ -24,85 +22,21 @@ class Chaos {
   // Undoes all that still holds, and does nothing more.
   void Heal();
   // A server, unless too few are left.
-  void LeaveForGood();
+  void LeaveForGood() { simulation::LeaveForGood(scene_); }
   uint64_t faults() const { return faults_; }
 
  private:
-  using Fault = void (Chaos::*)();
-  struct Kind {
-    const char* name;
-    Fault fault;
-  };
-  static const std::vector<Kind>& Kinds();
-
-  // Faults that nothing undoes.
   void PlanLasting();
-  void LeaveUnseen();
-  void GoGray();
-  void KeepOutOfStep();
-  void LoseCell();
-  void FallSick();
   void Next();
-  // Undoes a fault after a while, or when everything heals.
-  void Until(Duration most, std::function<void()> undo);
-  void UntilAfter(Duration exactly, std::function<void()> undo);
 
-  void KillServer();
-  void TerminateServer();
-  void PauseServer();
-  void Flicker();
-  void KillControl();
-  void TerminateControl();
-  void PauseControl();
-  void Depose();
-  void CutOneWay();
-  void IsolateHost();
-  void CutFromStore();
-  void StrandFromStore();
-  void DeposeStoreLeader();
-  void ComeBackToLag();
-  void IsolateRelay();
-  void CutLeaderFromServer();
-  void ExpireSession();
-  void LoseAnswer();
-  void StopStore();
-  void SlowStore();
-  void LoseMessages();
-  void DuplicateCommands();
-  void SlowNetwork();
-  void SlowAdds();
-  void FailAdds();
-  void HangDrops();
-  void FailDrops();
-  void SlowRequests();
-  void ChangeSpec();
-  void AddServer();
-
-  void KillAndRestart(const std::string& host);
-  void MoveSomething();
-  void BeginAnew(const std::string& host);
-  void SlowStoreOf(const std::string& host);
-  void PauseFor(const std::string& host, Duration exactly);
-  void CutSoon(const std::string& host);
-  const std::string& SomeServer();
-  const std::string& SomeControl();
-  std::string SomeHost();
-  Duration UpTo(Duration most);
-  void Tell(const std::string& what);
-
-  Cluster& cluster_;
-  Operator& operator_;
-  Random random_;
-  const std::function<void(const std::string&)> told_;
+  FaultScene scene_;
   const bool loses_cell_;
   std::vector<Fault> enabled_;
   Duration pause_{};            // between two faults, at most
   std::vector<Fault> lasting_;  // that are still to come
   bool leaves_late_ = false;    // a server, after the other faults
   bool starves_late_ = false;   // a secondary cannot come into step, likewise
-  bool on_ = false;
   uint64_t faults_ = 0;
-  std::list<std::function<void()>> undos_;
 };
 
 }  // namespace shardmanager::simulation

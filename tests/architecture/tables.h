@@ -236,10 +236,9 @@ inline constexpr std::array kLarge = {
     Large{"tests/orchestrator/world.h World", "methods", 44},
     Large{"tests/server", "modules", 21},
     Large{"tests/server/shard_book_fixture.h ShardBookTest", "methods", 39},
-    Large{"tests/simulation", "modules", 26},
     Large{"tests/simulation/checkers.h Checkers", "methods", 48},
-    Large{"tests/simulation/cluster.h Cluster", "methods", 31},
-    Large{"tests/simulation/sim_server.h SimServer", "methods", 32},
+    Large{"tests/simulation/cell/cluster.h Cluster", "methods", 31},
+    Large{"tests/simulation/cell/sim_server.h SimServer", "methods", 32},
     Large{"tests/transfer/transfer_world.h TransferWorld", "methods", 37},
 };
 

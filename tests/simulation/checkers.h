@@ -14,9 +14,9 @@
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/stored.pb.h"
 #include "tests/golden/digest.h"
-#include "tests/simulation/cluster.h"
+#include "tests/simulation/cell/cluster.h"
+#include "tests/simulation/cell/sim_server.h"
 #include "tests/simulation/shown.h"
-#include "tests/simulation/sim_server.h"
 
 namespace shardmanager::simulation {
 

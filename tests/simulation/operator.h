@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "tests/simulation/cell/cluster.h"
 #include "tests/simulation/checkers.h"
-#include "tests/simulation/cluster.h"
 
 namespace shardmanager::simulation {
 

@@ -7,7 +7,7 @@
 namespace shardmanager::simulation {
 namespace {
 
-constexpr Duration kPause = Seconds(1);
+constexpr Duration kSilence = Seconds(1);
 
 Role RoleOf(const v1::ReplicaStatus& replica) {
   return replica.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary;
@@ -34,7 +34,7 @@ const std::map<std::string, Role>& Of(const Admitting& admitting, const std::str
 
 // One that was silent for a while may not have run, or could not prove that it leads.
 void ShownChecker::ForgetOtherLeaders(const Moment& moment) {
-  if (moment.leader != leader_ || moment.now - answered_ > kPause) {
+  if (moment.leader != leader_ || moment.now - answered_ > kSilence) {
     of_shards_.clear();
     of_app_.clear();
     unserved_.clear();

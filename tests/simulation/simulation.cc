@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/simulation/cell/cluster.h"
 #include "tests/simulation/chaos.h"
 #include "tests/simulation/checkers.h"
-#include "tests/simulation/cluster.h"
 #include "tests/simulation/log_to_trace.h"
 #include "tests/simulation/operator.h"
 

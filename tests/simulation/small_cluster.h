@@ -1,7 +1,7 @@
 // A simulated cell that is small enough to be followed by hand.
 #pragma once
 
-#include "tests/simulation/cluster.h"
+#include "tests/simulation/cell/cluster.h"
 
 namespace shardmanager::simulation {
 

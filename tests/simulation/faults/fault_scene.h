@@ -5,7 +5,7 @@
 #include <list>
 #include <string>
 
-#include "tests/simulation/cluster.h"
+#include "tests/simulation/cell/cluster.h"
 #include "tests/simulation/operator.h"
 
 namespace shardmanager::simulation {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "orchestrator/shell/ports.h"
-#include "tests/simulation/network.h"
-#include "tests/simulation/sim_server.h"
+#include "tests/simulation/cell/network.h"
+#include "tests/simulation/cell/sim_server.h"
 
 namespace shardmanager::simulation {
 

@@ -1,4 +1,4 @@
-#include "tests/simulation/sim_server.h"
+#include "tests/simulation/cell/sim_server.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tests/simulation/cluster.h"
+#include "tests/simulation/cell/cluster.h"
 
 #include <utility>
 

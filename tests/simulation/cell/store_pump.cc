@@ -1,4 +1,4 @@
-#include "tests/simulation/store_pump.h"
+#include "tests/simulation/cell/store_pump.h"
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "tests/simulation/command_call.h"
+#include "tests/simulation/cell/command_call.h"
 
 #include <map>
 #include <utility>

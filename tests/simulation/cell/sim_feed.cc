@@ -1,4 +1,4 @@
-#include "tests/simulation/sim_feed.h"
+#include "tests/simulation/cell/sim_feed.h"
 
 #include <algorithm>
 #include <utility>

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "runtime/executor.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/cell/schedule.h"
 
 namespace shardmanager::simulation {
 

@@ -11,8 +11,8 @@
 
 #include "router/call_machine.h"
 #include "router/map_holder.h"
-#include "tests/simulation/sim_feed.h"
-#include "tests/simulation/sim_server.h"
+#include "tests/simulation/cell/sim_feed.h"
+#include "tests/simulation/cell/sim_server.h"
 
 namespace shardmanager::simulation {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "coordination/memory/memory_ensemble.h"
-#include "tests/simulation/network.h"
-#include "tests/simulation/process.h"
+#include "tests/simulation/cell/network.h"
+#include "tests/simulation/cell/process.h"
 
 namespace shardmanager::simulation {
 

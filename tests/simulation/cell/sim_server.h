@@ -15,8 +15,8 @@
 #include "orchestrator/shell/ports.h"
 #include "server/engine.h"
 #include "server/lanes.h"
-#include "tests/simulation/network.h"
-#include "tests/simulation/store_pump.h"
+#include "tests/simulation/cell/network.h"
+#include "tests/simulation/cell/store_pump.h"
 
 namespace shardmanager::simulation {
 

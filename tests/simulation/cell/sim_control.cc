@@ -1,8 +1,8 @@
-#include "tests/simulation/sim_control.h"
+#include "tests/simulation/cell/sim_control.h"
 
 #include <utility>
 
-#include "tests/simulation/command_call.h"
+#include "tests/simulation/cell/command_call.h"
 
 namespace shardmanager::simulation {
 

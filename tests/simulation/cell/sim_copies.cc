@@ -2,7 +2,7 @@
 // of them know; with `quorum`, what most of them have on disk.
 #include <algorithm>
 
-#include "tests/simulation/sim_server.h"
+#include "tests/simulation/cell/sim_server.h"
 
 namespace shardmanager::simulation {
 

@@ -1,4 +1,4 @@
-#include "tests/simulation/network.h"
+#include "tests/simulation/cell/network.h"
 
 namespace shardmanager::simulation {
 

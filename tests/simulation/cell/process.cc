@@ -1,4 +1,4 @@
-#include "tests/simulation/process.h"
+#include "tests/simulation/cell/process.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "tests/simulation/sim_client.h"
+#include "tests/simulation/cell/sim_client.h"
 
 #include <utility>
 

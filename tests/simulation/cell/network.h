@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/random.h"
-#include "tests/simulation/process.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/cell/process.h"
+#include "tests/simulation/cell/schedule.h"
 
 namespace shardmanager::simulation {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "orchestrator/control/controller.h"
-#include "tests/simulation/sim_feed.h"
-#include "tests/simulation/sim_server.h"
+#include "tests/simulation/cell/sim_feed.h"
+#include "tests/simulation/cell/sim_server.h"
 
 namespace shardmanager::simulation {
 

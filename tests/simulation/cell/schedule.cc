@@ -1,4 +1,4 @@
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/cell/schedule.h"
 
 #include <algorithm>
 #include <utility>

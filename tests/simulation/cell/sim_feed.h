@@ -12,7 +12,7 @@
 #include "discovery/map_feed.h"
 #include "discovery/map_receiver.h"
 #include "discovery/reconnect_policy.h"
-#include "tests/simulation/network.h"
+#include "tests/simulation/cell/network.h"
 
 namespace shardmanager::simulation {
 

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "tests/simulation/network.h"
-#include "tests/simulation/sim_client.h"
-#include "tests/simulation/sim_control.h"
-#include "tests/simulation/sim_feed.h"
-#include "tests/simulation/sim_server.h"
-#include "tests/simulation/store_pump.h"
+#include "tests/simulation/cell/network.h"
+#include "tests/simulation/cell/sim_client.h"
+#include "tests/simulation/cell/sim_control.h"
+#include "tests/simulation/cell/sim_feed.h"
+#include "tests/simulation/cell/sim_server.h"
+#include "tests/simulation/cell/store_pump.h"
 
 namespace shardmanager::simulation {
 

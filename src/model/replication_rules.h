@@ -6,7 +6,7 @@
 
 namespace shardmanager {
 
-// To add a strategy, say here what it implies; see "Adding a strategy" in CONTRIBUTING.md.
+// To add a strategy, say here what it implies; see "Add a replication strategy" in CONTRIBUTING.md.
 struct ReplicationRules {
   bool primaries = false;    // each shard has a replica that is the primary
   bool secondaries = false;  // there are replicas that are not

@@ -150,6 +150,13 @@ void LedApps::WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Don
   }
 }
 
+absl::Status MayLookAt(const std::string& name, const PartitionDriver& app) {
+  if (app.state() != nullptr) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the records of app \"", name, "\" are still being read",
+                   app.problem().ok() ? "" : ": ", std::string(app.problem().message())));
+}
+
 absl::Status MayChangeSpec(const PartitionDriver& app) {
   if (app.damaged_spec() == nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(

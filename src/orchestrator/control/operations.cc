@@ -239,8 +239,7 @@ void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardR
   ToChange(reply, wanted, [this, request = std::move(request), reply] {
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    const absl::Status may = MayKnowServers(request.app(), *driver);
-    if (!may.ok()) return reply(may);
+    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
     const ShardIndex shard = driver->state()->tables.FindShard(request.shard());
     if (!shard.valid() || driver->state()->tables.shard(shard).map_index == Shard::kNotInMap) {
       return reply(absl::NotFoundError(
@@ -324,10 +323,7 @@ void Operations::ExplainShard(v1::ExplainShardRequest request,
   OnThread(reply, [this, request = std::move(request), reply] {
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (driver->state() == nullptr) {
-      return reply(
-          absl::UnavailableError(absl::StrCat("app \"", request.app(), "\" is still being read")));
-    }
+    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
     const auto subject = FindSubject(*driver->state(), request);
     if (!subject.ok()) return reply(subject.status());
     auto snapshot = std::make_shared<const allocator::Snapshot>(

@@ -38,6 +38,7 @@ const ServerName kServer("kv-1");
 struct Hooks {
   std::function<void()> before_close;  // of a session, once
   std::function<void()> refused;       // a write was
+  bool listings_fail = false;          // of the servers of an app
 };
 
 // Passes everything on, and tells the test.
@@ -51,6 +52,12 @@ class HookedStore final : public PassingStore {
       if (!result.status.ok() && hooks_.refused) hooks_.refused();
       done(result);
     });
+  }
+  void GetChildren(const std::string& path, ChildrenCallback done, Watch watch) override {
+    if (hooks_.listings_fail && path.find("/servers/") != std::string::npos) {
+      return done(absl::UnavailableError("the connection broke"));
+    }
+    PassingStore::GetChildren(path, std::move(done), std::move(watch));
   }
   void Close() override {
     if (hooks_.before_close) std::exchange(hooks_.before_close, nullptr)();
@@ -245,6 +252,22 @@ TEST_F(ControllerTest, RetriesOnlyShardsThatThereAre) {
   EXPECT_EQ(CountOf("RetryAsked"), 1U);
   EXPECT_EQ(retry("kv", "s-9").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(retry("other", "s-0").code(), absl::StatusCode::kNotFound);
+}
+
+// Seed 479 of the simulation: the process crashed.
+TEST_F(ControllerTest, WhileTheRecordsOfAnAppCannotBeReadARetryIsRefused) {
+  stores_.hooks.listings_fail = true;
+  MakeCell();
+  RunAll();
+  v1::RetryShardRequest request;
+  request.set_app("kv");
+  request.set_shard("s-0");
+  absl::Status answer = absl::UnknownError("no answer");
+  controller_->operations().RetryShard(
+      request, [&answer](const auto& response) { answer = response.status(); });
+  RunAll();
+  EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
+  EXPECT_THAT(std::string(answer.message()), HasSubstr("the connection broke"));
 }
 
 // Else maps of the second cell would not be newer than those of the first one.

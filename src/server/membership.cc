@@ -210,6 +210,8 @@ void Membership::Member(Incarnation incarnation) {
   incarnation_ = incarnation;
   was_member_ = true;
   out_.actions.emplace_back(BecameMember{incarnation});
+  // From here on it may be given shards, and be sent requests for them.
+  out_.actions.emplace_back(AwaitLease{});
   Enter(Step::kAssignment);
 }
 
@@ -223,7 +225,6 @@ void Membership::On(AssignmentAnswer& event) {
   Say("");
   // Only now: what an earlier life held and the record does not grant any more is
   // closed before a lease could let it serve again.
-  out_.actions.emplace_back(AwaitLease{});
   Renew();
 }
 

@@ -121,7 +121,8 @@ struct RenewLease {
 struct SetLease {
   TimePoint until{};
 };
-// A member again, or for the first time: a lease is about to come, and requests may wait for it.
+// It is registered: a lease is about to come, once its assignment is read, and requests may wait
+// for it.
 struct AwaitLease {};
 struct SetPolicy {
   bool stop_all = false;

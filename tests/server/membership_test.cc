@@ -241,9 +241,17 @@ TEST_F(MembershipTest, F5_AsksForNoLeaseBeforeTheAssignmentWasRead) {
   EXPECT_FALSE(Asked<RenewLease>().has_value());
   AdvanceBy(Seconds(5));
   EXPECT_FALSE(Asked<RenewLease>().has_value());
-  EXPECT_FALSE(Asked<AwaitLease>().has_value());
   Feed(AssignmentAnswer{read.ticket, Answer::kOk, {}});
   EXPECT_TRUE(Asked<RenewLease>().has_value());
+}
+
+// Seed 8716 of the simulation: it was given a shard, and its old owner sent requests on, before it had
+// read its assignment.
+TEST_F(MembershipTest, RequestsWaitForTheFirstLeaseFromTheRegistrationOn) {
+  const auto registration = Registration(ConnectAndLook(), 4);
+  EXPECT_FALSE(Asked<AwaitLease>().has_value());
+  Feed(registration);
+  Feed(RegisterAnswer{Asked<Register>().value().ticket, Answer::kOk});
   EXPECT_TRUE(Asked<AwaitLease>().has_value());
 }
 

@@ -27,7 +27,7 @@
 #include "allocator/explain.h"
 #include "base/random.h"
 #include "core_world.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/decide/snapshot.h"
 

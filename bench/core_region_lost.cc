@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core_world.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 
 namespace shardmanager::orchestrator {
 namespace {

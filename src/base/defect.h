@@ -44,6 +44,14 @@ enum class Defect : uint8_t {
   kClingsToTheOldCell,   // maps of a cell that was made anew do not replace the old one's
   kNoRecheck,            // a failover that met a new life does not look what became of it
   kShowsGreen,           // what is written down as granted is shown as served
+  // Of the task controller.
+  kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
+  kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left
+  kCountsWhatIsLoading,       // replicas that do not serve yet count as there
+  kForgetsApprovals,          // a new leader begins without what was approved before
+  kForgetsWhatHasBegun,       // a server that is to stop counts as there until it does
+  kApprovesFormerLives,       // an operation on a former life of a server goes ahead
+  kBeginsWithoutALook,        // what was approved begins, whatever has failed since
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -96,6 +104,17 @@ inline constexpr std::array kTransferDefects = {
     DefectName{Defect::kReleasesWhileOpen, "releases-while-open"},
     DefectName{Defect::kOwnsBeforeTheEnd, "owns-before-the-end"},
     DefectName{Defect::kForgetsItGaveUp, "forgets-it-gave-up"},
+};
+
+// Those of the task controller; the world of its tests must catch them (tests/taskcontroller).
+inline constexpr std::array kTaskDefects = {
+    DefectName{Defect::kApprovesBeforeItIsStored, "approves-before-it-is-stored"},
+    DefectName{Defect::kApprovesBeforeTheDrain, "approves-before-the-drain"},
+    DefectName{Defect::kCountsWhatIsLoading, "counts-what-is-loading"},
+    DefectName{Defect::kForgetsApprovals, "forgets-approvals"},
+    DefectName{Defect::kForgetsWhatHasBegun, "forgets-what-has-begun"},
+    DefectName{Defect::kApprovesFormerLives, "approves-former-lives"},
+    DefectName{Defect::kBeginsWithoutALook, "begins-without-a-look"},
 };
 
 #ifdef SM_DEFECTS

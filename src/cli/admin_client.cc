@@ -165,6 +165,14 @@ absl::StatusOr<v1::RetryShardResponse> AdminClient::RetryShard(
     const v1::RetryShardRequest& request) {
   return impl_->Change(&v1::Admin::Stub::RetryShard, request);
 }
+absl::StatusOr<v1::GetOperationsResponse> AdminClient::GetOperations(
+    const v1::GetOperationsRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetOperations, request);
+}
+absl::StatusOr<v1::ApproveOperationResponse> AdminClient::ApproveOperation(
+    const v1::ApproveOperationRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::ApproveOperation, request);
+}
 absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
     const v1::ReleaseServerRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ReleaseServer, request);

@@ -38,6 +38,9 @@ class AdminClient {
   absl::StatusOr<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request);
   absl::StatusOr<v1::ReleaseServerResponse> ReleaseServer(const v1::ReleaseServerRequest& request);
   absl::StatusOr<v1::RetryShardResponse> RetryShard(const v1::RetryShardRequest& request);
+  absl::StatusOr<v1::GetOperationsResponse> GetOperations(const v1::GetOperationsRequest& request);
+  absl::StatusOr<v1::ApproveOperationResponse> ApproveOperation(
+      const v1::ApproveOperationRequest& request);
   // Of the process at server(), leader or not.
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The

@@ -14,9 +14,14 @@
 namespace shardmanager::cli {
 namespace {
 
-const std::map<std::string, Resource> kResources = {
-    {"app", Resource::kApps},        {"apps", Resource::kApps},    {"server", Resource::kServers},
-    {"servers", Resource::kServers}, {"shard", Resource::kShards}, {"shards", Resource::kShards}};
+const std::map<std::string, Resource> kResources = {{"app", Resource::kApps},
+                                                    {"apps", Resource::kApps},
+                                                    {"server", Resource::kServers},
+                                                    {"servers", Resource::kServers},
+                                                    {"shard", Resource::kShards},
+                                                    {"shards", Resource::kShards},
+                                                    {"operation", Resource::kOperations},
+                                                    {"operations", Resource::kOperations}};
 const std::map<std::string, Format> kFormats = {{"table", Format::kTable}, {"wide", Format::kWide},
                                                 {"json", Format::kJson},   {"yaml", Format::kYaml},
                                                 {"name", Format::kName},   {"spec", Format::kSpec}};
@@ -45,6 +50,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.release);
   } else if (command == "retry") {
     line.command = std::move(words.retry);
+  } else if (command == "approve") {
+    line.command = std::move(words.approve);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

@@ -18,7 +18,7 @@ enum ExitCode {
   kNotFound = 4,     // no such app, server or shard
 };
 
-enum class Resource { kApps, kServers, kShards };
+enum class Resource { kApps, kServers, kShards, kOperations };
 enum class Format { kTable, kWide, kJson, kYaml, kName, kSpec };
 
 struct ApplyCommand {
@@ -65,6 +65,12 @@ struct RetryCommand {
   std::string shard;
   std::string app;
 };
+struct ApproveCommand {
+  std::string operation;
+  std::string app;
+  std::string manager;  // "": the only one that has such an operation
+  bool force = false;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -92,8 +98,8 @@ struct CommandLine {
   // For one call.
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
-               DeleteCommand, ReleaseCommand, RetryCommand, WatchCommand, StatusCommand,
-               PlaceCommand, CompletionCommand, VersionCommand>
+               DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, WatchCommand,
+               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

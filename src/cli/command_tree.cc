@@ -67,6 +67,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddDelete();
   AddRelease();
   AddRetry();
+  AddApprove();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -116,9 +117,11 @@ void CommandTree::AddApply() {
 }
 
 void CommandTree::AddGet() {
-  CLI::App& command = *cli_.add_subcommand("get", "List apps, servers or shards");
+  CLI::App& command =
+      *cli_.add_subcommand("get", "List apps, servers, shards or container operations");
   command.footer(kGetFooter);
-  AddResource(command, {"apps", "servers", "shards"}, {"app", "server", "shard"});
+  AddResource(command, {"apps", "servers", "shards", "operations"},
+              {"app", "server", "shard", "operation"});
   command.add_option("NAME", words_.get.name, "Only this one")->type_name("");
   command.add_option("-a,--app", words_.get.app, "Of this app")->type_name("APP");
   AddFormat(command, {"table", "wide", "json", "yaml", "name", "spec"});
@@ -126,9 +129,10 @@ void CommandTree::AddGet() {
 
 void CommandTree::AddDescribe() {
   CLI::App& command =
-      *cli_.add_subcommand("describe", "Show all about one app, server or shard, with its events");
+      *cli_.add_subcommand("describe", "Show all about one app, server, shard or operation");
   command.footer(kDescribeFooter);
-  AddResource(command, {"app", "server", "shard"}, {"apps", "servers", "shards"});
+  AddResource(command, {"app", "server", "shard", "operation"},
+              {"apps", "servers", "shards", "operations"});
   command.add_option("NAME", words_.describe.name, "Which one")->required()->type_name("");
   command.add_option("-a,--app", words_.describe.app, "Of this app")->type_name("APP");
 }
@@ -199,6 +203,21 @@ void CommandTree::AddRetry() {
   AddResource(command, {"shard"});
   command.add_option("NAME", words_.retry.shard, "Which one")->required()->type_name("");
   command.add_option("-a,--app", words_.retry.app, "Of this app")->type_name("APP");
+}
+
+void CommandTree::AddApprove() {
+  CLI::App& command = *cli_.add_subcommand(
+      "approve", "Let a container operation go ahead, whatever the limits say");
+  command.footer(kApproveFooter);
+  AddResource(command, {"operation"});
+  command.add_option("NAME", words_.approve.operation, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words_.approve.app, "Of this app")->type_name("APP");
+  command.add_option("--manager", words_.approve.manager, "Of this cluster manager")
+      ->type_name("MANAGER");
+  command
+      .add_flag("--force", words_.approve.force,
+                "Needed: shards may lose more replicas than their spec allows")
+      ->required();
 }
 
 void CommandTree::AddWatch() {

@@ -24,6 +24,7 @@ struct Words {
   DeleteCommand remove;
   ReleaseCommand release;
   RetryCommand retry;
+  ApproveCommand approve;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -57,6 +58,7 @@ class CommandTree {
   void AddDelete();
   void AddRelease();
   void AddRetry();
+  void AddApprove();
   void AddWatch();
   void AddPlace();
   void AddOthers();

@@ -1,5 +1,7 @@
 #include "cli/complete.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -138,7 +140,8 @@ class Completer {
   void AddNames(std::string resource) {
     if (resource.empty()) return;
     if (resource.back() != 's') resource += "s";
-    if (resource != "apps" && resource != "servers" && resource != "shards") return;
+    constexpr std::array<std::string_view, 4> kListed = {"apps", "servers", "shards", "operations"};
+    if (std::find(kListed.begin(), kListed.end(), resource) == kListed.end()) return;
     std::vector<std::string> arguments{resource};
     const std::string app = absl::StrCat(line_.ValueOf("--app"), line_.ValueOf("APP"));
     if (resource != "apps" && !app.empty()) arguments.insert(arguments.end(), {"--app", app});

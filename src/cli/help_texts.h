@@ -49,13 +49,15 @@ Examples:
   shardctl get apps
   shardctl get servers --app kv -o wide
   shardctl get shards --app kv
+  shardctl get operations --app kv              what cluster managers want, and why it waits
   shardctl get shard shard-007 -o json | jq -r '.shards[0].replicas[0].server')";
 
 inline constexpr char kDescribeFooter[] = R"(
 Examples:
   shardctl describe app kv
   shardctl describe server kv-3
-  shardctl describe shard shard-007 --app kv)";
+  shardctl describe shard shard-007 --app kv
+  shardctl describe operation rollout-42/kv-3)";
 
 inline constexpr char kExplainFooter[] = R"(
 Says what the shard waits for; what speaks against the places of its replicas; and for
@@ -100,6 +102,16 @@ the search for its places. Harmless when nothing failed.
 Examples:
   shardctl explain kv shard-3               why it waits
   shardctl retry shard shard-3 --app kv     when that is mended)";
+
+inline constexpr char kApproveFooter[] = R"(
+Container operations wait for the limits of the app's spec (availability) and for what has
+to leave the server. `describe operation` says what one waits for. This approves it all the
+same: what it stops is gone at once, and nothing is moved away before. The event
+OperationForced says who did it.
+Examples:
+  shardctl get operations --app kv
+  shardctl describe operation rollout-42/kv-3
+  shardctl approve operation rollout-42/kv-3 --force)";
 
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they

@@ -37,6 +37,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const DeleteCommand& command) { return Delete(command, client, terminal); },
           [&](const ReleaseCommand& command) { return Release(command, client, terminal); },
           [&](const RetryCommand& command) { return Retry(command, client, terminal); },
+          [&](const ApproveCommand& command) { return Approve(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

@@ -23,6 +23,7 @@ class Paths {
   std::string quarantine() const { return root_ + "/quarantine"; }
   std::string app(const AppName& app) const { return apps() + "/" + app.value(); }
   std::string spec(const AppName& a) const { return app(a) + "/spec"; }
+  std::string operations(const AppName& a) const { return app(a) + "/operations"; }
 
   // The three bucketed folders of an app, and their buckets.
   std::string servers(const AppName& a) const { return app(a) + "/servers"; }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coordination/raise_epochs.h"
@@ -29,6 +30,7 @@
 #include "wire/discovery_service.h"
 #include "wire/placer_service.h"
 #include "wire/shard_server_client.h"
+#include "wire/task_control_service.h"
 
 namespace shardmanager {
 namespace {
@@ -115,17 +117,15 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
   return zookeeper;
 }
 
-std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::AdminService& admin,
-                                     wire::DiscoveryService& discovery, wire::PlacerService& placer,
-                                     int* port) {
+// Listens at `address` with all services.
+std::unique_ptr<grpc::Server> Listen(const std::string& address,
+                                     const std::vector<grpc::Service*>& services, int* port) {
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
   // A spec with a million shards is larger than gRPC's 4 MB.
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   wire::ListenAt(address, builder, port);
-  builder.RegisterService(admin.service());
-  builder.RegisterService(discovery.service());
-  builder.RegisterService(placer.service());
+  for (grpc::Service* service : services) builder.RegisterService(service);
   return builder.BuildAndStart();
 }
 
@@ -224,19 +224,21 @@ int Serve(Flags flags) {
   };
   Connect(*controller, relay);
   wire::AdminService admin(*controller, kVersion);
+  wire::TaskControlService tasks(*controller);
   wire::DiscoveryService discovery(relay.hub());
   int port = 0;
   wire::PlacerService placer;
   const std::unique_ptr<grpc::Server> server =
-      Listen(flags.listen, admin, discovery, placer, &port);
+      Listen(flags.listen,
+             {admin.service(), tasks.service(), discovery.service(), placer.service()}, &port);
   if (server == nullptr) {
     return Fail(absl::UnavailableError(
         absl::StrCat("cannot listen on ", flags.listen,
                      ": is the port taken, or not an address of this machine? (--listen "
                      "HOST:PORT)")));
   }
-  spdlog::info("cell {}: serving admin and discovery on port {}, ZooKeeper at {}", flags.cell, port,
-               flags.zookeeper);
+  spdlog::info("cell {}: serving admin, task control and discovery on port {}, ZooKeeper at {}",
+               flags.cell, port, flags.zookeeper);
   controller->Start(Endpoint(flags, port));
   const int signal = signals.Wait();
 

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/map_version.h"
-#include "model/spec_names.h"
+#include "model/spec/spec_names.h"
 #include "router/map_file.h"
 
 namespace shardmanager::router {

@@ -4,8 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "base/time.h"
-
 namespace grpc {
 class Service;
 }  // namespace grpc
@@ -15,11 +13,6 @@ class Controller;
 }  // namespace shardmanager::orchestrator
 
 namespace shardmanager::wire {
-
-// How long the controller may take to answer a change whose client waits for `allowed`: at most
-// 30 s, and a little less than the client allows, so that the client hears which component did
-// not answer.
-Duration PatienceWithin(Duration allowed);
 
 class AdminService {
  public:

@@ -24,6 +24,7 @@ inline constexpr std::array kLayers = {
     Layer{"src/coordination", 60},
     Layer{"src/coordination/memory", 61},
     Layer{"src/coordination/zookeeper", 61},
+    Layer{"src/taskcontroller", 65},
     Layer{"src/orchestrator", 70},
     Layer{"src/discovery", 70},
     Layer{"src/wire", 80},
@@ -50,6 +51,7 @@ struct Floors {
 };
 inline constexpr std::array kFloors = {
     Floors{"src/orchestrator", {"state", "decide", "describe", "core", "shell", "control"}},
+    Floors{"src/taskcontroller", {"selection", "state", "decide", "describe", "core", "shell"}},
 };
 
 // Public headers that belong to a unit.

@@ -114,16 +114,17 @@ TEST(CommandLineTest, AnswersNothingWithTheManual) {
 TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
   const Answer answer = Answered({"-s", "h:1", "aply", "-f", "x"});
   EXPECT_EQ(answer.code, kUsage);
-  EXPECT_EQ(answer.text,
-            "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
-            "describe, explain, drain, undrain, delete, release, retry, watch, place, status, "
-            "completion, version\nSee `shardctl --help`.\n");
+  EXPECT_EQ(
+      answer.text,
+      "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
+      "describe, explain, drain, undrain, delete, release, retry, approve, watch, place, status, "
+      "completion, version\nSee `shardctl --help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {
   EXPECT_EQ(Answered({"get", "shrads"}).text,
             "error: RESOURCE: found \"shrads\" (did you mean \"shards\"?); allowed: app, apps, "
-            "server, servers, shard, shards\nSee `shardctl get --help`.\n");
+            "operation, operations, server, servers, shard, shards\nSee `shardctl get --help`.\n");
 }
 
 TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {

@@ -46,6 +46,7 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::DrainResponse drained;
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
+  v1::GetOperationsResponse operations;
   v1::ExplainShardResponse explanation;
   v1::ReleaseServerResponse release;
   v1::GetStatusResponse status;
@@ -103,6 +104,14 @@ class FakeAdmin final : public v1::Admin::Service {
   grpc::Status ReleaseServer(Context context, const v1::ReleaseServerRequest* request,
                              v1::ReleaseServerResponse* response) override {
     return Answer(context, "ReleaseServer", *request, release, response);
+  }
+  grpc::Status GetOperations(Context context, const v1::GetOperationsRequest* request,
+                             v1::GetOperationsResponse* response) override {
+    return Answer(context, "GetOperations", *request, operations, response);
+  }
+  grpc::Status ApproveOperation(Context context, const v1::ApproveOperationRequest* request,
+                                v1::ApproveOperationResponse* response) override {
+    return Answer(context, "ApproveOperation", *request, {}, response);
   }
   grpc::Status RetryShard(Context context, const v1::RetryShardRequest* request,
                           v1::RetryShardResponse* response) override {

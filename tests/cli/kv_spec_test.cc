@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/layout.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "tests/golden/source_root.h"
 
 namespace shardmanager::cli {

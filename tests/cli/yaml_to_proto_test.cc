@@ -193,7 +193,7 @@ TEST(ReadYamlErrorTest, RefusesAFieldNamedTwice) {
 TEST(ReadYamlErrorTest, RefusesADocumentThatIsNotASetOfFields) {
   const std::string rule =
       "; allowed: fields (name, key_space, replication, placement, failover, "
-      "moves, drain, metrics, commands)";
+      "moves, drain, metrics, commands, availability)";
   EXPECT_EQ(ReadSpec("hello"), "kv.yaml:1:1: found \"hello\"" + rule);
   EXPECT_EQ(ReadSpec("- name: a"), "kv.yaml:1:1: found a list" + rule);
   EXPECT_EQ(ReadSpec("? [a, b]\n: c\n"), "kv.yaml:1:3: found a list" + rule);
@@ -219,7 +219,8 @@ TEST(ReadYamlErrorTest, RefusesMapFieldsWhichAreOutOfItsReach) {
 }
 
 TEST(ReadYamlErrorTest, ListsAllProblemsAtOnceWithTheirPlaces) {
-  EXPECT_EQ(ReadSpec(R"(nam: kv
+  EXPECT_EQ(
+      ReadSpec(R"(nam: kv
 replication:
   strategy: paxos
   replicas: -1
@@ -228,21 +229,21 @@ placement:
 ---
 failover: []
 )"),
-            "kv.yaml:1:1: found unknown field \"nam\" (did you mean \"name\"?); allowed: name, "
-            "key_space, replication, placement, failover, moves, drain, metrics, commands\n"
-            "kv.yaml:3:13: replication.strategy: found \"paxos\"; allowed: primary-only, "
-            "secondary-only, primary-secondary\n"
-            "kv.yaml:4:13: replication.replicas: found \"-1\"; allowed: a whole number from 0 to "
-            "4294967295\n"
-            "kv.yaml:6:12: placement.regions: found \"eu\"; allowed: a list of text\n"
-            "kv.yaml:8:11: failover: found a list; allowed: fields (delay_ms, max_concurrent, "
-            "on_partition, max_concurrent_per_server, max_concurrent_per_shard)");
+      "kv.yaml:1:1: found unknown field \"nam\" (did you mean \"name\"?); allowed: name, "
+      "key_space, replication, placement, failover, moves, drain, metrics, commands, availability\n"
+      "kv.yaml:3:13: replication.strategy: found \"paxos\"; allowed: primary-only, "
+      "secondary-only, primary-secondary\n"
+      "kv.yaml:4:13: replication.replicas: found \"-1\"; allowed: a whole number from 0 to "
+      "4294967295\n"
+      "kv.yaml:6:12: placement.regions: found \"eu\"; allowed: a list of text\n"
+      "kv.yaml:8:11: failover: found a list; allowed: fields (delay_ms, max_concurrent, "
+      "on_partition, max_concurrent_per_server, max_concurrent_per_shard)");
 }
 
 TEST(ReadYamlErrorTest, PassesOverWhatBelongsToAnUnknownField) {
   EXPECT_EQ(ReadSpec("colours: {red: [1, {x: [y]}], name: 3}\nname: kv\n"),
             "kv.yaml:1:1: found unknown field \"colours\"; allowed: name, key_space, replication, "
-            "placement, failover, moves, drain, metrics, commands");
+            "placement, failover, moves, drain, metrics, commands, availability");
 }
 
 TEST(ReadYamlErrorTest, ListsTwentyProblemsAndCountsTheRest) {

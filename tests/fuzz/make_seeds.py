@@ -114,8 +114,12 @@ RECORDS = [
                          ' phase: GRANTED } replicas { shard: "t" role: SECONDARY epoch: 7'
                          ' phase: DROPPING }'),
 ]
+REPORT = """app: "kv" manager: "kube-eu" manager_life: 7 sequence: 3
+    operations { id: "rollout-42/kv-3" kind: RESTART server: "kv-3" incarnation: 5 expected_ms: 900
+                 deadline_ms: 60000 stage: OPERATION_BEGIN reason: "version 42" }
+    operations { id: "b" kind: STOP server: "kv-4" incarnation: 1 state_lost: true }"""
 EVENTS = ["admission", "call_machine", "key_table", "map_feed", "membership", "partition",
-          "shard_book", "solver"]
+          "shard_book", "solver", "task_controller"]
 
 
 def encode(file, message, text):
@@ -167,6 +171,9 @@ def main():
         [SNAPSHOT % (1, "true"), DELTA % (1, 2, 0), DELTA % (2, 4, 2), SNAPSHOT % (5, "true"),
          DELTA % (1, 9, 0), "heartbeat { version { leader_epoch: 1 sequence: 5 } }"]))
     write("map_stream", "parts", stream([PART % ("false", 0, 0), PART % ("true", 1, 1)]))
+    write("task_report", "restart", encode("task_control", "ReportRequest", REPORT))
+    write("task_report", "wrong", encode("task_control", "ReportRequest",
+                                         'manager: " " operations { id: "a" } operations { id: "a" }'))
     for target in EVENTS:
         source = random.Random(target)
         for length in (40, 150, 400):

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "shardmanager/v1/app_spec.pb.h"
 
 namespace shardmanager {

@@ -1,7 +1,7 @@
 // What a change of the spec would do, and which changes need --force.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "tests/model/spec_builder.h"
 
 namespace shardmanager {

@@ -1,5 +1,5 @@
 // The rules of AppSpec outside of its key space, one by one.
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 
 #include <string>
 
@@ -182,13 +182,55 @@ TEST(SpecValidationTest, BoundsTheMoveLimits) {
   EXPECT_THAT(Problems("moves { balance_interval_ms: 86400001 }"), SizeIs(1));
 }
 
-TEST(SpecValidationTest, RefusesADrainPolicyAsNotSupportedYet) {
-  const std::string rule = " (not supported yet); allowed: nothing: leave drain out";
-  EXPECT_THAT(Problems("drain {}"), ElementsAre("drain: found a drain policy" + rule));
-  EXPECT_THAT(Problems("drain { primaries: true }"),
-              ElementsAre("drain.primaries: found true" + rule));
-  EXPECT_THAT(Problems("drain { secondaries: true }"),
-              ElementsAre("drain.secondaries: found true" + rule));
+TEST(SpecValidationTest, TakesADrainPolicyAndLimitsOfAvailability) {
+  EXPECT_THAT(Problems("drain { primaries: false secondaries: true "
+                       "        rules { kinds: RESTART up_to_ms: 5000 primaries: false } } "
+                       "availability { max_unavailable_servers: '25%' max_unavailable_replicas: 1 "
+                       "               approval_ms: 10000 most_wait_ms: 3600000 }"),
+              IsEmpty());
+  EXPECT_THAT(Problems("availability { max_unavailable_servers: '7' }"), IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesAPolicyThatCanNeverApproveAnything) {
+  const std::string allowed = "; allowed: 1 to 1000000, or 1% to 100%";
+  for (const std::string wrong : {"0", "0%", "101%", "-1", "10 %", "many", "%", "1000001"}) {
+    EXPECT_THAT(
+        Problems("availability { max_unavailable_servers: '" + wrong + "' }"),
+        ElementsAre("availability.max_unavailable_servers: found \"" + wrong + "\"" + allowed));
+  }
+  const std::string two = "replication { strategy: PRIMARY_SECONDARY replicas: 2 quorum: true } ";
+  const std::string rule =
+      ": found false; allowed: true: with replication.quorum and 2 replicas none may be away, so "
+      "no "
+      "operation could ever begin";
+  EXPECT_THAT(Problems(two), IsEmpty());
+  EXPECT_THAT(Problems(two + "drain { secondaries: false }"),
+              ElementsAre("drain.secondaries" + rule));
+  EXPECT_THAT(Problems(two + "drain { rules { secondaries: false } }"),
+              ElementsAre("drain.rules[0].secondaries" + rule));
+}
+
+TEST(SpecValidationTest, RefusesRulesOfDrainsThatSayNothing) {
+  EXPECT_THAT(Problems("drain { rules { up_to_ms: 5 } }"),
+              ElementsAre("drain.rules[0]: found neither primaries nor secondaries; allowed: at "
+                          "least one of them"));
+  EXPECT_THAT(Problems("drain { rules { kinds: OPERATION_KIND_UNSPECIFIED primaries: true } }"),
+              ElementsAre("drain.rules[0].kinds[0]: found operation-kind-unspecified; allowed: "
+                          "start, stop, restart, move"));
+  EXPECT_THAT(Problems("drain { rules { up_to_ms: 86400001 primaries: true } }"),
+              ElementsAre("drain.rules[0].up_to_ms: found 86400001; allowed: 0 to 86400000"));
+}
+
+TEST(SpecValidationTest, BoundsWhatMayBeAway) {
+  EXPECT_THAT(Problems("availability { max_unavailable_replicas: 2 }"),
+              ElementsAre("availability.max_unavailable_replicas: found 2; allowed: 1 to 1 "
+                          "(replication.replicas), or 0: the default"));
+  EXPECT_THAT(
+      Problems("availability { approval_ms: 999 most_wait_ms: 86400001 }"),
+      ElementsAre("availability.approval_ms: found 999; allowed: 1000 to 3600000, or 0: the "
+                  "default",
+                  "availability.most_wait_ms: found 86400001; allowed: 1000 to 86400000, or "
+                  "0: the default"));
 }
 
 TEST(SpecValidationTest, TakesMetrics) {
@@ -288,7 +330,9 @@ TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
       moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000
               collect_interval_ms: 30000 primary_move: HANDOVER
               drain { max_concurrent: 20 max_concurrent_per_server: 5 } }
-      commands { timeout_ms: 60000 })")
+      commands { timeout_ms: 60000 }
+      availability { max_unavailable_servers: '10%' max_unavailable_replicas: 1
+                     approval_ms: 60000 most_wait_ms: 600000 })")
                                     .DebugString());
 }
 
@@ -302,7 +346,10 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
               collect_interval_ms: 2000 primary_move: DROP_THEN_ADD
               drain { max_concurrent: 7 max_concurrent_per_server: 6 } }
       metrics { name: 'cpu' threshold: 0.5 tolerance: 0.2 }
-      commands { timeout_ms: 600 })");
+      drain { primaries: false }
+      commands { timeout_ms: 600 }
+      availability { max_unavailable_servers: '3' max_unavailable_replicas: 2
+                     approval_ms: 2000 most_wait_ms: 3000 })");
   EXPECT_EQ(WithDefaults(said).DebugString(), said.DebugString());
 }
 

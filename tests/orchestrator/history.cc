@@ -64,7 +64,7 @@ WriteOutcome History::NextOutcome() {
 }
 
 void History::Step() {
-  if (world_.stepped_down) world_.Restart();
+  if (world_.stepped_down) Restart();
   const std::string name = AnyServer();
   World::AppServer& server = world_.servers[name];
   switch (input_.Below(16)) {
@@ -95,6 +95,8 @@ void History::Step() {
       return HappenTo(name, server);
     case 12:
       return world_.Send(RetryAsked{AnyShard()});
+    case 13:
+      return Order();
     default:
       world_.Advance(Milliseconds(20 * input_.Byte()));
   }
@@ -111,7 +113,29 @@ void History::TakeOver() {
       for (auto& [name, server] : world_.servers) server.record_damaged = false;
       break;
   }
+  Restart();
+}
+
+// What container operations ask for is stored, too.
+void History::Restart() {
   world_.Restart();
+  world_.Send(OrdersChanged{orders_});
+}
+
+// Ascending by server.
+void History::Order() {
+  orders_.clear();
+  for (uint32_t i = 0; i < kServers; ++i) {
+    if (input_.Below(4) != 0) continue;
+    ServerOrder& order = orders_.emplace_back();
+    order.server = Name(i);
+    order.avoid = input_.Flag();
+    order.closed = input_.Flag();
+    if (!order.closed) continue;
+    order.leaving = {.primaries = input_.Flag(), .secondaries = input_.Flag()};
+    if (input_.Flag()) order.away_until = world_.now + Milliseconds(20 * input_.Byte());
+  }
+  world_.Send(OrdersChanged{orders_});
 }
 
 void History::HappenTo(const std::string& name, World::AppServer& server) {
@@ -247,7 +271,9 @@ void History::Settle() {
   for (auto& [name, server] : world_.servers) {
     damaged |= std::exchange(server.record_damaged, false);
   }
-  if (damaged || world_.stepped_down) world_.Restart();
+  if (damaged || world_.stepped_down) Restart();
+  orders_.clear();
+  world_.Send(OrdersChanged{});
   world_.hold_writes = world_.hold_plans = false;
   while (!world_.writes.empty()) world_.FinishWrite(WriteOutcome::kOk);
   while (!world_.plans.empty()) world_.FinishPlan();

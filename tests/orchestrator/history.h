@@ -47,6 +47,8 @@ class History {
   void HappenTo(const std::string& name, World::AppServer& server);
   void Refuse(World::AppServer& server);
   void Drain();
+  void Order();
+  void Restart();
   void Stray();
   void StrayResult(ServerIndex server, Incarnation life);
   std::string Hanging();  // what is assigned, and what is waited for
@@ -54,6 +56,7 @@ class History {
   fuzz::FuzzInput& input_;
   const Kind kind_;
   World world_;
+  std::vector<ServerOrder> orders_;  // of container operations, that hold
 };
 
 }  // namespace shardmanager::orchestrator

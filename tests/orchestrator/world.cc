@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "orchestrator/decide/published.h"
 #include "orchestrator/decide/waits.h"
 #include "orchestrator/describe/servers.h"

@@ -245,8 +245,8 @@ TEST_F(MembershipTest, F5_AsksForNoLeaseBeforeTheAssignmentWasRead) {
   EXPECT_TRUE(Asked<RenewLease>().has_value());
 }
 
-// Seed 8716 of the simulation: it was given a shard, and its old owner sent requests on, before it had
-// read its assignment.
+// Seed 8716 of the simulation: it was given a shard, and its old owner sent requests on, before it
+// had read its assignment.
 TEST_F(MembershipTest, RequestsWaitForTheFirstLeaseFromTheRegistrationOn) {
   const auto registration = Registration(ConnectAndLook(), 4);
   EXPECT_FALSE(Asked<AwaitLease>().has_value());

@@ -24,7 +24,7 @@ void Chaos::Start() {
 void Chaos::PlanLasting() {
   // A quorum that has lost most of its members for good needs its operator (docs/operations.md),
   // and while members come and go one server may be most of them: one leaves at rest, later.
-  if (scene_.cluster.quorum) return;
+  if (scene_.cluster.quorum) return PlanLossesOfMajority();
   leaves_late_ = scene_.random.Below(3) == 0;
   // A primary that cannot reach one of its secondaries is what the others have to bear.
   if (scene_.cluster.replicates && scene_.random.Below(2) == 0) lasting_.push_back(&GoGray);
@@ -40,6 +40,19 @@ void Chaos::PlanLasting() {
       ++faults_;
       lasting_.back()(scene_);
       lasting_.pop_back();
+    });
+  }
+}
+
+// What only most of the members know must not be lost with them.
+void Chaos::PlanLossesOfMajority() {
+  constexpr int kTimes = 3;
+  if (scene_.random.Below(2) == 0) return;
+  for (int i = 0; i < kTimes; ++i) {
+    scene_.cluster.schedule.After(scene_.UpTo(Seconds(60)), [this] {
+      if (!scene_.on()) return;
+      ++faults_;
+      LoseMajority(scene_);
     });
   }
 }

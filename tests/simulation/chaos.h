@@ -27,6 +27,7 @@ class Chaos {
 
  private:
   void PlanLasting();
+  void PlanLossesOfMajority();
   void Next();
 
   FaultScene scene_;

@@ -7,6 +7,7 @@
 #include "orchestrator/control/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "tests/orchestrator/shell/silent_ports.h"
+#include "wire/controller_calls.h"
 
 namespace shardmanager::wire {
 namespace {

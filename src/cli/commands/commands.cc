@@ -4,6 +4,7 @@
 #include <cctype>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <set>
@@ -151,6 +152,22 @@ ExitCode Retry(const RetryCommand& command, AdminClient& client, Terminal& termi
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << command.shard << " is tried again now; how it goes: shardctl explain " << *app
                 << " " << command.shard << "\n";
+  return kOk;
+}
+
+ExitCode Approve(const ApproveCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto app = ChooseApp(command.app, client);
+  if (!app.ok()) return Fail(app.status(), client, terminal);
+  v1::ApproveOperationRequest request;
+  request.set_app(*app);
+  request.set_id(command.operation);
+  request.set_manager(command.manager);
+  if (const char* user = std::getenv("USER")) request.set_who(user);
+  const auto response = client.ApproveOperation(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << command.operation << " is approved against the limits; its manager is told when "
+                << "it reports: shardctl describe operation " << command.operation << " --app "
+                << *app << "\n";
   return kOk;
 }
 

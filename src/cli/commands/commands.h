@@ -18,6 +18,7 @@ ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& termi
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Retry(const RetryCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Approve(const ApproveCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

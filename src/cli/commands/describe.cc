@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
+#include "cli/operations.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -78,6 +79,19 @@ ExitCode DescribeShard(const DescribeCommand& command, AdminClient& client, Term
   return kOk;
 }
 
+ExitCode ShowOperation(const DescribeCommand& command, AdminClient& client, Terminal& terminal) {
+  v1::GetOperationsRequest request;
+  request.set_app(command.app);
+  request.set_id(command.name);
+  const auto operations = client.GetOperations(request);
+  if (!operations.ok()) return Fail(operations.status(), client, terminal);
+  // Ids are unique in one manager only.
+  for (int i = 0; i < operations->operations_size(); ++i) {
+    *terminal.out << (i == 0 ? "" : "\n") << DescribeOperation(operations->operations(i));
+  }
+  return kOk;
+}
+
 }  // namespace
 
 ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal& terminal) {
@@ -88,6 +102,8 @@ ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal&
       return DescribeServer(command, client, terminal);
     case Resource::kShards:
       return DescribeShard(command, client, terminal);
+    case Resource::kOperations:
+      return ShowOperation(command, client, terminal);
   }
   return kUsage;
 }

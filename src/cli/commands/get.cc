@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
+#include "cli/operations.h"
 #include "cli/render.h"
 #include "cli/yaml/proto_to_text.h"
 #include "model/text.h"
@@ -29,6 +30,14 @@ std::string Names(const v1::GetShardsResponse& response) {
   return names;
 }
 
+std::string Names(const v1::GetOperationsResponse& response) {
+  std::string names;
+  for (const v1::OperationStatus& operation : response.operations()) {
+    absl::StrAppend(&names, operation.id(), "\n");
+  }
+  return names;
+}
+
 std::string Rendered(const v1::GetAppsResponse& response, Style style) {
   return AppsTable(response, style);
 }
@@ -37,6 +46,24 @@ std::string Rendered(const v1::GetServersResponse& response, Style style) {
 }
 std::string Rendered(const v1::GetShardsResponse& response, Style style) {
   return ShardsTable(response, style);
+}
+
+std::string Rendered(const v1::GetOperationsResponse& response, Style style) {
+  return OperationsTable(response, style);
+}
+
+std::string KindOf(Resource resource) {
+  switch (resource) {
+    case Resource::kApps:
+      return "app";
+    case Resource::kServers:
+      return "server";
+    case Resource::kShards:
+      return "shard";
+    case Resource::kOperations:
+      return "operation";
+  }
+  return "";
 }
 
 std::string Specs(const v1::GetAppsResponse& response) {
@@ -51,9 +78,7 @@ template <typename Response>
 ExitCode Show(const absl::StatusOr<Response>& response, bool empty, const GetCommand& command,
               AdminClient& client, Terminal& terminal) {
   if (!response.ok()) return Fail(response.status(), client, terminal);
-  const std::string kind = command.resource == Resource::kApps      ? "app"
-                           : command.resource == Resource::kServers ? "server"
-                                                                    : "shard";
+  const std::string kind = KindOf(command.resource);
   if (empty && !command.name.empty()) {
     return Fail(absl::NotFoundError(absl::StrCat("no ", kind, " ", Quoted(command.name))), client,
                 terminal);
@@ -72,7 +97,9 @@ ExitCode Show(const absl::StatusOr<Response>& response, bool empty, const GetCom
     case Format::kWide:
     case Format::kSpec:
       if (empty) {
-        *terminal.err << "no " << kind << "s yet\n";
+        *terminal.err << "no " << kind
+                      << (command.resource == Resource::kOperations ? "s are reported\n"
+                                                                    : "s yet\n");
         break;
       }
       *terminal.out << Rendered(*response, {terminal.colour, command.format == Format::kWide});
@@ -109,6 +136,14 @@ ExitCode GetShards(const GetCommand& command, AdminClient& client, Terminal& ter
   return Show(response, response.ok() && response->shards().empty(), command, client, terminal);
 }
 
+ExitCode GetOperations(const GetCommand& command, AdminClient& client, Terminal& terminal) {
+  v1::GetOperationsRequest request;
+  request.set_app(command.app);
+  request.set_id(command.name);
+  const auto response = client.GetOperations(request);
+  return Show(response, response.ok() && response->operations().empty(), command, client, terminal);
+}
+
 }  // namespace
 
 ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal) {
@@ -123,6 +158,8 @@ ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal)
       return GetServers(command, client, terminal);
     case Resource::kShards:
       return GetShards(command, client, terminal);
+    case Resource::kOperations:
+      return GetOperations(command, client, terminal);
   }
   return kUsage;
 }

@@ -16,7 +16,7 @@ v1::DrainedApp CountCovered(const std::string& app, const PartitionState& state,
   counted.set_app(app);
   for (const ServerIndex id : tables.servers()) {
     const Server& server = tables.server(id);
-    if (!Covers(scope, tables.name(id), server.fault_domain)) continue;
+    if (!Covers(scope, tables.name(id), server.location.fault_domain)) continue;
     counted.set_servers(counted.servers() + 1);
     counted.set_replicas(counted.replicas() + static_cast<uint32_t>(server.replicas.size()));
   }
@@ -27,7 +27,7 @@ void AddKnownScopes(const PartitionState& state, const v1::DrainScope& scope,
                     std::set<std::string>& known) {
   const Tables& tables = state.tables;
   for (const ServerIndex id : tables.servers()) {
-    const FaultDomain& at = tables.server(id).fault_domain;
+    const FaultDomain& at = tables.server(id).location.fault_domain;
     v1::DrainScope same_level;
     if (!scope.has_domain()) {
       same_level.set_server(tables.name(id));

@@ -31,6 +31,7 @@ class LeadLease {
     return begin == sent_at;
   }
   bool Holds(TimePoint now) const { return now < until_ || Planted(Defect::kLeadsWithoutALease); }
+  TimePoint until() const { return until_; }
   Duration SilentFor(TimePoint now) const { return now - heard_; }
 
  private:

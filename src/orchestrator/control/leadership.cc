@@ -1,5 +1,6 @@
 #include "orchestrator/control/leadership.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -102,7 +103,10 @@ void Leadership::Beat() {
   if (session_.closed()) return;
   if (session_.joined()) Renew();
   LookAtLease();
-  BeatAt(executor_.Now() + RenewalInterval(TermsOf(session_.cell())));
+  // A lease that lapses before the next one is noticed when it does.
+  const TimePoint now = executor_.Now();
+  const TimePoint next = now + RenewalInterval(TermsOf(session_.cell()));
+  BeatAt(lease_.until() > now ? std::min(next, lease_.until()) : next);
 }
 
 // In place of the one that was planned.

@@ -90,8 +90,8 @@ class LedApps {
   bool relook_planned_ = false;
 };
 
-// OK: the app's state has been read. UNAVAILABLE: not yet, or its records cannot be read; the message
-// says why.
+// OK: the app's state has been read. UNAVAILABLE: not yet, or its records cannot be read; the
+// message says why.
 absl::Status MayLookAt(const std::string& name, const PartitionDriver& app);
 // OK, or FAILED_PRECONDITION: what is stored is the base of a change, and cannot be read.
 absl::Status MayChangeSpec(const PartitionDriver& app);

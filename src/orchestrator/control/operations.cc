@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/defect.h"
 #include "model/drain.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/describe/explain_status.h"
@@ -250,7 +250,49 @@ void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardR
   });
 }
 
+void Operations::Report(v1::ReportRequest request, Reply<v1::ReportResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
+    driver->tasks()->Report(request, reply);
+  });
+}
+
+void Operations::ApproveOperation(v1::ApproveOperationRequest request,
+                                  Reply<v1::ApproveOperationResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
+    if (absl::Status done = driver->tasks()->Approve(request); !done.ok()) return reply(done);
+    reply(v1::ApproveOperationResponse());
+  });
+}
+
 // ---- questions ----
+
+void Operations::GetOperations(v1::GetOperationsRequest request,
+                               Reply<v1::GetOperationsResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
+      return reply(apps_.NoSuch(request.app()));
+    }
+    v1::GetOperationsResponse response;
+    for (const auto& [name, driver] : apps_.drivers()) {
+      if (!request.app().empty() && request.app() != name) continue;
+      if (driver->tasks() == nullptr) continue;
+      for (auto& status : driver->tasks()->Describe(request.id(), context_.executor.Now())) {
+        status.set_app(name);
+        *response.add_operations() = std::move(status);
+      }
+    }
+    if (!request.id().empty() && response.operations().empty()) {
+      return reply(absl::NotFoundError(absl::StrCat("no operation \"", request.id(), "\"")));
+    }
+    reply(std::move(response));
+  });
+}
 
 void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply) {
   OnThread(reply, [this, request = std::move(request), reply] {
@@ -269,6 +311,14 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
                                   : driver->problem().ToString());
       }
       for (std::string& line : driver->damaged().Describe()) status.add_conditions(line);
+      if (driver->tasks() != nullptr && !driver->tasks()->problem().ok()) {
+        status.add_conditions(
+            absl::StrCat("no container operation is approved: the record of those that were cannot "
+                         "be read (",
+                         std::string(driver->tasks()->problem().message()), "). It is at ",
+                         context_.session.paths().operations(AppName(name)),
+                         "; without it, nobody knows which servers are about to stop"));
+      }
       *status.mutable_map_version() = driver->map_version();
       *response.add_apps() = std::move(status);
     }

@@ -11,6 +11,7 @@
 #include "orchestrator/shell/event_log.h"
 #include "runtime/executor.h"
 #include "shardmanager/v1/admin.pb.h"
+#include "shardmanager/v1/task_control.pb.h"
 
 namespace shardmanager::orchestrator {
 
@@ -55,6 +56,11 @@ class Operations {
   void RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
                   Wanted wanted = {});
   void GetStatus(Reply<v1::GetStatusResponse> reply);
+  void GetOperations(v1::GetOperationsRequest request, Reply<v1::GetOperationsResponse> reply);
+  void ApproveOperation(v1::ApproveOperationRequest request,
+                        Reply<v1::ApproveOperationResponse> reply, Wanted wanted = {});
+  // Of task_control.proto.
+  void Report(v1::ReportRequest request, Reply<v1::ReportResponse> reply, Wanted wanted = {});
 
  private:
   // OK: this process leads and can prove it.

@@ -1,4 +1,4 @@
-// Servers that are to be emptied, and get nothing new.
+// Servers that are to be emptied, and get nothing new: for operators, and for container operations.
 #pragma once
 
 #include "orchestrator/core/agenda.h"
@@ -11,12 +11,15 @@ class Drains {
   Drains(PartitionState& state, Agenda& agenda) : state_(state), agenda_(agenda) {}
 
   void AdoptDrains(const std::vector<v1::Drain>& drains);
+  // Container operations changed what they ask for.
+  void AdoptOrders(std::vector<ServerOrder> orders);
   // The drains changed, or where the server stands.
   void UpdateDrain(ServerIndex server);
   // Perhaps the last one has left it.
   void NoteDrained(ServerIndex server);
 
  private:
+  void UpdateOrder(ServerIndex server);
   void UpdateShedding(ServerIndex server);
 
   PartitionState& state_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/core/partition.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
@@ -50,6 +51,7 @@ void Partition::RecoverServer(StoredServer& stored) {
   if (stored.live) {
     fleet_.AdoptLife(id, *stored.live);
   } else if (!state_.tables.server(id).replicas.empty()) {
+    if (OrderOf(state_, id) != nullptr) drains_.UpdateDrain(id);
     fleet_.LoseServer(id, stored.departed);
   }
 }
@@ -62,6 +64,11 @@ void Partition::On(SpecChanged& event) {
   AdoptSpec(event.spec, event.deleting);
   agenda_.AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
                   event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
+}
+
+void Partition::On(OrdersChanged& event) {
+  drains_.AdoptOrders(std::move(event.orders));
+  for (const ServerIndex id : state_.tables.servers()) fleet_.UpdateFailover(id);
 }
 
 void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {

@@ -14,9 +14,10 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.reports_out = 0;
   server.incarnation = life.incarnation;
   server.registration_version = static_cast<int32_t>(life.incarnation.value());
-  server.endpoint = life.endpoint;
+  server.location.endpoint = life.endpoint;
+  server.location.process = life.process;
   server.life_unread = life.unread;
-  server.fault_domain = life.fault_domain;
+  server.location.fault_domain = life.fault_domain;
   server.capacity = life.capacity;
   load_book_.AdoptCapacities(id, life.metric_capacity);
   const FaultDomain& at = life.fault_domain;
@@ -62,13 +63,30 @@ void Fleet::LoseServer(ServerIndex id, bool departed) {
     agenda_.AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");
     return;
   }
-  const Duration delay = departed ? Duration(0) : Milliseconds(state_.spec.failover().delay_ms());
-  server.failover_at = state_.now + delay;
+  server.failover_at = FailoverTime(server);
+  const Duration delay = server.failover_at - state_.now;
   agenda_.AddNote(
       kind, id, ShardIndex(),
       absl::StrCat(server.replicas.size(), " replicas; failover in ",
                    std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(), " ms"));
   agenda_.SetTimer(delay, TimerKind::kFailover, id.index());
+}
+
+// A server that is away as planned is waited for, whether it said good-bye or not.
+TimePoint Fleet::FailoverTime(const Server& server) const {
+  const bool planned = server.planned.away_until > server.lost_at;
+  const bool departed = server.state == ServerState::kDeparted && !planned;
+  const Duration delay = departed ? Duration(0) : Milliseconds(state_.spec.failover().delay_ms());
+  return std::max(server.lost_at, server.planned.away_until) + delay;
+}
+
+void Fleet::UpdateFailover(ServerIndex id) {
+  Server& server = state_.tables.server(id);
+  const bool lost = server.state == ServerState::kLost || server.state == ServerState::kDeparted;
+  if (!lost || server.failing_over || server.record_unread) return;
+  const TimePoint when = FailoverTime(server);
+  if (std::exchange(server.failover_at, when) == when) return;
+  agenda_.SetTimer(std::max(Duration(0), when - state_.now), TimerKind::kFailover, id.index());
 }
 
 // Whatever was asked of the server, or heard from it, belonged to another life.

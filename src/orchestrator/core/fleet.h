@@ -38,6 +38,8 @@ class Fleet {
   void LoseServer(ServerIndex id, bool departed);
   // As often as the new spec says, and soon.
   void RestartLooks();
+  // When a server that is lost is given up, now that it may be away as planned.
+  void UpdateFailover(ServerIndex id);
   // It is lost, and was waited for long enough.
   void GiveUp(ServerIndex server);
   // TimerKind::kLook: the server is asked again what it holds.
@@ -56,6 +58,7 @@ class Fleet {
   void DropStrays(const ServerReport& report);
   Duration LookInterval() const;
   void SetFirstLook(ServerIndex server);
+  TimePoint FailoverTime(const Server& server) const;
 
   PartitionState& state_;
   Agenda& agenda_;

@@ -86,6 +86,7 @@ class Partition {
   void On(PlanReady& event) { planner_.On(event); }
   void On(LaterLeaderSeen& event) { commander_.On(event); }
   void On(RetryAsked& event) { commander_.On(event); }
+  void On(OrdersChanged& event);
   void RecoverServer(StoredServer& stored);
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
   void Fire(const Timer& timer);

@@ -74,6 +74,7 @@ void Planner::ConsiderBalance() {
   load_book_.ConsiderLoads();
   if (!WorthBalancing(state_)) return;
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.planned);
+  BarAvoided(state_, snapshot);
   std::vector<ShardIndex> all = state_.map_order;
   std::sort(all.begin(), all.end());
   for (ShardIndex id : all) {
@@ -91,6 +92,9 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
                                  .per_server = state_.moves.budgets.limits(cause).per_server};
   };
   options.moves = left(Cause::kBalance);
+  // While container operations are under way, only what has to leave moves: each shard at most
+  // once, if there is room where nothing is pending.
+  if (AnyClosed(state_)) options.moves.total = 0;
   options.drain_moves = left(Cause::kDrain);
   if (mode == allocator::Mode::kPeriodic) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();

@@ -79,7 +79,7 @@ void SwitchoversUnderWay::BalancePrimaries() {
     const bool nearer = state_.tables.server(from).region == state_.tables.shard(id).region &&
                         state_.tables.server(to).region != state_.tables.shard(id).region;
     if (nearer || state_.tables.server(to).sheds_primaries ||
-        count[from.index()] < count[to.index()] + 2) {
+        state_.tables.server(to).planned.closed || count[from.index()] < count[to.index()] + 2) {
       continue;
     }
     --count[from.index()];

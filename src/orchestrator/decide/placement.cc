@@ -70,6 +70,20 @@ void DecideOutOfStep(const PartitionState& state, Change& change, ShardIndex id)
   });
 }
 
+// Replicas on servers that are about to stop do not count for those that have to stay: without the
+// victim, too few others would be there.
+bool WouldMissClosed(const PartitionState& state, ShardIndex id, ReplicaIndex victim) {
+  uint32_t staying = 0;
+  bool any_closed = false;
+  state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (r == victim || !ServesClients(state, replica)) return;
+    const bool closed = state.tables.server(replica.server).planned.closed;
+    any_closed |= closed;
+    staying += !closed;
+  });
+  return any_closed && staying < state.tables.shard(id).wanted;
+}
+
 }  // namespace
 
 void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id, Census& census) {
@@ -126,7 +140,7 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
     };
     if (!victim.valid() || rank(replica) < rank(state.tables.replica(victim))) victim = r;
   });
-  if (!victim.valid()) return;
+  if (!victim.valid() || WouldMissClosed(state, id, victim)) return;
   if (state.replication.both_roles() && state.tables.replica(victim).role == Role::kPrimary) {
     if (MayMove(state, id)) {
       DecideSwitchover(state, change, id, victim);  // then it is the surplus secondary

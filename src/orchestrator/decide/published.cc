@@ -42,7 +42,7 @@ std::vector<Published> PublishedReplicas(const PartitionState& state, ShardIndex
     // "lost" by a hiccup of the store): better than no address at all.
     const Server& server = state.tables.server(replica.server);
     if (replica.phase == Phase::kGranted && server.state == ServerState::kLost &&
-        !server.endpoint.empty()) {  // empty: lost before this leader came
+        !server.location.endpoint.empty()) {  // empty: lost before this leader came
       perhaps.push_back(id);
     }
   });

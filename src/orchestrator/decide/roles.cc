@@ -179,8 +179,9 @@ ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_s
   const auto rank = [&](const Replica& replica) {
     const Server& server = state.tables.server(replica.server);
     return std::tuple(hint == state.switchovers.to.end() || hint->second != replica.server,
-                      server.sheds_primaries, server.region != state.tables.shard(id).region,
-                      server.primaries, replica.server);
+                      server.sheds_primaries, server.planned.closed,
+                      server.region != state.tables.shard(id).region, server.primaries,
+                      replica.server);
   };
   ReplicaIndex best;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
@@ -199,7 +200,8 @@ ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_s
 bool WantsOtherPrimary(const PartitionState& state, ShardIndex id, const Replica& primary) {
   if (state.switchovers.to.contains(id)) return true;
   const ReplicaIndex best = BestSecondary(state, id, /*in_step=*/true);
-  if (!best.valid()) return false;
+  if (!best.valid() || state.tables.server(state.tables.replica(best).server).planned.closed)
+    return false;
   const uint32_t region = state.tables.shard(id).region;
   const auto rank = [&](ServerIndex server) {
     const Server& s = state.tables.server(server);

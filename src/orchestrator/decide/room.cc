@@ -60,8 +60,9 @@ uint32_t ReplicaCapacity(const PartitionState& state, ServerIndex id) {
 
 bool CanBeTarget(const PartitionState& state, ShardIndex shard, ServerIndex id) {
   const Server& server = state.tables.server(id);
-  return server.state == ServerState::kLive && !server.draining && !TakesNothing(server) &&
-         !IsBarred(state, id) && RecordTakes(state, id, ReplicaBytes(state.tables.name(shard))) &&
+  return server.state == ServerState::kLive && !server.draining && !server.planned.closed &&
+         !TakesNothing(server) && !IsBarred(state, id) &&
+         RecordTakes(state, id, ReplicaBytes(state.tables.name(shard))) &&
          !state.tables.FindReplica(shard, id).valid();
 }
 

@@ -109,7 +109,8 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
                                 .rack = server.rack,
                                 .capacity = sick ? TighterCap(capacity, one_more) : capacity,
                                 .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-                                .accepts = accepts && !TakesNothing(server) && !IsBarred(state, id),
+                                .accepts = accepts && !server.planned.closed &&
+                                           !TakesNothing(server) && !IsBarred(state, id),
                                 .draining = !accepts && !TakesNothing(server),
                                 .ordered = server.draining,
                                 .moves = state.moves.budgets.under_way(Cause::kBalance, id),
@@ -120,6 +121,36 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
     }
   }
   return snapshot;
+}
+
+bool AnyClosed(const PartitionState& state) {
+  return std::any_of(state.orders.begin(), state.orders.end(),
+                     [](const ServerOrder& order) { return order.closed; });
+}
+
+void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot) {
+  size_t total = 0;
+  size_t leaving = 0;
+  size_t staying = 0;  // servers that hold their share in the end
+  for (const allocator::ServerInfo& info : snapshot.servers) {
+    const Server& server = state.tables.server(info.server);
+    total += server.replicas.size();
+    if (info.draining) leaving += server.replicas.size();
+    staying += info.accepts;
+  }
+  if (staying == 0) return;
+  const size_t fair = (total + staying - 1) / staying;
+  size_t room = 0;
+  for (const allocator::ServerInfo& info : snapshot.servers) {
+    const Server& server = state.tables.server(info.server);
+    if (!info.accepts || server.planned.avoided) continue;
+    const size_t most = info.capacity == 0 ? fair : std::min<size_t>(fair, info.capacity);
+    room += most - std::min(most, server.replicas.size());
+  }
+  if (room == 0 || room < leaving) return;
+  for (allocator::ServerInfo& info : snapshot.servers) {
+    info.accepts &= !state.tables.server(info.server).planned.avoided;
+  }
 }
 
 void BarFull(const PartitionState& state, allocator::Snapshot& snapshot) {
@@ -155,7 +186,9 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
     if (balance && MakesRoom(state, r)) return;
     const bool extra = r.phase == Phase::kDropping || (r.phase == Phase::kPreparing && !balance);
     if (extra) ++info.wanted_replicas;  // holds a place, does not count
-    const bool movable = at_rest && purpose != Purpose::kEmergency &&
+    // What stays on a server during a container operation stays there.
+    const bool stays = server.planned.closed && !server.draining;
+    const bool movable = at_rest && !stays && purpose != Purpose::kEmergency &&
                          state.moves.budgets.Left(CauseOfMove(state, r.server), r.server) &&
                          !TakesNothing(server);
     info.replicas.push_back({r.server, r.role, movable});

@@ -14,6 +14,11 @@ enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
 bool WorthBalancing(const PartitionState& state);
 // The fleet, and no shards: all replicas count as "other" ones.
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads);
+// A container operation is under way.
+bool AnyClosed(const PartitionState& state);
+// Servers that are to be stopped later on get nothing, if the others have room up to a fair share:
+// what goes there would have to leave again.
+void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot);
 // A server that is being given as many as it may, for failovers, is not chosen for more: the
 // others have room.
 void BarFull(const PartitionState& state, allocator::Snapshot& snapshot);

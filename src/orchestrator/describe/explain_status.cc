@@ -59,7 +59,7 @@ v1::ExplainedCandidate DescribeCandidate(const PartitionState& state,
   const Tables& tables = state.tables;
   v1::ExplainedCandidate out;
   out.set_server(tables.name(candidate.server));
-  const FaultDomain& at = tables.server(candidate.server).fault_domain;
+  const FaultDomain& at = tables.server(candidate.server).location.fault_domain;
   out.mutable_fault_domain()->set_region(at.region);
   out.mutable_fault_domain()->set_datacenter(at.datacenter);
   out.mutable_fault_domain()->set_rack(at.rack);

@@ -41,9 +41,13 @@ std::pair<const char*, std::string> DrainState(const PartitionState& state, Serv
                                      " of its shards have their primary here, until a secondary "
                                      "elsewhere is in step; its secondaries stay")};
   }
-  if (!server.draining) return {"live", ""};
+  if (!server.draining) {
+    return {"live",
+            server.planned.closed ? "a container operation is under way: it is given nothing" : ""};
+  }
   const v1::Drain* drain = DrainOf(state, id);
   std::string text = server.replicas.empty() ? "empty" : LeftToDrain(state, server, now);
+  if (drain == nullptr) text += " (for a container operation)";
   if (drain != nullptr && !drain->reason().empty()) {
     absl::StrAppend(&text, " (", drain->reason(), ")");
   }

@@ -264,7 +264,8 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
     if (std::string why = RecordState(state, id, now); !why.empty()) {
       status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
     }
-    status.set_endpoint(server.endpoint);
+    status.set_endpoint(server.location.endpoint);
+    status.set_process(server.location.process);
     status.set_incarnation(server.incarnation.value());
     status.set_replicas(static_cast<uint32_t>(server.replicas.size()));
     status.set_replicas_serving(server.serving);
@@ -272,9 +273,9 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
     for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
       *status.add_loads() = DescribeUse(state, id, m);
     }
-    status.mutable_fault_domain()->set_region(server.fault_domain.region);
-    status.mutable_fault_domain()->set_datacenter(server.fault_domain.datacenter);
-    status.mutable_fault_domain()->set_rack(server.fault_domain.rack);
+    status.mutable_fault_domain()->set_region(server.location.fault_domain.region);
+    status.mutable_fault_domain()->set_datacenter(server.location.fault_domain.datacenter);
+    status.mutable_fault_domain()->set_rack(server.location.fault_domain.rack);
     all.push_back(std::move(status));
   }
   std::sort(all.begin(), all.end(),

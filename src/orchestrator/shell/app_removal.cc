@@ -19,19 +19,31 @@ constexpr size_t kDeletesPerWrite = 1'000;
 }  // namespace
 
 void AppRemoval::Begin() {
+  // Not every app has a record of container operations.
+  const std::string operations = options_.paths.operations(options_.app);
+  options_.store->Get(operations, [this, post = options_.post, operations](auto node) {
+    post([this, operations, status = node.status()] {
+      if (!status.ok() && !absl::IsNotFound(status)) return TryLater(status);
+      ListAssignments(status.ok() ? std::vector<WriteOp>{DeleteNode{operations}}
+                                  : std::vector<WriteOp>());
+    });
+  });
+}
+
+void AppRemoval::ListAssignments(std::vector<WriteOp> ops) {
   std::vector<std::string> folders;
   for (uint32_t b = 0; b < options_.buckets; ++b) {
     folders.push_back(Paths::bucket(options_.paths.assignments(options_.app), b));
   }
-  ListAll(*options_.store, std::move(folders), [this, post = options_.post](auto paths) {
-    post([this, paths = std::move(paths)] {
-      if (!paths.ok()) return TryLater(paths.status());
-      std::vector<WriteOp> ops;
-      for (const std::string& path : *paths) ops.push_back(DeleteNode{path});
-      ops.push_back(DeleteNode{options_.paths.spec(options_.app)});
-      Delete(std::move(ops), 0);
-    });
-  });
+  ListAll(*options_.store, std::move(folders),
+          [this, post = options_.post, ops = std::move(ops)](auto paths) {
+            post([this, paths = std::move(paths), ops]() mutable {
+              if (!paths.ok()) return TryLater(paths.status());
+              for (const std::string& path : *paths) ops.push_back(DeleteNode{path});
+              ops.push_back(DeleteNode{options_.paths.spec(options_.app)});
+              Delete(std::move(ops), 0);
+            });
+          });
 }
 
 void AppRemoval::Delete(std::vector<WriteOp> ops, size_t from) {

@@ -24,6 +24,7 @@ class AppRemoval {
   void Begin();
 
  private:
+  void ListAssignments(std::vector<WriteOp> ops);
   void Delete(std::vector<WriteOp> ops, size_t from);
   void TryLater(const absl::Status& why);
 

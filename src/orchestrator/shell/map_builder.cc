@@ -62,16 +62,16 @@ void MapBuilder::Fill(const PartitionState& state, ShardIndex shard, v1::MapShar
     out->set_role(ToProto(role));
     out->set_behind_primary(role == Role::kSecondary && state.replication.both_roles());
 
-    auto [known, fresh] = known_.try_emplace(replica.server, server.endpoint);
-    if (!fresh && known->second == server.endpoint) continue;
-    known->second = server.endpoint;
+    auto [known, fresh] = known_.try_emplace(replica.server, server.location.endpoint);
+    if (!fresh && known->second == server.location.endpoint) continue;
+    known->second = server.location.endpoint;
     v1::MapServer* named = servers->Add();
     named->set_index(replica.server.index());
     named->set_name(tables.name(replica.server));
-    named->set_endpoint(server.endpoint);
-    named->mutable_fault_domain()->set_region(server.fault_domain.region);
-    named->mutable_fault_domain()->set_datacenter(server.fault_domain.datacenter);
-    named->mutable_fault_domain()->set_rack(server.fault_domain.rack);
+    named->set_endpoint(server.location.endpoint);
+    named->mutable_fault_domain()->set_region(server.location.fault_domain.region);
+    named->mutable_fault_domain()->set_datacenter(server.location.fault_domain.datacenter);
+    named->mutable_fault_domain()->set_rack(server.location.fault_domain.rack);
   }
 }
 

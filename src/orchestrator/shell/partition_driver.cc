@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "model/text.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/shell/release.h"
@@ -122,7 +122,9 @@ void PartitionDriver::OnSpec() {
   problem_ = absl::OkStatus();
   const v1::StoredSpec& stored = spec_.stored();
   if (core_ != nullptr) {
-    core_->Handle(SpecChanged{WithDefaults(stored.spec()), stored.deleting(), spec_.drains()});
+    const v1::AppSpec spec = WithDefaults(stored.spec());
+    core_->Handle(SpecChanged{spec, stored.deleting(), spec_.drains()});
+    tasks_->ChangeSpec(spec);
   } else if (watch_ == nullptr) {
     BeginRecovery();
   }
@@ -134,13 +136,30 @@ void PartitionDriver::BeginRecovery() {
   WriterOptions options = MakeWriterOptions();
   options.post = MakePost(attempt_);
   watch_ = std::make_unique<ServerWatch>(options, [this](Event event) { Hear(std::move(event)); });
-  Recover(options, *watch_,
-          [this](absl::StatusOr<RecoveredState> state) { OnRecovered(std::move(state)); });
+  AppTasks::Ports ports;
+  ports.state = [this]() -> const PartitionState& { return core_->core().state(); };
+  ports.order = [this](OrdersChanged orders) { core_->Handle(std::move(orders)); };
+  ports.record = [this](v1::ControlEvent event) {
+    Record(*context_.events, app_, spdlog::level::info, std::move(event));
+  };
+  ports.deposed = callbacks_.deposed;
+  tasks_ = std::make_unique<AppTasks>(
+      *context_.executor,
+      taskcontroller::OperationStore::Context{context_.store, context_.paths, app_,
+                                              context_.leader_epoch, options.post},
+      std::move(ports));
+  Recover(options, *watch_, [this](absl::StatusOr<RecoveredState> state) {
+    if (!state.ok()) return OnRecovered(std::move(state));
+    tasks_->Read([this, state = std::move(state)](const absl::Status& read) mutable {
+      OnRecovered(read.ok() ? std::move(state) : read);
+    });
+  });
 }
 
 void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   if (!state.ok()) {
     attempt_.reset();
+    tasks_.reset();
     watch_.reset();
     return RetryLater(state.status());
   }
@@ -160,6 +179,7 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   state->event.spec = WithDefaults(spec_.stored().spec());
   state->event.deleting = spec_.stored().deleting();
   state->event.drains = spec_.drains();
+  tasks_->Begin(state->event.spec);  // what it orders holds from the first decision on
   core_->Handle(std::move(state->event));
   Record(*context_.events, app_, spdlog::level::info,
          TakenOver(core_->core().state().tables, SinceStart()));

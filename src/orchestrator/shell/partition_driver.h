@@ -12,6 +12,7 @@
 #include "model/map_version.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/shell/app_removal.h"
+#include "orchestrator/shell/app_tasks.h"
 #include "orchestrator/shell/batch_writer.h"
 #include "orchestrator/shell/change_outcome.h"
 #include "orchestrator/shell/damaged_records.h"
@@ -89,6 +90,8 @@ class PartitionDriver {
   // thread, or never if the driver has gone.
   void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done,
                Wanted wanted);
+  // Its container operations. Null until the state was read.
+  AppTasks* tasks() const { return core_ == nullptr ? nullptr : tasks_.get(); }
   // Why the state cannot be read, if so.
   const absl::Status& problem() const { return problem_; }
 
@@ -131,6 +134,7 @@ class PartitionDriver {
   std::unique_ptr<BatchWriter> writer_;
   std::unique_ptr<CoreDriver<Partition>> core_;
   std::optional<ServerCalls> calls_;  // as long as core_
+  std::unique_ptr<AppTasks> tasks_;   // as long as watch_
   std::vector<Event> early_;          // before the core is there
 };
 

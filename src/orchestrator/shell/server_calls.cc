@@ -12,14 +12,14 @@ namespace shardmanager::orchestrator {
 ServerAddress ServerCalls::AddressOf(ServerIndex server, Incarnation incarnation) const {
   const Tables& tables = context_.state.tables;
   return {context_.app, ServerName(tables.name(server)), incarnation, context_.leader_epoch,
-          tables.server(server).endpoint};
+          tables.server(server).location.endpoint};
 }
 
 Members ServerCalls::Named(const std::vector<ServerIndex>& servers) const {
   const Tables& tables = context_.state.tables;
   Members members;
   for (ServerIndex id : servers) {
-    members.push_back({ServerName(tables.name(id)), tables.server(id).endpoint});
+    members.push_back({ServerName(tables.name(id)), tables.server(id).location.endpoint});
   }
   std::sort(members.begin(), members.end(),
             [](const Peer& a, const Peer& b) { return a.server < b.server; });
@@ -42,7 +42,8 @@ void ServerCalls::Send(const SendCommands& action) {
   const Tables& tables = context_.state.tables;
   ServerCommand command{.kind = action.kind, .grants = Named(action.grants)};
   if (action.other.valid()) {
-    command.other = {ServerName(tables.name(action.other)), tables.server(action.other).endpoint};
+    command.other = {ServerName(tables.name(action.other)),
+                     tables.server(action.other).location.endpoint};
   }
   spdlog::debug("app {}: {} {} shards at {}", context_.app.value(), ToString(action.kind),
                 command.grants.size(), tables.name(action.server));

@@ -39,6 +39,7 @@ ServerLife ServerWatch::TakeLife(const LiveName& name, const Node& node) {
     return life;
   }
   life.endpoint = record.endpoint();
+  life.process = record.process();
   life.fault_domain = {record.fault_domain().region(), record.fault_domain().datacenter(),
                        record.fault_domain().rack()};
   life.capacity = record.capacity();

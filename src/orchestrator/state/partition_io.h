@@ -16,6 +16,7 @@
 #include "base/dense_id.h"
 #include "model/command_kind.h"
 #include "model/replica_phase.h"
+#include "model/server_order.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/types.pb.h"
@@ -41,6 +42,7 @@ struct ServerLife {
   // Its live record cannot be read: only name and incarnation are known. It lives, and
   // holds what it holds; but it cannot be reached.
   bool unread = false;
+  std::string process = {};  // "host/pid"
 };
 
 struct StoredReplica {
@@ -69,7 +71,7 @@ struct Recovered {
   std::vector<v1::Drain> drains = {};
 };
 
-// `spec` is valid and has its defaults (model/spec_validation.h).
+// `spec` is valid and has its defaults (model/spec/spec_validation.h).
 struct SpecChanged {
   v1::AppSpec spec;
   bool deleting = false;
@@ -158,8 +160,14 @@ struct RetryAsked {
   std::string shard;
 };
 
+// What container operations ask for servers: all orders that hold, those before are void. May come
+// before Recovered, so that they hold from the first decision on. Repeats change nothing.
+struct OrdersChanged {
+  std::vector<ServerOrder> orders;
+};
+
 using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
-                           ServerReport, PlanReady, LaterLeaderSeen, RetryAsked>;
+                           ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, OrdersChanged>;
 
 // ---- actions ----
 

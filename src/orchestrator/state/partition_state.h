@@ -110,6 +110,7 @@ struct PartitionState {
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
   std::vector<bool> region_allowed;   // by domain number; empty: all are
   std::vector<v1::Drain> drains;
+  std::vector<ServerOrder> orders;  // of container operations, ascending by server
   Tables tables;
   absl::flat_hash_map<ShardIndex, ToldMembers> members;
   absl::flat_hash_map<uint64_t, uint8_t> progress;  // of loads, by Key(), percent

@@ -78,6 +78,20 @@ enum class ServerState : uint8_t {
   kDeparted,  // it said good-bye
 };
 
+// What container operations ask for a server (model/server_order.h).
+struct PlannedStop {
+  bool closed = false;                      // given nothing: an operation is under way
+  bool avoided = false;                     // what leaves others goes elsewhere: it stops later on
+  TimePoint away_until = TimePoint::min();  // away as planned
+};
+
+// Where its last life that was seen runs.
+struct Location {
+  std::string endpoint;
+  std::string process;  // "host/pid"
+  FaultDomain fault_domain;
+};
+
 struct Server {
   ServerState state = ServerState::kDown;
   bool reported = false;       // said what it holds (or holds nothing)
@@ -106,9 +120,9 @@ struct Server {
   size_t record_bytes = 0;  // of its replicas in its record, at most: see record_size.h
   TimePoint lost_at{};
   TimePoint failover_at{};
+  PlannedStop planned;  // for container operations
   std::vector<ReplicaIndex> replicas;
-  std::string endpoint;
-  FaultDomain fault_domain;
+  Location location;
 
   // Its incarnation, as records of replicas have it.
   uint32_t life() const { return static_cast<uint32_t>(incarnation.value()); }

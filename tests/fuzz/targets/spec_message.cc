@@ -4,7 +4,7 @@
 
 #include "cli/yaml/proto_to_text.h"
 #include "model/layout.h"
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace shardmanager {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/spec_validation.h"
+#include "model/spec/spec_validation.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {

@@ -141,6 +141,17 @@ struct EventText {
   std::string operator()(const RetryAsked& e) const {
     return "an operator asks to try " + e.shard + " again now";
   }
+  std::string operator()(const OrdersChanged& e) const {
+    std::string text = "container operations:";
+    for (const ServerOrder& order : e.orders) {
+      absl::StrAppend(&text, " ", order.server, order.closed ? " closed" : "",
+                      order.avoid ? " avoided" : "",
+                      order.leaving.primaries ? ", primaries leave" : "",
+                      order.leaving.secondaries ? ", secondaries leave" : "",
+                      order.away_until == TimePoint::min() ? "" : ", away as planned", ";");
+    }
+    return text;
+  }
 };
 
 // ---- actions ----

@@ -113,4 +113,30 @@ void Depose(FaultScene& scene) {
   });
 }
 
+void LoseMajority(FaultScene& scene) {
+  const std::string behind = scene.SomeServer();
+  const std::string spare = scene.SomeServer();
+  const auto others = [&scene, behind](auto what) {
+    for (const std::string& server : scene.cluster.servers()) {
+      if (server != behind) what(server);
+    }
+  };
+  scene.Tell(absl::StrCat(behind, " misses what is written; then all others but ", spare, " go"));
+  others([&](const std::string& server) {
+    scene.cluster.network.Cut(server, behind);
+    scene.cluster.network.Cut(behind, server);
+  });
+  const Duration missing = Seconds(1) + scene.UpTo(Seconds(3));
+  const Duration away = 3 * scene.cluster.session_timeout() + scene.UpTo(Seconds(10));
+  scene.UntilAfter(missing, [&scene, behind, spare, others, away] {
+    others([&](const std::string& server) {
+      scene.cluster.network.Mend(server, behind);
+      scene.cluster.network.Mend(behind, server);
+      if (!scene.on() || server == spare || !scene.cluster.Alive(server)) return;
+      scene.cluster.Kill(server);
+      scene.UntilAfter(away, [&scene, server] { scene.cluster.Start(server); });
+    });
+  });
+}
+
 }  // namespace shardmanager::simulation

@@ -1,0 +1,46 @@
+// How the rules of the spec report what they find. Internal to the validation.
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/spec/spec_validation.h"
+
+namespace shardmanager {
+
+// Collects problems up to a bound: a spec with a million wrong shards must not
+// answer with a million lines.
+class SpecProblems {
+ public:
+  static constexpr size_t kMost = 20;
+
+  void Add(std::string path, std::string found, std::string allowed) {
+    if (!full()) problems_.push_back({std::move(path), std::move(found), std::move(allowed)});
+  }
+  void NotSupported(std::string path, const std::string& found, const std::string& allowed) {
+    Add(std::move(path), absl::StrCat(found, " (not supported yet)"), allowed);
+  }
+  // A field that this version does not know was set by a newer one: refused, for
+  // to ignore it silently would be to promise what we do not do.
+  void CheckKnown(const std::string& path, const google::protobuf::Message& message) {
+    const auto& unknown = message.GetReflection()->GetUnknownFields(message);
+    if (unknown.empty()) return;
+    Add(path, absl::StrCat("unknown field number ", unknown.field(0).number()),
+        "the fields that this version of the control plane knows");
+  }
+
+  // More would not be listed: stop looking.
+  bool full() const { return problems_.size() >= kMost; }
+  size_t size() const { return problems_.size(); }
+  std::vector<SpecProblem> Take() { return std::move(problems_); }
+
+ private:
+  std::vector<SpecProblem> problems_;
+};
+
+}  // namespace shardmanager

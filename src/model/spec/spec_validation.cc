@@ -1,0 +1,248 @@
+#include "model/spec/spec_validation.h"
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/load.h"
+#include "model/spec/availability.h"
+#include "model/spec/key_space_validation.h"
+#include "model/spec/spec_names.h"
+#include "model/spec/spec_problems.h"
+#include "model/text.h"
+
+namespace shardmanager {
+namespace {
+
+constexpr uint32_t kMostReplicas = 15;
+constexpr uint32_t kHourMs = 3'600'000;
+constexpr uint32_t kDayMs = 86'400'000;
+constexpr uint32_t kMostMoves = 100'000;
+constexpr int kMostMetrics = 8;
+constexpr size_t kMostMetricNameBytes = 63;
+
+struct Bounds {
+  uint32_t least;
+  uint32_t most;
+  bool zero_is_default = false;
+};
+
+void CheckBounds(const std::string& path, uint32_t value, Bounds bounds, SpecProblems* problems) {
+  if (value >= bounds.least && value <= bounds.most) return;
+  if (value == 0 && bounds.zero_is_default) return;
+  problems->Add(path, absl::StrCat(value),
+                absl::StrCat(bounds.least, " to ", bounds.most,
+                             bounds.zero_is_default ? ", or 0: the default" : ""));
+}
+
+void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
+  const std::string allowed =
+      absl::StrCat(EnumLabel(v1::PRIMARY_ONLY), ", ", EnumLabel(v1::SECONDARY_ONLY), ", ",
+                   EnumLabel(v1::PRIMARY_SECONDARY));
+  const std::string path = "replication.strategy";
+  switch (replication.strategy()) {
+    case v1::PRIMARY_ONLY:
+    case v1::SECONDARY_ONLY:
+    case v1::PRIMARY_SECONDARY:
+      return;
+    case v1::REPLICATION_STRATEGY_UNSPECIFIED:
+      return problems->Add(path, "nothing", allowed);
+    default:
+      return problems->Add(path, EnumLabel(replication.strategy()), allowed);
+  }
+}
+
+void CheckReplicas(const v1::AppSpec& spec, SpecProblems* problems) {
+  const uint32_t replicas = spec.replication().replicas();
+  const auto regions = static_cast<uint32_t>(spec.placement().regions_size());
+  const std::string path = "replication.replicas";
+  if (replicas > kMostReplicas) {
+    CheckBounds(path, replicas, {1, kMostReplicas, true}, problems);
+  } else if (replicas > 1 && spec.replication().strategy() == v1::PRIMARY_ONLY) {
+    problems->Add(path, absl::StrCat(replicas), "1 with strategy primary-only");
+  } else if (replicas < 2 && spec.replication().strategy() == v1::PRIMARY_SECONDARY) {
+    problems->Add(path, absl::StrCat(replicas),
+                  absl::StrCat("2 to ", kMostReplicas, " with strategy primary-secondary"));
+  } else if (spec.placement().spread() == v1::REGION && regions > 0 && replicas > regions) {
+    problems->Add(path, absl::StrCat(replicas),
+                  absl::StrCat("at most ", regions, " with placement.spread region: there ",
+                               regions == 1 ? "is " : "are ", Counted(regions, "region"),
+                               " in placement.regions"));
+  }
+}
+
+void CheckReplication(const v1::AppSpec& spec, SpecProblems* problems) {
+  problems->CheckKnown("replication", spec.replication());
+  CheckStrategy(spec.replication(), problems);
+  CheckReplicas(spec, problems);
+  const bool secondaries = spec.replication().strategy() == v1::PRIMARY_SECONDARY;
+  if (spec.replication().quorum() && !secondaries) {
+    problems->Add("replication.quorum", "true", "false, but with strategy primary-secondary");
+  }
+}
+
+void CheckRegionList(const v1::PlacementPolicy& placement, SpecProblems* problems) {
+  absl::flat_hash_map<std::string, int> seen;
+  for (int i = 0; i < placement.regions_size() && !problems->full(); ++i) {
+    const std::string& region = placement.regions(i);
+    const std::string path = absl::StrCat("placement.regions[", i, "]");
+    if (!IsPlainName(region, kMostRegionBytes)) {
+      problems->Add(path, Quoted(region), PlainNameRule(kMostRegionBytes));
+    } else if (auto [first, is_new] = seen.emplace(region, i); !is_new) {
+      problems->Add(
+          path, absl::StrCat(Quoted(region), " (already placement.regions[", first->second, "])"),
+          "each region once");
+    }
+  }
+}
+
+void CheckPlacement(const v1::PlacementPolicy& placement, const KnownRegions& regions,
+                    SpecProblems* problems) {
+  problems->CheckKnown("placement", placement);
+  CheckRegionList(placement, problems);
+  regions.Check("placement.preferred_region", placement.preferred_region(), problems);
+  if (!v1::FaultDomainLevel_IsValid(placement.spread())) {
+    problems->Add("placement.spread", EnumLabel(placement.spread()),
+                  EnumLabels(*v1::FaultDomainLevel_descriptor()));
+  }
+}
+
+void CheckOnPartition(v1::OnPartition on_partition, SpecProblems* problems) {
+  const std::string path = "failover.on_partition";
+  const std::string allowed =
+      absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL));
+  switch (on_partition) {
+    case v1::ON_PARTITION_UNSPECIFIED:
+    case v1::STOP_PRIMARIES:
+    case v1::STOP_ALL:
+      return;
+    case v1::KEEP_SERVING:
+      return problems->NotSupported(path, EnumLabel(on_partition), allowed);
+    default:
+      return problems->Add(path, EnumLabel(on_partition), allowed);
+  }
+}
+
+void CheckFailover(const v1::FailoverPolicy& failover, SpecProblems* problems) {
+  problems->CheckKnown("failover", failover);
+  CheckBounds("failover.delay_ms", failover.delay_ms(), {0, kHourMs}, problems);
+  CheckOnPartition(failover.on_partition(), problems);
+}
+
+// MoveLimits and MoveBudget have these in common.
+template <typename Limits>
+void CheckMoveBudget(const std::string& path, const Limits& limits, SpecProblems* problems) {
+  problems->CheckKnown(path, limits);
+  CheckBounds(absl::StrCat(path, ".max_concurrent"), limits.max_concurrent(), {1, kMostMoves, true},
+              problems);
+  CheckBounds(absl::StrCat(path, ".max_concurrent_per_server"), limits.max_concurrent_per_server(),
+              {1, kMostMoves, true}, problems);
+}
+
+void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
+  CheckMoveBudget("moves", moves, problems);
+  CheckMoveBudget("moves.drain", moves.drain(), problems);
+  CheckBounds("moves.balance_interval_ms", moves.balance_interval_ms(), {100, kDayMs, true},
+              problems);
+  CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(), {1'000, kHourMs, true},
+              problems);
+  if (!v1::PrimaryMove_IsValid(moves.primary_move())) {
+    problems->Add("moves.primary_move", EnumLabel(moves.primary_move()),
+                  EnumLabels(*v1::PrimaryMove_descriptor()));
+  }
+}
+
+void CheckMetric(const std::string& path, const v1::Metric& metric, SpecProblems* problems) {
+  problems->CheckKnown(path, metric);
+  if (metric.name() == kReplicaCountMetric) {
+    problems->Add(path + ".name", Quoted(metric.name()),
+                  "another name: the number of replicas is counted in any case");
+  } else if (!IsPlainName(metric.name(), kMostMetricNameBytes)) {
+    problems->Add(path + ".name", metric.name().empty() ? "nothing" : Quoted(metric.name()),
+                  PlainNameRule(kMostMetricNameBytes));
+  }
+  // Written so that NaN, which compares with nothing, is refused.
+  const auto check = [&](const char* field, double value, double most, const char* allowed) {
+    if (value >= 0 && value <= most) return;
+    problems->Add(absl::StrCat(path, ".", field), absl::StrFormat("%g", value), allowed);
+  };
+  check("threshold", metric.threshold(), 1, "0 to 1");
+  check("capacity", metric.capacity(), kMostLoad, "0 to 1e12");
+  check("tolerance", metric.tolerance(), 10, "0 to 10");
+}
+
+void CheckMetrics(const v1::AppSpec& spec, SpecProblems* problems) {
+  if (spec.metrics_size() > kMostMetrics) {
+    problems->Add("metrics", Counted(static_cast<size_t>(spec.metrics_size()), "metric"),
+                  absl::StrCat("at most ", kMostMetrics));
+  }
+  absl::flat_hash_map<std::string, int> seen;
+  for (int i = 0; i < spec.metrics_size() && !problems->full(); ++i) {
+    const std::string path = absl::StrCat("metrics[", i, "]");
+    CheckMetric(path, spec.metrics(i), problems);
+    if (auto [first, is_new] = seen.emplace(spec.metrics(i).name(), i); !is_new) {
+      problems->Add(
+          path + ".name",
+          absl::StrCat(Quoted(spec.metrics(i).name()), " (already metrics[", first->second, "])"),
+          "each metric once");
+    }
+  }
+}
+
+void CheckCommands(const v1::CommandPolicy& commands, SpecProblems* problems) {
+  problems->CheckKnown("commands", commands);
+  CheckBounds("commands.timeout_ms", commands.timeout_ms(), {100, kDayMs, true}, problems);
+}
+
+// A gRPC status message travels in the trailing metadata, of which receivers take 8 KiB
+// in all by default; past that the caller would see RESOURCE_EXHAUSTED instead.
+constexpr size_t kMostTrailerBytes = 6000;
+
+// gRPC writes bytes outside of printable ASCII as %XX.
+size_t BytesInTrailer(const std::string& text) {
+  size_t bytes = text.size();
+  for (const char c : text) bytes += c < 0x20 || c > 0x7e || c == '%' ? 2 : 0;
+  return bytes;
+}
+
+}  // namespace
+
+std::string SpecProblem::ToString() const {
+  return absl::StrCat(path, ": found ", found, "; allowed: ", allowed);
+}
+
+std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
+  SpecProblems problems;
+  const KnownRegions regions(spec.placement());
+  problems.CheckKnown("the spec", spec);
+  CheckAppName(spec.name(), &problems);
+  CheckKeySpace(spec, regions, &problems);
+  CheckReplication(spec, &problems);
+  CheckPlacement(spec.placement(), regions, &problems);
+  CheckFailover(spec.failover(), &problems);
+  CheckMoves(spec.moves(), &problems);
+  CheckDrainPolicy(spec, &problems);
+  CheckMetrics(spec, &problems);
+  CheckCommands(spec.commands(), &problems);
+  CheckAvailability(spec, &problems);
+  return problems.Take();
+}
+
+absl::Status ToStatus(const std::vector<SpecProblem>& problems) {
+  if (problems.empty()) return absl::OkStatus();
+  std::string lines;
+  size_t listed = 0;
+  for (const SpecProblem& problem : problems) {
+    const std::string line = problem.ToString();
+    if (listed > 0 && BytesInTrailer(lines) + BytesInTrailer(line) > kMostTrailerBytes) break;
+    absl::StrAppend(&lines, listed > 0 ? "\n" : "", line);
+    ++listed;
+  }
+  if (listed < problems.size() || listed >= SpecProblems::kMost) {
+    absl::StrAppend(&lines, "\n(only the first ", listed, " problems are listed)");
+  }
+  return absl::InvalidArgumentError(lines);
+}
+
+}  // namespace shardmanager

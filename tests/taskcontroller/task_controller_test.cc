@@ -1,0 +1,421 @@
+// The task controller's core, event by event.
+#include "taskcontroller/core/task_controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/spec/spec_validation.h"
+#include "taskcontroller/describe/operations.h"
+#include "tests/taskcontroller/fleet.h"
+
+namespace shardmanager::taskcontroller {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+// Three servers, each with a replica of every shard; the store takes every write unless it is held.
+class TaskControllerTest : public ::testing::Test {
+ protected:
+  TaskControllerTest() {
+    spec_.mutable_replication()->set_strategy(v1::SECONDARY_ONLY);
+    spec_.mutable_replication()->set_replicas(3);
+    spec_.mutable_availability()->set_max_unavailable_servers("3");
+    Restart();
+  }
+
+  void Restart(HeldOperations held = {}) {
+    core_.emplace();
+    Handle(Recovered{Policy(WithDefaults(spec_)), std::move(held)});
+  }
+
+  void Handle(Event event) {
+    Carry(core_->OnEvent(now_, std::move(event)));
+    Settle();
+  }
+  void Advance(Duration time) {
+    now_ += time;
+    Carry(core_->OnAdvance(now_));
+    Settle();
+  }
+
+  // Reports these operations, and returns the verdicts.
+  using Operations = std::vector<ReportedOperation>;
+  void Send(const std::string& manager, Operations operations) {
+    Handle(Reported{Report{.ticket = ++ticket_,
+                           .manager = manager,
+                           .manager_life = 1,
+                           .sequence = ++sequence_,
+                           .operations = std::move(operations)}});
+  }
+  v1::ReportResponse Report1(const std::string& manager, Operations operations) {
+    Advance(Seconds(1));
+    Send(manager, std::move(operations));
+    return answers_.empty() ? v1::ReportResponse() : answers_.back().response;
+  }
+  std::string Verdict(const std::string& manager, ReportedOperation operation) {
+    const v1::ReportResponse response = Report1(manager, {std::move(operation)});
+    if (response.answers().empty()) return "none";
+    const v1::OperationAnswer& answer = response.answers(0);
+    const std::string verdict = v1::OperationVerdict_Name(answer.verdict()).substr(10);
+    return answer.delays().empty() ? verdict
+                                   : absl::StrCat(verdict, " ", answer.delays(0).reason());
+  }
+  static ReportedOperation Restarts(const std::string& server,
+                                    ReportedStage stage = ReportedStage::kWaiting,
+                                    uint64_t life = 1) {
+    return {.id = "restart-" + server,
+            .info = {.kind = v1::RESTART,
+                     .server = server,
+                     .life = Incarnation(life),
+                     .expected = Seconds(5)},
+            .stage = stage};
+  }
+  std::vector<ServerOrder> orders() const { return orders_; }
+
+  static Fleet MakeFleet(bool primaries) {
+    Random random(1);
+    return Fleet({.regions = 3, .servers = 3, .shards = 2, .replicas = 3, .primaries = primaries},
+                 random);
+  }
+
+  TimePoint now_{};
+  v1::AppSpec spec_;
+  Fleet fleet_ = MakeFleet(false);
+  bool complete_ = true;
+  bool hold_writes_ = false;
+  std::optional<Persist> write_;
+  std::optional<TaskController> core_;
+  std::vector<Answer> answers_;
+  std::vector<NoteKind> notes_;
+
+ private:
+  void Carry(Output<Action> output) {
+    for (Action& action : output.actions) std::visit([this](auto& a) { Do(a); }, action);
+  }
+  void Settle() {
+    while (look_ || (write_ && !hold_writes_)) {
+      if (std::exchange(look_, false)) {
+        FleetView view = fleet_.View();
+        view.complete = complete_;
+        Carry(core_->OnEvent(now_, FleetSeen{&view}));
+      } else {
+        const uint64_t write = std::exchange(write_, std::nullopt)->write;
+        Carry(core_->OnEvent(now_, Written{write, true}));
+      }
+    }
+  }
+  void Do(LookAtFleet&) { look_ = true; }
+  void Do(Persist& action) { write_ = std::move(action); }
+  void Do(Answer& action) { answers_.push_back(std::move(action)); }
+  void Do(Order& action) { orders_ = std::move(action.orders); }
+  void Do(Note& action) { notes_.push_back(action.kind); }
+
+  bool look_ = false;
+  uint64_t ticket_ = 0;
+  uint64_t sequence_ = 0;
+  std::vector<ServerOrder> orders_;
+};
+
+TEST_F(TaskControllerTest, AnOperationIsApprovedThenBegunThenDone) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  EXPECT_THAT(orders(), ElementsAre(::testing::Field(&ServerOrder::closed, true)));
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  EXPECT_EQ(orders()[0].away_until, now_ + Seconds(5));
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO") << "a repeat";
+  fleet_.Find("kv-0").life = 2;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kFinished)), "DONE");
+  EXPECT_THAT(core_->held(), IsEmpty());
+  Report1("m", {});
+  EXPECT_THAT(orders(), IsEmpty());
+  EXPECT_THAT(notes_, ElementsAre(NoteKind::kOperationApproved, NoteKind::kOperationBegun,
+                                  NoteKind::kOperationFinished));
+}
+
+TEST_F(TaskControllerTest, AManagerThatDecidesInOneStepGetsGoAtOnce) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+}
+
+TEST_F(TaskControllerTest, TwoManagersInTwoRegionsNeverStopBothReplicasOfAShard) {
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0")), "APPROVED");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED Conflict");
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1", ReportedStage::kBegin)), "DELAYED ShardCap");
+}
+
+TEST_F(TaskControllerTest, NothingIsToldBeforeItIsStored) {
+  hold_writes_ = true;
+  Send("m", {Restarts("kv-0")});
+  ASSERT_TRUE(write_.has_value());
+  EXPECT_THAT(write_->held, ElementsAre(Pair(OperationKey{"m", "restart-kv-0"}, ::testing::_)));
+  EXPECT_THAT(answers_, IsEmpty());
+  EXPECT_FALSE(orders().empty()) << "but its server is closed before";
+  hold_writes_ = false;
+  Advance(Seconds(0));
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(answers_[0].response.answers(0).verdict(), v1::OPERATION_APPROVED);
+}
+
+TEST_F(TaskControllerTest, AWriteThatFailsApprovesNothingAndIsMadeAgain) {
+  hold_writes_ = true;
+  Send("m", {Restarts("kv-0")});
+  const uint64_t write = std::exchange(write_, std::nullopt)->write;
+  Handle(Written{write, false});
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(absl::IsUnavailable(answers_[0].status));
+  Advance(Seconds(1));
+  EXPECT_TRUE(write_.has_value());
+}
+
+TEST_F(TaskControllerTest, ASuccessorKnowsWhatWasApproved) {
+  Verdict("m", Restarts("kv-0", ReportedStage::kBegin));
+  Restart(core_->held());
+  EXPECT_EQ(orders()[0].server, "kv-0");
+  EXPECT_TRUE(orders()[0].closed) << "before anything is decided";
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED ShardCap");
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+}
+
+TEST_F(TaskControllerTest, ALeaderThatDoesNotKnowTheFleetYetApprovesNothing) {
+  complete_ = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "DELAYED NotReady");
+  complete_ = true;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+}
+
+// F19: health lagged behind a deletion, so two replicas went down at once.
+TEST_F(TaskControllerTest, F19_WhatIsDownOrLoadsCountsWhoeverStoppedIt) {
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "DELAYED ShardCap");
+  fleet_.Find("kv-1").live = true;
+  fleet_.Find("kv-1").replicas[0].serving = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "DELAYED ShardCap");
+  EXPECT_THAT(answers_.back().response.answers(0).delays(0).servers(), ElementsAre("kv-1"));
+  fleet_.Find("kv-1").replicas[0].serving = true;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+}
+
+TEST_F(TaskControllerTest, AFailureBetweenApprovalAndBeginningWithdrawsTheApproval) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "DELAYED ShardCap");
+  EXPECT_THAT(core_->held(), IsEmpty());
+  EXPECT_THAT(notes_, ::testing::Contains(NoteKind::kOperationWithdrawn));
+}
+
+TEST_F(TaskControllerTest, WhatHasBegunIsNeverTakenBack) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+}
+
+TEST_F(TaskControllerTest, AnApprovalThatIsNotUsedLapsesAndOthersGetTheirTurn) {
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0")), "APPROVED");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED Conflict");
+  for (int i = 0; i < 14; ++i) {  // both go on reporting, and the first one does not begin
+    Advance(Seconds(4));
+    Verdict("m-1", Restarts("kv-0"));
+    Verdict("m-2", Restarts("kv-1"));
+  }
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "APPROVED");
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0")), "DELAYED Conflict");
+}
+
+TEST_F(TaskControllerTest, AnOperationOnAFormerLifeIsRefused) {
+  fleet_.Find("kv-0").life = 2;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "REFUSED FormerLife");
+  EXPECT_EQ(answers_.back().response.answers(0).incarnation(), 2U);
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kWaiting, 3)), "DELAYED LifeNotSeen");
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kWaiting, 0)), "DELAYED LifeUnknown");
+  EXPECT_EQ(Verdict("m", Restarts("kv-9")), "DELAYED UnknownServer");
+}
+
+TEST_F(TaskControllerTest, AnApprovalIsVoidWhenTheServerBeginsAnew) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  fleet_.Find("kv-0").life = 2;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "REFUSED FormerLife");
+}
+
+TEST_F(TaskControllerTest, TheSecondOperationOfAServerWaits) {
+  ReportedOperation second = Restarts("kv-0");
+  second.id = "another";
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0")), "APPROVED");
+  EXPECT_EQ(Verdict("m-2", second), "DELAYED OtherOperation");
+}
+
+TEST_F(TaskControllerTest, AStartTakesNothingAway) {
+  ReportedOperation start = Restarts("kv-9");
+  start.info.kind = v1::START;
+  EXPECT_EQ(Verdict("m", start), "GO");
+}
+
+TEST_F(TaskControllerTest, AManagersOlderReportIsRefused) {
+  Send("m", {Restarts("kv-0")});
+  Handle(Reported{Report{.ticket = 99, .manager = "m", .manager_life = 1, .sequence = 1}});
+  EXPECT_EQ(answers_.back().ticket, 99U);
+  EXPECT_TRUE(absl::IsAborted(answers_.back().status));
+  EXPECT_EQ(core_->reports().Find("m")->operations.size(), 1U);
+}
+
+TEST_F(TaskControllerTest, WhatAVanishedManagerHasBegunCountsUntilItIsKnownOtherwise) {
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  Advance(Seconds(3'000));
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED ShardCap");
+  fleet_.Find("kv-0").life = 2;
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "APPROVED");
+}
+
+TEST_F(TaskControllerTest, WhatAVanishedManagerWasApprovedIsFreeWhenTheApprovalHasLapsed) {
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0")), "APPROVED");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED Conflict");
+  Advance(Seconds(61));
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "APPROVED");
+}
+
+// A process that was killed is live until its session ends.
+TEST_F(TaskControllerTest, AManagersWordThatItIsFinishedIsNotEnough) {
+  Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin));
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0", ReportedStage::kFinished)), "DONE");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED ShardCap");
+  fleet_.Find("kv-0").life = 2;
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "APPROVED");
+}
+
+TEST_F(TaskControllerTest, PrimariesLeaveBeforeTheServerMayStop) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  fleet_ = MakeFleet(true);
+  Restart();
+  std::string server;
+  for (const TrueServer& s : fleet_.servers()) {
+    for (const TrueReplica& r : s.replicas) {
+      if (r.role == Role::kPrimary) server = s.name;
+    }
+  }
+  EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Draining");
+  EXPECT_TRUE(orders()[0].leaving.primaries);
+  while (fleet_.MoveOnePrimary(orders())) {
+  }
+  EXPECT_EQ(Verdict("m", Restarts(server)), "APPROVED");
+  EXPECT_TRUE(orders()[0].leaving.primaries) << "they do not come back before it is over";
+}
+
+TEST_F(TaskControllerTest, APolicyMayTolerateShortOperations) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  v1::DrainRule& rule = *spec_.mutable_drain()->add_rules();
+  rule.add_kinds(v1::RESTART);
+  rule.set_up_to_ms(5'000);
+  rule.set_primaries(false);
+  fleet_ = MakeFleet(true);
+  Restart();
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  Report1("m", {});
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) {
+    ReportedOperation longer = Restarts(name);
+    longer.info.expected = Seconds(6);
+    const std::string verdict = Verdict("m", longer);
+    if (verdict == "DELAYED Draining") return;
+    Report1("m", {});
+  }
+  FAIL() << "a longer one drains the server that has a primary";
+}
+
+TEST_F(TaskControllerTest, ServersThatAreAwayCountForTheLimitOfAll) {
+  spec_.mutable_availability()->set_max_unavailable_servers("1");
+  spec_.mutable_availability()->set_max_unavailable_replicas(3);
+  Restart();
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0")), "APPROVED");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED ServerCap");
+  EXPECT_THAT(answers_.back().response.answers(0).delays(0).servers(), ElementsAre("kv-0"));
+}
+
+TEST_F(TaskControllerTest, AnOperationThatWaitedTooLongGoesBeforeALargerSet) {
+  spec_.mutable_availability()->set_max_unavailable_replicas(3);
+  spec_.mutable_availability()->set_max_unavailable_servers("1");
+  spec_.mutable_availability()->set_most_wait_ms(60'000);
+  Restart();
+  ReportedOperation old = Restarts("kv-2");
+  old.pending = Seconds(120);
+  Report1("m", {Restarts("kv-0"), Restarts("kv-1"), old});
+  EXPECT_THAT(core_->held(), ElementsAre(Pair(OperationKey{"m", "restart-kv-2"}, ::testing::_)));
+}
+
+TEST_F(TaskControllerTest, AnOperationNearItsDeadlineGoesFirst) {
+  spec_.mutable_availability()->set_max_unavailable_servers("1");
+  Restart();
+  ReportedOperation urgent = Restarts("kv-2");
+  urgent.deadline = Seconds(30);
+  Report1("m", {Restarts("kv-0"), Restarts("kv-1"), urgent});
+  EXPECT_THAT(core_->held(), ElementsAre(Pair(OperationKey{"m", "restart-kv-2"}, ::testing::_)));
+}
+
+// F13: one impossible drain starved every other operation.
+TEST_F(TaskControllerTest, F13_ADrainThatDoesNotGetOnGivesOthersTheirTurn) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  spec_.mutable_availability()->set_max_unavailable_servers("1");
+  fleet_ = MakeFleet(true);
+  Restart();
+  std::string with;
+  std::string without;
+  for (const TrueServer& s : fleet_.servers()) {
+    const bool has = std::any_of(s.replicas.begin(), s.replicas.end(),
+                                 [](const auto& r) { return r.role == Role::kPrimary; });
+    (has ? with : without) = s.name;
+  }
+  ASSERT_FALSE(without.empty());
+  ReportedOperation first = Restarts(with);
+  first.pending = Seconds(10);
+  Report1("m", {first, Restarts(without)});
+  EXPECT_EQ(core_->held().begin()->second.info.server, with);
+  for (int i = 0; i < 40; ++i) {
+    Advance(Seconds(4));
+    Report1("m", {first, Restarts(without)});
+  }
+  EXPECT_THAT(notes_, ::testing::Contains(NoteKind::kOperationStalled));
+  EXPECT_THAT(notes_, ::testing::Contains(NoteKind::kOperationApproved)) << "the other one";
+}
+
+TEST_F(TaskControllerTest, AnOperatorApprovesAgainstTheLimits) {
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "DELAYED ShardCap");
+  Handle(Forced{{"m", "restart-kv-0"}, "jo"});
+  Advance(Seconds(1));
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  EXPECT_THAT(notes_, ::testing::Contains(NoteKind::kOperationForced));
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-2")), "DELAYED ShardCap") << "it counts as any other";
+}
+
+TEST_F(TaskControllerTest, DescribesWhatIsReportedAndHeld) {
+  Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin));
+  Verdict("m-2", Restarts("kv-1"));
+  const auto all = DescribeOperations(core_->held(), core_->reports(), core_->answers(), "", now_);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].state(), "begun");
+  EXPECT_EQ(all[1].state(), "waiting");
+  EXPECT_THAT(all[1].delays(0).message(), HasSubstr("kv-0"));
+  EXPECT_THAT(
+      DescribeOperations(core_->held(), core_->reports(), core_->answers(), "nothing", now_),
+      IsEmpty());
+}
+
+TEST_F(TaskControllerTest, WhatIsPendingIsToldToTheFleet) {
+  spec_.mutable_availability()->set_max_unavailable_servers("1");
+  Restart();
+  Report1("m", {Restarts("kv-0"), Restarts("kv-1")});
+  std::vector<std::string> avoided;
+  for (const ServerOrder& order : orders()) {
+    if (order.avoid) avoided.push_back(order.server);
+  }
+  EXPECT_THAT(avoided, UnorderedElementsAre("kv-0", "kv-1"));
+}
+
+}  // namespace
+}  // namespace shardmanager::taskcontroller

@@ -99,7 +99,11 @@ TEST_F(RolloutTest, ALostLeaderForgetsNoApproval) {
   // The first manager's operation is under way, though its manager was not heard yet: one server of
   // three may be away.
   successor->Restart("kv-3", "a second manager");
-  for (int i = 0; i < 5; ++i) (void)successor->Round();
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!successor->Round().ok()) {  // the new leader reads the app's records first
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   EXPECT_EQ(successor->waiting(), 1u);
   EXPECT_THAT(successor->delays()["kv-3"],
               ::testing::AnyOf(HasSubstr("max_unavailable_servers"), HasSubstr("taken over"),

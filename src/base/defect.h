@@ -52,6 +52,7 @@ enum class Defect : uint8_t {
   kForgetsWhatHasBegun,       // a server that is to stop counts as there until it does
   kApprovesFormerLives,       // an operation on a former life of a server goes ahead
   kBeginsWithoutALook,        // what was approved begins, whatever has failed since
+  kStopsWhatIsInTrouble,      // a server that counts as away is stopped, whatever it still serves
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -115,6 +116,7 @@ inline constexpr std::array kTaskDefects = {
     DefectName{Defect::kForgetsWhatHasBegun, "forgets-what-has-begun"},
     DefectName{Defect::kApprovesFormerLives, "approves-former-lives"},
     DefectName{Defect::kBeginsWithoutALook, "begins-without-a-look"},
+    DefectName{Defect::kStopsWhatIsInTrouble, "stops-what-is-in-trouble"},
 };
 
 #ifdef SM_DEFECTS

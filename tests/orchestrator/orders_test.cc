@@ -170,5 +170,14 @@ TEST_F(OrdersTest, NoPrimaryIsMadeOnAServerThatIsAboutToStop) {
   EXPECT_THAT(world().Counts(), Contains(Key("kv-1"))) << "its secondaries stay";
 }
 
+TEST_F(OrdersTest, TwoServersThatShareShardsAreEmptiedAtTheSameTime) {
+  Serve(TestSpec(12, v1::SECONDARY_ONLY, 2), 4);
+  Order({Closed("kv-0", {.secondaries = true}), Closed("kv-1", {.secondaries = true})});
+  world().Advance(Seconds(120));
+  EXPECT_THAT(world().Counts(), Contains(Pair("kv-0", 0)));
+  EXPECT_THAT(world().Counts(), Contains(Pair("kv-1", 0)));
+  EXPECT_EQ(world().Served(), 12U);
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

@@ -51,7 +51,8 @@ FleetView Fleet::View() const {
     SeenServer seen{.name = server.name,
                     .incarnation = Incarnation(server.life),
                     .live = server.live,
-                    .domain = {server.region, server.region, server.region}};
+                    .domain = {server.region, server.region, server.region},
+                    .trouble = server.trouble};
     seen.begin = static_cast<uint32_t>(view.replicas.size());
     for (const TrueReplica& replica : server.replicas) {
       view.replicas.push_back({.shard = ShardIndex(replica.shard),

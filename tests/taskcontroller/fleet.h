@@ -24,6 +24,7 @@ struct TrueServer {
   uint32_t region = 0;
   uint64_t life = 1;
   bool live = true;
+  std::string trouble;  // as SeenServer::trouble
   std::vector<TrueReplica> replicas;
 };
 

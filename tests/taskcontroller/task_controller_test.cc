@@ -417,5 +417,67 @@ TEST_F(TaskControllerTest, WhatIsPendingIsToldToTheFleet) {
   EXPECT_THAT(avoided, UnorderedElementsAre("kv-0", "kv-1"));
 }
 
+// A quarantined server keeps what it serves: it may be all that is left.
+TEST_F(TaskControllerTest, AServerInTroubleIsNotStoppedWhereTheOthersDoNotSuffice) {
+  fleet_.Find("kv-0").trouble = "quarantined";
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED") << "the two others suffice";
+  Report1("m", {});
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "DELAYED ShardCap");
+}
+
+// A new leader knows no life of a server that is down.
+TEST_F(TaskControllerTest, AServerThatIsDownMayBeRestartedAfterATakeover) {
+  fleet_.Find("kv-0").live = false;
+  fleet_.Find("kv-0").life = 0;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin, 7)), "GO");
+}
+
+TEST_F(TaskControllerTest, AnIdThatIsUsedForAnotherOperationGetsNoGo) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  ReportedOperation other = Restarts("kv-1", ReportedStage::kBegin);
+  other.id = "restart-kv-0";
+  EXPECT_EQ(Verdict("m", other), "DELAYED OtherOperation");
+  fleet_.Find("kv-0").life = 2;
+  ReportedOperation next = Restarts("kv-0", ReportedStage::kBegin, 2);
+  EXPECT_EQ(Verdict("m", next), "GO") << "the first one is over, and this one is decided by itself";
+  EXPECT_EQ(core_->held().begin()->second.info.life, Incarnation(2));
+}
+
+TEST_F(TaskControllerTest, AnOperatorsApprovalOutlivesAWriteThatFails) {
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "DELAYED ShardCap");
+  hold_writes_ = true;
+  Handle(Forced{{"m", "restart-kv-0"}, "jo"});
+  Advance(Seconds(1));
+  const uint64_t write = std::exchange(write_, std::nullopt)->write;
+  Handle(Written{write, false});
+  hold_writes_ = false;
+  Advance(Seconds(1));
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+}
+
+TEST_F(TaskControllerTest, WhatAVanishedManagerHasBegunEndsWhenTheServerHasNothingAnyMore) {
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  fleet_.Find("kv-0").live = false;
+  fleet_.Find("kv-0").replicas.clear();
+  Restart(core_->held());
+  Advance(Seconds(100));
+  Report1("m-2", {});
+  EXPECT_THAT(core_->held(), IsEmpty());
+}
+
+TEST_F(TaskControllerTest, ASilentManagerBeginsNothing) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  complete_ = false;  // nothing is decided while it says that it would begin
+  Report1("m", {Restarts("kv-0", ReportedStage::kBegin)});
+  Advance(Seconds(31));
+  complete_ = true;
+  Report1("m-2", {});
+  for (const auto& [key, operation] : core_->held()) {
+    EXPECT_NE(operation.stage, HeldStage::kBegun);
+  }
+}
+
 }  // namespace
 }  // namespace shardmanager::taskcontroller

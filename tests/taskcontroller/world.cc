@@ -194,7 +194,7 @@ class World {
 
   void Fault() {
     if (!FaultsGoOn()) return EndFaults();
-    switch (random_.Below(4)) {
+    switch (random_.Below(5)) {
       case 0:
         Elect();
         break;
@@ -202,10 +202,20 @@ class World {
         managers_[random_.Below(managers_.size())]->Vanish(Some(1'000, 60'000),
                                                            random_.Below(3) == 0);
         break;
+      case 2:
+        Trouble();
+        break;
       default:
         Crash();
     }
     After(Some(100, 15'000), [this] { Fault(); });
+  }
+
+  // It serves on, and nobody relies on it.
+  void Trouble() {
+    TrueServer& server = fleet_.servers()[random_.Below(fleet_.servers().size())];
+    server.trouble = "quarantined";
+    After(Some(1'000, 30'000), [&server] { server.trouble.clear(); });
   }
 
   void EndFaults() {
@@ -251,9 +261,10 @@ class World {
       if (is_new) begin.push_back(&operation);
     }
     for (const HeldOperation* operation : begin) CheckServer(*operation, away);
-    // What is down already takes nothing away.
+    // What is down, or in trouble, counts as away already.
     const bool takes = std::any_of(begin.begin(), begin.end(), [&](const HeldOperation* operation) {
-      return fleet_.Find(operation->info.server).live;
+      const TrueServer& server = fleet_.Find(operation->info.server);
+      return server.live && server.trouble.empty();
     });
     if (takes) CheckServerCap(away);
   }
@@ -279,7 +290,8 @@ class World {
 
   void CheckServerCap(std::vector<std::string> away) {
     for (const TrueServer& server : fleet_.servers()) {
-      if (!server.live && !server.replicas.empty()) away.push_back(server.name);
+      const bool down = !server.live && !server.replicas.empty();
+      if (down || !server.trouble.empty()) away.push_back(server.name);
     }
     std::sort(away.begin(), away.end());
     away.erase(std::unique(away.begin(), away.end()), away.end());

@@ -77,7 +77,8 @@ bool WouldMissClosed(const PartitionState& state, ShardIndex id, ReplicaIndex vi
   bool any_closed = false;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (r == victim || !ServesClients(state, replica)) return;
-    const bool closed = state.tables.server(replica.server).planned.closed;
+    const Server& server = state.tables.server(replica.server);
+    const bool closed = server.planned.closed && !server.draining;  // (what drains stays till then)
     any_closed |= closed;
     staying += !closed;
   });

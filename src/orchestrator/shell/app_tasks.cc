@@ -48,7 +48,7 @@ void AppTasks::ChangeSpec(const v1::AppSpec& spec) {
 
 void AppTasks::Report(const v1::ReportRequest& request, taskcontroller::TaskDriver::Reply reply) {
   if (!problem_.ok()) {
-    return reply(absl::FailedPreconditionError(
+    return reply(absl::DataLossError(
         absl::StrCat("the record of the app's container operations cannot be read, so nothing is "
                      "approved: ",
                      std::string(problem_.message()))));
@@ -80,6 +80,20 @@ absl::Status AppTasks::Approve(const v1::ApproveOperationRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("manager: found nothing; allowed: one of those that report an operation \"",
                      request.id(), "\": ", found[0].manager, ", ", found[1].manager));
+  }
+  const taskcontroller::TaskController& state = driver_.state();
+  const taskcontroller::ReportedOperation& reported = state.reports().Find(found.front())->reported;
+  if (reported.info.kind == v1::START || reported.info.life == Incarnation(0) ||
+      reported.stage == taskcontroller::ReportedStage::kFinished) {
+    return absl::FailedPreconditionError(
+        "there is nothing to approve: it is a start, is finished, or does not say which life of "
+        "its "
+        "server it means");
+  }
+  for (const auto& [key, held] : state.held()) {
+    if (held.info.server != reported.info.server || key == found.front()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("operation ", key.manager, "/", key.id, " of the same server is under way"));
   }
   driver_.Force({found.front(), request.who()});
   return absl::OkStatus();

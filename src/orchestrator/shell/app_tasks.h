@@ -35,7 +35,7 @@ class AppTasks {
   void Begin(const v1::AppSpec& spec);
   void ChangeSpec(const v1::AppSpec& spec);
 
-  // See task_control.proto. FAILED_PRECONDITION: there is a problem().
+  // See task_control.proto. DATA_LOSS: there is a problem().
   void Report(const v1::ReportRequest& request, taskcontroller::TaskDriver::Reply reply);
   // All operations, as operators see them. `id`: only these, unless it is empty.
   std::vector<v1::OperationStatus> Describe(const std::string& id, TimePoint now) const;

@@ -58,6 +58,7 @@ FleetView ViewOf(const PartitionState& state) {
                     .process = server.location.process,
                     .domain = {server.region, server.datacenter, server.rack},
                     .trouble = TroubleOf(state, id),
+                    .unread = server.record_unread || server.life_unread,
                     .begin = static_cast<uint32_t>(view.replicas.size())};
     for (const ReplicaIndex replica : server.replicas) {
       view.replicas.push_back(ViewOf(state, tables.replica(replica)));

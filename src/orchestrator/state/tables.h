@@ -80,8 +80,8 @@ enum class ServerState : uint8_t {
 
 // What container operations ask for a server (model/server_order.h).
 struct PlannedStop {
-  bool closed = false;                      // given nothing: an operation is under way
-  bool avoided = false;                     // what leaves others goes elsewhere: it stops later on
+  bool closed = false;   // given nothing: an operation is under way
+  bool avoided = false;  // an operation is pending: what leaves others goes elsewhere
   TimePoint away_until = TimePoint::min();  // away as planned
 };
 

@@ -70,10 +70,12 @@ void TaskController::On(FleetSeen& event) {
   reports_.Forget(held_, now_);
   std::erase_if(answers_, [&](const auto& a) { return reports_.Find(a.first) == nullptr; });
   std::vector<Note> notes;
+  std::vector<Forced> forced = forced_;
   const HeldOperations held = WithForced(notes);
   Pending pending{.decision = Decide(policy_, reports_, held, view, now_),
                   .tickets = std::exchange(tickets_, {})};
   pending.decision.notes.insert(pending.decision.notes.begin(), notes.begin(), notes.end());
+  pending.forced = std::move(forced);
   pending.answers = AnswersOf(pending.decision, pending.tickets, view);
   const HeldOperations& next = pending.decision.next;
   const bool same = std::equal(held_.begin(), held_.end(), next.begin(), next.end(),
@@ -95,6 +97,7 @@ void TaskController::On(Written& event) {
   if (event.ok) return Conclude(std::move(pending));
   look_wanted_ = true;
   next_look_ = now_ + kAfterAFailedWrite;
+  forced_.insert(forced_.begin(), pending.forced.begin(), pending.forced.end());
   for (const Ticket& ticket : pending.tickets) {
     out_.actions.push_back(
         Answer{ticket.number,

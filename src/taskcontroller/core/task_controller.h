@@ -59,7 +59,8 @@ class TaskController {
     uint64_t write = 0;
     Decision decision;
     std::vector<Ticket> tickets;
-    Answers answers;  // of the managers of `tickets`
+    std::vector<Forced> forced;  // of this decision
+    Answers answers;             // of the managers of `tickets`
   };
 
   void On(Recovered& event);

@@ -4,7 +4,7 @@
 
 namespace shardmanager::taskcontroller {
 
-bool IsBlockedAsPlannedOnly(const Away& away, const Entry& entry) {
+bool IsBlockedByBegunOnly(const Away& away, const Entry& entry) {
   return std::all_of(entry.shards.begin(), entry.shards.end(), [&](ShardIndex shard) {
     return away.healthy(shard) + away.coming_back(shard) > away.least(shard);
   });

@@ -13,7 +13,7 @@ namespace shardmanager::taskcontroller {
 
 // All that is missing to let it go are replicas that are away for an operation that has begun, and
 // so will be back.
-bool IsBlockedAsPlannedOnly(const Away& away, const Entry& entry);
+bool IsBlockedByBegunOnly(const Away& away, const Entry& entry);
 
 class Blame {
  public:

@@ -34,6 +34,12 @@ class Decider {
     }
     for (const auto& [key, operation] : decision_.next) {
       if (operation.stage != HeldStage::kBegun) continue;
+      const WantedOperation* wanted = reports_.Find(key);
+      if (wanted != nullptr && !IsSame(operation.info, wanted->reported.info)) {
+        decision_.outcomes[key] = {.delays = {{.reason = DelayReason::kOtherOperation,
+                                               .text = key.manager + "/" + key.id}}};
+        continue;
+      }
       Outcome& outcome = decision_.outcomes[key];
       if (outcome.verdict != v1::OPERATION_DONE) outcome = {.verdict = v1::OPERATION_GO};
     }
@@ -137,13 +143,13 @@ class Decider {
     for (size_t i = 0; i < docket.entries.size(); ++i) {
       const Entry& entry = docket.entries[i];
       if (entry.away) {
-        chosen[i] = true;
-        ++free;
+        chosen[i] = CanSpare(away, entry) || Planted(Defect::kStopsWhatIsInTrouble);
+        free += chosen[i];
         continue;
       }
       problem.Add({.domain = view_.server(entry.server).domain,
                    .urgent = entry.urgent,
-                   .reserves = entry.urgent && IsBlockedAsPlannedOnly(away, entry)},
+                   .reserves = entry.urgent && IsBlockedByBegunOnly(away, entry)},
                   entry.shards);
       entries.push_back(i);
     }
@@ -165,6 +171,13 @@ class Decider {
     if (bytes > kMostRecordBytes) return false;
     record_bytes_ = bytes;
     return true;
+  }
+
+  // A server that is down takes nothing away. One that is in trouble, but lives, may still serve:
+  // what it has counts for nothing, so the others must suffice.
+  static bool CanSpare(const Away& away, const Entry& entry) {
+    return std::all_of(entry.shards.begin(), entry.shards.end(),
+                       [&](ShardIndex shard) { return away.healthy(shard) >= away.least(shard); });
   }
 
   void Refuse(const Entry& entry, Delay delay) {
@@ -198,7 +211,9 @@ class Decider {
     }
     Enter(entry, HeldStage::kApproved);
     outcome.verdict = v1::OPERATION_APPROVED;
-    if (entry.wanted != nullptr && entry.wanted->reported.stage == ReportedStage::kBegin) {
+    const bool claimed =
+        entry.wanted != nullptr && entry.wanted->reported.stage == ReportedStage::kBegin;
+    if (claimed && !reports_.IsSilent(entry.key.manager, now_)) {
       Enter(entry, HeldStage::kBegun);
     }
   }

@@ -25,8 +25,15 @@ std::optional<Delay> Obstacle(const ReportedOperation& reported, const FleetView
   const ServerIndex id = view.Find(reported.info.server);
   if (!id.valid()) return Delay{.reason = DelayReason::kUnknownServer};
   const SeenServer& server = view.server(id);
+  if (server.unread) {
+    return Delay{.reason = DelayReason::kClosed,
+                 .text = "a record of the server cannot be read: nobody knows all that it holds"};
+  }
   if (reported.info.life == Incarnation(0)) return Delay{.reason = DelayReason::kLifeUnknown};
-  if (reported.info.life > server.incarnation) return Delay{.reason = DelayReason::kLifeNotSeen};
+  // (Of a server that is down, a new leader may not know the last life.)
+  if (reported.info.life > server.incarnation && server.live) {
+    return Delay{.reason = DelayReason::kLifeNotSeen};
+  }
   if (reported.info.life < server.incarnation && !Planted(Defect::kApprovesFormerLives))
     return Delay{.reason = DelayReason::kFormerLife};
   return std::nullopt;
@@ -43,7 +50,7 @@ void AddReplicas(const FleetView& view, const Away& away, bool primaries_turn, E
     const bool leaves =
         primary && !primaries_turn ? entry.leaving.primaries : entry.leaving.secondaries;
     entry.left += leaves || turns;
-    if (!leaves && replica.healthy && !entry.away) entry.shards.push_back(replica.shard);
+    if (!leaves && replica.healthy) entry.shards.push_back(replica.shard);
   }
 }
 
@@ -79,6 +86,9 @@ class Maker {
   void AddHeld(const OperationKey& key, const HeldOperation& operation) {
     const ServerIndex server = view_.Find(operation.info.server);
     if (server.valid()) first_of_.emplace(server, key);
+    if (!server.valid() && operation.stage != HeldStage::kBegun) {
+      docket_.excluded.push_back({key, {.reason = DelayReason::kUnknownServer}});
+    }
     if (operation.stage == HeldStage::kBegun || operation.forced || !server.valid()) return;
     docket_.entries.push_back({.key = key,
                                .info = operation.info,

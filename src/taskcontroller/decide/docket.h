@@ -21,7 +21,7 @@ struct Entry {
   const WantedOperation* wanted = nullptr;  // null: its manager did not report it to this leader
   ServerIndex server;
   Leaving leaving;
-  bool away = false;               // its server is away already: it takes nothing
+  bool away = false;               // its server counts as away already
   bool urgent = false;             // it goes before those that are not
   std::vector<ShardIndex> shards;  // that lose a replica when it begins
   uint32_t left = 0;               // replicas that have to leave the server first

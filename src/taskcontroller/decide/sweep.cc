@@ -33,17 +33,27 @@ Ending EndingOfBegun(const OperationKey& key, const HeldOperation& operation,
   const bool goes_on = wanted != nullptr && !said_to_be;
   if (goes_on && !reports.IsSilent(key.manager, now)) return Ending::kGoesOn;
   if (IsSeenToBeOver(operation, view)) return Ending::kFinished;
-  // A manager that was not heard may be in the middle of it, however long that takes.
-  const bool given_up = said_to_be || (wanted == nullptr && reports.Find(key.manager) != nullptr);
+  // A manager that was not heard may be in the middle of it, however long that takes; but when the
+  // time is over, and the server is down and has nothing any more, nothing is left to wait for.
+  const ServerIndex server = view.Find(operation.info.server);
+  const bool nothing_left =
+      !server.valid() || (!view.server(server).live && view.held(server).empty());
+  const bool given_up =
+      said_to_be || nothing_left || (wanted == nullptr && reports.Find(key.manager) != nullptr);
   const bool in_time = now < operation.since + operation.info.expected + kGrace;
   return given_up && !in_time ? Ending::kFinished : Ending::kGoesOn;
 }
 
 }  // namespace
 
+bool IsSame(const OperationInfo& held, const OperationInfo& reported) {
+  return held.server == reported.server && held.life == reported.life && held.kind == reported.kind;
+}
+
 Ending EndingOf(const OperationKey& key, const HeldOperation& operation, const Policy& policy,
                 const ReportBook& reports, const FleetView& view, TimePoint now) {
   const WantedOperation* wanted = reports.Find(key);
+  if (wanted != nullptr && !IsSame(operation.info, wanted->reported.info)) wanted = nullptr;
   if (operation.stage == HeldStage::kBegun) {
     return EndingOfBegun(key, operation, wanted, reports, view, now);
   }

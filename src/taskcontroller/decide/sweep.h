@@ -22,6 +22,9 @@ enum class Ending : uint8_t {
 // What drains is given so long to get on with it before another operation gets its turn.
 inline constexpr Duration kStalled = Seconds(120);
 
+// It is still the operation that was agreed to: the id was not used for another one.
+bool IsSame(const OperationInfo& held, const OperationInfo& reported);
+
 Ending EndingOf(const OperationKey& key, const HeldOperation& operation, const Policy& policy,
                 const ReportBook& reports, const FleetView& view, TimePoint now);
 

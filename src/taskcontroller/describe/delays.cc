@@ -22,11 +22,14 @@ std::string Text(const Delay& delay, const FleetView& view) {
       delay.shard.valid() ? std::string(view.shards[delay.shard.index()].name) : "";
   switch (delay.reason) {
     case DelayReason::kNotReady:
-      return "the control plane has just taken over: some servers have not said yet what they hold";
+      return "some servers that have just registered, or that a new leader has just asked, have "
+             "not "
+             "said yet what they hold";
     case DelayReason::kClosed:
       return delay.text;
     case DelayReason::kUnknownServer:
-      return "no server of that name has registered; it waits until one does";
+      return "no server of that name has registered: there is nothing to stop (a START needs no "
+             "approval)";
     case DelayReason::kLifeUnknown:
       return "the report does not say which life of the server it means (incarnation: 0); the "
              "answer "
@@ -38,9 +41,9 @@ std::string Text(const Delay& delay, const FleetView& view) {
     case DelayReason::kOtherOperation:
       return absl::StrCat("operation ", delay.text, " of the same server goes first");
     case DelayReason::kServerCap:
-      return absl::StrCat("availability.max_unavailable_servers: ", delay.count, " of ",
-                          delay.limit,
-                          " servers are away, or held for other operations: ", Names(delay, view));
+      return absl::StrCat(Counted(delay.count, "server"), " away, or held for other operations (",
+                          Names(delay, view), "): availability.max_unavailable_servers allows ",
+                          delay.limit);
     case DelayReason::kShardCap:
       return absl::StrCat(
           "shard ", shard, " has ", Counted(delay.count, "replica"), " and needs ", delay.limit,

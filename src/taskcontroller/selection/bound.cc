@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace shardmanager::taskcontroller {
@@ -89,7 +90,8 @@ uint32_t MostThatCanJoin(const ChosenSet& set, uint32_t enough, int passes) {
   uint32_t bound = std::min(all, RoundDown(prices.Value()));
   for (int pass = 1; pass < passes && bound > enough; ++pass) {
     prices.Improve();
-    bound = std::min(bound, RoundDown(prices.Value()));
+    const uint32_t better = std::min(bound, RoundDown(prices.Value()));
+    if (std::exchange(bound, better) == better) break;  // hardly anything changes any more
   }
   return bound;
 }

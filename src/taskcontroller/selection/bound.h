@@ -8,7 +8,8 @@
 namespace shardmanager::taskcontroller {
 
 // How many of the free candidates of `set` can join it together, at most. At least `enough` if it
-// finds nothing below that. The cost is at most `passes` looks at each replica.
+// finds nothing below that. The cost is at most `passes` looks at each replica; it ends when a pass
+// gives nothing better.
 //
 // By duality of linear programs: for any prices y_s >= 0 of the shards' rooms,
 //

@@ -43,8 +43,8 @@ std::vector<CandidateIndex> DomainByDomain(const Problem& problem) {
   return order;
 }
 
-std::vector<CandidateIndex> RegionFirst(const Problem& problem, uint32_t region) {
-  std::vector<CandidateIndex> order = DomainByDomain(problem);
+std::vector<CandidateIndex> RegionFirst(const Problem& problem, std::vector<CandidateIndex> order,
+                                        uint32_t region) {
   std::stable_partition(order.begin(), order.end(), [&](CandidateIndex id) {
     return problem.candidate(id).domain.region == region;
   });

@@ -13,8 +13,9 @@ namespace shardmanager::taskcontroller {
 // racks.
 std::vector<CandidateIndex> DomainByDomain(const Problem& problem);
 
-// The same with the candidates of this region first.
-std::vector<CandidateIndex> RegionFirst(const Problem& problem, uint32_t region);
+// The same order with the candidates of this region first.
+std::vector<CandidateIndex> RegionFirst(const Problem& problem, std::vector<CandidateIndex> order,
+                                        uint32_t region);
 
 // The regions of all candidates, in the order of their first ones.
 std::vector<uint32_t> RegionsOf(const Problem& problem);

@@ -79,7 +79,7 @@ class Selector {
     const std::vector<uint32_t> regions = RegionsOf(problem_);
     for (size_t i = 1; i < std::min(regions.size(), kMostRegions); ++i) {
       ChosenSet set = start;
-      Take(set, RegionFirst(problem_, regions[i]));
+      Take(set, RegionFirst(problem_, order_, regions[i]));
       if (set.size() > largest.size()) largest = std::move(set);
     }
     LocalSearch search(largest, locked_,

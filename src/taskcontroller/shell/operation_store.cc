@@ -39,6 +39,7 @@ void OperationStore::Write(const HeldOperations& held, std::function<void(absl::
 
 absl::Status OperationStore::OnWritten(const WriteResult& result) {
   if (result.status.ok()) exists_ = true;
+  if (absl::IsNotFound(result.status)) exists_ = false;  // somebody has removed it
   // What an earlier write did, whose answer was lost.
   if (absl::IsAlreadyExists(result.status)) exists_ = true;
   const bool fenced = absl::IsFailedPrecondition(result.status) && result.failed_op == 0;

@@ -34,6 +34,8 @@ struct SeenServer {
   // Why nothing can be expected of it although it lives; empty: nothing is wrong. Example:
   // "quarantined".
   std::string trouble;
+  // One of its records cannot be read: it may hold more than is listed.
+  bool unread = false;
   uint32_t begin = 0;  // of its replicas in FleetView::replicas
   uint32_t end = 0;
 };

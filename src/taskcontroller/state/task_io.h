@@ -26,7 +26,7 @@ struct Recovered {
 struct PolicyChanged {
   Policy policy;
 };
-// The report is well-formed (model/report_validation.h).
+// The report is well-formed (ParseReport in stored_operations.h).
 struct Reported {
   Report report;
 };

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "base/check.h"
 #include "base/random.h"
 
@@ -29,11 +31,13 @@ bool IsFree(int port) {
 }  // namespace
 
 int StablePort() {
-  // Clusters side by side begin at different places, and none asks twice for one.
+  // Clusters side by side begin at different places. None is given out twice: it may be long before
+  // somebody listens there.
   static Random random(static_cast<uint64_t>(getpid()));
+  static std::set<int> given;
   for (int i = 0; i < kCount; ++i) {
     const int port = kFirst + static_cast<int>(random.Below(kCount));
-    if (IsFree(port)) return port;
+    if (IsFree(port) && given.insert(port).second) return port;
   }
   SM_CHECK(false, "no free TCP port");
   return -1;

@@ -86,9 +86,8 @@ absl::Status AppTasks::Approve(const v1::ApproveOperationRequest& request) {
   if (reported.info.kind == v1::START || reported.info.life == Incarnation(0) ||
       reported.stage == taskcontroller::ReportedStage::kFinished) {
     return absl::FailedPreconditionError(
-        "there is nothing to approve: it is a start, is finished, or does not say which life of "
-        "its "
-        "server it means");
+        "there is nothing to approve: the operation is a start, is finished, or does not say which "
+        "life of its server it means");
   }
   for (const auto& [key, held] : state.held()) {
     if (held.info.server != reported.info.server || key == found.front()) continue;

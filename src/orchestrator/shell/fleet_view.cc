@@ -24,7 +24,7 @@ SeenReplica ViewOf(const PartitionState& state, const Replica& replica) {
 std::string TroubleOf(const PartitionState& state, ServerIndex id) {
   const Server& server = state.tables.server(id);
   if (server.state != ServerState::kLive) return "";
-  if (server.record_unread || server.life_unread) return "one of its records cannot be read";
+  if (TakesNothing(server)) return "one of its records cannot be read";
   if (state.failures.quarantine.IsSick(id)) return "quarantined";
   return "";
 }
@@ -58,7 +58,7 @@ FleetView ViewOf(const PartitionState& state) {
                     .process = server.location.process,
                     .domain = {server.region, server.datacenter, server.rack},
                     .trouble = TroubleOf(state, id),
-                    .unread = server.record_unread || server.life_unread,
+                    .unread = TakesNothing(server),
                     .begin = static_cast<uint32_t>(view.replicas.size())};
     for (const ReplicaIndex replica : server.replicas) {
       view.replicas.push_back(ViewOf(state, tables.replica(replica)));

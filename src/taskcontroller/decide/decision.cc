@@ -80,25 +80,20 @@ class Decider {
 
   // What needs no decision: the end of an operation, and starts.
   void AnswerWhatIsOver() {
-    for (const auto& [name, manager] : reports_.managers()) {
-      for (const auto& [id, wanted] : manager.operations) {
-        const OperationKey key{name, id};
-        if (wanted.reported.stage == ReportedStage::kFinished) {
-          decision_.outcomes[key] = {.verdict = v1::OPERATION_DONE};
-        } else if (wanted.reported.info.kind == v1::START) {
-          decision_.outcomes[key] = {.verdict = v1::OPERATION_GO};
-        }
+    reports_.ForEach([this](const OperationKey& key, const WantedOperation& wanted) {
+      if (wanted.reported.stage == ReportedStage::kFinished) {
+        decision_.outcomes[key] = {.verdict = v1::OPERATION_DONE};
+      } else if (wanted.reported.info.kind == v1::START) {
+        decision_.outcomes[key] = {.verdict = v1::OPERATION_GO};
       }
-    }
+    });
   }
 
   // Nothing new is approved, and nothing begins.
   void Hold(const Delay& why) {
-    for (const auto& [name, manager] : reports_.managers()) {
-      for (const auto& [id, wanted] : manager.operations) {
-        decision_.outcomes.try_emplace({name, id}, Outcome{.delays = {why}});
-      }
-    }
+    reports_.ForEach([&](const OperationKey& key, const WantedOperation&) {
+      decision_.outcomes.try_emplace(key, Outcome{.delays = {why}});
+    });
   }
 
   void Choose() {

@@ -34,9 +34,7 @@ std::vector<v1::OperationStatus> DescribeOperations(
     TimePoint now) {
   std::set<OperationKey> keys;
   for (const auto& [key, operation] : held) keys.insert(key);
-  for (const auto& [name, manager] : reports.managers()) {
-    for (const auto& [operation, wanted] : manager.operations) keys.insert({name, operation});
-  }
+  reports.ForEach([&](const OperationKey& key, const WantedOperation&) { keys.insert(key); });
   std::vector<v1::OperationStatus> all;
   for (const OperationKey& key : keys) {
     if (!id.empty() && key.id != id) continue;

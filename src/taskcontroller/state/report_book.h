@@ -42,6 +42,13 @@ class ReportBook {
   void Forget(const HeldOperations& held, TimePoint now);
 
   const std::map<std::string, Manager>& managers() const { return managers_; }
+  // Calls f(OperationKey, const WantedOperation&) for each operation, ascending by key.
+  template <typename F>
+  void ForEach(F&& f) const {
+    for (const auto& [name, manager] : managers_) {
+      for (const auto& [id, wanted] : manager.operations) f(OperationKey{name, id}, wanted);
+    }
+  }
   // Null: the manager did not report to this leader.
   const Manager* Find(const std::string& manager) const;
   // Null: it is not in the manager's last report.

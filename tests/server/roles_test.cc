@@ -220,6 +220,22 @@ TEST_F(RolesTest, ARightOfAFormerLifeIsNotOpenedAgain) {
   EXPECT_THAT(Did(), ElementsAre("close s", "drop s"));
 }
 
+// The promotion was asked for in the former life, and ends before this life has read its record.
+TEST_F(RolesTest, APromotionOfAFormerLifeThatEndsInThisOneIsNotOpenedAgainAfterAnError) {
+  Serve(5, Role::kSecondary);
+  Turn(6, Role::kPrimary);
+  Drain("s");
+  Did();
+  Feed(Registered{Incarnation(kLife.value() + 1)});
+  EndTurn(6);
+  Did();
+  Feed(Assigned{{GrantOf("s", 7, Role::kSecondary)}});
+  Drain("s");
+  Did();
+  EndTurn(7, absl::InternalError("disk full"));
+  EXPECT_THAT(Did(), ElementsAre("close s", "drop s"));
+}
+
 // The first delay before a grant is tried again is 1 s; DropShard takes longer.
 TEST_F(RolesTest, AGrantIsTriedAgainHoweverLongTheDropAfterAFailedChangeOfRoleTakes) {
   Serve(5, Role::kPrimary);

@@ -87,7 +87,7 @@ struct ShardEntry {
   // more for that one or an older one.
   ShardEpoch called_off;
   Incarnation life;    // in which the newest grant came
-  Incarnation opened;  // the last life that opened it, or found it open
+  Incarnation opened;  // the life whose grant it was last opened under, or that found it open
   // When the drain is given up. kNever: it is not draining, or that time has passed and the shard
   // stays closed until it is drained.
   TimePoint drain_until = kNever;

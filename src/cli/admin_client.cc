@@ -173,6 +173,16 @@ absl::StatusOr<v1::ApproveOperationResponse> AdminClient::ApproveOperation(
     const v1::ApproveOperationRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ApproveOperation, request);
 }
+absl::StatusOr<v1::EndOperationResponse> AdminClient::EndOperation(
+    const v1::EndOperationRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::EndOperation, request);
+}
+absl::StatusOr<v1::PauseAppResponse> AdminClient::PauseApp(const v1::PauseAppRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::PauseApp, request);
+}
+absl::StatusOr<v1::ResumeAppResponse> AdminClient::ResumeApp(const v1::ResumeAppRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::ResumeApp, request);
+}
 absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
     const v1::ReleaseServerRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ReleaseServer, request);

@@ -39,6 +39,9 @@ class AdminClient {
   absl::StatusOr<v1::ReleaseServerResponse> ReleaseServer(const v1::ReleaseServerRequest& request);
   absl::StatusOr<v1::RetryShardResponse> RetryShard(const v1::RetryShardRequest& request);
   absl::StatusOr<v1::GetOperationsResponse> GetOperations(const v1::GetOperationsRequest& request);
+  absl::StatusOr<v1::EndOperationResponse> EndOperation(const v1::EndOperationRequest& request);
+  absl::StatusOr<v1::PauseAppResponse> PauseApp(const v1::PauseAppRequest& request);
+  absl::StatusOr<v1::ResumeAppResponse> ResumeApp(const v1::ResumeAppRequest& request);
   absl::StatusOr<v1::ApproveOperationResponse> ApproveOperation(
       const v1::ApproveOperationRequest& request);
   // Of the process at server(), leader or not.

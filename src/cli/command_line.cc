@@ -52,6 +52,11 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.retry);
   } else if (command == "approve") {
     line.command = std::move(words.approve);
+  } else if (command == "end") {
+    line.command = std::move(words.end);
+  } else if (command == "pause" || command == "resume") {
+    words.pause.resume = command == "resume";
+    line.command = std::move(words.pause);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

@@ -38,8 +38,10 @@ struct DescribeCommand {
   std::string app;
 };
 struct ExplainCommand {
-  std::string app;
+  std::string app;  // "operation": `shard` is the id of one
   std::string shard;
+  std::string of_app;            // of an operation; "": all
+  std::string manager;           // likewise
   std::string server;            // "": the best candidates
   uint32_t most_candidates = 5;  // 1 to 100
   Format format = Format::kTable;
@@ -71,6 +73,17 @@ struct ApproveCommand {
   std::string manager;  // "": the only one that has such an operation
   bool force = false;
 };
+struct EndCommand {
+  std::string operation;
+  std::string app;
+  std::string manager;  // "": the only one that has begun such an operation
+};
+struct PauseCommand {
+  bool resume = false;
+  std::string app;
+  bool failover = false;
+  std::string reason;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -98,8 +111,9 @@ struct CommandLine {
   // For one call.
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
-               DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, WatchCommand,
-               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+               DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
+               PauseCommand, WatchCommand, StatusCommand, PlaceCommand, CompletionCommand,
+               VersionCommand>
       command;
 };
 

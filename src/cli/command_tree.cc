@@ -68,6 +68,8 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddRelease();
   AddRetry();
   AddApprove();
+  AddEnd();
+  AddPause();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -138,11 +140,19 @@ void CommandTree::AddDescribe() {
 }
 
 void CommandTree::AddExplain() {
-  CLI::App& command =
-      *cli_.add_subcommand("explain", "Show why a shard is where it is, and not elsewhere");
+  CLI::App& command = *cli_.add_subcommand(
+      "explain", "Show why a shard is where it is, or what an operation waits for");
   command.footer(kExplainFooter);
-  command.add_option("APP", words_.explain.app, "Of which app")->required()->type_name("");
-  command.add_option("SHARD", words_.explain.shard, "Which shard")->required()->type_name("");
+  command.add_option("APP", words_.explain.app, "Of which app; or the word operation")
+      ->required()
+      ->type_name("");
+  command.add_option("SHARD", words_.explain.shard, "Which shard; or the id of an operation")
+      ->required()
+      ->type_name("");
+  command.add_option("-a,--app", words_.explain.of_app, "Of an operation: of this app")
+      ->type_name("APP");
+  command.add_option("--manager", words_.explain.manager, "Of an operation: of this manager")
+      ->type_name("MANAGER");
   // Not --server: that is where the control plane answers.
   command.add_option("--on", words_.explain.server, "Only this server: why not there?")
       ->type_name("SERVER");
@@ -218,6 +228,32 @@ void CommandTree::AddApprove() {
       .add_flag("--force", words_.approve.force,
                 "Needed: shards may lose more replicas than their spec allows")
       ->required();
+}
+
+void CommandTree::AddEnd() {
+  CLI::App& command = *cli_.add_subcommand(
+      "end", "Count a container operation as finished whose manager never comes back");
+  command.footer(kEndFooter);
+  AddResource(command, {"operation"});
+  command.add_option("NAME", words_.end.operation, "Which one")->required()->type_name("");
+  command.add_option("-a,--app", words_.end.app, "Of this app")->type_name("APP");
+  command.add_option("--manager", words_.end.manager, "Of this cluster manager")
+      ->type_name("MANAGER");
+}
+
+void CommandTree::AddPause() {
+  CLI::App& pause = *cli_.add_subcommand("pause", "Leave an app as it is, until it is resumed");
+  pause.footer(kPauseFooter);
+  AddResource(pause, {"app"});
+  pause.add_option("NAME", words_.pause.app, "Which one")->required()->type_name("");
+  pause.add_flag("--failover", words_.pause.failover,
+                 "What has no server, or whose server is lost, is given another one all the same");
+  pause.add_option("--reason", words_.pause.reason, "For people; shown with the pause")
+      ->type_name("TEXT");
+  CLI::App& resume = *cli_.add_subcommand("resume", "Take a pause back");
+  resume.footer(kPauseFooter);
+  AddResource(resume, {"app"});
+  resume.add_option("NAME", words_.pause.app, "Which one")->required()->type_name("");
 }
 
 void CommandTree::AddWatch() {

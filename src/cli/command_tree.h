@@ -25,6 +25,8 @@ struct Words {
   ReleaseCommand release;
   RetryCommand retry;
   ApproveCommand approve;
+  EndCommand end;
+  PauseCommand pause;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -59,6 +61,8 @@ class CommandTree {
   void AddRelease();
   void AddRetry();
   void AddApprove();
+  void AddEnd();
+  void AddPause();
   void AddWatch();
   void AddPlace();
   void AddOthers();

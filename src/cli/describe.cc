@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/time_text.h"
 #include "model/drain.h"
+#include "model/pause.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -189,6 +190,12 @@ std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& 
              absl::StrCat(app.replicas_wanted(), " wanted; ", app.replicas_serving(), " serving"));
   fields.Add("Servers", absl::StrCat(app.servers_known(), " known; ", app.servers_live(), " live"));
   fields.Add("Moves", MovesText(app));
+  if (app.has_pause()) {
+    fields.Add("Paused",
+               Shown(absl::StrCat(PauseText(app.pause()), app.pause().failover()
+                                                             ? " (what is lost is failed over)"
+                                                             : " (what is lost stays lost)")));
+  }
   fields.Add("Map version", VersionText(app.map_version()));
   fields.Add("Placement", PlacementText(app.spec().placement()));
   fields.Add("Failover", FailoverText(app.spec().failover()));

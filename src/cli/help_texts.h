@@ -67,6 +67,7 @@ preference, spread, maintenance, utilization, balance, regional balance.
 Examples:
   shardctl explain kv shard-007                    why is it there? what does it wait for?
   shardctl explain kv shard-007 --on kv-3          why is it not on kv-3?
+  shardctl explain operation rollout-42/kv-3       what does it wait for, and what ends that?
   shardctl explain kv shard-007 --candidates 100 -o json | jq '.refused')";
 
 inline constexpr char kDrainFooter[] = R"(
@@ -112,6 +113,22 @@ Examples:
   shardctl get operations --app kv
   shardctl describe operation rollout-42/kv-3
   shardctl approve operation rollout-42/kv-3 --force)";
+
+inline constexpr char kEndFooter[] = R"(
+An operation that has begun counts as down until its manager says that it is finished, or its
+server is seen in a new life. If the manager is gone for good, say here that it is over; make
+sure first that nothing stops the container any more. The event OperationEnded says who did it.
+Examples:
+  shardctl get operations --app kv -o wide
+  shardctl end operation rollout-42/kv-3 --app kv)";
+
+inline constexpr char kPauseFooter[] = R"(
+While an app is paused nothing of it is moved, and no container operation is approved or begins;
+what is under way is finished. What is lost stays lost, unless --failover is given. A pause
+outlasts restarts and new leaders. `describe app` shows who paused it, and why.
+Examples:
+  shardctl pause app kv --failover --reason "network work in dub1"
+  shardctl resume app kv)";
 
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they

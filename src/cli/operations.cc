@@ -79,6 +79,9 @@ std::string DescribeOperation(const v1::OperationStatus& operation) {
   text += "Waits for:\n";
   for (const v1::OperationDelay& delay : operation.delays()) {
     absl::StrAppend(&text, "  ", Shown(delay.reason()), ": ", Shown(delay.message()), "\n");
+    if (!delay.ends_when().empty()) {
+      absl::StrAppend(&text, "    ends when: ", Shown(delay.ends_when()), "\n");
+    }
     if (!delay.servers().empty()) {
       absl::StrAppend(&text, "    servers: ", Shown(absl::StrJoin(delay.servers(), ", ")), "\n");
     }

@@ -14,7 +14,4 @@ std::string AgeText(std::chrono::milliseconds age);
 // Reads "500ms", "10s", "2m", "1h", "1h30m".
 std::optional<std::chrono::milliseconds> ParseAge(const std::string& text);
 
-// Milliseconds since 1970, in UTC, as our logs write it: "2026-03-01T12:00:00.123Z".
-std::string TimeText(int64_t time_ms);
-
 }  // namespace shardmanager::cli

@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 #include "absl/strings/ascii.h"
@@ -132,6 +133,18 @@ std::string EnumLabels(const google::protobuf::EnumDescriptor& type) {
 
 std::string Counted(size_t count, const std::string& noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+std::string TimeText(int64_t time_ms) {
+  using namespace std::chrono;
+  const sys_time<milliseconds> time{milliseconds(time_ms)};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss<milliseconds> clock(time - day);
+  return absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+                         static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                         clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                         clock.subseconds().count());
 }
 
 }  // namespace shardmanager

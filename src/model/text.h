@@ -41,4 +41,7 @@ std::string EnumLabels(const google::protobuf::EnumDescriptor& type);
 // "1 shard", "3 shards".
 std::string Counted(size_t count, const std::string& noun);
 
+// Milliseconds since 1970, in UTC, as our logs write it: "2026-03-01T12:00:00.123Z".
+std::string TimeText(int64_t time_ms);
+
 }  // namespace shardmanager

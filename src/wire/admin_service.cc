@@ -43,6 +43,18 @@ class AdminService::Impl final : public v1::Admin::Service {
                          v1::GetShardsResponse* response) override {
     return calls_.Ask(context, request, response, &Operations::GetShards);
   }
+  grpc::Status PauseApp(grpc::ServerContext* context, const v1::PauseAppRequest* request,
+                        v1::PauseAppResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::PauseApp);
+  }
+  grpc::Status ResumeApp(grpc::ServerContext* context, const v1::ResumeAppRequest* request,
+                         v1::ResumeAppResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::ResumeApp);
+  }
+  grpc::Status EndOperation(grpc::ServerContext* context, const v1::EndOperationRequest* request,
+                            v1::EndOperationResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::EndOperation);
+  }
   grpc::Status ReleaseServer(grpc::ServerContext* context, const v1::ReleaseServerRequest* request,
                              v1::ReleaseServerResponse* response) override {
     return calls_.Change(context, request, response, &Operations::ReleaseServer);

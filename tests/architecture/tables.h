@@ -234,7 +234,6 @@ inline constexpr std::array kLarge = {
     Large{"src/allocator/solver/state.h State", "methods", 34},
     Large{"src/coordination/memory/memory_ensemble.h MemoryEnsemble", "methods", 51},
     Large{"tests/integration/chaos/faults.h Faults", "methods", 54},
-    Large{"tests/orchestrator/world.h World", "fields", 31},
     Large{"tests/orchestrator/world.h World", "methods", 44},
     Large{"tests/server", "modules", 21},
     Large{"tests/server/shard_book_fixture.h ShardBookTest", "methods", 39},

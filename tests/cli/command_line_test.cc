@@ -117,8 +117,8 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
   EXPECT_EQ(
       answer.text,
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
-      "describe, explain, drain, undrain, delete, release, retry, approve, watch, place, status, "
-      "completion, version\nSee `shardctl --help`.\n");
+      "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
+      "watch, place, status, completion, version\nSee `shardctl --help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {

@@ -113,6 +113,18 @@ class FakeAdmin final : public v1::Admin::Service {
                                 v1::ApproveOperationResponse* response) override {
     return Answer(context, "ApproveOperation", *request, {}, response);
   }
+  grpc::Status EndOperation(Context context, const v1::EndOperationRequest* request,
+                            v1::EndOperationResponse* response) override {
+    return Answer(context, "EndOperation", *request, {}, response);
+  }
+  grpc::Status PauseApp(Context context, const v1::PauseAppRequest* request,
+                        v1::PauseAppResponse* response) override {
+    return Answer(context, "PauseApp", *request, {}, response);
+  }
+  grpc::Status ResumeApp(Context context, const v1::ResumeAppRequest* request,
+                         v1::ResumeAppResponse* response) override {
+    return Answer(context, "ResumeApp", *request, {}, response);
+  }
   grpc::Status RetryShard(Context context, const v1::RetryShardRequest* request,
                           v1::RetryShardResponse* response) override {
     return Answer(context, "RetryShard", *request, {}, response);

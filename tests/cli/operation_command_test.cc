@@ -84,5 +84,24 @@ TEST_F(OperationCommandTest, ApprovesOneAgainstTheLimitsOnlyWithForce) {
   EXPECT_THAT(out_, HasSubstr("rollout-42/kv-3 is approved against the limits"));
 }
 
+TEST_F(OperationCommandTest, ExplainsWhatWouldEndEachDelay) {
+  *admin_.operations.add_operations() = Waiting();
+  admin_.operations.mutable_operations(0)->mutable_delays(0)->set_ends_when("kv-7 serves again");
+  EXPECT_EQ(Run({"explain", "operation", "rollout-42/kv-3", "--app", "kv"}), kOk);
+  EXPECT_THAT(out_, AllOf(HasSubstr("  ShardCap: shard s-1 has 2 replicas"),
+                          HasSubstr("    ends when: kv-7 serves again\n")));
+  EXPECT_EQ(Run({"explain", "operation", "rollout-42/kv-3", "--manager", "other"}), kNotFound);
+  EXPECT_THAT(err_, HasSubstr("manager \"other\" has no operation \"rollout-42/kv-3\""));
+}
+
+TEST_F(OperationCommandTest, EndsOneWhoseManagerNeverComesBack) {
+  EXPECT_EQ(Run({"end", "operation", "rollout-42/kv-3", "--app", "kv", "--manager", "kube-eu"}),
+            kOk);
+  EXPECT_THAT(admin_.requests(),
+              ElementsAre(StartsWith("EndOperation{app: \"kv\" id: \"rollout-42/kv-3\" "
+                                     "manager: \"kube-eu\"")));
+  EXPECT_THAT(out_, HasSubstr("rollout-42/kv-3 counts as finished"));
+}
+
 }  // namespace
 }  // namespace shardmanager::cli

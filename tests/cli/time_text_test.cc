@@ -1,6 +1,7 @@
 #include "cli/time_text.h"
 
 #include "gtest/gtest.h"
+#include "model/text.h"
 
 namespace shardmanager::cli {
 namespace {

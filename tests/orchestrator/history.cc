@@ -206,6 +206,8 @@ void History::Drain() {
     }
     drain.set_primaries_only(input_.Flag());
   }
+  world_.pause.reset();
+  if (input_.Below(4) == 0) world_.pause.emplace().set_failover(input_.Flag());
   world_.Apply(NextSpec());
 }
 
@@ -293,6 +295,7 @@ void History::Settle() {
   }
   const uint32_t replicas = Replicas(2);
   world_.drains.clear();
+  world_.pause.reset();
   v1::AppSpec spec = TestSpec(5, kind_.strategy, replicas);
   spec.mutable_replication()->set_quorum(kind_.quorum);
   world_.Apply(spec);

@@ -41,10 +41,10 @@ std::string TranscriptOf(const std::string& bytes) {
   History history(input);
   World& world = history.world();
   Transcript transcript(Transcript::Detail::kWhole);
-  world.hears = [&](const Event& event) {
+  world.watcher.hears = [&](const Event& event) {
     transcript.Hears(world.now, event, world.partition().tables());
   };
-  world.asks = [&](const Action& action) {
+  world.watcher.asks = [&](const Action& action) {
     transcript.Asks(world.now, action, world.partition().tables());
   };
   while (!input.empty()) history.Step();

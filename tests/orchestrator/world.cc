@@ -31,7 +31,7 @@ World::World(v1::AppSpec spec, uint64_t leader_epoch, uint32_t epochs_given)
 }
 
 void World::Start() {
-  Recovered recovered{.spec = spec_, .deleting = deleting_, .drains = drains};
+  Recovered recovered{.spec = spec_, .deleting = deleting_, .drains = drains, .pause = pause};
   for (const auto& [name, server] : servers) {
     StoredServer stored{.name = name,
                         .registration_version = static_cast<int32_t>(server.incarnation.value()),
@@ -116,7 +116,7 @@ void World::Apply(v1::AppSpec spec, bool deleting) {
   deleting_ = deleting;
   std::erase_if(members, [&](const auto& shard) { return IsOver(shard.first); });
   std::erase_if(reachable, [&](const std::string& shard) { return IsOver(shard); });
-  Send(SpecChanged{spec_, deleting, drains});
+  Send(SpecChanged{spec_, deleting, drains, pause});
 }
 
 bool World::IsOver(const std::string& shard) const {
@@ -131,7 +131,7 @@ void World::Send(Event event) {
   while (!queue_.empty()) {
     Event next = std::move(queue_.front());
     queue_.pop_front();
-    if (hears) hears(next);
+    if (watcher.hears) watcher.hears(next);
     Carry(partition_->OnEvent(now, std::move(next)));
     if (check_every_step) CheckInvariants();
   }
@@ -158,7 +158,7 @@ void World::Advance(Duration time) {
 void World::Carry(Output<Action> output) {
   for (Action& action : output.actions) {
     EXPECT_FALSE(stepped_down) << "a deposed leader goes on";
-    if (asks) asks(action);
+    if (watcher.asks) watcher.asks(action);
     std::visit([this](auto& a) { Do(a); }, action);
   }
   next_wake_ = output.next_wake;

@@ -79,7 +79,8 @@ class World {
 
   // ---- what is seen ----
   std::map<std::string, AppServer> servers;
-  std::vector<v1::Drain> drains;  // given along with the spec
+  std::vector<v1::Drain> drains;   // given along with the spec
+  std::optional<v1::Pause> pause;  // likewise
   std::vector<Note> notes;
   int publishes = 0;
   bool emptied = false;
@@ -120,8 +121,10 @@ class World {
   void CheckInvariants() const;
   bool check_every_step = true;
   // Are given each event before the partition hears it, and each action that it asks for.
-  std::function<void(const Event&)> hears;
-  std::function<void(const Action&)> asks;
+  struct Watcher {
+    std::function<void(const Event&)> hears;
+    std::function<void(const Action&)> asks;
+  } watcher;
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
       load;

@@ -393,6 +393,26 @@ TEST_F(TaskControllerTest, AnOperatorApprovesAgainstTheLimits) {
   EXPECT_EQ(Verdict("m-2", Restarts("kv-2")), "DELAYED ShardCap") << "it counts as any other";
 }
 
+TEST_F(TaskControllerTest, AnOperatorEndsWhatAVanishedManagerHasBegun) {
+  EXPECT_EQ(Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+  Restart(core_->held());
+  Advance(Seconds(1000));
+  EXPECT_THAT(core_->held(), ::testing::SizeIs(1)) << "it may still be in the middle of it";
+  Handle(Ended{{"m-1", "restart-kv-0"}, "jo"});
+  Advance(Seconds(10));
+  EXPECT_THAT(core_->held(), IsEmpty());
+  EXPECT_THAT(notes_, ::testing::Contains(NoteKind::kOperationEnded));
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "APPROVED");
+}
+
+TEST_F(TaskControllerTest, TheEndOfWhatHasNotBegunChangesNothing) {
+  EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
+  Handle(Ended{{"m", "restart-kv-0"}, "jo"});
+  Advance(Seconds(1));
+  EXPECT_THAT(core_->held(), ::testing::SizeIs(1));
+  EXPECT_THAT(notes_, ::testing::Not(::testing::Contains(NoteKind::kOperationEnded)));
+}
+
 TEST_F(TaskControllerTest, DescribesWhatIsReportedAndHeld) {
   Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin));
   Verdict("m-2", Restarts("kv-1"));

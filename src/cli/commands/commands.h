@@ -19,6 +19,9 @@ ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& ter
 ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Retry(const RetryCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Approve(const ApproveCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode End(const EndCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

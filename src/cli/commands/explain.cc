@@ -68,6 +68,7 @@ std::string Hint(const ExplainCommand& command, AdminClient& client) {
 }  // namespace
 
 ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& terminal) {
+  if (command.app == "operation") return ExplainOperation(command, client, terminal);
   v1::ExplainShardRequest request;
   request.set_app(command.app);
   request.set_shard(command.shard);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/defect.h"
 #include "model/drain.h"
+#include "model/pause.h"
 #include "model/spec/spec_validation.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/decide/snapshot.h"
@@ -138,6 +139,7 @@ void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   v1::StoredSpec stored;
   *stored.mutable_spec() = request.spec();
   *stored.mutable_drains() = app->spec().stored().drains();  // as far as they are known
+  if (app->spec().pause()) *stored.mutable_pause() = *app->spec().pause();
   const int32_t base = app->damaged_spec()->node.stat.version;
   apps_.WriteSpec({stored, base}, AnswerWith(reply, response), wanted);
 }
@@ -215,6 +217,50 @@ void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
   });
 }
 
+void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppResponse> reply,
+                          Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    if (absl::Status valid = ValidatePause(request.pause()); !valid.ok()) return reply(valid);
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
+    v1::StoredSpec stored = driver->spec().stored();
+    if (stored.deleting()) {
+      return reply(absl::FailedPreconditionError(
+          absl::StrCat("app \"", request.app(), "\" is being deleted")));
+    }
+    const int64_t since = stored.has_pause() ? stored.pause().since_ms() : WallMilliseconds();
+    *stored.mutable_pause() = request.pause();
+    stored.mutable_pause()->set_since_ms(since);
+    apps_.WriteSpec({stored, driver->spec().version()}, AnswerWith(reply, v1::PauseAppResponse()),
+                    wanted);
+  });
+}
+
+void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResponse> reply,
+                           Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
+    v1::StoredSpec stored = driver->spec().stored();
+    if (!stored.has_pause()) {
+      return reply(
+          absl::FailedPreconditionError(absl::StrCat("app \"", request.app(), "\" is not paused")));
+    }
+    stored.clear_pause();
+    const auto written = [this, request, reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      context_.events.Record("ResumeAsked",
+                             absl::StrCat("app ", request.app(), ", by ",
+                                          request.who().empty() ? "an operator" : request.who()));
+      reply(v1::ResumeAppResponse());
+    };
+    apps_.WriteSpec({stored, driver->spec().version()}, written, wanted);
+  });
+}
+
 void Operations::ReleaseServer(v1::ReleaseServerRequest request,
                                Reply<v1::ReleaseServerResponse> reply, Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
@@ -267,6 +313,18 @@ void Operations::ApproveOperation(v1::ApproveOperationRequest request,
     if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
     if (absl::Status done = driver->tasks()->Approve(request); !done.ok()) return reply(done);
     reply(v1::ApproveOperationResponse());
+  });
+}
+
+void Operations::EndOperation(v1::EndOperationRequest request,
+                              Reply<v1::EndOperationResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+    if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
+    PartitionDriver* driver = apps_.Find(request.app());
+    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
+    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
+    if (absl::Status done = driver->tasks()->End(request); !done.ok()) return reply(done);
+    reply(v1::EndOperationResponse());
   });
 }
 

@@ -50,6 +50,9 @@ class Operations {
   void ExplainShard(v1::ExplainShardRequest request, Reply<v1::ExplainShardResponse> reply);
   void Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted = {});
   void Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply, Wanted wanted = {});
+  void PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppResponse> reply, Wanted wanted = {});
+  void ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResponse> reply,
+                 Wanted wanted = {});
   void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
                      Wanted wanted = {});
   // NOT_FOUND: no such app or shard. Nothing is stored: another leader begins without failures.
@@ -59,6 +62,8 @@ class Operations {
   void GetOperations(v1::GetOperationsRequest request, Reply<v1::GetOperationsResponse> reply);
   void ApproveOperation(v1::ApproveOperationRequest request,
                         Reply<v1::ApproveOperationResponse> reply, Wanted wanted = {});
+  void EndOperation(v1::EndOperationRequest request, Reply<v1::EndOperationResponse> reply,
+                    Wanted wanted = {});
   // Of task_control.proto.
   void Report(v1::ReportRequest request, Reply<v1::ReportResponse> reply, Wanted wanted = {});
 

@@ -23,6 +23,7 @@ constexpr Duration kMapPatience = Seconds(2);
 void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
   state_.drains = event.drains;
+  state_.pause = event.pause;
   for (StoredServer& stored : event.servers) RecoverServer(stored);
   moves_.RecoverMoves();
   unread_.NoteRights();
@@ -60,6 +61,7 @@ void Partition::On(SpecChanged& event) {
   const bool same_spec =
       MessageDifferencer::Equals(event.spec, state_.spec) && event.deleting == state_.deleting;
   drains_.AdoptDrains(event.drains);
+  pausing_.Adopt(event.pause);
   if (same_spec) return;
   AdoptSpec(event.spec, event.deleting);
   agenda_.AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),

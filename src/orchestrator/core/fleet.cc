@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/pause.h"
 
 namespace shardmanager::orchestrator {
 
@@ -145,7 +146,7 @@ void Fleet::RestartLooks() {
 void Fleet::GiveUp(ServerIndex id) {
   Server& server = state_.tables.server(id);
   const bool due = server.state != ServerState::kLive && state_.now >= server.failover_at &&
-                   !server.record_unread;
+                   !server.record_unread && !PlacesNothing(state_);
   if (!due || std::exchange(server.failing_over, true)) return;
   if (!server.replicas.empty()) {
     agenda_.AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),

@@ -29,6 +29,7 @@
 #include "orchestrator/core/load_book.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/moves_under_way.h"
+#include "orchestrator/core/pausing.h"
 #include "orchestrator/core/planner.h"
 #include "orchestrator/core/publication.h"
 #include "orchestrator/core/shard_looks.h"
@@ -101,6 +102,7 @@ class Partition {
   SwitchoversUnderWay switchovers_{state_, agenda_};
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};
+  Pausing pausing_{state_, agenda_};
   UnreadRecords unread_{state_, agenda_};
   Publication publication_{state_, agenda_};
   MovesUnderWay moves_{state_, agenda_, publication_};

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
@@ -26,6 +27,7 @@ constexpr Duration kGatherMost = Seconds(2);
 
 void Planner::Request() {
   if (state_.plan_out || !state_.recovered || state_.deleting) return;
+  if (PlacesNothing(state_)) return;
   std::vector<ShardIndex> wanted = TakeMissing();
   if (wanted.empty()) {
     ConsiderBalance();
@@ -66,6 +68,7 @@ std::vector<ShardIndex> Planner::TakeMissing() {
 }
 
 void Planner::ConsiderBalance() {
+  if (MovesNothing(state_)) return;
   if (!agenda_.balance_soon() || state_.writes.out || !state_.writes.queue.empty()) return;
   if (!state_.moves.budgets.Left(Cause::kBalance) && !state_.moves.budgets.Left(Cause::kDrain)) {
     return;
@@ -152,7 +155,8 @@ void Planner::On(PlanReady& event) {
   state_.plan_out = false;
   if (!plan_is_emergency_) {
     load_book_.GoOn();
-    if (event.plan.moves.empty() && state_.moves.budgets.planned_moves() == 0) {
+    if (event.plan.moves.empty() && !MovesNothing(state_) &&
+        state_.moves.budgets.planned_moves() == 0) {
       load_book_.EndCourse();
       switchovers_.BalancePrimaries();
     }
@@ -168,7 +172,10 @@ void Planner::On(PlanReady& event) {
   }
   // What an earlier plan proposed, and is not written yet, does not count any more.
   for (const allocator::Move& move : event.plan.moves) state_.moves.intents.erase(move.shard);
-  for (const allocator::Move& move : event.plan.moves) AcceptMove(move);
+  for (const allocator::Move& move : event.plan.moves) {
+    if (move.from.valid() && MovesNothing(state_)) continue;  // it was paused meanwhile
+    AcceptMove(move);
+  }
 }
 
 }  // namespace shardmanager::orchestrator

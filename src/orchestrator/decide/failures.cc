@@ -6,6 +6,7 @@
 #include "orchestrator/decide/census.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
 
@@ -70,6 +71,10 @@ void DecideElsewhere(const PartitionState& state, Change& change, ShardIndex id)
                        replica.failures >= most && !IsEnding(change, r);
     if (!fails || (state.replication.both_roles() && replica.role == Role::kPrimary)) return;
     if (!MayLeave(state, change, replica) || IsMoving(state, id)) return;
+    // Of a paused app only a move that failed is undone.
+    const bool returns =
+        IsMove(replica.cause) && !replica.settled && MayReturn(state, replica.origin);
+    if (!surplus && !returns && PlacesNothing(state)) return;
     if (!surplus && (IsLastServer(state, replica) || !HasOtherPlace(state, replica))) return;
     change.phases.push_back({.replica = r, .to = Phase::kDropping, .failed = true});
   });

@@ -6,6 +6,7 @@
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/placement.h"
 #include "orchestrator/decide/roles.h"
 #include "orchestrator/decide/view.h"
@@ -60,7 +61,7 @@ void AddNextStep(const PartitionState& state, Change& change, ShardIndex id) {
   if (state.replication.both_roles() && change.empty()) DecideRoles(state, change, id);
   if (state.replication.both_roles() && !change.empty()) return;
 
-  if (change.empty()) DecideOvertaken(state, change, id);
+  if (change.empty() && !PlacesNothing(state)) DecideOvertaken(state, change, id);
   if (change.empty()) DecideElsewhere(state, change, id);
 
   Census census = Count(state, change, id);

@@ -8,6 +8,7 @@
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/roles.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
@@ -25,6 +26,7 @@ bool IsGettingNew(const Change& change, ServerIndex id) {
 // new one comes first.
 void DecideMove(const PartitionState& state, Change& change, ShardIndex id, const Intent& intent,
                 Census& census) {
+  if (MovesNothing(state)) return;
   const ReplicaIndex from = state.tables.FindReplica(id, intent.from);
   const bool at_rest = from.valid() && !IsEnding(change, from) && !census.moving &&
                        !census.reserved.valid() && census.lost.empty() && change.news.empty() &&
@@ -100,7 +102,7 @@ void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id,
       DecideMove(state, change, id, intent, census);
       continue;
     }
-    if (census.healthy >= shard.wanted) continue;
+    if (census.healthy >= shard.wanted || PlacesNothing(state)) continue;
     NewReplica fresh{intent.to, Phase::kGranted, Cause::kPlacement, ServerIndex(),
                      RoleOfNew(state, change, id, census)};
     if (repaired < census.lost.size()) {

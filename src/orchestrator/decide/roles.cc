@@ -6,6 +6,7 @@
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -91,6 +92,7 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
   const Replica& replica = state.tables.replica(primary);
   const Server& server = state.tables.server(replica.server);
   if (IsGone(server)) {
+    if (PlacesNothing(state)) return;
     ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
     const bool last_resort = IsGivenUp(server) && !IsMemberAwaited(state, id);
     if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
@@ -110,12 +112,13 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
   // What nobody ever served is nowhere: another server is as good.
   const bool anywhere = !state.tables.shard(id).began && !IsLastServer(state, replica) &&
                         HasOtherPlace(state, replica);
-  if (stuck && (other || anywhere || IsHopeless(state, id, replica)) &&
+  if (stuck && (other || anywhere || IsHopeless(state, id, replica)) && !PlacesNothing(state) &&
       MayLeave(state, change, replica)) {
     change.phases.push_back({.replica = primary, .to = Phase::kDropping, .failed = anywhere});
     return;
   }
-  if (Serves(state, replica) && MayMove(state, id) && WantsOtherPrimary(state, id, replica)) {
+  if (Serves(state, replica) && MayMove(state, id) && !MovesNothing(state) &&
+      WantsOtherPrimary(state, id, replica)) {
     DecideSwitchover(state, change, id, primary);
   }
   if (change.empty()) DecideMembers(state, change, id, primary);

@@ -4,6 +4,7 @@
 
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/next_step.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
@@ -47,6 +48,7 @@ std::optional<Wait> CommandWait(const PartitionState& state, const Replica& repl
 std::optional<Wait> ReplicaWait(const PartitionState& state, const Replica& replica) {
   const Server& server = state.tables.server(replica.server);
   if (server.state != ServerState::kLive && !server.failing_over) {
+    if (PlacesNothing(state)) return std::nullopt;  // kPaused
     return Wait{
         .reason = WaitReason::kServerLost, .server = replica.server, .until = server.failover_at};
   }
@@ -104,6 +106,7 @@ void AddMemberWaits(const PartitionState& state, ShardIndex id, TimePoint now,
 void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
                    std::vector<Wait>& waits) {
   const Shard& shard = state.tables.shard(id);
+  if (PlacesNothing(state)) return;  // kPaused
   if (shard.waits_for_budget) {
     if (std::optional<Wait> wait = FailoverWait(state, id)) waits.push_back(*std::move(wait));
   }
@@ -119,8 +122,14 @@ void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
   }
 }
 
+// Said of every shard: nobody knows what would be done with it otherwise.
+void AddPause(const PartitionState& state, std::vector<Wait>& waits) {
+  if (MovesNothing(state)) waits.push_back({WaitReason::kPaused});
+}
+
 // Of balance: only what keeps a move from being made.
 void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
+  if (MovesNothing(state)) return;
   if (auto it = state.moves.intents.find(id); it != state.moves.intents.end()) {
     for (const Intent& intent : it->second) {
       if (!intent.from.valid()) continue;
@@ -171,6 +180,7 @@ std::vector<Wait> WaitsOf(const PartitionState& state, ShardIndex shard, TimePoi
     for (Wait& wait : NextStep(state, shard).waits) waits.push_back(std::move(wait));
   }
   AddMemberWaits(state, shard, now, waits);
+  AddPause(state, waits);
   AddPlaceWaits(state, shard, now, waits);
   AddMoveWaits(state, shard, waits);
   return waits;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/defect.h"
+#include "model/pause.h"
 #include "model/proto_values.h"
 #include "model/text.h"
 #include "orchestrator/decide/loads.h"
@@ -214,6 +215,10 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!state.recovered) status.add_conditions("reading its records from the store");
   if (state.deleting) status.add_conditions("being deleted");
+  if (state.pause) {
+    *status.mutable_pause() = *state.pause;
+    status.add_conditions(PauseText(*state.pause));
+  }
   if (held_back > 0) {
     status.add_conditions(
         absl::StrCat(held_back, " shards wait: they may be on ", UnreadServers(state)));

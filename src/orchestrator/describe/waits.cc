@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "model/pause.h"
 #include "model/text.h"
 
 namespace shardmanager::orchestrator {
@@ -73,6 +74,7 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
     {WaitReason::kPairHeld, "PairHeld",
      "nothing of which $server has the primary is moved to $other, as $server could not bring it "
      "into step; tried again $until"},
+    {WaitReason::kPaused, "Paused", "$paused"},
     {WaitReason::kNoPlace, "NoPlace",
      "no place was found for a replica: $detail; looked for again $within, and when a server "
      "joins"},
@@ -128,6 +130,13 @@ const char* Obeys(CommandKind command) {
   return IsAdd(command) ? "loads it" : "was told to drop it";
 }
 
+std::string WhilePaused(const PartitionState& state) {
+  if (!state.pause) return "";
+  return absl::StrCat("nothing is moved", state.pause->failover() ? "" : ", placed or failed over",
+                      " before `shardctl resume app ", state.spec.name(),
+                      "`: ", PauseText(*state.pause));
+}
+
 std::string NameOf(const PartitionState& state, ServerIndex server) {
   return server.valid() ? state.tables.name(server) : "";
 }
@@ -142,6 +151,7 @@ std::string Describe(const PartitionState& state, const Wait& wait, TimePoint no
       {"$others", Counted(wait.count, "other shard")},
       {"$other", NameOf(state, wait.other)},
       {"$unread", UnreadServers(state)},
+      {"$paused", WhilePaused(state)},
       {"$until", In(wait.until, now)},
       {"$within", absl::StrFormat("within %.0f s", std::ceil(InSeconds(wait.until - now)))},
       {"$command", ToWhat(wait.command)},

@@ -98,4 +98,26 @@ absl::Status AppTasks::Approve(const v1::ApproveOperationRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status AppTasks::End(const v1::EndOperationRequest& request) {
+  std::vector<taskcontroller::OperationKey> found;
+  if (driver_.begun()) {
+    for (const auto& [key, held] : driver_.state().held()) {
+      const bool meant = request.manager().empty() || request.manager() == key.manager;
+      const bool begun = held.stage == taskcontroller::HeldStage::kBegun;
+      if (meant && begun && key.id == request.id()) found.push_back(key);
+    }
+  }
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrCat("no operation \"", request.id(), "\" of app \"",
+                                            request.app(), "\" has begun"));
+  }
+  if (found.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "manager: found nothing; allowed: one of those that have begun an operation \"",
+        request.id(), "\": ", found[0].manager, ", ", found[1].manager));
+  }
+  driver_.End({found.front(), request.who()});
+  return absl::OkStatus();
+}
+
 }  // namespace shardmanager::orchestrator

@@ -42,6 +42,8 @@ class AppTasks {
   // NOT_FOUND: no manager reports it. INVALID_ARGUMENT: several managers do, and `manager` is
   // empty.
   absl::Status Approve(const v1::ApproveOperationRequest& request);
+  // NOT_FOUND: no such operation has begun.
+  absl::Status End(const v1::EndOperationRequest& request);
   // Why nothing is approved, if what is stored cannot be read: what was approved is not known then.
   const absl::Status& problem() const { return problem_; }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/pause.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -43,6 +44,7 @@ FleetView ViewOf(const PartitionState& state) {
   FleetView view;
   const Tables& tables = state.tables;
   view.complete = IsComplete(state);
+  if (state.pause) view.closed = PauseText(*state.pause);
   if (state.deleting) view.closed = "the app is being deleted";
   view.shards.reserve(tables.shard_count());
   for (const ShardIndex id : IdRange<ShardIndex>(tables.shard_count())) {

@@ -123,7 +123,7 @@ void PartitionDriver::OnSpec() {
   const v1::StoredSpec& stored = spec_.stored();
   if (core_ != nullptr) {
     const v1::AppSpec spec = WithDefaults(stored.spec());
-    core_->Handle(SpecChanged{spec, stored.deleting(), spec_.drains()});
+    core_->Handle(SpecChanged{spec, stored.deleting(), spec_.drains(), spec_.pause()});
     tasks_->ChangeSpec(spec);
   } else if (watch_ == nullptr) {
     BeginRecovery();
@@ -179,6 +179,7 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   state->event.spec = WithDefaults(spec_.stored().spec());
   state->event.deleting = spec_.stored().deleting();
   state->event.drains = spec_.drains();
+  state->event.pause = spec_.pause();
   tasks_->Begin(state->event.spec);  // what it orders holds from the first decision on
   core_->Handle(std::move(state->event));
   Record(*context_.events, app_, spdlog::level::info,

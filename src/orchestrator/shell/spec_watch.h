@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ class SpecWatch {
   const v1::StoredSpec& stored() const { return stored_; }
   std::vector<v1::Drain> drains() const {
     return {stored_.drains().begin(), stored_.drains().end()};
+  }
+  std::optional<v1::Pause> pause() const {
+    return stored_.has_pause() ? std::optional(stored_.pause()) : std::nullopt;
   }
   int32_t version() const { return version_; }  // of the record; -1: none was read
 

@@ -69,6 +69,7 @@ struct Recovered {
   bool deleting = false;
   std::vector<StoredServer> servers;
   std::vector<v1::Drain> drains = {};
+  std::optional<v1::Pause> pause = {};
 };
 
 // `spec` is valid and has its defaults (model/spec/spec_validation.h).
@@ -76,6 +77,7 @@ struct SpecChanged {
   v1::AppSpec spec;
   bool deleting = false;
   std::vector<v1::Drain> drains = {};  // all that hold now
+  std::optional<v1::Pause> pause = {};
 };
 
 // A life of a server is there. Repeats change nothing.
@@ -258,17 +260,25 @@ enum class NoteKind : uint8_t {
   kServerQuarantined,
   kQuarantineEnded,
   kRetryAsked,
+  kPaused,
+  kResumed,
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 constexpr std::string_view NameOf(NoteKind kind) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"ServerJoined",     "ServerLost",        "ServerDeparted",   "FailoverStarted",
-       "FailoverFinished", "ShardServing",      "ShardUnplaceable", "CommandFailed",
-       "MoveStarted",      "MoveCalledOff",     "PrimaryElected",   "UncleanPromotion",
-       "ShardPoisoned",    "WriteRefused",      "RecordTooLarge",   "EpochsBehind",
-       "SpecApplied",      "LoadRefused",       "DrainStarted",     "Drained",
-       "DrainEnded",       "ServerQuarantined", "QuarantineEnded",  "RetryAsked"});
-  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kRetryAsked) + 1);
+  constexpr auto kNames = std::to_array<std::string_view>({"ServerJoined",     "ServerLost",
+                                                           "ServerDeparted",   "FailoverStarted",
+                                                           "FailoverFinished", "ShardServing",
+                                                           "ShardUnplaceable", "CommandFailed",
+                                                           "MoveStarted",      "MoveCalledOff",
+                                                           "PrimaryElected",   "UncleanPromotion",
+                                                           "ShardPoisoned",    "WriteRefused",
+                                                           "RecordTooLarge",   "EpochsBehind",
+                                                           "SpecApplied",      "LoadRefused",
+                                                           "DrainStarted",     "Drained",
+                                                           "DrainEnded",       "ServerQuarantined",
+                                                           "QuarantineEnded",  "RetryAsked",
+                                                           "Paused",           "Resumed"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kResumed) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 // For logs, metrics and `shardctl watch`: what happened and why.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -110,6 +111,7 @@ struct PartitionState {
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
   std::vector<bool> region_allowed;   // by domain number; empty: all are
   std::vector<v1::Drain> drains;
+  std::optional<v1::Pause> pause;   // see decide/pause.h
   std::vector<ServerOrder> orders;  // of container operations, ascending by server
   Tables tables;
   absl::flat_hash_map<ShardIndex, ToldMembers> members;

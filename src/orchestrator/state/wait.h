@@ -42,6 +42,7 @@ enum class WaitReason : uint8_t {
   kMemberNotInStep,   // [server, count] times in vain, [detail, until]
   kPairHeld,          // [server] could not bring [other] into step; [until]
   // Of places and moves.
+  kPaused,        // the app is paused
   kNoPlace,       // [detail, until]
   kFleetGathers,  // [until]
   kPlanUnderWay,

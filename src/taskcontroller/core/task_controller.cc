@@ -61,6 +61,11 @@ void TaskController::On(Forced& event) {
   look_wanted_ = true;
 }
 
+void TaskController::On(Ended& event) {
+  ended_.push_back(std::move(event));
+  look_wanted_ = true;
+}
+
 void TaskController::On(FleetSeen& event) {
   look_out_ = false;
   const FleetView& view = *event.view;
@@ -71,11 +76,14 @@ void TaskController::On(FleetSeen& event) {
   std::erase_if(answers_, [&](const auto& a) { return reports_.Find(a.first) == nullptr; });
   std::vector<Note> notes;
   std::vector<Forced> forced = forced_;
-  const HeldOperations held = WithForced(notes);
+  HeldOperations held = WithForced(notes);
+  std::vector<Ended> ended = ended_;
+  TakeOutEnded(held, notes);
   Pending pending{.decision = Decide(policy_, reports_, held, view, now_),
                   .tickets = std::exchange(tickets_, {})};
   pending.decision.notes.insert(pending.decision.notes.begin(), notes.begin(), notes.end());
   pending.forced = std::move(forced);
+  pending.ended = std::move(ended);
   pending.answers = AnswersOf(pending.decision, pending.tickets, view);
   const HeldOperations& next = pending.decision.next;
   const bool same = std::equal(held_.begin(), held_.end(), next.begin(), next.end(),
@@ -98,6 +106,7 @@ void TaskController::On(Written& event) {
   look_wanted_ = true;
   next_look_ = now_ + kAfterAFailedWrite;
   forced_.insert(forced_.begin(), pending.forced.begin(), pending.forced.end());
+  ended_.insert(ended_.begin(), pending.ended.begin(), pending.ended.end());
   for (const Ticket& ticket : pending.tickets) {
     out_.actions.push_back(
         Answer{ticket.number,
@@ -139,6 +148,19 @@ HeldOperations TaskController::WithForced(std::vector<Note>& notes) {
     operation.since = now_;
   }
   return held;
+}
+
+// A manager that comes back, and reports it, has to ask again.
+void TaskController::TakeOutEnded(HeldOperations& held, std::vector<Note>& notes) {
+  for (const auto& [key, who] : std::exchange(ended_, {})) {
+    const auto found = held.find(key);
+    if (found == held.end() || found->second.stage != HeldStage::kBegun) continue;
+    notes.push_back(
+        {NoteKind::kOperationEnded, found->second.info.server,
+         absl::StrCat(key.manager, "/", key.id, ", though its manager did not say so, by ",
+                      who.empty() ? "an operator" : who)});
+    held.erase(found);
+  }
 }
 
 TaskController::Answers TaskController::AnswersOf(const Decision& decision,

@@ -59,8 +59,9 @@ class TaskController {
     uint64_t write = 0;
     Decision decision;
     std::vector<Ticket> tickets;
-    std::vector<Forced> forced;  // of this decision
-    Answers answers;             // of the managers of `tickets`
+    std::vector<Forced> forced;  // of this decision, as `ended`
+    std::vector<Ended> ended;
+    Answers answers;  // of the managers of `tickets`
   };
 
   void On(Recovered& event);
@@ -69,10 +70,13 @@ class TaskController {
   void On(FleetSeen& event);
   void On(Written& event);
   void On(Forced& event);
+  void On(Ended& event);
 
   Output<Action> Finish();
   // What is held, and what operators have approved since.
   HeldOperations WithForced(std::vector<Note>& notes);
+  // Without those that operators have ended since.
+  void TakeOutEnded(HeldOperations& held, std::vector<Note>& notes);
   Answers AnswersOf(const Decision& decision, const std::vector<Ticket>& tickets,
                     const FleetView& view) const;
   // It is durable.
@@ -87,6 +91,7 @@ class TaskController {
   ReportBook reports_;
   HeldOperations held_;
   std::vector<Forced> forced_;   // since the last decision
+  std::vector<Ended> ended_;     // since the last decision
   std::vector<Ticket> tickets_;  // since the last decision
   bool look_wanted_ = false;
   bool look_out_ = false;

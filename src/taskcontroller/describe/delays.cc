@@ -77,6 +77,44 @@ std::string Text(const Delay& delay, const FleetView& view) {
   return "";
 }
 
+const char* WhatEnds(DelayReason reason) {
+  switch (reason) {
+    case DelayReason::kNotReady:
+      return "all live servers have said what they hold: a few seconds";
+    case DelayReason::kClosed:
+      return "the app is resumed (`shardctl resume app`), if it is paused; never, if it is deleted";
+    case DelayReason::kUnknownServer:
+      return "a server of that name registers";
+    case DelayReason::kLifeUnknown:
+      return "its manager reports which life it means";
+    case DelayReason::kLifeNotSeen:
+      return "that life of the server registers";
+    case DelayReason::kFormerLife:
+      return "nothing: its manager has to report another operation";
+    case DelayReason::kOtherOperation:
+      return "the other operation is finished, or its manager gives it up";
+    case DelayReason::kServerCap:
+      return "one of the servers named is back, or its operation is over; or a higher "
+             "availability.max_unavailable_servers";
+    case DelayReason::kShardCap:
+      return "a replica of the shard that is down, loads or moves serves again";
+    case DelayReason::kConflict:
+      return "the operations that go first are over";
+    case DelayReason::kReserved:
+      return "the older operation is over, or is given up";
+    case DelayReason::kDraining:
+      return "the replicas have left the server";
+    case DelayReason::kInTransition:
+      return "the changes under way on the server are done";
+    case DelayReason::kLapsed:
+    case DelayReason::kStalled:
+      return "the next decision: within seconds, after those that wait";
+    case DelayReason::kTooManyUnderWay:
+      return "some of the operations under way are over";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string_view NameOf(DelayReason reason) {
@@ -89,10 +127,11 @@ std::string_view NameOf(DelayReason reason) {
 }
 
 std::string_view NameOf(NoteKind kind) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"OperationPreparing", "OperationApproved", "OperationForced", "OperationBegun",
-       "OperationFinished", "OperationLapsed", "OperationWithdrawn", "OperationStalled"});
-  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kOperationStalled) + 1);
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"OperationPreparing", "OperationApproved", "OperationForced",
+                                       "OperationBegun", "OperationFinished", "OperationLapsed",
+                                       "OperationWithdrawn", "OperationStalled", "OperationEnded"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kOperationEnded) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -100,6 +139,7 @@ v1::OperationDelay Describe(const Delay& delay, const FleetView& view) {
   v1::OperationDelay described;
   described.set_reason(std::string(NameOf(delay.reason)));
   described.set_message(Text(delay, view));
+  described.set_ends_when(WhatEnds(delay.reason));
   for (const ServerIndex id : delay.servers) described.add_servers(view.server(id).name);
   if (delay.shard.valid()) {
     described.set_shard(std::string(view.shards[delay.shard.index()].name));

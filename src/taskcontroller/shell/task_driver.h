@@ -51,6 +51,8 @@ class TaskDriver {
   void Report(Report report, Reply reply);
   // REQUIRES: a manager reports it.
   void Force(Forced forced) { core_.Handle(std::move(forced)); }
+  // REQUIRES: it has begun.
+  void End(Ended ended) { core_.Handle(std::move(ended)); }
   const TaskController& state() const { return core_.core(); }
 
  private:

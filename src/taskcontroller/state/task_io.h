@@ -45,7 +45,14 @@ struct Forced {
   std::string who;  // for people
 };
 
-using Event = std::variant<Recovered, PolicyChanged, Reported, FleetSeen, Written, Forced>;
+// An operator says that an operation that has begun is over, whatever its manager says or does not
+// say. Repeats, and what has not begun, change nothing.
+struct Ended {
+  OperationKey key;
+  std::string who;  // for people
+};
+
+using Event = std::variant<Recovered, PolicyChanged, Reported, FleetSeen, Written, Forced, Ended>;
 
 // ---- actions ----
 
@@ -80,6 +87,7 @@ enum class NoteKind : uint8_t {
   kOperationLapsed,
   kOperationWithdrawn,
   kOperationStalled,
+  kOperationEnded,
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 std::string_view NameOf(NoteKind kind);

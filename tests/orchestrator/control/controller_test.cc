@@ -18,6 +18,7 @@
 #include "coordination/cell.h"
 #include "coordination/envelope.h"
 #include "coordination/memory/memory_ensemble.h"
+#include "coordination/records.h"
 #include "tests/coordination/passing_store.h"
 #include "tests/orchestrator/shell/silent_ports.h"
 #include "tests/runtime/hand_executor.h"
@@ -252,6 +253,60 @@ TEST_F(ControllerTest, RetriesOnlyShardsThatThereAre) {
   EXPECT_EQ(CountOf("RetryAsked"), 1U);
   EXPECT_EQ(retry("kv", "s-9").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(retry("other", "s-0").code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ControllerTest, APauseIsStoredAndTakenBackOnce) {
+  MakeCell();
+  RunAll();
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto told = [&answer](const auto& response) { answer = response.status(); };
+  const auto stored = [this] {
+    v1::StoredSpec spec;
+    others_->Get(kPaths.spec(kApp), [&spec](const absl::StatusOr<Node>& node) {
+      ASSERT_TRUE(node.ok());
+      ASSERT_TRUE(OpenSpec(node->data, kApp, &spec).ok());
+    });
+    ensemble_.RunUntilIdle();
+    return spec;
+  };
+  v1::PauseAppRequest pause;
+  pause.set_app("kv");
+  pause.mutable_pause()->set_who("jo");
+  pause.mutable_pause()->set_reason(std::string(201, 'x'));
+  controller_->operations().PauseApp(pause, told);
+  RunAll();
+  EXPECT_EQ(answer,
+            absl::InvalidArgumentError("pause.reason: found 201 bytes; allowed: at most 200"));
+  EXPECT_FALSE(stored().has_pause());
+  pause.mutable_pause()->set_reason("network work");
+  controller_->operations().PauseApp(pause, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_EQ(stored().pause().reason(), "network work");
+  EXPECT_EQ(CountOf("Paused"), 1U);
+  v1::ResumeAppRequest resume;
+  resume.set_app("kv");
+  controller_->operations().ResumeApp(resume, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_FALSE(stored().has_pause());
+  EXPECT_EQ(CountOf("Resumed"), 1U);
+  controller_->operations().ResumeApp(resume, told);
+  RunAll();
+  EXPECT_EQ(answer.code(), absl::StatusCode::kFailedPrecondition) << "it is not paused";
+}
+
+TEST_F(ControllerTest, OnlyAnOperationThatHasBegunIsEnded) {
+  MakeCell();
+  RunAll();
+  v1::EndOperationRequest request;
+  request.set_app("kv");
+  request.set_id("restart-kv-1");
+  absl::Status answer = absl::UnknownError("no answer");
+  controller_->operations().EndOperation(
+      request, [&answer](const auto& response) { answer = response.status(); });
+  RunAll();
+  EXPECT_EQ(answer, absl::NotFoundError("no operation \"restart-kv-1\" of app \"kv\" has begun"));
 }
 
 // Seed 479 of the simulation: the process crashed.

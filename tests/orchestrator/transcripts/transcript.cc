@@ -60,14 +60,17 @@ std::string Text(CommandOutcome outcome) {
   return kNames[static_cast<size_t>(outcome)];
 }
 
-std::string SpecText(const v1::AppSpec& spec, bool deleting, const std::vector<v1::Drain>& drains,
-                     Detail detail) {
+// Of a Recovered or a SpecChanged.
+template <typename E>
+std::string SpecText(const E& event, Detail detail) {
+  const v1::AppSpec& spec = event.spec;
   std::string text = absl::StrCat(Counted(spec.key_space().shards_size(), "shard"), ", ",
                                   spec.replication().replicas(), " x ",
                                   v1::ReplicationStrategy_Name(spec.replication().strategy()));
   if (spec.replication().quorum()) text += ", quorum";
-  if (deleting) text += ", deleting";
-  for (const v1::Drain& drain : drains) text += Text(drain);
+  if (event.deleting) text += ", deleting";
+  for (const v1::Drain& drain : event.drains) text += Text(drain);
+  if (event.pause) absl::StrAppend(&text, " pause {", event.pause->ShortDebugString(), "}");
   if (detail == Detail::kWhole) absl::StrAppend(&text, " {", spec.ShortDebugString(), "}");
   return text;
 }
@@ -79,7 +82,7 @@ struct EventText {
   const Detail detail;
 
   std::string operator()(const Recovered& e) const {
-    std::string text = "recovered: " + SpecText(e.spec, e.deleting, e.drains, detail);
+    std::string text = "recovered: " + SpecText(e, detail);
     for (const StoredServer& s : e.servers) {
       const std::string life = s.live       ? Text(*s.live)
                                : s.departed ? s.name + ", departed"
@@ -90,9 +93,7 @@ struct EventText {
     }
     return text;
   }
-  std::string operator()(const SpecChanged& e) const {
-    return "spec: " + SpecText(e.spec, e.deleting, e.drains, detail);
-  }
+  std::string operator()(const SpecChanged& e) const { return "spec: " + SpecText(e, detail); }
   std::string operator()(const ServerUp& e) const { return "server up: " + Text(e.life); }
   std::string operator()(const ServerDown& e) const {
     return absl::StrCat("server down: ", e.name, " life ", e.incarnation.value(),

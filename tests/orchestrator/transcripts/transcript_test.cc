@@ -18,10 +18,10 @@ class Scenario {
  public:
   explicit Scenario(const v1::AppSpec& spec)
       : world(spec), transcript_(Transcript::Detail::kBrief), spec_(spec) {
-    world.hears = [this](const Event& event) {
+    world.watcher.hears = [this](const Event& event) {
       if (!off_) transcript_.Hears(world.now, event, world.partition().tables());
     };
-    world.asks = [this](const Action& action) {
+    world.watcher.asks = [this](const Action& action) {
       if (!off_) transcript_.Asks(world.now, action, world.partition().tables());
     };
     world.Start();

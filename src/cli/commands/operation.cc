@@ -1,0 +1,54 @@
+// `shardctl explain operation` and `shardctl end operation`.
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/operations.h"
+#include "cli/yaml/proto_to_text.h"
+#include "model/text.h"
+
+namespace shardmanager::cli {
+
+ExitCode End(const EndCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto app = ChooseApp(command.app, client);
+  if (!app.ok()) return Fail(app.status(), client, terminal);
+  v1::EndOperationRequest request;
+  request.set_app(*app);
+  request.set_id(command.operation);
+  request.set_manager(command.manager);
+  if (const char* user = std::getenv("USER")) request.set_who(user);
+  const auto response = client.EndOperation(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(command.operation) << " counts as finished\n";
+  return kOk;
+}
+
+ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Terminal& terminal) {
+  v1::GetOperationsRequest request;
+  request.set_app(command.of_app);
+  request.set_id(command.shard);
+  const auto all = client.GetOperations(request);
+  if (!all.ok()) return Fail(all.status(), client, terminal);
+  v1::GetOperationsResponse meant;
+  for (const v1::OperationStatus& operation : all->operations()) {
+    const bool of_manager = command.manager.empty() || command.manager == operation.manager();
+    if (of_manager) *meant.add_operations() = operation;
+  }
+  if (meant.operations().empty()) {
+    return Fail(absl::NotFoundError(absl::StrCat("manager ", Quoted(command.manager),
+                                                 " has no operation ", Quoted(command.shard))),
+                client, terminal);
+  }
+  if (command.format == Format::kJson || command.format == Format::kYaml) {
+    *terminal.out << (command.format == Format::kJson ? ToJson(meant) : ToYaml(meant));
+    return kOk;
+  }
+  // Ids are unique in one manager only.
+  for (int i = 0; i < meant.operations_size(); ++i) {
+    *terminal.out << (i == 0 ? "" : "\n") << DescribeOperation(meant.operations(i));
+  }
+  return kOk;
+}
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,37 @@
+// `shardctl pause app` and `shardctl resume app`.
+#include <cstdlib>
+
+#include "cli/commands/commands.h"
+#include "model/text.h"
+
+namespace shardmanager::cli {
+namespace {
+
+ExitCode Resume(const PauseCommand& command, AdminClient& client, Terminal& terminal) {
+  v1::ResumeAppRequest request;
+  request.set_app(command.app);
+  if (const char* user = std::getenv("USER")) request.set_who(user);
+  const auto response = client.ResumeApp(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(command.app) << " goes on\n";
+  return kOk;
+}
+
+}  // namespace
+
+ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& terminal) {
+  if (command.resume) return Resume(command, client, terminal);
+  v1::PauseAppRequest request;
+  request.set_app(command.app);
+  request.mutable_pause()->set_failover(command.failover);
+  request.mutable_pause()->set_reason(command.reason);
+  if (const char* user = std::getenv("USER")) request.mutable_pause()->set_who(user);
+  const auto response = client.PauseApp(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(command.app) << " is paused: nothing is moved, and no operation begins; "
+                << (command.failover ? "what is lost is failed over" : "what is lost stays lost")
+                << "\n";
+  return kOk;
+}
+
+}  // namespace shardmanager::cli

@@ -274,6 +274,24 @@ TEST_F(PoisonTest, AShardThatNobodyElseCouldHaveStaysWhereItsMoveFailed) {
   EXPECT_THAT(Waits(), Contains(HasSubstr("kv-1: to add the shard failed")));
 }
 
+// The pause after a failed move spares requests. A replica that is missing has none to spare.
+TEST_F(PoisonTest, AMissingReplicaGoesWhereAMoveHasFailedBefore) {
+  world.emplace(TestSpec(1, v1::SECONDARY_ONLY, 1));
+  world->Start();
+  world->Join("kv-0");
+  world->Gather();
+  world->servers["kv-1"].refuses = {"s-0"};
+  world->Join("kv-1");
+  world->drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world->Apply(TestSpec(1, v1::SECONDARY_ONLY, 1));
+  world->Advance(Seconds(3));
+  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be carried out")));
+  world->servers["kv-1"].refuses.clear();
+  world->Die("kv-0");
+  world->Advance(Seconds(20));
+  EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-1"));
+}
+
 // kv-0 is lost, and kv-1 cannot add the shard. When kv-2 joins, it takes the place of one of them:
 // kv-0 may come back, and would be missed.
 TEST_F(PoisonTest, AReplicaThatIsLostIsNotForgottenWhileAnotherOneGoes) {

@@ -4,9 +4,10 @@
 
 namespace shardmanager::simulation {
 
-Chaos::Chaos(Cluster& cluster, Operator& person, uint64_t seed,
+Chaos::Chaos(Cluster& cluster, Operator& person, Managers& managers, uint64_t seed,
              std::function<void(const std::string&)> told)
-    : scene_(cluster, person, seed, std::move(told)), loses_cell_(Random(~seed).Below(5) == 0) {
+    : scene_(cluster, person, managers, seed, std::move(told)),
+      loses_cell_(Random(~seed).Below(5) == 0) {
   const double density = 0.2 + 0.8 * scene_.random.Fraction();
   for (const FaultKind& kind : PassingFaults()) {
     if (scene_.random.Fraction() < density) enabled_.push_back(kind.fault);

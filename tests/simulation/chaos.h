@@ -14,7 +14,7 @@ namespace shardmanager::simulation {
 class Chaos {
  public:
   // `told`: hears of each fault, for the trace.
-  Chaos(Cluster& cluster, Operator& person, uint64_t seed,
+  Chaos(Cluster& cluster, Operator& person, Managers& managers, uint64_t seed,
         std::function<void(const std::string&)> told);
 
   // Faults from now on, until Heal().

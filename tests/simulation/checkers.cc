@@ -206,7 +206,7 @@ void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Mo
   constexpr Duration kListedAnew = Seconds(10);
   constexpr Duration kUnderWay = Seconds(2);
   const Duration patience =
-      promised_ > 0 ? kUnderWay : cluster_->session_timeout() + kListedAnew + kUnderWay;
+      promised_ > 0 && !killed_ ? kUnderWay : cluster_->session_timeout() + kListedAnew + kUnderWay;
   const uint32_t changes = cluster_->store.changes();
   if (std::exchange(store_changes_, changes) != changes) shown_ = ShownChecker();
   Admitting admitting;
@@ -342,32 +342,36 @@ size_t Checkers::LeastReplicas(const v1::AppSpec& spec) const {
 
 // ---- B ----
 
-void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving) {
+void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving,
+                                 std::optional<size_t> away) {
+  constexpr Duration kMost = Seconds(5);  // in all, of a planned event
   const TimePoint now = cluster_->schedule.now();
   const Duration since_then = now - std::exchange(swept_, now);
   // A primary that moves, or turns, holds its requests for a moment; another replica does not.
   const size_t turning = spec.replication().strategy() == v1::SECONDARY_ONLY ? 0 : 1;
-  const size_t least = std::min(promised_, LeastReplicas(spec));
+  const size_t full = std::min(promised_, LeastReplicas(spec));
+  const size_t least = full - std::min(away.value_or(0), full > 0 ? full - 1 : 0);
+  // Each restart is an event of its own.
+  const Duration most = away ? kMost * static_cast<int64_t>(cluster_->servers().size()) : kMost;
   for (const v1::Shard& shard : spec.key_space().shards()) {
     const auto found = serving.find(shard.id());
     const size_t servers = found == serving.end() ? 0 : found->second.size();
     if (servers >= least) continue;
-    if (servers + turning < least) {
+    if (servers + turning < least || (away && full > 1 && servers == 0)) {
       Violate(absl::StrCat("B: only planned things happen, and ", shard.id(), " is served by ",
                            servers, " servers of ", WantedReplicas(spec)));
     } else if (!IsConcerned(shard.id())) {
-      CheckMissing(shard.id(), since_then);
+      CheckMissing(shard.id(), since_then, most);
     }
   }
 }
 
 // A primary holds its requests for as long as those in flight may take, and a lone one once more
 // while it is dropped and added. One that cannot be moved is not closed again and again.
-void Checkers::CheckMissing(const std::string& shard, Duration more) {
-  constexpr Duration kMost = Seconds(5);  // in all, of a planned event
+void Checkers::CheckMissing(const std::string& shard, Duration more, Duration most) {
   Duration& missing = missing_[shard];
   missing += more;
-  if (missing <= kMost) return;
+  if (missing <= most) return;
   Violate(absl::StrCat("B: only planned things happen, and a replica of ", shard,
                        " was missing for ", missing / Milliseconds(1), " ms in all"));
 }

@@ -75,9 +75,14 @@ class Checkers final : public ServerWitness {
   // ---- invariant B ----
   // While only planned things happen, no shard of the spec has fewer replicas than it should;
   // one that nobody serves least of all.
-  void ExpectFullService(const v1::AppSpec& spec, const Serving& serving);
-  // All is at rest: what there is now is not to get less.
-  void Promise(const v1::AppSpec& spec) {
+  // `away`: of each shard, replicas that may be missing in a rolling restart; nothing: there is
+  // none.
+  void ExpectFullService(const v1::AppSpec& spec, const Serving& serving,
+                         std::optional<size_t> away);
+  // All is at rest: what there is now is not to get less. `killed`: planned restarts are not
+  // graceful, so the leader hears of them when a session ends.
+  void Promise(const v1::AppSpec& spec, bool killed = false) {
+    killed_ = killed;
     promised_ = LeastReplicas(spec);
     swept_ = cluster_->schedule.now();
     missing_.clear();
@@ -123,7 +128,7 @@ class Checkers final : public ServerWitness {
   using Found = std::function<void(const std::string&, const std::string&, SimServer::Right)>;
   void ForEachServing(const Found& found);
   void LearnShards();
-  void CheckMissing(const std::string& shard, Duration more);
+  void CheckMissing(const std::string& shard, Duration more, Duration most);
   void NoteConcerned();
   void AnsweredAsLeader(const std::string& host);
   void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
@@ -148,6 +153,7 @@ class Checkers final : public ServerWitness {
   ShownChecker shown_;
   uint32_t store_changes_ = 0;  // at the last look at what is shown
   std::string violation_;
+  bool killed_ = false;
   size_t promised_ = 0;                                   // replicas of each shard
   TimePoint swept_{};                                     // last, since the promise
   std::map<std::string, Duration> missing_;               // how long a replica was since, by shard

@@ -38,7 +38,7 @@ class PlannedEventTest : public testing::Test {
       while (cluster_.schedule.RunNext(end)) cluster_.store.Kick();
       Checkers::Serving serving{{"s-1", {"kv-0", "kv-1"}}};
       if (!servers.empty()) serving["s-0"] = servers;
-      checkers_.ExpectFullService(spec, serving);
+      checkers_.ExpectFullService(spec, serving, std::nullopt);
     }
   }
 

@@ -25,6 +25,7 @@ struct Flags {
   int chaos_seconds = 60;
   bool calm = false;
   bool log = false;
+  bool strict = false;
 };
 
 SimulationOptions OptionsOf(const Flags& flags, uint64_t seed) {
@@ -32,7 +33,8 @@ SimulationOptions OptionsOf(const Flags& flags, uint64_t seed) {
           .servers = flags.servers,
           .shards = flags.shards,
           .chaos = Seconds(flags.chaos_seconds),
-          .faults = !flags.calm};
+          .faults = !flags.calm,
+          .strict_restarts = flags.strict};
 }
 
 int Replay(const Flags& flags) {
@@ -94,9 +96,12 @@ int Main(int argc, char** argv) {
 #ifdef SM_DEFECTS
   std::map<std::string, Defect> defects;
   for (const DefectName& d : kDefects) defects.emplace(d.name, d.defect);
+  for (const DefectName& d : kTaskDefects) defects.emplace(d.name, d.defect);
   app.add_option("--defect", planted_defect, "Plant this one (base/defect.h).")
       ->transform(CLI::CheckedTransformer(defects));
 #endif
+  app.add_flag("--strict-restarts", flags.strict,
+               "Checks all that is promised of rolling restarts; some seeds are known to fail.");
   app.add_flag("--log", flags.log, "With --replay: with the log of all programs.")
       ->needs("--replay");
   CLI11_PARSE(app, argc, argv);

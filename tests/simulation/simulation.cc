@@ -14,6 +14,7 @@
 #include "tests/simulation/checkers.h"
 #include "tests/simulation/log_to_trace.h"
 #include "tests/simulation/operator.h"
+#include "tests/simulation/restart_checker.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -22,6 +23,8 @@ constexpr Duration kSweep = Milliseconds(200);
 constexpr Duration kLook = Milliseconds(500);
 // No assignment is written for so long: at rest.
 constexpr Duration kRest = Seconds(25);
+// Of a shard, in a rolling restart: requests that may be refused or fail.
+constexpr uint64_t kMostOnTheWay = 3;
 
 class Run {
  public:
@@ -31,9 +34,15 @@ class Run {
         cluster_(DrawCluster(), random_.Next(), checkers_,
                  [this](uint64_t call, bool idempotent) { checkers_.Called(call, idempotent); }),
         operator_(cluster_, checkers_, DrawSpec()),
-        chaos_(cluster_, operator_, random_.Next(),
+        restarts_(cluster_, checkers_, managers_),
+        chaos_(cluster_, operator_, managers_, random_.Next(),
                [this](const std::string& what) { Trace(what); }) {
     checkers_.Watch(cluster_);
+    if (options_.strict_restarts) restarts_.BeStrict();
+    cluster_.on_made_anew = [this] {
+      restarts_.ForgetCell();
+      for (const auto& manager : managers_) manager->ForgetCell();
+    };
   }
 
   SimulationResult All() {
@@ -43,8 +52,10 @@ class Run {
     KeepSweeping();
     RunFor(Seconds(3));
     if (options_.faults) chaos_.Start();
+    if (Draw(2) == 0 && cluster_.servers().size() > 3) RollOut(Restarts::kEither);
     RunFor(options_.chaos);
     if (options_.faults) chaos_.Heal();
+    for (const auto& manager : managers_) manager->GiveUp();
     checkers_.ExpectCalm();
     const TimePoint healed = cluster_.schedule.now();
     AwaitRest("the faults ended");
@@ -60,7 +71,7 @@ class Run {
   ClusterOptions DrawCluster() {
     ClusterOptions cluster;
     cluster.servers = options_.servers > 0 ? options_.servers : 3 + Draw(6);
-    cluster.regions = 1 + Draw(3);
+    cluster.regions = regions_ = 1 + Draw(3);
     cluster.controls = 1 + Draw(3);
     cluster.clients = 2;
     cluster.cell.set_cell(kCell);
@@ -89,7 +100,26 @@ class Run {
     cluster_.quorum = both && replication.replicas() == 3 && options_.seed % 3 != 0;
     replication.set_quorum(cluster_.quorum);
     spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(3) * 1'000));
+    DrawAvailability(spec);
     return spec;
+  }
+
+  // How many servers may be away, and what leaves them before.
+  void DrawAvailability(v1::AppSpec& spec) {
+    // (With 100%, all servers may be prepared at once, and what is to leave has nowhere to go.)
+    static constexpr const char* kMost[] = {"1", "2", "50%"};
+    auto& availability = *spec.mutable_availability();
+    availability.set_max_unavailable_servers(kMost[Draw(3)]);
+    if (spec.replication().replicas() == 3) {
+      availability.set_max_unavailable_replicas(1 + static_cast<uint32_t>(Draw(2)));
+    }
+    availability.set_approval_ms(5'000);
+    availability.set_most_wait_ms(60'000);
+    if (Draw(3) != 0) return;
+    v1::DrainRule& rule = *spec.mutable_drain()->add_rules();
+    rule.add_kinds(v1::RESTART);
+    rule.set_secondaries(Draw(2) == 0);
+    if (rule.secondaries()) rule.set_up_to_ms(static_cast<uint32_t>(Draw(2) * 10'000));
   }
 
   int Draw(int bound) { return static_cast<int>(random_.Below(static_cast<uint64_t>(bound))); }
@@ -107,11 +137,12 @@ class Run {
   void KeepSweeping() {
     cluster_.schedule.After(kSweep, [this] {
       if (full_service_) {
-        checkers_.ExpectFullService(*full_service_, checkers_.Sweep());
+        checkers_.ExpectFullService(*full_service_, checkers_.Sweep(), may_be_away_);
       } else {
         checkers_.Probe();
       }
       checkers_.AskLeaders();
+      if (!managers_.empty()) restarts_.Look();
       KeepSweeping();
     });
   }
@@ -186,7 +217,75 @@ class Run {
     // A primary is handed over; a secondary may be gone before all clients know.
     const bool primary =
         full_service_ && full_service_->replication().strategy() != v1::SECONDARY_ONLY;
-    if (primary) ExpectNoMoreTrouble(before);
+    if (primary) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
+    const Trouble before_restarts = TroubleOfPrimaries();
+    if (RestartEverything() && primary && options_.strict_restarts)
+      ExpectNoMoreTrouble(before_restarts, TroubleOfPrimaries(), kMostOnTheWay);
+  }
+
+  // ---- rolling restarts ----
+  void RollOut(Restarts how) {
+    Trace("rolling restart");
+    for (int region = 0; managers_.size() < static_cast<size_t>(regions_); ++region) {
+      managers_.push_back(
+          std::make_unique<SimManager>(cluster_, region, regions_, random_.Next(), restarts_));
+    }
+    for (const auto& manager : managers_) manager->Begin(how);
+  }
+
+  // Of all servers, by all managers at once. True: all of them were stopped gracefully.
+  bool RestartEverything() {
+    constexpr Duration kPatience = Seconds(900);
+    const auto spec = checkers_.StoredSpec();
+    if (!checkers_.violation().empty() || !spec) return false;
+    if (!MayRestart(*spec)) return true;
+    const bool graceful = Draw(3) != 0;
+    restarts_.ExpectCalm();
+    checkers_.Promise(*spec, !graceful);
+    may_be_away_ = MostAway(*spec);
+    if (Draw(2) == 0) cluster_.habits.slowest_add = Seconds(1 + Draw(5));
+    RollOut(graceful ? Restarts::kGraceful : Restarts::kRude);
+    if (Draw(2) == 0) RestartLeaderNowAndThen(cluster_.schedule.now() + Seconds(60));
+    const TimePoint give_up = cluster_.schedule.now() + kPatience;
+    const auto done = [this] {
+      return std::all_of(managers_.begin(), managers_.end(),
+                         [](const auto& manager) { return manager->done(); });
+    };
+    while (RunFor(kLook) && !done()) {
+      if (cluster_.schedule.now() < give_up) continue;
+      if (!options_.strict_restarts) break;
+      std::string left;
+      for (const auto& manager : managers_) absl::StrAppend(&left, " ", manager->Describe());
+      checkers_.Violate(absl::StrCat("restart: not all is done ", kPatience / Seconds(1),
+                                     " s after it was wanted:", left));
+    }
+    for (const auto& manager : managers_) manager->GiveUp();
+    cluster_.habits.slowest_add = Milliseconds(50);
+    Trace(absl::StrCat("all servers are restarted; operations so far: ", restarts_.acted()));
+    AwaitRest("all servers were restarted");
+    may_be_away_.reset();
+    return graceful;
+  }
+
+  // A takeover in the middle of operations: what was approved is still approved.
+  void RestartLeaderNowAndThen(TimePoint until) {
+    cluster_.schedule.After(Seconds(1 + Draw(10)), [this, until] {
+      if (cluster_.schedule.now() > until) return;
+      const std::string leader = cluster_.Leader();
+      if (!leader.empty()) {
+        Trace("restart of " + leader);
+        cluster_.Terminate(leader);
+        cluster_.Start(leader);
+      }
+      RestartLeaderNowAndThen(until);
+    });
+  }
+
+  // Something can be taken away, and what leaves a server has another one to go to. (One on which
+  // everything fails counts as away for ever.)
+  bool MayRestart(const v1::AppSpec& spec) const {
+    return cluster_.habits.sick.empty() && cluster_.lasting.gray.empty() &&
+           operator_.Free().size() > WantedReplicas(spec);
   }
 
   // By shard: requests that were refused, and calls that failed.
@@ -198,12 +297,19 @@ class Run {
     }
     return all;
   }
+  Trouble TroubleOfPrimaries() const {
+    Trouble all;
+    for (const auto& client : cluster_.clients()) {
+      for (const auto& [shard, times] : client->primary_trouble()) all[shard] += times;
+    }
+    return all;
+  }
   // What a server cannot forward, or the new owner cannot add, is refused.
-  void ExpectNoMoreTrouble(const Trouble& before) {
-    for (const auto& [shard, times] : TroubleOfCalls()) {
+  void ExpectNoMoreTrouble(const Trouble& before, const Trouble& now, uint64_t most) {
+    for (const auto& [shard, times] : now) {
       const auto known = before.find(shard);
       const uint64_t more = times - (known == before.end() ? 0 : known->second);
-      if (more == 0 || checkers_.IsConcerned(shard)) continue;
+      if (more <= most || checkers_.IsConcerned(shard)) continue;
       checkers_.Violate(absl::StrCat("B: only planned things happened, and ", more,
                                      " requests for ", shard, " were refused or failed"));
     }
@@ -315,11 +421,15 @@ class Run {
 
   const SimulationOptions options_;
   Random random_;
+  int regions_ = 1;
   Checkers checkers_;
   Cluster cluster_;
   Operator operator_;
+  Managers managers_;
+  RestartChecker restarts_;
   Chaos chaos_;
   std::optional<v1::AppSpec> full_service_;
+  std::optional<size_t> may_be_away_;  // of each shard, in a rolling restart
   SimulationResult result_;
 };
 

@@ -4,15 +4,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "taskcontroller/state/stored_operations.h"
 
 namespace shardmanager::taskcontroller {
+namespace {
+const std::string kApp = "kv";
+}  // namespace
 
 SimManager::SimManager(std::string name, uint32_t region, Fleet& fleet, Random& random, After after)
     : name_(std::move(name)),
       region_(region),
       fleet_(fleet),
       random_(random),
-      after_(std::move(after)) {}
+      after_(std::move(after)),
+      ledger_(kApp, name_, life_) {}
 
 Duration SimManager::Some(int64_t least_ms, int64_t most_ms) {
   return Milliseconds(least_ms + static_cast<int64_t>(
@@ -27,10 +33,15 @@ void SimManager::Start() {
 // Each server that is not restarted yet has an operation.
 void SimManager::Plan() {
   for (const TrueServer& server : fleet_.servers()) {
-    const bool planned = std::any_of(operations_.begin(), operations_.end(),
-                                     [&](const auto& o) { return o.second.server == server.name; });
+    const bool planned = ledger_.HasOneOf(server.name);
     if (server.region != region_ || planned || restarted_.contains(server.name)) continue;
-    operations_[absl::StrCat("restart-", ++ids_)] = {.server = server.name, .life = server.life};
+    v1::ContainerOperation operation;
+    operation.set_id(absl::StrCat("restart-", ++ids_));
+    operation.set_kind(v1::RESTART);
+    operation.set_server(server.name);
+    operation.set_incarnation(server.life);
+    operation.set_expected_ms(5'000);
+    ledger_.Want(std::move(operation));
   }
 }
 
@@ -40,66 +51,33 @@ void SimManager::Tick() {
 }
 
 void SimManager::SendReport() {
-  Report report{.manager = name_, .manager_life = life_, .sequence = ++sequence_};
-  for (const auto& [id, operation] : operations_) {
-    report.operations.push_back({.id = id,
-                                 .info = {.kind = v1::RESTART,
-                                          .server = operation.server,
-                                          .life = Incarnation(operation.life),
-                                          .expected = Seconds(5)},
-                                 .stage = operation.stage});
-  }
-  send(std::move(report));
+  absl::StatusOr<Report> report = ParseReport(ledger_.NextReport());
+  SM_CHECK(report.ok(), "a report that is not well-formed");
+  send(*std::move(report));
 }
 
 void SimManager::Hear(uint64_t sequence, const v1::ReportResponse& response) {
-  if (silent_ || sequence != sequence_) return;  // only the answer to the newest report counts
-  bool report = false;
-  for (const v1::OperationAnswer& answer : response.answers()) {
-    const auto found = operations_.find(answer.id());
-    if (found == operations_.end()) continue;
-    Operation& operation = found->second;
-    switch (answer.verdict()) {
-      case v1::OPERATION_APPROVED:
-        // Some approvals are not used in time.
-        if (operation.stage != ReportedStage::kWaiting || random_.Below(8) == 0) break;
-        operation.stage = ReportedStage::kBegin;
-        report = true;
-        break;
-      case v1::OPERATION_GO:
-        operation.stage = std::max(operation.stage, ReportedStage::kBegin);
-        if (operation.stage == ReportedStage::kBegin && !operation.acting) Act(answer.id());
-        break;
-      case v1::OPERATION_DELAYED:
-        if (!operation.acting) operation.stage = ReportedStage::kWaiting;
-        break;
-      case v1::OPERATION_REFUSED:
-      case v1::OPERATION_DONE:
-        operations_.erase(found);
-        Plan();
-        break;
-      default:
-        break;
-    }
-  }
-  if (report) SendReport();
+  if (silent_) return;
+  // Some approvals are not used in time.
+  const auto uses = [this](const v1::ContainerOperation&) { return random_.Below(8) != 0; };
+  const local::OperationLedger::Heard heard = ledger_.Hear(sequence, response, uses);
+  for (const v1::ContainerOperation& operation : heard.act) Act(operation);
+  if (!heard.ended.empty()) Plan();
+  if (heard.report_again) SendReport();
 }
 
-void SimManager::Act(const std::string& id) {
-  Operation& operation = operations_.at(id);
-  TrueServer& server = fleet_.Find(operation.server);
-  operation.acting = true;
-  going_on_.insert(id);
+void SimManager::Act(const v1::ContainerOperation& operation) {
+  TrueServer& server = fleet_.Find(operation.server());
+  going_on_.insert(operation.id());
   ++acted_;
-  const bool mine = server.life == operation.life;
-  const auto end = [this, id, name = operation.server, mine] {
+  const bool mine = server.life == operation.incarnation();
+  const auto end = [this, id = operation.id(), name = operation.server(), mine] {
     going_on_.erase(id);
     if (mine) restarted_.insert(name);
-    const auto found = operations_.find(id);
-    if (found != operations_.end()) found->second.stage = ReportedStage::kFinished;
+    ledger_.Finish(id);
   };
   if (!mine) return end();  // it has been restarted by itself
-  after_(Some(0, 1'000), [this, &server, end, life = operation.life] {
+  after_(Some(0, 1'000), [this, &server, end, life = operation.incarnation()] {
     if (server.life == life) Stop(server);
     after_(Some(100, 4'000), [this, &server, end] {
       StartAgain(server);
@@ -111,9 +89,7 @@ void SimManager::Act(const std::string& id) {
 void SimManager::Vanish(Duration how_long, bool amnesia) {
   silent_ = true;
   if (amnesia) {
-    ++life_;
-    sequence_ = 0;
-    operations_.clear();
+    ledger_ = local::OperationLedger(kApp, name_, ++life_);
   }
   after_(how_long, [this, absence = ++absences_] {
     if (absence == absences_) Return();
@@ -148,15 +124,14 @@ bool SimManager::done() const {
 }
 
 bool SimManager::MayStillAct(const std::string& id) const {
-  if (going_on_.contains(id)) return true;
-  const auto found = operations_.find(id);
-  return found != operations_.end() && found->second.stage != ReportedStage::kFinished;
+  return going_on_.contains(id) || ledger_.MayStillAct(id);
 }
 
 std::string SimManager::Describe() const {
   std::string text = absl::StrCat(name_, silent_ ? " (silent)" : "", ": ");
-  for (const auto& [id, operation] : operations_) {
-    absl::StrAppend(&text, id, " of ", operation.server, " life ", operation.life, ", ");
+  for (const auto& [id, entry] : ledger_.entries()) {
+    absl::StrAppend(&text, id, " of ", entry.operation.server(), " life ",
+                    entry.operation.incarnation(), ", ");
   }
   return text;
 }

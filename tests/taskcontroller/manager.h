@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 
 #include "base/random.h"
 #include "base/time.h"
+#include "examples/localcluster/operation_ledger.h"
 #include "shardmanager/v1/task_control.pb.h"
 #include "taskcontroller/state/operation.h"
 #include "tests/taskcontroller/fleet.h"
@@ -43,17 +43,10 @@ class SimManager {
   std::string Describe() const;
 
  private:
-  struct Operation {
-    std::string server;
-    uint64_t life = 0;
-    ReportedStage stage = ReportedStage::kWaiting;
-    bool acting = false;
-  };
-
   void Plan();
   void Tick();
   void SendReport();
-  void Act(const std::string& id);
+  void Act(const v1::ContainerOperation& operation);
   Duration Some(int64_t least_ms, int64_t most_ms);
 
   const std::string name_;
@@ -62,12 +55,11 @@ class SimManager {
   Random& random_;
   const After after_;
   uint64_t life_ = 1;
-  uint64_t sequence_ = 0;
+  local::OperationLedger ledger_;
   uint64_t ids_ = 0;
   bool silent_ = false;
   uint64_t absences_ = 0;
   uint32_t acted_ = 0;
-  std::map<std::string, Operation> operations_;
   std::set<std::string> going_on_;   // ids: forgotten ones, too
   std::set<std::string> restarted_;  // servers
 };

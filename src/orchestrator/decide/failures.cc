@@ -92,9 +92,9 @@ Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move) {
     const bool known = std::find(servers.begin(), servers.end(), server) != servers.end();
     if (!known) servers.push_back(server);
   };
+  if (!of_move) return servers;
   const MoveHolds::Entry* held = state.failures.holds.Find(id, state.now);
   if (held != nullptr && held->avoid.valid()) add(held->avoid);
-  if (!of_move) return servers;
   for (const MoveHolds::HeldPair& pair : HeldPairs(state, id, state.now)) add(pair.to);
   if (const auto sent = state.switchovers.sent_to.find(id);
       sent != state.switchovers.sent_to.end()) {

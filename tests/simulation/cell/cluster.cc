@@ -126,6 +126,7 @@ void Cluster::MakeAnew() {
     machine.disk.clear();
   }
   store.Empty();
+  on_made_anew();
   options_.cell.set_made_ms(1 + schedule.now().time_since_epoch() / Milliseconds(1));
   StartAll();
 }

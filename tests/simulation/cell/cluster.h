@@ -52,6 +52,7 @@ class Cluster {
   bool replicates = false;  // shards have a primary and secondaries
   bool quorum = false;      // and acknowledge what most of them know
   Lasting lasting;
+  std::function<void()> on_made_anew = [] {};
 
   // ---- machines; names are hosts ----
   const std::vector<std::string>& servers() const { return server_names_; }

@@ -98,7 +98,7 @@ void SimClient::Send(const std::shared_ptr<Call>& call, const router::MappedServ
 
 void SimClient::OnAttemptEnd(const std::shared_ptr<Call>& call, uint64_t attempt, AttemptEnd end) {
   if (call != call_ || attempt != call->attempt || call->waits_for_map) return;
-  if (end == AttemptEnd::kRefused) ++trouble_[call->shard];
+  if (end == AttemptEnd::kRefused) NoteTrouble(*call);
   Step(call, call->machine.OnAttemptEnd(process_->LocalNow(), end));
 }
 
@@ -128,9 +128,14 @@ void SimClient::Go(const std::shared_ptr<Call>& call, uint64_t attempt) {
   Step(call, step);
 }
 
+void SimClient::NoteTrouble(const Call& call) {
+  ++trouble_[call.shard];
+  if (call.for_primary) ++primary_trouble_[call.shard];
+}
+
 void SimClient::Finish(const std::shared_ptr<Call>& call, bool answered) {
   if (call != call_) return;
-  ++(answered ? counts_.answered : trouble_[call->shard]);
+  answered ? static_cast<void>(++counts_.answered) : NoteTrouble(*call);
   call_ = nullptr;
   process_->RunAfter(between_, [this] { Begin(); });
 }

@@ -41,6 +41,8 @@ class SimClient {
   const Counts& counts() const { return counts_; }
   // Attempts that were refused, and calls that failed, by shard.
   const std::map<std::string, uint64_t>& trouble() const { return trouble_; }
+  // The same of attempts that went to the primary, and calls of which the last attempt did.
+  const std::map<std::string, uint64_t>& primary_trouble() const { return primary_trouble_; }
 
  private:
   struct Call {
@@ -55,6 +57,7 @@ class SimClient {
   };
 
   void Begin();
+  void NoteTrouble(const Call& call);
   void Step(const std::shared_ptr<Call>& call, router::CallMachine::Step step);
   void Try(const std::shared_ptr<Call>& call);
   void Send(const std::shared_ptr<Call>& call, const router::MappedServer& server);
@@ -74,6 +77,7 @@ class SimClient {
   std::shared_ptr<Call> call_;
   Counts counts_;
   std::map<std::string, uint64_t> trouble_;
+  std::map<std::string, uint64_t> primary_trouble_;
   std::unique_ptr<SimSubscriber> subscriber_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/simulation/cell/cluster.h"
+#include "tests/simulation/cell/sim_manager.h"
 #include "tests/simulation/operator.h"
 
 namespace shardmanager::simulation {
@@ -13,12 +14,17 @@ namespace shardmanager::simulation {
 class FaultScene {
  public:
   // `told`: hears of each fault, for the trace.
-  FaultScene(Cluster& cell, Operator& someone, uint64_t seed,
+  FaultScene(Cluster& cell, Operator& someone, Managers& all_managers, uint64_t seed,
              std::function<void(const std::string&)> told)
-      : cluster(cell), person(someone), random(seed), told_(std::move(told)) {}
+      : cluster(cell),
+        person(someone),
+        managers(all_managers),
+        random(seed),
+        told_(std::move(told)) {}
 
   Cluster& cluster;
   Operator& person;
+  Managers& managers;  // none: no rollout
   Random random;
 
   void Begin() { on_ = true; }

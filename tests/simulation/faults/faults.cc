@@ -34,6 +34,8 @@ const std::vector<FaultKind>& PassingFaults() {
       {"slow requests", &SlowRequests},
       {"change spec", &ChangeSpec},
       {"add server", &AddServer},
+      {"manager vanishes", &ManagerVanishes},
+      {"manager forgets", &ManagerForgets},
   };
   return kinds;
 }

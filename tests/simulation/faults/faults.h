@@ -68,6 +68,10 @@ void MoveSomething(FaultScene& scene);
 void ChangeSpec(FaultScene& scene);
 void AddServer(FaultScene& scene);
 
+// ---- of cluster managers (managers.cc)
+void ManagerVanishes(FaultScene& scene);
+void ManagerForgets(FaultScene& scene);
+
 // ---- parts of several
 // The server's next life begins at once, as the session of this one ends with it.
 void BeginAnew(FaultScene& scene, const std::string& host);

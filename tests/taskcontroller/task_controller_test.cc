@@ -382,6 +382,39 @@ TEST_F(TaskControllerTest, F13_ADrainThatDoesNotGetOnGivesOthersTheirTurn) {
   EXPECT_THAT(notes_, ::testing::Contains(NoteKind::kOperationApproved)) << "the other one";
 }
 
+// Each of two servers may be the only place for what has to leave the other one.
+TEST_F(TaskControllerTest, ServersThatCannotBeEmptiedTogetherAreEmptiedOneAfterTheOther) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  spec_.mutable_availability()->set_max_unavailable_replicas(2);
+  fleet_ = MakeFleet(true);
+  const auto set_primaries = [this](const std::vector<std::string>& of_shard) {
+    for (TrueServer& server : fleet_.servers()) {
+      for (TrueReplica& replica : server.replicas) {
+        const bool primary = of_shard[replica.shard] == server.name;
+        replica.role = primary ? Role::kPrimary : Role::kSecondary;
+      }
+    }
+  };
+  set_primaries({"kv-0", "kv-1"});
+  Restart();
+  const Operations both = {Restarts("kv-0"), Restarts("kv-1")};
+  Report1("m", both);
+  EXPECT_THAT(core_->held(), ::testing::SizeIs(2)) << "at first both are tried";
+  v1::ReportResponse response;
+  for (int i = 0; i < 32; ++i) {
+    Advance(Seconds(4));
+    response = Report1("m", both);
+  }
+  ASSERT_THAT(core_->held(), ElementsAre(Pair(OperationKey{"m", "restart-kv-0"}, ::testing::_)));
+  EXPECT_EQ(response.answers(1).delays(0).reason(), "PreparedAlone");
+  EXPECT_THAT(response.answers(1).delays(0).servers(), ElementsAre("kv-0"));
+  set_primaries({"kv-1", "kv-1"});
+  response = Report1("m", both);
+  EXPECT_EQ(response.answers(0).verdict(), v1::OPERATION_APPROVED);
+  Report1("m", both);
+  EXPECT_THAT(core_->held(), ::testing::SizeIs(2)) << "its turn has come";
+}
+
 TEST_F(TaskControllerTest, AnOperatorApprovesAgainstTheLimits) {
   fleet_.Find("kv-1").live = false;
   EXPECT_EQ(Verdict("m", Restarts("kv-0")), "DELAYED ShardCap");

@@ -184,7 +184,9 @@ TaskController::Answers TaskController::AnswersOf(const Decision& decision,
 
 void TaskController::Conclude(Pending pending) {
   held_ = std::move(pending.decision.next);
-  for (const OperationKey& key : pending.decision.requeued) reports_.Requeue(key, now_);
+  for (const auto& [key, stalled] : pending.decision.requeued) {
+    reports_.Requeue(key, stalled, now_);
+  }
   for (Note& note : pending.decision.notes) out_.actions.push_back(std::move(note));
   for (const Ticket& ticket : pending.tickets) {
     std::erase_if(answers_, [&](const auto& a) { return a.first.manager == ticket.manager; });

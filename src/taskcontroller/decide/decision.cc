@@ -1,6 +1,7 @@
 #include "taskcontroller/decide/decision.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,8 +54,8 @@ class Decider {
       const Ending ending = EndingOf(key, operation, policy_, reports_, view_, now_);
       if (ending == Ending::kGoesOn) return false;
       if (ending == Ending::kLapsed || ending == Ending::kStalled) {
-        decision_.requeued.push_back(key);
         const bool lapsed = ending == Ending::kLapsed;
+        decision_.requeued.push_back({key, !lapsed});
         decision_.outcomes[key].delays = {
             {.reason = lapsed ? DelayReason::kLapsed : DelayReason::kStalled}};
       }
@@ -103,7 +104,8 @@ class Decider {
     // What had its turn is not considered before the next decision.
     std::erase_if(docket.entries, [&](const Entry& entry) {
       const auto& gone = decision_.requeued;
-      return std::find(gone.begin(), gone.end(), entry.key) != gone.end();
+      return std::any_of(gone.begin(), gone.end(),
+                         [&](const auto& requeued) { return requeued.key == entry.key; });
     });
     for (const Excluded& excluded : docket.excluded) {
       const bool never = excluded.delay.reason == DelayReason::kFormerLife;
@@ -120,6 +122,8 @@ class Decider {
                          entry.held->stage == HeldStage::kApproved;
       if (!chosen[i] && !blind) {
         Refuse(entry, blame.Of(i));
+      } else if (auto other = InItsWay(entry)) {
+        Refuse(entry, *std::move(other));
       } else if (entry.held == nullptr && !FitsIntoRecord(entry)) {
         Refuse(entry, {.reason = DelayReason::kTooManyUnderWay,
                        .count = static_cast<uint32_t>(decision_.next.size())});
@@ -128,6 +132,26 @@ class Decider {
       }
     }
     BeginForced();
+  }
+
+  bool IsPreparedAlone(const OperationKey& key) const {
+    const WantedOperation* wanted = reports_.Find(key);
+    return wanted != nullptr && wanted->alone;
+  }
+  // Servers that are emptied at the same time may be each other's only place: none of them can be
+  // emptied then. So an operation that has stalled is prepared while no other one is.
+  std::optional<Delay> InItsWay(const Entry& entry) const {
+    if (entry.held != nullptr || entry.left == 0) return std::nullopt;
+    const bool alone = IsPreparedAlone(entry.key);
+    for (const auto& [key, operation] : decision_.next) {
+      if (operation.stage != HeldStage::kPreparing) continue;
+      if (!alone && !IsPreparedAlone(key)) continue;
+      Delay delay{.reason = DelayReason::kPreparedAlone, .text = key.manager + "/" + key.id};
+      const ServerIndex server = view_.Find(operation.info.server);
+      if (server.valid()) delay.servers = {server};
+      return delay;
+    }
+    return std::nullopt;
   }
 
   // `chosen`: by entry of the docket. Returns how many can be chosen at most.

@@ -32,8 +32,12 @@ struct Decision {
   HeldOperations next;
   // Of each operation that was reported.
   std::map<OperationKey, Outcome> outcomes;
-  // Those whose approval was not used: they are younger from now on.
-  std::vector<OperationKey> requeued;
+  // Those that had their turn, and did not use it: they are younger from now on.
+  struct Requeued {
+    OperationKey key;
+    bool stalled = false;  // what had to leave its server did not; else its approval was not used
+  };
+  std::vector<Requeued> requeued;
   std::vector<Note> notes;
   // No more could be under way at once, as far as is proved (Selection::at_most): those that were
   // held or chosen now.
@@ -45,7 +49,8 @@ struct Decision {
 //   2. count what is away                                   (decide/away.h)
 //   3. list what is to be considered, in order              (decide/docket.h)
 //   4. choose a maximum set that breaks no limit            (selection/select.h)
-//   5. a chosen one is prepared, then approved, then begun when its manager says that it would; an
+//   5. a chosen one is prepared (alone, if that has stalled before), then approved, then begun when
+//   its manager says that it would; an
 //      approved one that is not chosen again is withdrawn: something failed meanwhile
 Decision Decide(const Policy& policy, const ReportBook& reports, const HeldOperations& held,
                 const FleetView& view, TimePoint now);

@@ -26,6 +26,7 @@ enum class DelayReason : uint8_t {
   kInTransition,     // `count` replicas of the server are being added, dropped or changed
   kLapsed,           // its approval was not used in time: others go first
   kStalled,          // what had to leave its server did not: others go first
+  kPreparedAlone,    // another server is prepared, and one of the two is prepared alone
   kTooManyUnderWay,  // `count` operations are under way: the record of more would be too large
 };
 // The name for programs (OperationDelay.reason).

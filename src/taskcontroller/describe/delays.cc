@@ -32,8 +32,7 @@ std::string Text(const Delay& delay, const FleetView& view) {
              "approval)";
     case DelayReason::kLifeUnknown:
       return "the report does not say which life of the server it means (incarnation: 0); the "
-             "answer "
-             "tells the life that it has now";
+             "answer tells the life that it has now";
     case DelayReason::kLifeNotSeen:
       return "that life of the server has not registered yet; it waits until it does";
     case DelayReason::kFormerLife:
@@ -67,8 +66,11 @@ std::string Text(const Delay& delay, const FleetView& view) {
       return "its approval was not used in time: others go first";
     case DelayReason::kStalled:
       return "what has to leave its server does not get on (`shardctl explain` of a shard there "
-             "says "
-             "why): others go first";
+             "says why): others go first";
+    case DelayReason::kPreparedAlone:
+      return absl::StrCat("the server of operation ", delay.text,
+                          " is emptied now; one of the two could not be emptied beside others, so "
+                          "it is emptied alone");
     case DelayReason::kTooManyUnderWay:
       return absl::StrCat(delay.count,
                           " operations of the app are under way, and the record of more would be "
@@ -109,6 +111,8 @@ const char* WhatEnds(DelayReason reason) {
     case DelayReason::kLapsed:
     case DelayReason::kStalled:
       return "the next decision: within seconds, after those that wait";
+    case DelayReason::kPreparedAlone:
+      return "the operation named may begin, or does not get on for two minutes";
     case DelayReason::kTooManyUnderWay:
       return "some of the operations under way are over";
   }
@@ -121,7 +125,7 @@ std::string_view NameOf(DelayReason reason) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"NotReady", "Closed", "UnknownServer", "LifeUnknown", "LifeNotSeen", "FormerLife",
        "OtherOperation", "ServerCap", "ShardCap", "Conflict", "Reserved", "Draining",
-       "InTransition", "Lapsed", "Stalled", "TooManyUnderWay"});
+       "InTransition", "Lapsed", "Stalled", "PreparedAlone", "TooManyUnderWay"});
   static_assert(kNames.size() == static_cast<size_t>(DelayReason::kTooManyUnderWay) + 1);
   return kNames[static_cast<size_t>(reason)];
 }

@@ -37,6 +37,7 @@ absl::Status ReportBook::Take(Report report, TimePoint now) {
     const TimePoint wanted = now - reported.pending;
     WantedOperation& operation = operations[reported.id];
     operation.since = known ? before->second.since : wanted;
+    operation.alone = known && before->second.alone;
     if (reported.deadline) operation.deadline = now + *reported.deadline;
     operation.reported = std::move(reported);
   }
@@ -46,11 +47,13 @@ absl::Status ReportBook::Take(Report report, TimePoint now) {
   return absl::OkStatus();
 }
 
-void ReportBook::Requeue(const OperationKey& key, TimePoint now) {
+void ReportBook::Requeue(const OperationKey& key, bool stalled, TimePoint now) {
   const auto manager = managers_.find(key.manager);
   if (manager == managers_.end()) return;
   const auto operation = manager->second.operations.find(key.id);
-  if (operation != manager->second.operations.end()) operation->second.since = now;
+  if (operation == manager->second.operations.end()) return;
+  operation->second.since = now;
+  operation->second.alone |= stalled;
 }
 
 void ReportBook::Forget(const HeldOperations& held, TimePoint now) {

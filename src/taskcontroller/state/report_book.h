@@ -23,6 +23,8 @@ struct WantedOperation {
   ReportedOperation reported;
   TimePoint since{};            // wanted since then
   TimePoint deadline = kNever;  // to begin
+  // Its preparation stalled under this leader: it is prepared while no other operation is.
+  bool alone = false;
 };
 
 struct Manager {
@@ -36,8 +38,9 @@ class ReportBook {
  public:
   // ABORTED: the manager has sent a newer one. RESOURCE_EXHAUSTED: too many managers.
   absl::Status Take(Report report, TimePoint now);
-  // An operation that was approved, and not used in time, stands at the end of the line again.
-  void Requeue(const OperationKey& key, TimePoint now);
+  // An operation that had its turn stands at the end of the line again. `stalled`: what had to
+  // leave its server did not; it is prepared alone from now on.
+  void Requeue(const OperationKey& key, bool stalled, TimePoint now);
   // Managers that have been silent for an hour, and have nothing held, are forgotten.
   void Forget(const HeldOperations& held, TimePoint now);
 

@@ -100,8 +100,10 @@ int Main(int argc, char** argv) {
   app.add_option("--defect", planted_defect, "Plant this one (base/defect.h).")
       ->transform(CLI::CheckedTransformer(defects));
 #endif
-  app.add_flag("--strict-restarts", flags.strict,
-               "Checks all that is promised of rolling restarts; some seeds are known to fail.");
+  app.add_flag(
+      "--strict-restarts", flags.strict,
+      "Checks what a restart takes away during the faults, too; a leader that has not heard "
+      "of a loss yet fails that check.");
   app.add_flag("--log", flags.log, "With --replay: with the log of all programs.")
       ->needs("--replay");
   CLI11_PARSE(app, argc, argv);

@@ -219,7 +219,7 @@ class Run {
         full_service_ && full_service_->replication().strategy() != v1::SECONDARY_ONLY;
     if (primary) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
     const Trouble before_restarts = TroubleOfPrimaries();
-    if (RestartEverything() && primary && options_.strict_restarts)
+    if (RestartEverything() && primary)
       ExpectNoMoreTrouble(before_restarts, TroubleOfPrimaries(), kMostOnTheWay);
   }
 
@@ -233,19 +233,23 @@ class Run {
     for (const auto& manager : managers_) manager->Begin(how);
   }
 
-  // Of all servers, by all managers at once. True: all of them were stopped gracefully.
+  // Of all servers, by all managers at once. True: no request may be refused or fail. That is so if
+  // all servers were stopped gracefully, there was a leader to tell clients where shards went, and
+  // shards were added in less time than a call has.
   bool RestartEverything() {
     constexpr Duration kPatience = Seconds(900);
     const auto spec = checkers_.StoredSpec();
     if (!checkers_.violation().empty() || !spec) return false;
-    if (!MayRestart(*spec)) return true;
+    if (!MayRestart(*spec)) return false;
     const bool graceful = Draw(3) != 0;
     restarts_.ExpectCalm();
     checkers_.Promise(*spec, !graceful);
     may_be_away_ = MostAway(*spec);
-    if (Draw(2) == 0) cluster_.habits.slowest_add = Seconds(1 + Draw(5));
+    const bool slow = Draw(2) == 0;
+    if (slow) cluster_.habits.slowest_add = Seconds(1 + Draw(5));
     RollOut(graceful ? Restarts::kGraceful : Restarts::kRude);
-    if (Draw(2) == 0) RestartLeaderNowAndThen(cluster_.schedule.now() + Seconds(60));
+    const bool leaders_go = Draw(2) == 0;
+    if (leaders_go) RestartLeaderNowAndThen(cluster_.schedule.now() + Seconds(60));
     const TimePoint give_up = cluster_.schedule.now() + kPatience;
     const auto done = [this] {
       return std::all_of(managers_.begin(), managers_.end(),
@@ -253,7 +257,6 @@ class Run {
     };
     while (RunFor(kLook) && !done()) {
       if (cluster_.schedule.now() < give_up) continue;
-      if (!options_.strict_restarts) break;
       std::string left;
       for (const auto& manager : managers_) absl::StrAppend(&left, " ", manager->Describe());
       checkers_.Violate(absl::StrCat("restart: not all is done ", kPatience / Seconds(1),
@@ -264,7 +267,7 @@ class Run {
     Trace(absl::StrCat("all servers are restarted; operations so far: ", restarts_.acted()));
     AwaitRest("all servers were restarted");
     may_be_away_.reset();
-    return graceful;
+    return graceful && !slow && !leaders_go;
   }
 
   // A takeover in the middle of operations: what was approved is still approved.

@@ -28,8 +28,7 @@ std::string Text(const Delay& delay, const FleetView& view) {
     case DelayReason::kClosed:
       return delay.text;
     case DelayReason::kUnknownServer:
-      return "no server of that name has registered: there is nothing to stop (a START needs no "
-             "approval)";
+      return "no server of that name has registered, so there is nothing to stop";
     case DelayReason::kLifeUnknown:
       return "the report does not say which life of the server it means (incarnation: 0); the "
              "answer tells the life that it has now";

@@ -96,7 +96,9 @@ absl::StatusOr<bool> ClusterManager::Round() {
   const absl::StatusOr<v1::ReportResponse> response = Report();
   if (!response.ok()) return response.status();
   ++answered_;
-  next_report_ = MonotonicNow() + Milliseconds(response->report_again_ms());
+  Duration wait = Milliseconds(response->report_again_ms());
+  if (!wanted_.empty()) wait = std::min(wait, options_.report_every);
+  next_report_ = MonotonicNow() + wait;
   bool again = false;
   for (const v1::OperationAnswer& answer : response->answers()) again |= Hear(answer);
   return again;

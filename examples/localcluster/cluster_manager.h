@@ -36,6 +36,9 @@ struct ClusterManagerOptions {
   std::string endpoint;
   // OPTIONAL. Gets a line for people when other operations wait than before, and why.
   std::function<void(const std::string& line)> say;
+  // OPTIONAL. The longest wait between two reports while operations wait, if that is shorter than
+  // what the control plane allows (half a second and more). Default: what it allows.
+  Duration report_every = Seconds(60);
 };
 
 // Not thread-safe.

@@ -157,7 +157,11 @@ TEST_F(RolloutTest, AManagerReportsWhileAContainerStopsSlowly) {
   bool begun = false;
   bool done = false;
   ClusterManager manager(
-      {.name = "manager-1", .app = "kv", .endpoint = cluster_->admin_endpoint(), .say = {}},
+      {.name = "manager-1",
+       .app = "kv",
+       .endpoint = cluster_->admin_endpoint(),
+       .say = {},
+       .report_every = Milliseconds(50)},
       {.begin = [&](const auto&) { begun = true; },
        .done = [&](const auto&) { return done; },
        .is_process = [&](const auto& server,

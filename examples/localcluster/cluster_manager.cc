@@ -3,10 +3,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
 #include "wire/connection.h"
@@ -15,8 +15,14 @@
 namespace shardmanager::local {
 namespace {
 
-constexpr std::chrono::seconds kDeadline{5};
+constexpr std::chrono::seconds kDeadline{2};
 constexpr int kMostAnswerBytes = 64 << 20;
+// After an error.
+constexpr Duration kAgain = Milliseconds(500);
+// What one report changes is reported at once: WAITING, its life, BEGIN, and the same for a new
+// life.
+constexpr int kMostRounds = 8;
+constexpr size_t kMostNamed = 8;
 
 }  // namespace
 
@@ -33,47 +39,69 @@ void ClusterManager::Connect(const std::string& endpoint) {
   stub_ = v1::TaskControl::NewStub(wire::OpenChannel(endpoint, arguments));
 }
 
-void ClusterManager::Want(v1::OperationKind kind, const std::string& container,
-                          const std::string& reason) {
-  // Unique for good: the manager's life is part of it.
-  const std::string id = absl::StrCat(life_, "-", ++operations_, "/", container);
-  v1::ContainerOperation& operation = wanted_[id].operation;
-  operation.set_id(id);
+absl::Status ClusterManager::Want(v1::OperationKind kind, const std::string& container,
+                                  const std::string& reason, std::chrono::milliseconds expected) {
+  for (const auto& [id, wanted] : wanted_) {
+    const v1::ContainerOperation& other = wanted.operation;
+    if (other.container() == container && other.kind() == kind && !wanted.begun) {
+      return absl::AlreadyExistsError(absl::StrCat(container, ": operation ", id, " is pending"));
+    }
+  }
+  v1::ContainerOperation operation;
   operation.set_kind(kind);
   operation.set_server(container);
   operation.set_container(container);
   operation.set_reason(reason);
+  if (kind != v1::STOP) operation.set_expected_ms(static_cast<uint32_t>(expected.count()));
+  Add(std::move(operation));
+  return absl::OkStatus();
+}
+
+void ClusterManager::Add(v1::ContainerOperation operation) {
+  // Unique for good: the manager's life is part of it.
+  operation.set_id(absl::StrCat(life_, "-", ++operations_, "/", operation.container()));
   operation.set_stage(v1::OPERATION_WAITING);
+  next_report_ = {};
+  const std::string id = operation.id();
+  wanted_[id].operation = std::move(operation);
 }
 
-void ClusterManager::Restart(const std::string& container, const std::string& reason,
-                             std::chrono::milliseconds expected) {
-  Want(v1::RESTART, container, reason);
+absl::Status ClusterManager::Tick() {
+  if (!FinishWhatIsDone() && MonotonicNow() < next_report_) return absl::OkStatus();
+  for (int round = 0; round < kMostRounds; ++round) {
+    const absl::StatusOr<bool> again = Round();
+    if (!again.ok()) {
+      next_report_ = MonotonicNow() + kAgain;
+      return again.status();
+    }
+    if (!*again) break;
+  }
+  TellDelays();
+  return absl::OkStatus();
+}
+
+bool ClusterManager::FinishWhatIsDone() {
+  bool changed = false;
   for (auto& [id, wanted] : wanted_) {
-    if (wanted.operation.container() != container) continue;
-    wanted.operation.set_expected_ms(static_cast<uint32_t>(expected.count()));
+    v1::ContainerOperation& operation = wanted.operation;
+    if (!wanted.begun || operation.stage() == v1::OPERATION_FINISHED) continue;
+    if (!containers_.done(operation.container())) continue;
+    operation.set_stage(v1::OPERATION_FINISHED);
+    changed = true;
   }
+  return changed;
 }
 
-void ClusterManager::Stop(const std::string& container, const std::string& reason) {
-  Want(v1::STOP, container, reason);
-}
-
-absl::StatusOr<std::chrono::milliseconds> ClusterManager::Round() {
-  bool again = true;
-  std::chrono::milliseconds wait{0};
-  while (again) {
-    absl::StatusOr<v1::ReportResponse> response = Report();
-    if (!response.ok()) return response.status();
-    wait = std::chrono::milliseconds(response->report_again_ms());
-    again = false;
-    std::vector<std::string> go;
-    for (const v1::OperationAnswer& answer : response->answers()) again |= Hear(answer, go);
-    if (go.empty()) continue;
-    if (absl::Status acted = Act(go); !acted.ok()) return acted;
-    again = true;  // they are finished
-  }
-  return wait;
+absl::StatusOr<bool> ClusterManager::Round() {
+  const absl::StatusOr<v1::ReportResponse> response = Report();
+  if (!response.ok()) return response.status();
+  ++answered_;
+  Duration wait = Milliseconds(response->report_again_ms());
+  if (!wanted_.empty()) wait = std::min(wait, options_.report_every);
+  next_report_ = MonotonicNow() + wait;
+  bool again = false;
+  for (const v1::OperationAnswer& answer : response->answers()) again |= Hear(answer);
+  return again;
 }
 
 absl::StatusOr<v1::ReportResponse> ClusterManager::Report() {
@@ -98,11 +126,12 @@ absl::StatusOr<v1::ReportResponse> ClusterManager::Report() {
   return wire::FromGrpc(status);
 }
 
-bool ClusterManager::Hear(const v1::OperationAnswer& answer, std::vector<std::string>& go) {
+bool ClusterManager::Hear(const v1::OperationAnswer& answer) {
   const auto found = wanted_.find(answer.id());
   if (found == wanted_.end()) return false;
-  v1::ContainerOperation& operation = found->second.operation;
-  found->second.delay = answer.delays().empty() ? "" : answer.delays(0).message();
+  Wanted& wanted = found->second;
+  v1::ContainerOperation& operation = wanted.operation;
+  wanted.delay = answer.delays().empty() ? v1::OperationDelay() : answer.delays(0);
   switch (answer.verdict()) {
     case v1::OPERATION_DELAYED:
       operation.set_stage(v1::OPERATION_WAITING);
@@ -117,14 +146,16 @@ bool ClusterManager::Hear(const v1::OperationAnswer& answer, std::vector<std::st
       operation.set_stage(v1::OPERATION_BEGIN);
       return true;
     case v1::OPERATION_GO:
-      go.push_back(answer.id());
+      operation.set_stage(v1::OPERATION_BEGIN);
+      if (!std::exchange(wanted.begun, true)) containers_.begin(operation);
       return false;
     case v1::OPERATION_REFUSED: {
-      // It was about a life that is over. The container is still to be restarted: as a new
+      // It was about a life that is over. The same is wanted of the container's new life: as a new
       // operation.
-      const v1::ContainerOperation old = operation;
+      v1::ContainerOperation next = operation;
+      next.clear_incarnation();
       wanted_.erase(found);
-      Want(old.kind(), old.container(), old.reason());
+      Add(std::move(next));
       return true;
     }
     case v1::OPERATION_DONE:
@@ -135,26 +166,6 @@ bool ClusterManager::Hear(const v1::OperationAnswer& answer, std::vector<std::st
   }
 }
 
-// All of them at once: that is what was approved.
-absl::Status ClusterManager::Act(const std::vector<std::string>& ids) {
-  std::vector<std::thread> stopping;
-  for (const std::string& id : ids) {
-    stopping.emplace_back(
-        [this, container = wanted_.at(id).operation.container()] { containers_.stop(container); });
-  }
-  for (std::thread& thread : stopping) thread.join();
-  for (const std::string& id : ids) {
-    v1::ContainerOperation& operation = wanted_.at(id).operation;
-    if (operation.kind() != v1::STOP) {
-      if (absl::Status started = containers_.start(operation.container()); !started.ok()) {
-        return started;
-      }
-    }
-    operation.set_stage(v1::OPERATION_FINISHED);
-  }
-  return absl::OkStatus();
-}
-
 size_t ClusterManager::waiting() const {
   return static_cast<size_t>(std::count_if(wanted_.begin(), wanted_.end(), [](const auto& entry) {
     return entry.second.operation.stage() != v1::OPERATION_FINISHED;
@@ -163,8 +174,35 @@ size_t ClusterManager::waiting() const {
 
 std::map<std::string, std::string> ClusterManager::delays() const {
   std::map<std::string, std::string> delays;
-  for (const auto& [id, wanted] : wanted_) delays[wanted.operation.container()] = wanted.delay;
+  for (const auto& [id, wanted] : wanted_) {
+    delays[wanted.operation.container()] = wanted.delay.message();
+  }
   return delays;
+}
+
+// One line for each reason, and only when other containers wait for it than before.
+void ClusterManager::TellDelays() {
+  if (!options_.say) return;
+  std::map<std::string, std::vector<std::string>> containers;
+  std::map<std::string, std::string> message;
+  for (const auto& [id, wanted] : wanted_) {
+    const std::string& reason = wanted.delay.reason();
+    // The next report says the life: nothing to tell a person.
+    if (reason.empty() || reason == "LifeUnknown") continue;
+    containers[reason].push_back(wanted.operation.container());
+    message.emplace(reason, wanted.delay.message());
+  }
+  std::map<std::string, std::string> told;
+  for (auto& [reason, names] : containers) {
+    const size_t count = names.size();
+    told[reason] = absl::StrJoin(names, ", ");
+    if (told_[reason] == told[reason]) continue;
+    names.resize(std::min(count, kMostNamed));
+    const std::string some = absl::StrJoin(names, ", ");
+    options_.say(absl::StrCat(options_.name, ": ", some, count > kMostNamed ? ", ..." : "",
+                              count == 1 ? " waits (" : " wait (", reason, "): ", message[reason]));
+  }
+  told_ = std::move(told);
 }
 
 }  // namespace shardmanager::local

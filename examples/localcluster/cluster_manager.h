@@ -1,7 +1,5 @@
-// A small cluster manager, as a model for an adapter to any other one: it restarts, stops and
-// starts containers, and asks the control plane (task_control.proto) before it stops one.
-//
-// What an adapter needs is in Round(): report everything, act on what is answered with GO.
+// How a cluster manager asks the control plane before it stops a container (task_control.proto):
+// the model for an adapter to any other cluster manager. README.md in this folder is the guide.
 #pragma once
 
 #include <chrono>
@@ -14,17 +12,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/time.h"
 #include "shardmanager/v1/task_control.grpc.pb.h"
 
 namespace shardmanager::local {
 
-// The containers of one machine, or one region: here each is a process.
+// What the manager can do with containers. None of these may wait for a container: reports go on
+// while containers stop and start.
 struct ContainerPort {
-  // Stops the container's process and returns when it has ended (SIGTERM; the server finishes its
-  // requests).
-  std::function<void(const std::string& container)> stop;
-  // Starts it again.
-  std::function<absl::Status(const std::string& container)> start;
+  // Begins to carry the operation out. Called once for each operation, after the answer GO.
+  std::function<void(const v1::ContainerOperation& operation)> begin;
+  // The operation that was begun last on this container is over: the container has stopped, or its
+  // new process runs.
+  std::function<bool(const std::string& container)> done;
   // Is this process ("host/pid", as the control plane knows it) the container's?
   std::function<bool(const std::string& container, const std::string& process)> is_process;
 };
@@ -32,51 +32,66 @@ struct ContainerPort {
 struct ClusterManagerOptions {
   std::string name;  // Example: "manager-eu-west"
   std::string app;
-  // shardmanagerd, any of them: it is followed to the leader.
+  // shardmanagerd, any of them: the answers of others name the leader.
   std::string endpoint;
+  // OPTIONAL. Gets a line for people when other operations wait than before, and why.
+  std::function<void(const std::string& line)> say;
+  // OPTIONAL. The longest wait between two reports while operations wait, if that is shorter than
+  // what the control plane allows (half a second and more). Default: what it allows.
+  Duration report_every = Seconds(60);
 };
 
+// Not thread-safe.
 class ClusterManager {
  public:
   ClusterManager(ClusterManagerOptions options, ContainerPort containers);
 
-  // A container is to be restarted, or stopped, as soon as that is allowed.
-  void Restart(const std::string& container, const std::string& reason,
-               std::chrono::milliseconds expected = std::chrono::seconds(10));
-  void Stop(const std::string& container, const std::string& reason);
+  // The container is to be restarted (stopped, started, moved) as soon as that is allowed.
+  // ALREADY_EXISTS: the same is already wanted for it.
+  absl::Status Want(v1::OperationKind kind, const std::string& container, const std::string& reason,
+                    std::chrono::milliseconds expected = std::chrono::seconds(10));
 
-  // One report, and what follows from the answers: containers whose operation may begin are stopped
-  // and started before this returns. Returns how long to wait before the next round. UNAVAILABLE:
-  // nobody leads, or the control plane does not answer; call again.
-  absl::StatusOr<std::chrono::milliseconds> Round();
+  // Reports if it is time to, or if something has changed, and does what the answers say. Call it
+  // every 50 ms or so. It waits for the control plane, 2 s at most, and never for a container.
+  // UNAVAILABLE: nobody leads, or the control plane does not answer; the next calls try again.
+  absl::Status Tick();
 
   // Nothing is left to do, and the control plane knows.
   bool idle() const { return wanted_.empty(); }
+  // Operations that are not finished.
   size_t waiting() const;
   // Why operations wait, by container; for people.
   std::map<std::string, std::string> delays() const;
   const std::string& name() const { return options_.name; }
+  // Reports that were answered.
+  uint64_t answered() const { return answered_; }
 
  private:
   struct Wanted {
     v1::ContainerOperation operation;
-    std::string delay;
+    bool begun = false;
+    v1::OperationDelay delay;  // the first
   };
 
-  void Want(v1::OperationKind kind, const std::string& container, const std::string& reason);
+  void Add(v1::ContainerOperation operation);
+  bool FinishWhatIsDone();
+  // True: there is something new to report at once.
+  absl::StatusOr<bool> Round();
   absl::StatusOr<v1::ReportResponse> Report();
-  // True: there is something to be reported at once.
-  bool Hear(const v1::OperationAnswer& answer, std::vector<std::string>& go);
-  absl::Status Act(const std::vector<std::string>& ids);
+  bool Hear(const v1::OperationAnswer& answer);
+  void TellDelays();
   void Connect(const std::string& endpoint);
 
   const ClusterManagerOptions options_;
   const ContainerPort containers_;
   std::unique_ptr<v1::TaskControl::Stub> stub_;
-  uint64_t life_;
+  const uint64_t life_;
   uint64_t sequence_ = 0;
   uint64_t operations_ = 0;
-  std::map<std::string, Wanted> wanted_;  // by id
+  uint64_t answered_ = 0;
+  TimePoint next_report_{};
+  std::map<std::string, Wanted> wanted_;     // by id
+  std::map<std::string, std::string> told_;  // reason -> containers, as said last
 };
 
 }  // namespace shardmanager::local

@@ -307,6 +307,21 @@ TEST_F(TaskControllerTest, PrimariesLeaveBeforeTheServerMayStop) {
   EXPECT_TRUE(orders()[0].leaving.primaries) << "they do not come back before it is over";
 }
 
+// So it begins together with the end of operations before it, whose servers can take what leaves.
+TEST_F(TaskControllerTest, AServerIsClosedAtOnceAndDrainedWhenTheOperationIsStored) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  fleet_ = MakeFleet(true);
+  Restart();
+  hold_writes_ = true;
+  Report1("m", {Restarts("kv-0")});
+  ASSERT_EQ(orders().size(), 1u);
+  EXPECT_TRUE(orders()[0].closed);
+  EXPECT_FALSE(orders()[0].leaving.primaries);
+  hold_writes_ = false;
+  Advance(Seconds(1));
+  EXPECT_TRUE(orders()[0].leaving.primaries);
+}
+
 TEST_F(TaskControllerTest, APolicyMayTolerateShortOperations) {
   spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
   v1::DrainRule& rule = *spec_.mutable_drain()->add_rules();

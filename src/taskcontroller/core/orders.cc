@@ -34,7 +34,11 @@ std::vector<ServerOrder> OrdersOf(const HeldOperations& held, const HeldOperatio
     }
   }
   Merge(held, by_server);
-  Merge(next, by_server);
+  HeldOperations written = next;
+  for (auto& [key, operation] : written) {
+    if (!held.contains(key)) operation.leaving = {};
+  }
+  Merge(written, by_server);
   std::vector<ServerOrder> orders;
   orders.reserve(by_server.size());
   for (auto& [server, order] : by_server) {

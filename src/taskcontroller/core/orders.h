@@ -11,7 +11,10 @@
 namespace shardmanager::taskcontroller {
 
 // Ascending by server. `held` and `next`: what is stored, and what is being written; what follows
-// from either holds. REQUIRES of `held` and `next`: at most one operation of each server.
+// from either holds, but for what has to leave servers because of new operations. That begins once
+// the operations are stored, together with the end of those before: the servers that come back can
+// take it then, and a replica that goes there does not have to move again. REQUIRES of `held` and
+// `next`: at most one operation of each server.
 std::vector<ServerOrder> OrdersOf(const HeldOperations& held, const HeldOperations& next,
                                   const ReportBook& reports, TimePoint now);
 

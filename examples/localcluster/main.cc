@@ -112,10 +112,12 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App cli{kAbout};
   cli.footer(absl::StrCat(Machine::kCommandHelp, "\n", kExample));
+  // One region each: else the option would take the -- that ends the options.
   cli.add_option(
          "--region", flags.regions,
          "REGION=SERVER[,SERVER...]: a region and the names of its servers; may be repeated")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);
   cli.add_option("--app", flags.machine.app, "The application that the servers belong to")
       ->capture_default_str();
   cli.add_option("--control-plane", flags.machine.control_plane, "A shardmanagerd, HOST:PORT")

@@ -17,8 +17,8 @@ struct SimulationOptions {
   int shards = 0;
   Duration chaos = Seconds(60);
   bool faults = true;
-  // What a restart takes from shards is checked during the faults, too. A leader that has not heard of
-  // a loss yet fails that check (docs/simulation.md).
+  // What a restart takes from shards is checked during the faults, too. A leader that has not heard
+  // of a loss yet fails that check (docs/simulation.md).
   bool strict_restarts = false;
   // Within this long after the faults have ended everything must be well and at rest.
   Duration patience = Seconds(150);

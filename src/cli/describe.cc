@@ -193,8 +193,8 @@ std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& 
   if (app.has_pause()) {
     fields.Add("Paused",
                Shown(absl::StrCat(PauseText(app.pause()), app.pause().failover()
-                                                             ? " (what is lost is failed over)"
-                                                             : " (what is lost stays lost)")));
+                                                              ? " (what is lost is failed over)"
+                                                              : " (what is lost stays lost)")));
   }
   fields.Add("Map version", VersionText(app.map_version()));
   fields.Add("Placement", PlacementText(app.spec().placement()));

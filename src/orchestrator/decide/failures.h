@@ -25,9 +25,9 @@ void DecideElsewhere(const PartitionState& state, Change& change, ShardIndex id)
 // Servers that could not add it, and had to give it up, since it was served last.
 Servers FailedAt(const PartitionState& state, ShardIndex id);
 // Of a move, also the one to which its last move failed, those that its primary could not bring
-// into step, and the one that was its primary until just now: clients ask that one yet, and it sends
-// on what they ask until it has the shard again. (A missing replica is better on one of these than
-// nowhere: a move that fails costs requests, a placement that fails costs nothing.)
+// into step, and the one that was its primary until just now: clients ask that one yet, and it
+// sends on what they ask until it has the shard again. (A missing replica is better on one of these
+// than nowhere: a move that fails costs requests, a placement that fails costs nothing.)
 Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move);
 // Where the shard is not moved for now, because of the server that has its primary.
 std::vector<MoveHolds::HeldPair> HeldPairs(const PartitionState& state, ShardIndex id,

@@ -48,8 +48,8 @@ void ShardSteps::Load(ShardEntry& entry) {
   book_.out.actions.emplace_back(HandlerCall{CommandKind::kAdd, entry.grant, prepared});
 }
 
-// A role change that began in a former life may end in this one: that does not make its grant one of
-// this life, so the shard is opened as one of the life that was granted it.
+// A role change that began in a former life may end in this one: that does not make its grant one
+// of this life, so the shard is opened as one of the life that was granted it.
 void ShardSteps::Open(ShardEntry& entry) {
   entry.opened = entry.life;
   if (entry.old_owner.empty()) {

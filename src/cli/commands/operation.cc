@@ -36,8 +36,9 @@ ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Te
     if (of_manager) *meant.add_operations() = operation;
   }
   if (meant.operations().empty()) {
-    return Fail(absl::NotFoundError(absl::StrCat("manager ", Quoted(command.manager),
-                                                 " has no operation ", Quoted(command.shard))),
+    const std::string who =
+        command.manager.empty() ? "" : absl::StrCat("manager ", Quoted(command.manager), " has ");
+    return Fail(absl::NotFoundError(absl::StrCat(who, "no operation ", Quoted(command.shard))),
                 client, terminal);
   }
   if (command.format == Format::kJson || command.format == Format::kYaml) {

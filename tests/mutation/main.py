@@ -16,6 +16,7 @@ Mutation testing: plants small faults (mutants) in src/, one at a time, and runs
 to each. A mutant that no test notices survives: it shows what is not tested.
 
   scripts/mutate --sample 200 --seed 1         200 mutants of all of src/, drawn by the seed
+  scripts/mutate --sample 200 --seed 1 2       two such draws at once: quicker than one by one
   scripts/mutate --files src/router/call.cc    all mutants of a file
   scripts/mutate --mutant 3fa2b1c0             a single one, in detail
   scripts/mutate --list src/router             which mutants there are, and what is left out
@@ -35,7 +36,9 @@ def parse_arguments(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_argument_group('what to try')
     what.add_argument('--sample', type=_positive, metavar='N', help='N mutants, drawn by the seed')
-    what.add_argument('--seed', type=int, default=1, metavar='N', help='of the draw (1)')
+    what.add_argument('--seed', type=int, nargs='+', default=[1], metavar='N',
+                      help='of the draw (1); of several draws, each of N mutants: built and '
+                           'measured together, and reported one by one')
     what.add_argument('--files', nargs='+', metavar='PATH',
                       help='only mutants of these files or folders; without --sample: all of them')
     what.add_argument('--mutant', metavar='ID',
@@ -107,16 +110,24 @@ def try_sample(runner):
     options = runner.options
     found = load_catalog(runner, files_under(options.files))
     entries = equivalents.read(EQUIVALENTS)
-    chosen, reserve = found.mutants, []
+    draws, reserve = {'': found.mutants}, []
     if options.sample:
-        chosen, reserve = sample.draw(found.mutants, options.sample, options.seed)
-    to_try, equivalent = run.split_equivalent(chosen, entries)
-    reserve, _ = run.split_equivalent(reserve, entries)
-    tried, results, dropped = runner.hunt(to_try, reserve)
+        drawn = {seed: sample.draw(found.mutants, options.sample, seed) for seed in options.seed}
+        draws = {seed: chosen for seed, (chosen, _) in drawn.items()}
+        reserve, _ = run.split_equivalent(drawn[options.seed[0]][1], entries)
+    split = {name: run.split_equivalent(chosen, entries) for name, chosen in draws.items()}
+    to_try = list({m.id: m for chosen, _ in split.values() for m in chosen}.values())
+    wanted = {m.id for m in to_try}
+    spare = [m for m in reserve if m.id not in wanted]
+    tried, results, dropped = runner.hunt(to_try, spare)
     looked_at = files_under(options.files)
     stale = equivalents.stale([e for e in entries if looked_at is None or e.path in looked_at],
                               found.mutants)
-    text = report.Report(tried, results, equivalent, stale, dropped).text()
+    texts = []
+    for (name, mine) in sample.share(tried, {n: c for n, (c, _) in split.items()}).items():
+        title = f'---- seed {name} ----\n' if len(draws) > 1 else ''
+        texts.append(title + report.Report(mine, results, split[name][1], stale, dropped).text())
+    text = '\n\n'.join(texts)
     (FOLDER / 'report.txt').write_text(text + '\n')
     say('\n' + text)
     return 0

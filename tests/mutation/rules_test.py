@@ -92,6 +92,14 @@ class SampleTest(unittest.TestCase):
         self.assertEqual(len(sample.draw(self.mutants(2, 5), 99, 1)[0]), 10)
 
 
+    def test_draws_that_are_tried_together_are_told_apart(self):
+        one, both, two, broken, spare = (some_mutant(i) for i in ('1', '2', '3', '4', '5'))
+        draws = {1: [one, both, broken], 2: [both, two]}
+        shared = sample.share([one, both, two, spare], draws)
+        self.assertEqual({n: [m.id for m in mine] for n, mine in shared.items()},
+                         {1: [one.id, both.id, spare.id], 2: [both.id, two.id]})
+
+
 class EquivalentsTest(unittest.TestCase):
     def read(self, text):
         with tempfile.TemporaryDirectory() as folder:

@@ -42,6 +42,20 @@ def draw(mutants, count, seed):
     return chosen, [m for m in reserve if (m.path, m.line) not in lines]
 
 
+def share(tried, draws):
+    """By name of a draw: those of its mutants that were tried, and what replaced the others."""
+    drawn = {m.id for chosen in draws.values() for m in chosen}
+    spare = [m for m in tried if m.id not in drawn]
+    shared = {}
+    for name, chosen in draws.items():
+        ids = {m.id for m in chosen}
+        mine = [m for m in tried if m.id in ids]
+        missing = len(chosen) - len(mine)
+        shared[name] = mine + spare[:missing]
+        spare = spare[missing:]
+    return shared
+
+
 def _folder(m):
     return os.path.dirname(m.path)
 

@@ -86,10 +86,17 @@ void Checkers::Admitted(const SimServer& server, const std::string& shard, Role 
 }
 
 bool Checkers::IsMember(const SimServer& server) const {
-  const uint32_t buckets = cluster_->buckets();
-  return cluster_->store.tree()
-      .Get(kPaths.live(kAppName, ServerName(server.name()), server.incarnation(), buckets))
-      .ok();
+  return cluster_->store.tree().Get(LiveNodeOf(server)).ok();
+}
+
+// Of its life that is now.
+const std::string& Checkers::LiveNodeOf(const SimServer& server) const {
+  LiveNode& node = live_nodes_[server.name()];
+  if (node.path.empty() || node.life != server.incarnation()) {
+    node = {server.incarnation(), kPaths.live(kAppName, ServerName(server.name()),
+                                              server.incarnation(), cluster_->buckets())};
+  }
+  return node.path;
 }
 
 void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch) {
@@ -350,7 +357,9 @@ void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving
   // A primary that moves, or turns, holds its requests for a moment; another replica does not.
   const size_t turning = spec.replication().strategy() == v1::SECONDARY_ONLY ? 0 : 1;
   const size_t full = std::min(promised_, LeastReplicas(spec));
-  const size_t least = full - std::min(away.value_or(0), full > 0 ? full - 1 : 0);
+  // The spec may say that a lone secondary stays where it is, and is away with its server.
+  const size_t kept = std::min<size_t>(full, WantedReplicas(spec) > 1 ? 1 : 0);
+  const size_t least = full - std::min(away.value_or(0), full - kept);
   // Each restart is an event of its own.
   const Duration most = away ? kMost * static_cast<int64_t>(cluster_->servers().size()) : kMost;
   for (const v1::Shard& shard : spec.key_space().shards()) {

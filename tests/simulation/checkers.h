@@ -133,6 +133,7 @@ class Checkers final : public ServerWitness {
   void AnsweredAsLeader(const std::string& host);
   void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
   bool IsMember(const SimServer& server) const;
+  const std::string& LiveNodeOf(const SimServer& server) const;
   // As it is stored; empty, if there is none.
   v1::AssignmentRecord AssignmentOf(const std::string& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
@@ -146,6 +147,12 @@ class Checkers final : public ServerWitness {
   bool CannotBeInStep(const std::string& server, const std::string& shard);
 
   Cluster* cluster_ = nullptr;
+  struct LiveNode {
+    Incarnation life;
+    std::string path;
+  };
+  mutable absl::flat_hash_map<std::string, LiveNode>
+      live_nodes_;  // by server: they are asked often
   int64_t last_write_ = 0;
   int32_t leader_epoch_ = -1;  // as AskLeaders() saw it last,
   TimePoint elected_at_{};     // and when it was new

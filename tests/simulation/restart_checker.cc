@@ -32,11 +32,21 @@ bool PrimariesLeave(const v1::AppSpec& spec, const v1::ContainerOperation& opera
   return !spec.drain().has_primaries() || spec.drain().primaries();
 }
 
+// Does the spec say that secondaries stay on a server that is restarted?
+bool SecondariesStay(const v1::AppSpec& spec) {
+  const auto& rules = spec.drain().rules();
+  return std::any_of(rules.begin(), rules.end(), [](const auto& rule) {
+    return rule.has_secondaries() && !rule.secondaries();
+  });
+}
+
 }  // namespace
 
 size_t MostAway(const v1::AppSpec& spec) {
   const size_t wanted = WantedReplicas(spec);
-  if (wanted == 1) return 0;  // it moves
+  const bool primaries = spec.replication().strategy() != v1::SECONDARY_ONLY;
+  if (wanted == 1 && (primaries || !SecondariesStay(spec))) return 0;  // it moves
+  if (wanted == 1) return 1;
   const size_t most = std::max(1U, spec.availability().max_unavailable_replicas());
   return std::min(most, spec.replication().quorum() ? (wanted - 1) / 2 : wanted - 1);
 }

@@ -172,12 +172,18 @@ void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
 
 // ---- one leader's word ----
 
-void Checkers::AskLeaders() {
+// Elections are not seen as they happen, but whenever somebody is asked or has answered.
+bool Checkers::SeeElection() {
   const auto epoch = cluster_->store.tree().Get(kPaths.leader_epoch());
-  if (!epoch.ok()) return;
+  if (!epoch.ok()) return false;
   if (std::exchange(leader_epoch_, epoch->stat.version) != epoch->stat.version) {
     elected_at_ = cluster_->schedule.now();
   }
+  return true;
+}
+
+void Checkers::AskLeaders() {
+  if (!SeeElection()) return;
   v1::GetShardsRequest of_shards;
   v1::GetAppsRequest of_app;
   of_shards.set_app(kApp);
@@ -231,6 +237,7 @@ void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Mo
 }
 
 void Checkers::AnsweredAsLeader(const std::string& host) {
+  SeeElection();
   const auto holder = cluster_->store.tree().Get(kPaths.leader_holder());
   v1::LeaderRecord leader;
   if (!holder.ok() || !Open(holder->data, &leader).ok() || leader.process() == host) return;

@@ -130,6 +130,7 @@ class Checkers final : public ServerWitness {
   void LearnShards();
   void CheckMissing(const std::string& shard, Duration more, Duration most);
   void NoteConcerned();
+  bool SeeElection();
   void AnsweredAsLeader(const std::string& host);
   void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
   bool IsMember(const SimServer& server) const;
@@ -154,7 +155,7 @@ class Checkers final : public ServerWitness {
   mutable absl::flat_hash_map<std::string, LiveNode>
       live_nodes_;  // by server: they are asked often
   int64_t last_write_ = 0;
-  int32_t leader_epoch_ = -1;  // as AskLeaders() saw it last,
+  int32_t leader_epoch_ = -1;  // as SeeElection() saw it last,
   TimePoint elected_at_{};     // and when it was new
   bool asks_of_app_ = false;   // this time; else of its shards
   ShownChecker shown_;

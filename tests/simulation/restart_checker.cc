@@ -130,6 +130,12 @@ uint64_t RestartChecker::LifeOf(const std::string& server) const {
   return node.ok() ? static_cast<uint64_t>(node->stat.version) : 0;
 }
 
+bool RestartChecker::IsLive(const std::string& server, uint64_t life) const {
+  const std::string node =
+      kCellPaths.live(kRestartedApp, ServerName(server), Incarnation(life), cluster_.buckets());
+  return cluster_.store.tree().Get(node).ok();
+}
+
 std::optional<v1::StoredOperation> RestartChecker::Stored(const Key& key) const {
   const auto node = cluster_.store.tree().Get(kCellPaths.operations(kRestartedApp));
   v1::StoredOperations stored;
@@ -159,11 +165,12 @@ void RestartChecker::CheckKept() {
   }
 }
 
+// (Of a server that is down a new leader does not know the last life; and nothing is stopped.)
 void RestartChecker::CheckLife(const v1::ContainerOperation& operation) {
   const auto life = life_.find(operation.server());
   if (life == life_.end() || life->second.first <= operation.incarnation()) return;
   const Duration since = cluster_.schedule.now() - life->second.second;
-  if (since <= Lag()) return;
+  if (since <= Lag() || !IsLive(operation.server(), life->second.first)) return;
   checkers_.Violate(absl::StrCat("restart: ", operation.server(), " is told to stop in life ",
                                  operation.incarnation(), ", and is in life ", life->second.first,
                                  " for ", since / Milliseconds(1), " ms"));
@@ -181,7 +188,9 @@ void RestartChecker::CheckShards(const v1::ContainerOperation& operation, const 
   const TimePoint now = cluster_.schedule.now();
   SimServer* server = cluster_.server(operation.server());
   std::set<std::string> away{operation.server()};
-  for (const auto& [key, committed] : committed_) away.insert(committed.server);
+  for (const auto& [key, committed] : committed_) {
+    if (LifeOf(committed.server) <= committed.life) away.insert(committed.server);
+  }
   const size_t most = MostAway(spec);
   const bool changed = now - wanted_.second <= Lag() || wanted_.first != WantedReplicas(spec);
   for (const v1::Shard& shard : spec.key_space().shards()) {

@@ -47,6 +47,7 @@ class RestartChecker final : public ManagerWitness {
   bool Leads(const std::string& process) const;
   bool MayStillAct(const Key& key) const;
   uint64_t LifeOf(const std::string& server) const;
+  bool IsLive(const std::string& server, uint64_t life) const;
   void CheckStored(const Key& key, v1::HeldStage least);
   void CheckKept();
   void CheckStop(const v1::ContainerOperation& operation);

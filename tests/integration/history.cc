@@ -198,8 +198,9 @@ Verdict CheckTokens(const std::vector<Operation>& history) {
 Verdict CheckRefusals(const std::vector<Operation>& history) {
   for (const Operation& op : history) {
     if (op.outcome != Outcome::kRefused) continue;
-    return absl::StrCat("the put of ", op.key, " at [", op.invoked, ", ", op.returned,
-                        "] was processed by a server that had no right to it any more");
+    return absl::StrCat(
+        "the put of ", op.key, " at [", op.invoked, ", ", op.returned,
+        "] was processed by a server that had no right to it any more: ", op.refusal);
   }
   return std::nullopt;
 }

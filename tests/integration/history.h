@@ -34,6 +34,8 @@ struct Operation {
   std::string shard;
   std::string server;
   uint64_t epoch = 0;
+  // With kRefused: what the client was told.
+  std::string refusal;
 };
 
 // What is wrong, for a person; nothing: all is well.

@@ -67,6 +67,7 @@ Operation ClientLoad::Call(KvClient& client, Kind kind, const std::string& key,
   op.returned = Now();
   op.value = kind == Kind::kPut ? std::optional(value) : answer.value;
   op.outcome = OutcomeOf(answer.status);
+  if (op.outcome == Outcome::kRefused) op.refusal = std::string(answer.status.message());
   op.shard = answer.shard;
   op.server = answer.server;
   op.epoch = answer.epoch;

@@ -1,6 +1,8 @@
 #include "tests/integration/chaos/verdict.h"
 
+#include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/chaos/shard_files.h"
@@ -34,6 +36,28 @@ absl::Status CheckFence(const std::vector<AuditRow>& audit, const WhatHappened& 
   return absl::OkStatus();
 }
 
+// What happened in the databases of the shards where something met the fence, around that.
+std::string AroundTheFence(const std::vector<AuditRow>& audit) {
+  constexpr size_t kRows = 4;  // of the shard, before and after
+  std::string text;
+  std::map<std::string, std::vector<const AuditRow*>> shards;
+  for (const AuditRow& row : audit) shards[row.shard].push_back(&row);
+  for (const auto& [shard, rows] : shards) {
+    size_t told = 0;  // up to this one
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i]->accepted) continue;
+      const size_t end = std::min(rows.size(), i + kRows + 1);
+      for (size_t j = std::max(told, i - std::min(i, kRows)); j < end; ++j) {
+        const AuditRow& row = *rows[j];
+        absl::StrAppend(&text, "\n  ", shard, " row ", j, ": ", row.server, " ", row.what, " ",
+                        row.key, " token ", row.epoch, row.accepted ? "" : ": REFUSED");
+      }
+      told = std::max(told, end);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::Status JudgeClients(const std::vector<Operation>& history) {
@@ -49,8 +73,13 @@ absl::Status Judge(const std::vector<Operation>& history, const std::string& dat
                    const WhatHappened& what) {
   const auto audit = ReadAudit(data_folder);
   if (!audit.ok()) return audit.status();
+  if (const absl::Status clients = JudgeClients(history); !clients.ok()) {
+    return absl::Status(
+        clients.code(),
+        absl::StrCat(clients.message(), "; in the databases:", AroundTheFence(*audit)));
+  }
   for (const absl::Status& status :
-       {JudgeClients(history), ToStatus("puts in the databases", CheckCommits(history, *audit)),
+       {ToStatus("puts in the databases", CheckCommits(history, *audit)),
         ToStatus("tokens in the databases", CheckAudit(*audit)), CheckFence(*audit, what)}) {
     if (!status.ok()) return status;
   }

@@ -48,7 +48,7 @@ void Checkers::ForgetCell() {
   added_.clear();
   shown_ = ShownChecker();
   acknowledged_ = 0;
-  leader_epoch_ = -1;
+  elected_ = {};
   spec_version_ = -1;
 }
 
@@ -86,17 +86,12 @@ void Checkers::Admitted(const SimServer& server, const std::string& shard, Role 
 }
 
 bool Checkers::IsMember(const SimServer& server) const {
-  return cluster_->store.tree().Get(LiveNodeOf(server)).ok();
-}
-
-// Of its life that is now.
-const std::string& Checkers::LiveNodeOf(const SimServer& server) const {
   LiveNode& node = live_nodes_[server.name()];
   if (node.path.empty() || node.life != server.incarnation()) {
     node = {server.incarnation(), kPaths.live(kAppName, ServerName(server.name()),
                                               server.incarnation(), cluster_->buckets())};
   }
-  return node.path;
+  return cluster_->store.tree().Get(node.path).ok();
 }
 
 void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch) {
@@ -172,18 +167,15 @@ void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
 
 // ---- one leader's word ----
 
-// Elections are not seen as they happen, but whenever somebody is asked or has answered.
-bool Checkers::SeeElection() {
-  const auto epoch = cluster_->store.tree().Get(kPaths.leader_epoch());
-  if (!epoch.ok()) return false;
-  if (std::exchange(leader_epoch_, epoch->stat.version) != epoch->stat.version) {
-    elected_at_ = cluster_->schedule.now();
-  }
+bool Election::See(const MemoryTree& store, TimePoint now) {
+  const auto newest = store.Get(kPaths.leader_epoch());
+  if (!newest.ok()) return false;
+  if (std::exchange(epoch, newest->stat.version) != newest->stat.version) at = now;
   return true;
 }
 
 void Checkers::AskLeaders() {
-  if (!SeeElection()) return;
+  if (!elected_.See(cluster_->store.tree(), cluster_->schedule.now())) return;
   v1::GetShardsRequest of_shards;
   v1::GetAppsRequest of_app;
   of_shards.set_app(kApp);
@@ -232,16 +224,16 @@ void Checkers::CheckShown(const std::function<std::string(const ShownChecker::Mo
     for (const auto& [shard, role] : server->served_until_stop()) admitting[shard][name] = role;
   }
   const std::string lie =
-      look({cluster_->schedule.now(), leader_epoch_, patience, *spec, admitting});
+      look({cluster_->schedule.now(), elected_.epoch, patience, *spec, admitting});
   if (!lie.empty()) Violate(absl::StrCat("shown: ", lie));
 }
 
 void Checkers::AnsweredAsLeader(const std::string& host) {
-  SeeElection();
+  elected_.See(cluster_->store.tree(), cluster_->schedule.now());
   const auto holder = cluster_->store.tree().Get(kPaths.leader_holder());
   v1::LeaderRecord leader;
   if (!holder.ok() || !Open(holder->data, &leader).ok() || leader.process() == host) return;
-  const Duration since = cluster_->schedule.now() - elected_at_;
+  const Duration since = cluster_->schedule.now() - elected_.at;
   if (since <= cluster_->session_timeout()) return;
   Violate(absl::StrCat("two leaders: ", host, " answers an operator as the leader, ",
                        since / Milliseconds(1), " ms after ", leader.process(), " was elected"));

@@ -20,6 +20,16 @@
 
 namespace shardmanager::simulation {
 
+// The newest one, as it was seen last: elections are not seen as they happen, but whenever somebody
+// is asked or has answered.
+struct Election {
+  int32_t epoch = -1;
+  TimePoint at{};
+
+  // False: nobody was ever elected.
+  bool See(const MemoryTree& store, TimePoint now);
+};
+
 class Checkers final : public ServerWitness {
  public:
   void Watch(Cluster& cluster) { cluster_ = &cluster; }
@@ -130,11 +140,9 @@ class Checkers final : public ServerWitness {
   void LearnShards();
   void CheckMissing(const std::string& shard, Duration more, Duration most);
   void NoteConcerned();
-  bool SeeElection();
   void AnsweredAsLeader(const std::string& host);
   void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
   bool IsMember(const SimServer& server) const;
-  const std::string& LiveNodeOf(const SimServer& server) const;
   // As it is stored; empty, if there is none.
   v1::AssignmentRecord AssignmentOf(const std::string& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
@@ -155,9 +163,8 @@ class Checkers final : public ServerWitness {
   mutable absl::flat_hash_map<std::string, LiveNode>
       live_nodes_;  // by server: they are asked often
   int64_t last_write_ = 0;
-  int32_t leader_epoch_ = -1;  // as SeeElection() saw it last,
-  TimePoint elected_at_{};     // and when it was new
-  bool asks_of_app_ = false;   // this time; else of its shards
+  Election elected_;
+  bool asks_of_app_ = false;  // this time; else of its shards
   ShownChecker shown_;
   uint32_t store_changes_ = 0;  // at the last look at what is shown
   std::string violation_;

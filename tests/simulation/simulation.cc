@@ -48,7 +48,9 @@ class Run {
   }
 
   // Calls that are under way end with the control plane, and whoever called hears of it.
-  ~Run() { cluster_.KillAll(); }
+  ~Run() {
+    for (const std::string& host : cluster_.controls()) cluster_.Kill(host);
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 

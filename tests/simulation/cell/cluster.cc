@@ -23,7 +23,9 @@ Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
   for (int i = 0; i < options_.clients; ++i) AddClient(i, on_call);
 }
 
-Cluster::~Cluster() { KillAll(); }
+Cluster::~Cluster() {
+  for (auto& [host, machine] : machines_) Kill(host);
+}
 
 // ---- machines ----
 
@@ -91,10 +93,6 @@ void Cluster::Kill(const std::string& host) {
   Machine& machine = machines_[host];
   machine.server.reset();
   machine.control.reset();
-}
-
-void Cluster::KillAll() {
-  for (auto& [host, machine] : machines_) Kill(host);
 }
 
 void Cluster::Leave(const std::string& host) {

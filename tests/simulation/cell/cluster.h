@@ -71,7 +71,6 @@ class Cluster {
   void AddServer();
   void Start(const std::string& host);
   void Kill(const std::string& host);
-  void KillAll();
   // For good; the second one with a good-bye.
   void Leave(const std::string& host);
   void Retire(const std::string& host);

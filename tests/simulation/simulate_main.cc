@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "base/defect.h"
@@ -97,8 +98,12 @@ int Main(int argc, char** argv) {
   std::map<std::string, Defect> defects;
   for (const DefectName& d : kDefects) defects.emplace(d.name, d.defect);
   for (const DefectName& d : kTaskDefects) defects.emplace(d.name, d.defect);
-  app.add_option("--defect", planted_defect, "Plant this one (base/defect.h).")
-      ->transform(CLI::CheckedTransformer(defects));
+  std::vector<std::string> names;
+  for (const auto& [name, defect] : defects) names.push_back(name);
+  app.add_option_function<std::string>(
+         "--defect", [&](const std::string& name) { planted_defect = defects.at(name); },
+         "Plant this one (base/defect.h).")
+      ->check(CLI::IsMember(names));
 #endif
   app.add_flag(
       "--strict-restarts", flags.strict,

@@ -44,9 +44,8 @@ bool SecondariesStay(const v1::AppSpec& spec) {
 
 size_t MostAway(const v1::AppSpec& spec) {
   const size_t wanted = WantedReplicas(spec);
-  const bool primaries = spec.replication().strategy() != v1::SECONDARY_ONLY;
-  if (wanted == 1 && (primaries || !SecondariesStay(spec))) return 0;  // it moves
-  if (wanted == 1) return 1;
+  const bool stays = spec.replication().strategy() == v1::SECONDARY_ONLY && SecondariesStay(spec);
+  if (wanted == 1) return stays ? 1 : 0;  // else it moves
   const size_t most = std::max(1U, spec.availability().max_unavailable_replicas());
   return std::min(most, spec.replication().quorum() ? (wanted - 1) / 2 : wanted - 1);
 }
@@ -165,7 +164,8 @@ void RestartChecker::CheckKept() {
   }
 }
 
-// (Of a server that is down a new leader does not know the last life; and nothing is stopped.)
+// A server that is down is left out: a new leader does not know its last life, and there is no
+// process that the manager could stop.
 void RestartChecker::CheckLife(const v1::ContainerOperation& operation) {
   const auto life = life_.find(operation.server());
   if (life == life_.end() || life->second.first <= operation.incarnation()) return;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr Duration kSweep = Milliseconds(200);
 constexpr Duration kLook = Milliseconds(500);
-// No assignment is written for so long: at rest. After faults, what failed may be tried again as
-// late as that; after planned events, a balance that never ends would show within the other.
+// The cell is at rest when no assignment was written for so long. After faults the wait is longer,
+// as what failed is tried again at growing intervals.
 constexpr Duration kRestAfterFaults = Seconds(25);
 constexpr Duration kRestAfterPlans = Seconds(10);
 // Of a shard, in a rolling restart: requests that may be refused or fail.

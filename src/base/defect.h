@@ -44,6 +44,9 @@ enum class Defect : uint8_t {
   kClingsToTheOldCell,   // maps of a cell that was made anew do not replace the old one's
   kNoRecheck,            // a failover that met a new life does not look what became of it
   kShowsGreen,           // what is written down as granted is shown as served
+  kMovesWhilePaused,     // a pause is forgotten by the next leader
+  kPreparesForNothing,   // what has to leave before a maintenance stays
+  kForgetsWhereTheyStood,  // a new leader does not know which servers that are down it concerns
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
   kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left
@@ -97,6 +100,9 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kClingsToTheOldCell, "clings-to-the-old-cell"},
     DefectName{Defect::kNoRecheck, "no-recheck"},
     DefectName{Defect::kShowsGreen, "shows-green"},
+    DefectName{Defect::kMovesWhilePaused, "moves-while-paused"},
+    DefectName{Defect::kPreparesForNothing, "prepares-for-nothing"},
+    DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

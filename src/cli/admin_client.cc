@@ -183,6 +183,18 @@ absl::StatusOr<v1::PauseAppResponse> AdminClient::PauseApp(const v1::PauseAppReq
 absl::StatusOr<v1::ResumeAppResponse> AdminClient::ResumeApp(const v1::ResumeAppRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ResumeApp, request);
 }
+absl::StatusOr<v1::AddMaintenanceResponse> AdminClient::AddMaintenance(
+    const v1::AddMaintenanceRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::AddMaintenance, request);
+}
+absl::StatusOr<v1::GetMaintenancesResponse> AdminClient::GetMaintenances(
+    const v1::GetMaintenancesRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetMaintenances, request);
+}
+absl::StatusOr<v1::CancelMaintenanceResponse> AdminClient::CancelMaintenance(
+    const v1::CancelMaintenanceRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::CancelMaintenance, request);
+}
 absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
     const v1::ReleaseServerRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ReleaseServer, request);

@@ -41,6 +41,12 @@ class AdminClient {
   absl::StatusOr<v1::GetOperationsResponse> GetOperations(const v1::GetOperationsRequest& request);
   absl::StatusOr<v1::EndOperationResponse> EndOperation(const v1::EndOperationRequest& request);
   absl::StatusOr<v1::PauseAppResponse> PauseApp(const v1::PauseAppRequest& request);
+  absl::StatusOr<v1::AddMaintenanceResponse> AddMaintenance(
+      const v1::AddMaintenanceRequest& request);
+  absl::StatusOr<v1::GetMaintenancesResponse> GetMaintenances(
+      const v1::GetMaintenancesRequest& request);
+  absl::StatusOr<v1::CancelMaintenanceResponse> CancelMaintenance(
+      const v1::CancelMaintenanceRequest& request);
   absl::StatusOr<v1::ResumeAppResponse> ResumeApp(const v1::ResumeAppRequest& request);
   absl::StatusOr<v1::ApproveOperationResponse> ApproveOperation(
       const v1::ApproveOperationRequest& request);

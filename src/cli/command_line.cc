@@ -57,6 +57,15 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "pause" || command == "resume") {
     words.pause.resume = command == "resume";
     line.command = std::move(words.pause);
+  } else if (command == "maintenance") {
+    words.maintenance.format = format;
+    if (!words.maintenance_in.empty()) {
+      words.maintenance.begins_in = ParseAge(words.maintenance_in);
+    }
+    if (!words.maintenance_for.empty()) words.maintenance.length = ParseAge(words.maintenance_for);
+    words.maintenance.start_ms = ParseMoment(words.maintenance_start);
+    words.maintenance.end_ms = ParseMoment(words.maintenance_end);
+    line.command = std::move(words.maintenance);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

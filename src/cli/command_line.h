@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -84,6 +85,23 @@ struct PauseCommand {
   bool failover = false;
   std::string reason;
 };
+struct MaintenanceCommand {
+  enum class Action { kAdd, kList, kCancel };
+  Action action = Action::kList;
+  std::string id;      // with kList: "" for all
+  std::string level;   // with kAdd, as in DrainCommand
+  std::string name;    // likewise
+  std::string impact;  // with kAdd: as EnumLabel() writes it
+  // With kAdd: one of the two, or neither: it begins now.
+  std::optional<std::chrono::milliseconds> begins_in;
+  std::optional<int64_t> start_ms;  // since 1970
+  // With kAdd: one of the two; neither only with machine-loss.
+  std::optional<std::chrono::milliseconds> length;
+  std::optional<int64_t> end_ms;
+  std::string reason;
+  std::string app;  // with kList; "": all
+  Format format = Format::kTable;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -112,8 +130,8 @@ struct CommandLine {
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
-               PauseCommand, WatchCommand, StatusCommand, PlaceCommand, CompletionCommand,
-               VersionCommand>
+               PauseCommand, MaintenanceCommand, WatchCommand, StatusCommand, PlaceCommand,
+               CompletionCommand, VersionCommand>
       command;
 };
 

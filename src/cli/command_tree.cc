@@ -20,6 +20,11 @@ std::string CheckTimeout(const std::string& text) {
   return absl::StrCat("found \"", text, "\"; allowed: a time such as 500ms, 10s or 2m");
 }
 
+std::string CheckMoment(const std::string& text) {
+  if (ParseMoment(text).has_value()) return "";
+  return absl::StrCat("found \"", text, "\"; allowed: a moment such as 2026-03-01T12:00Z");
+}
+
 std::string CheckEndpoint(const std::string& text) {
   const size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -70,6 +75,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddApprove();
   AddEnd();
   AddPause();
+  AddMaintenance();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -164,29 +170,29 @@ void CommandTree::AddExplain() {
   AddFormat(command, {"table", "json", "yaml"});
 }
 
-void CommandTree::AddScope(CLI::App& command) {
-  Limit(command.add_option("LEVEL", words_.drain.level, "server, rack, datacenter or region"),
+void CommandTree::AddScope(CLI::App& command, std::string& level, std::string& name) {
+  Limit(command.add_option("LEVEL", level, "server, rack, datacenter or region"),
         {"server", "rack", "datacenter", "region"})
       ->required()
       ->type_name("");
-  command
-      .add_option("NAME", words_.drain.name, "Which one: a server, or the path of a fault domain")
+  command.add_option("NAME", name, "Which one: a server, or the path of a fault domain")
       ->required()
       ->type_name("");
-  command.add_option("-a,--app", words_.drain.app, "Of this app only")->type_name("APP");
 }
 
 void CommandTree::AddDrain() {
   CLI::App& drain = *cli_.add_subcommand("drain", "Empty servers ahead of planned work");
   drain.footer(kDrainFooter);
-  AddScope(drain);
+  AddScope(drain, words_.drain.level, words_.drain.name);
+  drain.add_option("-a,--app", words_.drain.app, "Of this app only")->type_name("APP");
   drain.add_flag("--primaries-only", words_.drain.primaries_only, "Secondaries may stay");
   drain.add_option("--reason", words_.drain.reason, "For people; shown with the drain")
       ->type_name("TEXT");
   drain.add_flag("-w,--wait", words_.drain.wait, "Show the progress, until all are empty");
   CLI::App& undrain = *cli_.add_subcommand("undrain", "Take a drain back");
   undrain.footer(kDrainFooter);
-  AddScope(undrain);
+  AddScope(undrain, words_.drain.level, words_.drain.name);
+  undrain.add_option("-a,--app", words_.drain.app, "Of this app only")->type_name("APP");
 }
 
 void CommandTree::AddDelete() {
@@ -254,6 +260,68 @@ void CommandTree::AddPause() {
   resume.footer(kPauseFooter);
   AddResource(resume, {"app"});
   resume.add_option("NAME", words_.pause.app, "Which one")->required()->type_name("");
+}
+
+void CommandTree::AddMaintenance() {
+  using Action = MaintenanceCommand::Action;
+  MaintenanceCommand& words = words_.maintenance;
+  CLI::App& command = *cli_.add_subcommand(
+      "maintenance", "Give notice of planned events that nobody can delay, list or cancel them");
+  command.footer(kMaintenanceFooter);
+  command.require_subcommand(1);
+  command.fallthrough();
+
+  CLI::App& add = *command.add_subcommand("add", "Give notice of one, or change it");
+  add.footer(kMaintenanceFooter);
+  add.fallthrough();
+  add.parse_complete_callback([&words] { words.action = Action::kAdd; });
+  add.add_option("ID", words.id, "A name for it; of one that is known already: changes it")
+      ->required()
+      ->type_name("");
+  AddScope(add, words.level, words.name);
+  AddMaintenanceTimes(add);
+  add.add_option("--reason", words.reason, "For people; shown with the maintenance")
+      ->type_name("TEXT");
+
+  CLI::App& list = *command.add_subcommand("list", "Show them, and what they will hit");
+  list.footer(kMaintenanceFooter);
+  list.fallthrough();
+  list.add_option("ID", words.id, "All about this one")->type_name("");
+  list.add_option("-a,--app", words.app, "Of this app only")->type_name("APP");
+  AddFormat(list, {"table", "json", "yaml"});
+
+  CLI::App& cancel =
+      *command.add_subcommand("cancel", "It does not take place, or is over before its time");
+  cancel.footer(kMaintenanceFooter);
+  cancel.fallthrough();
+  cancel.parse_complete_callback([&words] { words.action = Action::kCancel; });
+  cancel.add_option("ID", words.id, "Which one")->required()->type_name("");
+}
+
+void CommandTree::AddMaintenanceTimes(CLI::App& add) {
+  const CLI::Validator span(CheckTimeout, "");
+  const CLI::Validator moment(CheckMoment, "");
+  Limit(
+      add.add_option("--impact", words_.maintenance.impact,
+                     "What is lost: the network; what processes keep in memory; also their disks; "
+                     "the machines for good"),
+      {"network-loss", "runtime-state-loss", "full-state-loss", "machine-loss"})
+      ->required()
+      ->type_name("IMPACT");
+  CLI::Option* in = add.add_option("--in", words_.maintenance_in, "It begins in so long (now)")
+                        ->check(span)
+                        ->type_name("TIME");
+  add.add_option("--start", words_.maintenance_start, "Or: it begins then")
+      ->check(moment)
+      ->excludes(in)
+      ->type_name("MOMENT");
+  CLI::Option* length = add.add_option("--for", words_.maintenance_for, "It lasts so long")
+                            ->check(span)
+                            ->type_name("TIME");
+  add.add_option("--end", words_.maintenance_end, "Or: it is over then")
+      ->check(moment)
+      ->excludes(length)
+      ->type_name("MOMENT");
 }
 
 void CommandTree::AddWatch() {

@@ -27,6 +27,11 @@ struct Words {
   ApproveCommand approve;
   EndCommand end;
   PauseCommand pause;
+  MaintenanceCommand maintenance;
+  std::string maintenance_in;
+  std::string maintenance_start;
+  std::string maintenance_for;
+  std::string maintenance_end;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -51,7 +56,7 @@ class CommandTree {
   CLI::Option* Limit(CLI::Option* option, Values values, const Values& also = {});
   void AddFormat(CLI::App& command, const Values& formats);
   void AddResource(CLI::App& command, const Values& values, const Values& also = {});
-  void AddScope(CLI::App& command);
+  void AddScope(CLI::App& command, std::string& level, std::string& name);
   void AddApply();
   void AddGet();
   void AddDescribe();
@@ -63,6 +68,8 @@ class CommandTree {
   void AddApprove();
   void AddEnd();
   void AddPause();
+  void AddMaintenance();
+  void AddMaintenanceTimes(CLI::App& add);
   void AddWatch();
   void AddPlace();
   void AddOthers();

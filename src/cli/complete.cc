@@ -24,6 +24,10 @@ std::vector<const CLI::Option*> Positionals(const CLI::App& command) {
   return command.get_options([](const CLI::Option* option) { return option->get_positional(); });
 }
 
+std::vector<const CLI::App*> CommandsOf(const CLI::App& command) {
+  return command.get_subcommands({});
+}
+
 // The words before the cursor, as the command tree understands them.
 class Reader {
  public:
@@ -34,7 +38,7 @@ class Reader {
       values_[LongName(*flag)] = word;
     } else if (IsFlag(word)) {
       ReadFlag(word);
-    } else if (command_ == nullptr) {
+    } else if (AwaitsCommand()) {
       ReadCommand(word);
     } else if (const CLI::Option* argument = NextArgument()) {
       values_[argument->get_name()] = word;
@@ -42,8 +46,10 @@ class Reader {
     }
   }
 
-  // Null: none was given yet.
+  // The innermost one that was given; null: none was given yet.
   const CLI::App* command() const { return command_; }
+  // The next argument is a command, or a command of a command ("maintenance add").
+  bool AwaitsCommand() const { return command_ == nullptr || !CommandsOf(*command_).empty(); }
   // False: a word stands where a command should that is none.
   bool is_known() const { return is_known_; }
   // The flag whose value comes next, or null.
@@ -64,7 +70,7 @@ class Reader {
  private:
   void ReadCommand(const std::string& word) {
     const auto named = [&](const CLI::App* command) { return command->get_name() == word; };
-    const auto found = root_.get_subcommands(named);
+    const auto found = (command_ == nullptr ? root_ : *command_).get_subcommands(named);
     is_known_ = !found.empty();
     if (is_known_) command_ = found.front();
   }
@@ -103,8 +109,9 @@ class Completer {
     } else if (!word.empty() && word[0] == '-') {
       if (line_.command() != nullptr) AddFlags(*line_.command());
       AddFlags(tree_.cli());
-    } else if (line_.command() == nullptr) {
-      for (const CLI::App* command : std::as_const(tree_.cli()).get_subcommands({})) {
+    } else if (line_.AwaitsCommand()) {
+      for (const CLI::App* command :
+           CommandsOf(line_.command() == nullptr ? tree_.cli() : *line_.command())) {
         found_.words.push_back({command->get_name(), command->get_description()});
       }
     } else if (const CLI::Option* argument = line_.NextArgument()) {

@@ -130,6 +130,21 @@ Examples:
   shardctl pause app kv --failover --reason "network work in dub1"
   shardctl resume app kv)";
 
+inline constexpr char kMaintenanceFooter[] = R"(
+Before a maintenance begins, what the app's spec says leaves its servers: primaries, and where data or
+machines are lost, all replicas (drain.prepare_ms: how long before). While it lasts, they are given
+nothing, and those that are away are not given up. `list` names the shards that it will hit all the
+same. A fault domain is named by its path: REGION, REGION/DATACENTER or REGION/DATACENTER/RACK.
+Examples:
+  shardctl maintenance add change-4711 datacenter eu-west/dub1 --impact network-loss \
+      --in 10m --for 2h --reason "new switches"
+  shardctl maintenance add change-4711 datacenter eu-west/dub1 --impact network-loss --for 3h
+                                                   it begins now, and takes longer
+  shardctl maintenance add retire-m12 server kv-3 --impact machine-loss --start 2026-03-01T12:00Z
+  shardctl maintenance list
+  shardctl maintenance list change-4711            and each shard that it hits
+  shardctl maintenance cancel change-4711)";
+
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they
 come; goes on with the next leader when that one goes. Ends on Ctrl-C.

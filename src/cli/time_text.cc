@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -54,6 +55,14 @@ std::optional<std::chrono::milliseconds> ParseAge(const std::string& text) {
   }
   if (text.empty() || total > kMostMs) return std::nullopt;
   return std::chrono::milliseconds(total);
+}
+
+std::optional<int64_t> ParseMoment(const std::string& text) {
+  for (const char* format : {absl::RFC3339_full, "%Y-%m-%d%ET%H:%M%Ez"}) {
+    absl::Time time;
+    if (absl::ParseTime(format, text, &time, nullptr)) return absl::ToUnixMillis(time);
+  }
+  return std::nullopt;
 }
 
 }  // namespace shardmanager::cli

@@ -14,4 +14,8 @@ std::string AgeText(std::chrono::milliseconds age);
 // Reads "500ms", "10s", "2m", "1h", "1h30m".
 std::optional<std::chrono::milliseconds> ParseAge(const std::string& text);
 
+// Milliseconds since 1970 of "2026-03-01T12:00:00Z", "2026-03-01T12:00Z" or
+// "2026-03-01T13:00+01:00".
+std::optional<int64_t> ParseMoment(const std::string& text);
+
 }  // namespace shardmanager::cli

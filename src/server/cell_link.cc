@@ -194,12 +194,10 @@ void CellLink::ReadLife(uint64_t ticket, Standing standing) {
 }
 
 void CellLink::Do(const Register& action) {
-  v1::ServerRecord server;
-  server.set_server(name_.value());
   const std::string path = paths_.server(app_, name_, buckets_);
   std::vector<WriteOp> ops;
   if (!action.known) ops.push_back(CreateNode{path, ""});
-  ops.push_back(SetNode{path, Seal(server), action.version});
+  ops.push_back(SetNode{path, ServerRecordBytes(/*departed=*/false), action.version});
   ops.push_back(CreateNode{LivePath(action.incarnation), LiveRecordBytes(action.incarnation),
                            /*ephemeral=*/true});
   store_->Multi(std::move(ops), [this, action](WriteResult result) {
@@ -258,11 +256,8 @@ void CellLink::Do(const RenewLease& action) {
 }
 
 void CellLink::Do(const SayGoodBye& action) {
-  v1::ServerRecord server;
-  server.set_server(name_.value());
-  server.set_departed(true);
   std::vector<WriteOp> ops;
-  ops.push_back(SetNode{paths_.server(app_, name_, buckets_), Seal(server),
+  ops.push_back(SetNode{paths_.server(app_, name_, buckets_), ServerRecordBytes(/*departed=*/true),
                         static_cast<int32_t>(action.incarnation.value())});
   ops.push_back(DeleteNode{LivePath(action.incarnation)});
   store_->Multi(std::move(ops),
@@ -273,14 +268,28 @@ std::string CellLink::LivePath(Incarnation incarnation) const {
   return paths_.live(app_, name_, incarnation, buckets_);
 }
 
+v1::FaultDomain CellLink::Place() const {
+  v1::FaultDomain place;
+  place.set_region(options_.fault_domain.region);
+  place.set_datacenter(options_.fault_domain.datacenter);
+  place.set_rack(options_.fault_domain.rack);
+  return place;
+}
+
+std::string CellLink::ServerRecordBytes(bool departed) const {
+  v1::ServerRecord record;
+  record.set_server(name_.value());
+  record.set_departed(departed);
+  *record.mutable_fault_domain() = Place();
+  return Seal(record);
+}
+
 std::string CellLink::LiveRecordBytes(Incarnation incarnation) const {
   v1::LiveRecord record;
   record.set_server(name_.value());
   record.set_incarnation(incarnation.value());
   record.set_endpoint(endpoint_);
-  record.mutable_fault_domain()->set_region(options_.fault_domain.region);
-  record.mutable_fault_domain()->set_datacenter(options_.fault_domain.datacenter);
-  record.mutable_fault_domain()->set_rack(options_.fault_domain.rack);
+  *record.mutable_fault_domain() = Place();
   record.set_capacity(options_.capacity);
   record.mutable_metric_capacity()->insert(options_.metric_capacity.begin(),
                                            options_.metric_capacity.end());

@@ -51,6 +51,21 @@ class AdminService::Impl final : public v1::Admin::Service {
                          v1::ResumeAppResponse* response) override {
     return calls_.Change(context, request, response, &Operations::ResumeApp);
   }
+  grpc::Status AddMaintenance(grpc::ServerContext* context,
+                              const v1::AddMaintenanceRequest* request,
+                              v1::AddMaintenanceResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::AddMaintenance);
+  }
+  grpc::Status GetMaintenances(grpc::ServerContext* context,
+                               const v1::GetMaintenancesRequest* request,
+                               v1::GetMaintenancesResponse* response) override {
+    return calls_.Ask(context, request, response, &Operations::GetMaintenances);
+  }
+  grpc::Status CancelMaintenance(grpc::ServerContext* context,
+                                 const v1::CancelMaintenanceRequest* request,
+                                 v1::CancelMaintenanceResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::CancelMaintenance);
+  }
   grpc::Status EndOperation(grpc::ServerContext* context, const v1::EndOperationRequest* request,
                             v1::EndOperationResponse* response) override {
     return calls_.Change(context, request, response, &Operations::EndOperation);

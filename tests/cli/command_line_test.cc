@@ -118,7 +118,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       answer.text,
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
-      "watch, place, status, completion, version\nSee `shardctl --help`.\n");
+      "maintenance, watch, place, status, completion, version\nSee `shardctl --help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {

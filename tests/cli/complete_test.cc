@@ -57,6 +57,10 @@ TEST_F(CompleteTest, OffersTheWordsThatAValueMayBe) {
   EXPECT_THAT(Words({"describe", "s"}), ElementsAre("server", "shard"));
   EXPECT_THAT(Words({"delete", ""}), ElementsAre("app"));
   EXPECT_THAT(Words({"drain", "r"}), ElementsAre("rack", "region"));
+  EXPECT_THAT(Words({"maintenance", ""}), ElementsAre("add", "list", "cancel"));
+  EXPECT_THAT(Words({"maintenance", "add", "m-1", "r"}), ElementsAre("rack", "region"));
+  EXPECT_THAT(Words({"maintenance", "add", "m-1", "rack", "a/b/c", "--impact", "m"}),
+              ElementsAre("machine-loss"));
   EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(Words({"get", "apps", "-o", "j"}), ElementsAre("json"));
   EXPECT_THAT(Words({"watch", "--output", ""}), ElementsAre("table", "json"));

@@ -47,6 +47,7 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
   v1::GetOperationsResponse operations;
+  v1::GetMaintenancesResponse maintenances;
   v1::ExplainShardResponse explanation;
   v1::ReleaseServerResponse release;
   v1::GetStatusResponse status;
@@ -124,6 +125,22 @@ class FakeAdmin final : public v1::Admin::Service {
   grpc::Status ResumeApp(Context context, const v1::ResumeAppRequest* request,
                          v1::ResumeAppResponse* response) override {
     return Answer(context, "ResumeApp", *request, {}, response);
+  }
+  grpc::Status AddMaintenance(Context context, const v1::AddMaintenanceRequest* request,
+                              v1::AddMaintenanceResponse* response) override {
+    v1::AddMaintenanceResponse noticed;
+    *noticed.mutable_apps() = drained.apps();
+    return Answer(context, "AddMaintenance", *request, noticed, response);
+  }
+  grpc::Status GetMaintenances(Context context, const v1::GetMaintenancesRequest* request,
+                               v1::GetMaintenancesResponse* response) override {
+    return Answer(context, "GetMaintenances", *request, maintenances, response);
+  }
+  grpc::Status CancelMaintenance(Context context, const v1::CancelMaintenanceRequest* request,
+                                 v1::CancelMaintenanceResponse* response) override {
+    v1::CancelMaintenanceResponse cancelled;
+    *cancelled.mutable_apps() = drained.apps();
+    return Answer(context, "CancelMaintenance", *request, cancelled, response);
   }
   grpc::Status RetryShard(Context context, const v1::RetryShardRequest* request,
                           v1::RetryShardResponse* response) override {

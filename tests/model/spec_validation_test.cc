@@ -217,6 +217,12 @@ TEST(SpecValidationTest, RefusesRulesOfDrainsThatSayNothing) {
   EXPECT_THAT(Problems("drain { rules { kinds: OPERATION_KIND_UNSPECIFIED primaries: true } }"),
               ElementsAre("drain.rules[0].kinds[0]: found operation-kind-unspecified; allowed: "
                           "start, stop, restart, move"));
+  EXPECT_THAT(Problems("drain { rules { impacts: [NETWORK_LOSS, 9] primaries: true } }"),
+              ElementsAre("drain.rules[0].impacts[1]: found 9; allowed: network-loss, "
+                          "runtime-state-loss, full-state-loss, machine-loss"));
+  EXPECT_THAT(Problems("drain { prepare_ms: 999 }"),
+              ElementsAre("drain.prepare_ms: found 999; allowed: 1000 to 86400000, or 0: the "
+                          "default"));
   EXPECT_THAT(Problems("drain { rules { up_to_ms: 86400001 primaries: true } }"),
               ElementsAre("drain.rules[0].up_to_ms: found 86400001; allowed: 0 to 86400000"));
 }
@@ -330,6 +336,7 @@ TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
       moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000
               collect_interval_ms: 30000 primary_move: HANDOVER
               drain { max_concurrent: 20 max_concurrent_per_server: 5 } }
+      drain { prepare_ms: 600000 }
       commands { timeout_ms: 60000 }
       availability { max_unavailable_servers: '10%' max_unavailable_replicas: 1
                      approval_ms: 60000 most_wait_ms: 600000 })")
@@ -346,7 +353,7 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
               collect_interval_ms: 2000 primary_move: DROP_THEN_ADD
               drain { max_concurrent: 7 max_concurrent_per_server: 6 } }
       metrics { name: 'cpu' threshold: 0.5 tolerance: 0.2 }
-      drain { primaries: false }
+      drain { primaries: false prepare_ms: 5000 }
       commands { timeout_ms: 600 }
       availability { max_unavailable_servers: '3' max_unavailable_replicas: 2
                      approval_ms: 2000 most_wait_ms: 3000 })");

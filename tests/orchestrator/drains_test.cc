@@ -52,7 +52,7 @@ class DrainsTest : public ::testing::Test {
     world.commands.clear();
   }
   void Drain(std::vector<v1::Drain> drains) {
-    world.drains = std::move(drains);
+    world.ordered.drains = std::move(drains);
     world.Apply(spec);
   }
 
@@ -134,7 +134,7 @@ class DomainDrainTest : public ::testing::Test {
   }
   // Names of the servers that are empty in the end.
   std::set<std::string> EmptiedBy(const FaultDomain& at) {
-    world.drains = {DrainOfDomain(at)};
+    world.ordered.drains = {DrainOfDomain(at)};
     world.Apply(TestSpec(12));
     world.Advance(Seconds(60));
     EXPECT_EQ(world.Served(), 12u);
@@ -197,13 +197,13 @@ TEST(MoveBudgetTest, WhatThePlanCouldNotMoveYetIsMovedOnceTheBudgetIsFree) {
   world.Join("kv-1");
   world.Gather();
   world.Join("kv-2", "r1");
-  world.drains = {DrainOfServer("kv-2")};
+  world.ordered.drains = {DrainOfServer("kv-2")};
   world.Apply(spec);
   world.Advance(Seconds(10));
   ASSERT_EQ(world.Counts().at("kv-1"), 6u);
   world.Advance(Seconds(10));
   world.hold_adds = true;
-  world.drains = {DrainOfServer("kv-1")};
+  world.ordered.drains = {DrainOfServer("kv-1")};
   world.Apply(spec);
   world.Advance(Seconds(60));
   ASSERT_EQ(world.Counts().at("kv-1"), 1u) << "five are on their way";
@@ -223,7 +223,7 @@ TEST(OrderedDrainTest, OutranksTheSpreadOverRegions) {
   world.Join("kv-3", "r0");
   world.Advance(Seconds(60));
   ASSERT_EQ(world.Counts().at("kv-1"), 6u) << "one replica of each shard in each region";
-  world.drains = {DrainOfServer("kv-1")};
+  world.ordered.drains = {DrainOfServer("kv-1")};
   world.Apply(TestSpec(6, v1::SECONDARY_ONLY, 3));
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-1"), 0u);
@@ -240,7 +240,7 @@ TEST(OrderedDrainTest, OutranksThePreferredRegion) {
   world.Advance(Seconds(60));
   ASSERT_EQ(world.Counts().at("kv-1"), 6u);
   world.notes.clear();
-  world.drains = {DrainOfRegion("r1")};
+  world.ordered.drains = {DrainOfRegion("r1")};
   world.Apply(spec);
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-1"), 0u);
@@ -249,7 +249,7 @@ TEST(OrderedDrainTest, OutranksThePreferredRegion) {
     if (note.kind != NoteKind::kMoveStarted) continue;
     EXPECT_THAT(note.detail, HasSubstr("its server is to be emptied"));
   }
-  world.drains.clear();
+  world.ordered.drains.clear();
   world.Apply(spec);
   world.Advance(Seconds(120));
   EXPECT_EQ(world.Counts().at("kv-1"), 6u) << "back, once it may be used again";
@@ -262,7 +262,7 @@ TEST(ImpossibleDrainTest, F13_SaysWhyAndStarvesNobody) {
   world.Join("kv-0", "r1", 6);
   world.Join("kv-1", "r1", 6);
   world.Advance(Seconds(30));
-  world.drains = {DrainOfServer("kv-0")};
+  world.ordered.drains = {DrainOfServer("kv-0")};
   world.Apply(TestSpec(12));
   world.Advance(Seconds(60));
   EXPECT_THAT(world.DrainState("kv-0"),
@@ -284,12 +284,12 @@ TEST(PrimariesOnlyTest, LeavesAnAppOfSecondariesAlone) {
   world.Start();
   for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
   world.Advance(Seconds(30));
-  world.drains = {DrainOfServer("kv-0")};
-  world.drains[0].set_primaries_only(true);
+  world.ordered.drains = {DrainOfServer("kv-0")};
+  world.ordered.drains[0].set_primaries_only(true);
   world.Apply(TestSpec(6, v1::SECONDARY_ONLY, 2));
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-0"), 4u);
-  world.drains[0].set_primaries_only(false);
+  world.ordered.drains[0].set_primaries_only(false);
   world.Apply(TestSpec(6, v1::SECONDARY_ONLY, 2));
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-0"), 0u);

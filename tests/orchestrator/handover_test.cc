@@ -34,7 +34,7 @@ class HandoverTest : public testing::Test {
     world.hold_writes = true;
     v1::Drain drain;
     drain.mutable_scope()->set_server("kv-0");
-    world.drains = {drain};
+    world.ordered.drains = {drain};
     world.Apply(TestSpec(1));
     world.Advance(Milliseconds(10));
   }
@@ -87,8 +87,8 @@ TEST_F(HandoverTest, ClientsAreGivenTimeToKnowOfItBeforeTheNextOne) {
   world.Join("kv-2");
   world.Gather();
   const auto drain_from = [&](const std::string& server) {
-    world.drains.resize(1);
-    world.drains[0].mutable_scope()->set_server(server);
+    world.ordered.drains.resize(1);
+    world.ordered.drains[0].mutable_scope()->set_server(server);
     world.Apply(TestSpec(1));
   };
   drain_from("kv-1");
@@ -276,7 +276,7 @@ TEST_F(HandoverTest, WhatIsCalledOffOfAnAppThatIsDeletedIsAskedForAgain) {
 
 // As when it was told to drop it once more, late.
 TEST_F(HandoverTest, AGrantThatItsServerSaysIsOverIsReplacedByANewOne) {
-  world.drains.clear();
+  world.ordered.drains.clear();
   world.Apply(TestSpec(1));
   LetGo();
   const std::string owner = world.Holders("s-0")[0];
@@ -309,11 +309,11 @@ TEST(RetirementTest, WhoCannotLetGoServesOnOnlyWhenTheOtherOneHasLetGo) {
   world.Join("kv-1");
   world.Join("kv-2");
   world.servers.at("kv-1").answers = world.servers.at("kv-2").answers = false;
-  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world.Apply(TestSpec(1));
   world.Advance(Seconds(1));
   world.servers.at("kv-0").cannot_let_go = true;
-  world.drains.clear();
+  world.ordered.drains.clear();
   world.Apply(TestSpec(1), /*deleting=*/true);
   world.Join("kv-3");
   world.Apply(TestSpec(1));
@@ -338,7 +338,7 @@ TEST(DropThenAddTest, WhoIsToDropIsAskedAgainThoughNothingCameOfCallingItOff) {
   world.Join("kv-1");
   world.servers.at("kv-0").cannot_let_go = true;
   world.hold_writes = true;
-  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world.Apply(spec);
   world.FinishWrite(WriteOutcome::kOk);
   ASSERT_THAT(world.commands, Contains("drop s-0 kv-0"));
@@ -396,7 +396,7 @@ TEST_F(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
   world.servers.at("kv-0").cannot_let_go = true;
   v1::Drain drain;
   drain.mutable_scope()->set_server("kv-0");
-  world.drains = {drain};
+  world.ordered.drains = {drain};
   world.commands.clear();
   world.Apply(spec);
   world.Advance(Seconds(55));
@@ -412,7 +412,7 @@ TEST_F(BasicMoveTest, WhenTheOldOwnerCannotStopItServesOnUnderItsGrant) {
 // before, waits until kv-1 has the right to serve.
 TEST_F(BasicMoveTest, NothingElseMovesWhileTheNewOwnerWaitsForTheRight) {
   world.servers.at("kv-0").answers = false;
-  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world.Apply(spec);
   world.Advance(Seconds(1));
   world.Join("kv-2");

@@ -49,6 +49,7 @@ v1::AppSpec History::NextSpec() {
   const auto shards = static_cast<int>(1 + input_.Below(8));
   v1::AppSpec spec = TestSpec(shards, kind_.strategy, Replicas(1 + input_.Below(3)));
   spec.mutable_replication()->set_quorum(kind_.quorum);
+  spec.mutable_drain()->set_prepare_ms(10'000);
   if (input_.Below(4) == 0) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
   return spec;
 }
@@ -196,9 +197,9 @@ void History::Refuse(World::AppServer& server) {
 }
 
 void History::Drain() {
-  world_.drains.clear();
+  world_.ordered.drains.clear();
   if (input_.Flag()) {
-    v1::Drain& drain = world_.drains.emplace_back();
+    v1::Drain& drain = world_.ordered.drains.emplace_back();
     if (input_.Below(4) == 0) {
       drain.mutable_scope()->mutable_domain()->set_region("r2");
     } else {
@@ -206,9 +207,26 @@ void History::Drain() {
     }
     drain.set_primaries_only(input_.Flag());
   }
-  world_.pause.reset();
-  if (input_.Below(4) == 0) world_.pause.emplace().set_failover(input_.Flag());
+  world_.ordered.pause.reset();
+  if (input_.Below(4) == 0) world_.ordered.pause.emplace().set_failover(input_.Flag());
+  world_.ordered.maintenances.clear();
+  if (input_.Below(4) == 0) Notify();
   world_.Apply(NextSpec());
+}
+
+// Notice of a maintenance: ahead, late, or over already.
+void History::Notify() {
+  v1::Maintenance notice;
+  notice.set_id("m");
+  if (input_.Flag()) {
+    notice.mutable_scope()->mutable_domain()->set_region("r2");
+  } else {
+    notice.mutable_scope()->set_server(AnyServer());
+  }
+  notice.set_impact(static_cast<v1::MaintenanceImpact>(1 + input_.Below(4)));
+  notice.set_end_ms(1'000 * (1 + input_.Below(60)));
+  world_.ordered.maintenances.push_back(
+      OnClock(notice, world_.now, 1'000 * static_cast<int64_t>(input_.Below(40)) - 20'000));
 }
 
 // Answers of former questions, and of servers that say what they like.
@@ -294,8 +312,9 @@ void History::Settle() {
     world_.Join(Name(i));
   }
   const uint32_t replicas = Replicas(2);
-  world_.drains.clear();
-  world_.pause.reset();
+  world_.ordered.drains.clear();
+  world_.ordered.pause.reset();
+  world_.ordered.maintenances.clear();
   v1::AppSpec spec = TestSpec(5, kind_.strategy, replicas);
   spec.mutable_replication()->set_quorum(kind_.quorum);
   world_.Apply(spec);

@@ -47,6 +47,7 @@ class History {
   void HappenTo(const std::string& name, World::AppServer& server);
   void Refuse(World::AppServer& server);
   void Drain();
+  void Notify();
   void Order();
   void Restart();
   void Stray();

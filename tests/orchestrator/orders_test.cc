@@ -66,8 +66,9 @@ TEST_F(OrdersTest, WhatHasToLeaveIsHandedOver) {
   world().Advance(Seconds(60));
   EXPECT_EQ(world().Served(), 12U);
   EXPECT_THAT(world().Counts(), Contains(Pair("kv-1", 0)));
-  EXPECT_EQ(world().DrainState("kv-1"),
-            std::pair(std::string("drained"), std::string("empty (for a container operation)")));
+  EXPECT_EQ(
+      world().DrainState("kv-1"),
+      std::pair(std::string("drained"), std::string("empty (a container operation is under way)")));
   Order({});
   world().Advance(Seconds(60));
   EXPECT_THAT(world().Counts(), Contains(Pair("kv-1", 4)));

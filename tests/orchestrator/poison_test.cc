@@ -241,7 +241,7 @@ TEST_F(PoisonTest, AMoveWhoseNewOwnerCannotGetReadyIsNotTriedAgainAtOnce) {
   world->Join("kv-1");
   v1::Drain drain;
   drain.mutable_scope()->set_server("kv-0");
-  world->drains = {drain};
+  world->ordered.drains = {drain};
   world->Apply(TestSpec(1));
   world->Advance(Seconds(30));
   const auto prepares =
@@ -263,7 +263,7 @@ TEST_F(PoisonTest, AShardThatNobodyElseCouldHaveStaysWhereItsMoveFailed) {
   world->Gather();
   world->servers["kv-1"].refuses = {"s-0"};
   world->Join("kv-1");
-  world->drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world->ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world->Apply(spec);
   world->Advance(Milliseconds(50));
   world->Die("kv-0");
@@ -282,7 +282,7 @@ TEST_F(PoisonTest, AMissingReplicaGoesWhereAMoveHasFailedBefore) {
   world->Gather();
   world->servers["kv-1"].refuses = {"s-0"};
   world->Join("kv-1");
-  world->drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world->ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world->Apply(TestSpec(1, v1::SECONDARY_ONLY, 1));
   world->Advance(Seconds(3));
   EXPECT_THAT(Waits(), Contains(HasSubstr("could not be carried out")));

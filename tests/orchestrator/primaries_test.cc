@@ -50,7 +50,7 @@ class PrimariesTest : public testing::Test {
     return spec;
   }
   void Drain(const std::string& server) {
-    world.drains = {PrimariesOf(server)};
+    world.ordered.drains = {PrimariesOf(server)};
     world.Apply(spec);
   }
   // What was asked for, each once: "change-role s-0 kv-0".
@@ -129,7 +129,7 @@ TEST(PrimariesInTurnTest, OneThatNeedNotChangeAnyMoreLetsTheNextOneGo) {
   world.Join("kv-1");
   world.Advance(Seconds(60));
   const auto drain = [&](std::vector<v1::Drain> drains) {
-    world.drains = std::move(drains);
+    world.ordered.drains = std::move(drains);
     world.Apply(spec);
   };
   const auto primaries_at = [&](const std::string& server) {
@@ -188,7 +188,7 @@ TEST(LeavingMemberTest, ASecondaryThatIsToBeDroppedIsWrittenDownAsNoMember) {
   world.Advance(Seconds(30));
   ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
   world.servers["kv-1"].answers = false;
-  world.drains.emplace_back().mutable_scope()->set_server("kv-1");
+  world.ordered.drains.emplace_back().mutable_scope()->set_server("kv-1");
   world.Apply(spec);
   world.Advance(Seconds(10));
   const std::vector<StoredReplica>& record = world.servers["kv-1"].record;

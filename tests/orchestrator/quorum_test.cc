@@ -54,7 +54,7 @@ TEST_F(QuorumTest, APrimaryIsTurnedThoughOneMemberIsLost) {
   patient.mutable_failover()->set_delay_ms(60'000);
   world.Apply(patient);
   world.Die("kv-2");
-  world.drains = {DrainOf("kv-0", /*primaries_only=*/true)};
+  world.ordered.drains = {DrainOf("kv-0", /*primaries_only=*/true)};
   world.Apply(patient);
   world.Advance(Seconds(10));
   EXPECT_EQ(Primary(), "kv-1");

@@ -48,7 +48,7 @@ class RolesTest : public testing::Test {
     return primary;
   }
   void Drain(const std::string& server, bool primaries_only = false) {
-    world.drains = {DrainOf(server, primaries_only)};
+    world.ordered.drains = {DrainOf(server, primaries_only)};
     world.Apply(spec);
   }
   // The primary is kv-0, and is to be a secondary. Its server begins anew before it has heard of

@@ -216,7 +216,7 @@ TEST_F(RolesTest, APrimaryThatIsNewStaysUntilClientsKnowIt) {
   Drain("kv-0", /*primaries_only=*/true);
   world.Advance(Milliseconds(500));
   ASSERT_EQ(Primary(), "kv-1");
-  world.drains.push_back(DrainOf("kv-1", /*primaries_only=*/true));
+  world.ordered.drains.push_back(DrainOf("kv-1", /*primaries_only=*/true));
   world.Apply(spec);
   world.Advance(kClientsReturnWithin);
   EXPECT_EQ(Primary(), "kv-1");
@@ -397,13 +397,13 @@ TEST(RolesBalanceTest, PrimariesThatCannotChangeYetAreNotReplacedByOthers) {
   world.Join("kv-1");
   for (const char* drained : {"kv-0", "kv-1"}) {
     world.Advance(Seconds(60));
-    world.drains = {DrainOf(drained, /*primaries_only=*/true)};
+    world.ordered.drains = {DrainOf(drained, /*primaries_only=*/true)};
     world.Apply(spec);
   }
   world.Advance(Milliseconds(500));
   ASSERT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1"));
   ASSERT_THAT(world.Roles("s-1"), ElementsAre("kv-0*", "kv-1"));
-  world.drains.clear();
+  world.ordered.drains.clear();
   world.Apply(spec);
   world.Advance(Seconds(60));
   world.commands.clear();
@@ -436,7 +436,7 @@ TEST_F(RolesTest, AChangeOfPrimaryForADrainWaitsForTheLimitOfDrains) {
   world.Advance(Seconds(60));
   for (int i = 0; i < 4; ++i) world.servers["kv-0"].refuses.insert(absl::StrCat("s-", i));
   world.servers["kv-0"].stays_primary = true;
-  world.drains = {DrainOf("kv-0", /*primaries_only=*/true), DrainOf("kv-1", true)};
+  world.ordered.drains = {DrainOf("kv-0", /*primaries_only=*/true), DrainOf("kv-1", true)};
   world.hold_writes = true;
   world.Apply(strict);
   std::string waits;

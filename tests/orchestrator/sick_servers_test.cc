@@ -114,7 +114,7 @@ TEST_P(SickServerTest, AShardGoesBackToAServerThatIsDrained) {
   alone.Join("kv-2");
   v1::Drain drain;
   drain.mutable_scope()->set_server("kv-0");
-  alone.drains = {drain};
+  alone.ordered.drains = {drain};
   alone.Apply(spec);
   alone.Advance(Seconds(45));
   EXPECT_EQ(alone.Counts()["kv-0"], 12u);
@@ -136,7 +136,7 @@ TEST_P(SickServerTest, AShardGoesBackThoughTheLeaderChangesInEveryMove) {
     two.Advance(Seconds(2));
     two.servers["kv-2"].sick = true;
     two.Join("kv-2");
-    if (drained) two.drains.emplace_back().mutable_scope()->set_server("kv-0");
+    if (drained) two.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
     two.Apply(slow);
     for (int i = 0; i < 50; ++i) {
       two.Advance(Milliseconds(200));
@@ -193,7 +193,7 @@ class SickServerMoveTest : public testing::Test {
     world.Advance(Seconds(2));
     world.servers["kv-1"].sick = true;
     world.Join("kv-1");
-    world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+    world.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
     world.Apply(spec);
     world.Advance(Seconds(20));
   }
@@ -321,7 +321,7 @@ TEST(SickSecondaryTest,
   world.Advance(Seconds(10));
   ASSERT_EQ(world.Served(), 4u);
   world.Join("kv-2");
-  v1::Drain& drain = world.drains.emplace_back();
+  v1::Drain& drain = world.ordered.drains.emplace_back();
   drain.mutable_scope()->set_server("kv-1");
   world.Apply(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
   world.Advance(Seconds(30));

@@ -31,11 +31,13 @@ World::World(v1::AppSpec spec, uint64_t leader_epoch, uint32_t epochs_given)
 }
 
 void World::Start() {
-  Recovered recovered{.spec = spec_, .deleting = deleting_, .drains = drains, .pause = pause};
+  Recovered recovered{.spec = spec_, .deleting = deleting_, .ordered = ordered};
   for (const auto& [name, server] : servers) {
     StoredServer stored{.name = name,
                         .registration_version = static_cast<int32_t>(server.incarnation.value()),
                         .departed = server.departed,
+                        .last_life = server.incarnation,
+                        .last_place = server.at,
                         .unread = server.record_damaged};
     if (!server.record_damaged) stored.assignment = server.record;
     if (server.live) stored.live = LifeOf(name);
@@ -116,7 +118,7 @@ void World::Apply(v1::AppSpec spec, bool deleting) {
   deleting_ = deleting;
   std::erase_if(members, [&](const auto& shard) { return IsOver(shard.first); });
   std::erase_if(reachable, [&](const std::string& shard) { return IsOver(shard); });
-  Send(SpecChanged{spec_, deleting, drains, pause});
+  Send(SpecChanged{spec_, deleting, ordered});
 }
 
 bool World::IsOver(const std::string& shard) const {

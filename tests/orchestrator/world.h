@@ -79,8 +79,7 @@ class World {
 
   // ---- what is seen ----
   std::map<std::string, AppServer> servers;
-  std::vector<v1::Drain> drains;   // given along with the spec
-  std::optional<v1::Pause> pause;  // likewise
+  OperatorOrders ordered;  // given along with the spec
   std::vector<Note> notes;
   int publishes = 0;
   bool emptied = false;

@@ -118,6 +118,8 @@ class Checkers final : public ServerWitness {
   // Grows with every write of an assignment.
   uint64_t AssignmentWrites() const;
 
+  // As it is stored; empty, if there is none.
+  v1::AssignmentRecord AssignmentOf(const std::string& server) const;
   size_t LeastReplicas(const v1::AppSpec& spec) const;
   // Servers that are to be drained, as stored now.
   std::set<std::string> StoredDrains() const;
@@ -143,8 +145,6 @@ class Checkers final : public ServerWitness {
   void AnsweredAsLeader(const std::string& host);
   void CheckShown(const std::function<std::string(const ShownChecker::Moment&)>& look);
   bool IsMember(const SimServer& server) const;
-  // As it is stored; empty, if there is none.
-  v1::AssignmentRecord AssignmentOf(const std::string& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
   std::string InStep(const SimServer& server, const std::string& shard) const;

@@ -3,11 +3,51 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/simulation/maintenance_event.h"
 
 namespace shardmanager::simulation {
 namespace {
 constexpr Duration kPatience = Seconds(3);
 constexpr Duration kPause = Milliseconds(300);
+
+// Nothing to take back, or no such server yet: nothing is to be done.
+bool IsDone(const absl::Status& status) { return status.ok() || absl::IsNotFound(status); }
+
+auto SendNotice(const v1::Maintenance& notice) {
+  return [notice](orchestrator::Operations& operations, const std::function<void(bool)>& answer) {
+    v1::AddMaintenanceRequest request;
+    *request.mutable_maintenance() = notice;
+    operations.AddMaintenance(
+        request, [answer](const auto& response) { answer(IsDone(response.status())); });
+  };
+}
+
+auto SendPause(bool pause) {
+  return [pause](orchestrator::Operations& operations, const std::function<void(bool)>& answer) {
+    // (FAILED_PRECONDITION: it is not paused any more, or somebody else leads.)
+    v1::PauseAppRequest request;
+    request.set_app(kApp);
+    request.mutable_pause()->set_failover(true);
+    v1::ResumeAppRequest resume;
+    resume.set_app(kApp);
+    const auto told = [answer](const auto& response) { answer(response.ok()); };
+    if (pause) {
+      operations.PauseApp(request, told);
+    } else {
+      operations.ResumeApp(resume, told);
+    }
+  };
+}
+
+auto SendCancel(const std::string& id) {
+  return [id](orchestrator::Operations& operations, const std::function<void(bool)>& answer) {
+    v1::CancelMaintenanceRequest request;
+    request.set_id(id);
+    operations.CancelMaintenance(
+        request, [answer](const auto& response) { answer(IsDone(response.status())); });
+  };
+}
+
 }  // namespace
 
 Operator::Operator(Cluster& cluster, Checkers& checkers, v1::AppSpec spec)
@@ -15,15 +55,16 @@ Operator::Operator(Cluster& cluster, Checkers& checkers, v1::AppSpec spec)
   SetRevision(spec_, revision_);
 }
 
-void Operator::ApplyUntilAcknowledged() {
-  server_.clear();
-  Begin(/*again=*/true);
-}
+void Operator::ApplyUntilAcknowledged() { BeginSpec(/*again=*/true); }
 
 void Operator::DrainUntilAcknowledged(const std::string& server, bool drain) {
-  server_ = server;
-  drain_ = drain;
-  Begin(/*again=*/true);
+  BeginDrain(server, drain, /*again=*/true);
+}
+
+void Operator::PauseUntilAcknowledged(bool pause) { Begin(SendPause(pause), /*again=*/true); }
+
+void Operator::NotifyUntilAcknowledged(const v1::Maintenance& notice) {
+  Begin(SendNotice(notice), /*again=*/true);
 }
 
 void Operator::MakeCellAnew() {
@@ -32,17 +73,29 @@ void Operator::MakeCellAnew() {
   ApplyUntilAcknowledged();
 }
 
-void Operator::Begin(bool again) {
+void Operator::Begin(Send send, bool again) {
   busy_ = true;
-  if (!server_.empty()) checkers_.AttemptedDrain(server_);
+  send_ = std::move(send);
   Try(again);
+}
+
+void Operator::BeginSpec(bool again) {
+  Begin([this](auto& operations, const Answer& answer) { SendSpec(operations, answer); }, again);
+}
+
+void Operator::BeginDrain(const std::string& server, bool drain, bool again) {
+  checkers_.AttemptedDrain(server);
+  Begin(
+      [this, server, drain](auto& operations, const Answer& answer) {
+        SendDrain(operations, server, drain, answer);
+      },
+      again);
 }
 
 void Operator::ChangeSomething() {
   if (busy_) return;
   Random& random = cluster_.random;
   auto& shards = *spec_.mutable_key_space()->mutable_shards();
-  server_.clear();
   switch (random.Below(6)) {
     case 0:
       shards.Add()->set_id(absl::StrCat("new-", revision_));
@@ -66,14 +119,35 @@ void Operator::ChangeSomething() {
       return RetrySomething();
   }
   SetRevision(spec_, ++revision_);
-  Begin(/*again=*/false);
+  BeginSpec(/*again=*/false);
 }
 
 void Operator::DrainSomething() {
   if (busy_) return;
-  server_ = cluster_.servers()[cluster_.random.Below(cluster_.servers().size())];
-  drain_ = cluster_.random.Below(2) == 0 && Free().size() > 2;
-  Begin(/*again=*/false);
+  const std::string server = cluster_.servers()[cluster_.random.Below(cluster_.servers().size())];
+  const bool drain = cluster_.random.Below(2) == 0 && Free().size() > 2;
+  BeginDrain(server, drain, /*again=*/false);
+}
+
+void Operator::NotifySomething() {
+  if (busy_) return;
+  Random& random = cluster_.random;
+  const std::string id = absl::StrCat("m-", random.Below(3));
+  if (random.Below(4) == 0) return Begin(SendCancel(id), /*again=*/false);
+  v1::Maintenance notice;
+  notice.set_id(id);
+  const std::string& server = cluster_.servers()[random.Below(cluster_.servers().size())];
+  const std::string region = PlaceOf(cluster_, server).region();
+  if (!region.empty() && random.Below(3) == 0) {
+    notice.mutable_scope()->mutable_domain()->set_region(region);
+  } else {
+    notice.mutable_scope()->set_server(server);
+  }
+  notice.set_impact(static_cast<v1::MaintenanceImpact>(1 + random.Below(4)));
+  const int64_t now = cluster_.schedule.WallMs();
+  notice.set_start_ms(now - 5'000 + static_cast<int64_t>(random.Below(20'000)));
+  notice.set_end_ms(now + 15'000 + static_cast<int64_t>(random.Below(15'000)));
+  Begin(SendNotice(notice), /*again=*/false);
 }
 
 void Operator::RetrySomething() {
@@ -101,19 +175,15 @@ void Operator::Try(bool again) {
   const std::string& host = cluster_.controls()[next_control_++ % cluster_.controls().size()];
   SimControl* control = cluster_.control(host);
   if (control == nullptr || !cluster_.Running(host)) return;
-  const Answer answer = [this, attempt, again](bool ok) { OnReply(attempt, again, ok); };
-  if (server_.empty()) {
-    SendSpec(control->controller(), answer);
-  } else {
-    SendDrain(control->controller(), answer);
-  }
+  send_(control->controller().operations(),
+        [this, attempt, again](bool ok) { OnReply(attempt, again, ok); });
 }
 
-void Operator::SendSpec(orchestrator::Controller& controller, const Answer& answer) {
+void Operator::SendSpec(orchestrator::Operations& operations, const Answer& answer) {
   v1::ApplyAppRequest request;
   *request.mutable_spec() = spec_;
   request.set_force(true);
-  controller.operations().ApplyApp(
+  operations.ApplyApp(
       std::move(request),
       [this, revision = revision_, answer](const absl::StatusOr<v1::ApplyAppResponse>& response) {
         // An acknowledgement counts even if nobody waits for it any more.
@@ -122,24 +192,20 @@ void Operator::SendSpec(orchestrator::Controller& controller, const Answer& answ
       });
 }
 
-void Operator::SendDrain(orchestrator::Controller& controller, const Answer& answer) {
-  const auto told = [this, attempt = attempt_, server = server_, drain = drain_,
-                     answer](const absl::Status& status) {
-    // None to take back, or no such server yet: nothing is to be done.
-    const bool ok = status.ok() || absl::IsNotFound(status);
+void Operator::SendDrain(orchestrator::Operations& operations, const std::string& server,
+                         bool drain, const Answer& answer) {
+  const auto told = [this, attempt = attempt_, server, drain, answer](const absl::Status& status) {
     if (status.ok() && attempt == attempt_ && busy_) checkers_.AcknowledgedDrain(server, drain);
-    answer(ok);
+    answer(IsDone(status));
   };
-  if (drain_) {
+  if (drain) {
     v1::DrainRequest request;
-    request.mutable_drain()->mutable_scope()->set_server(server_);
-    controller.operations().Drain(request,
-                                  [told](const auto& response) { told(response.status()); });
+    request.mutable_drain()->mutable_scope()->set_server(server);
+    operations.Drain(request, [told](const auto& response) { told(response.status()); });
   } else {
     v1::UndrainRequest request;
-    request.mutable_scope()->set_server(server_);
-    controller.operations().Undrain(request,
-                                    [told](const auto& response) { told(response.status()); });
+    request.mutable_scope()->set_server(server);
+    operations.Undrain(request, [told](const auto& response) { told(response.status()); });
   }
 }
 

@@ -1,5 +1,5 @@
-// A person at the command line: changes the spec, and drains servers, now and then, one
-// change at a time, and remembers what was acknowledged.
+// A person at the command line: changes the spec, drains servers, and gives notice of maintenances,
+// now and then, one change at a time, and remembers what was acknowledged.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,19 @@ class Operator {
   void ApplyUntilAcknowledged();
   // The same: drains the server, or takes that back.
   void DrainUntilAcknowledged(const std::string& server, bool drain);
+  // The same: pauses the app, or resumes it.
+  void PauseUntilAcknowledged(bool pause);
+  // The same: gives notice of a maintenance.
+  void NotifyUntilAcknowledged(const v1::Maintenance& notice);
   // The store is lost: makes the cell anew, and applies the spec once more.
   void MakeCellAnew();
   // Makes some change; tries it once. Does nothing while another change is under way.
   void ChangeSomething();
   // A drain of some server, or its end; unless a change is under way. Two free servers are left.
   void DrainSomething();
+  // Notice of a maintenance of some server or region, or that it does not take place; unless a
+  // change is under way. It is over after 30 s.
+  void NotifySomething();
   // Says of some shard that what made it fail is mended, true or not.
   void RetrySomething();
   // Servers that could hold a shard and are to: neither gone, nor sick, nor drained.
@@ -36,19 +43,23 @@ class Operator {
 
  private:
   using Answer = std::function<void(bool ok)>;
+  // Asks a process of the control plane for the change.
+  using Send = std::function<void(orchestrator::Operations& operations, const Answer& answer)>;
 
-  void Begin(bool again);
+  void Begin(Send send, bool again);
+  void BeginSpec(bool again);
+  void BeginDrain(const std::string& server, bool drain, bool again);
   void Try(bool again);
-  void SendSpec(orchestrator::Controller& controller, const Answer& answer);
-  void SendDrain(orchestrator::Controller& controller, const Answer& answer);
+  void SendSpec(orchestrator::Operations& operations, const Answer& answer);
+  void SendDrain(orchestrator::Operations& operations, const std::string& server, bool drain,
+                 const Answer& answer);
   void OnReply(uint64_t attempt, bool again, bool ok);
 
   Cluster& cluster_;
   Checkers& checkers_;
   v1::AppSpec spec_;
   uint32_t revision_ = 1;
-  std::string server_;  // to be drained, or not any more; "": the spec is applied
-  bool drain_ = false;
+  Send send_;
   uint64_t attempt_ = 0;
   size_t next_control_ = 0;
   bool busy_ = false;

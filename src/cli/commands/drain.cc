@@ -7,37 +7,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "cli/commands/commands.h"
 #include "cli/render.h"
+#include "cli/scope_text.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{500};
-
-// "region/datacenter/rack", as far as the level goes.
-absl::StatusOr<v1::DrainScope> ScopeOf(const DrainCommand& command) {
-  v1::DrainScope scope;
-  if (command.level == "server") {
-    scope.set_server(command.name);
-    return scope;
-  }
-  const size_t parts = command.level == "region" ? 1 : command.level == "datacenter" ? 2 : 3;
-  const std::vector<std::string> path = absl::StrSplit(command.name, '/');
-  if (path.size() != parts) {
-    const char* allowed = parts == 1   ? "REGION, as in eu-west"
-                          : parts == 2 ? "REGION/DATACENTER, as in eu-west/dub1"
-                                       : "REGION/DATACENTER/RACK, as in eu-west/dub1/r07";
-    return absl::InvalidArgumentError(
-        absl::StrCat(command.level, ": found ", Quoted(command.name), "; allowed: ", allowed));
-  }
-  scope.mutable_domain()->set_region(path[0]);
-  if (parts > 1) scope.mutable_domain()->set_datacenter(path[1]);
-  if (parts > 2) scope.mutable_domain()->set_rack(path[2]);
-  return scope;
-}
 
 void ShowApps(const google::protobuf::RepeatedPtrField<v1::DrainedApp>& apps,
               const v1::DrainScope& scope, const char* done, Terminal& terminal) {
@@ -108,7 +86,7 @@ ExitCode Undrain(const DrainCommand& command, const v1::DrainScope& scope, Admin
 }  // namespace
 
 ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& terminal) {
-  const auto scope = ScopeOf(command);
+  const auto scope = ParseScope(command.level, command.name);
   if (!scope.ok()) return Fail(scope.status(), client, terminal);
   if (command.undrain) return Undrain(command, *scope, client, terminal);
   v1::DrainRequest request;

@@ -33,28 +33,36 @@ void CheckRoles(const std::string& path, const Rule& rule, const v1::AppSpec& sp
   }
 }
 
+// Each is a value with a name, and not the one that says nothing.
+template <typename Enum, typename Values>
+void CheckLabels(const std::string& path, const Values& values, SpecProblems* problems) {
+  const auto& type = *google::protobuf::GetEnumDescriptor<Enum>();
+  for (int i = 0; i < values.size(); ++i) {
+    if (values.Get(i) != 0 && type.FindValueByNumber(values.Get(i)) != nullptr) continue;
+    problems->Add(absl::StrCat(path, "[", i, "]"), EnumLabel(type, values.Get(i)),
+                  EnumLabels(type));
+  }
+}
+
 void CheckRule(const std::string& path, const v1::DrainRule& rule, const v1::AppSpec& spec,
                SpecProblems* problems) {
   problems->CheckKnown(path, rule);
-  for (int i = 0; i < rule.kinds_size(); ++i) {
-    const auto kind = rule.kinds(i);
-    if (v1::OperationKind_IsValid(kind) && kind != v1::OPERATION_KIND_UNSPECIFIED) continue;
-    problems->Add(absl::StrCat(path, ".kinds[", i, "]"), EnumLabel(rule.kinds(i)),
-                  EnumLabels(*v1::OperationKind_descriptor()));
-  }
+  CheckLabels<v1::OperationKind>(path + ".kinds", rule.kinds(), problems);
+  CheckLabels<v1::MaintenanceImpact>(path + ".impacts", rule.impacts(), problems);
   if (rule.up_to_ms() > kDayMs) {
     problems->Add(path + ".up_to_ms", absl::StrCat(rule.up_to_ms()), absl::StrCat("0 to ", kDayMs));
   }
   if (!rule.has_primaries() && !rule.has_secondaries()) {
     problems->Add(path, "neither primaries nor secondaries", "at least one of them");
   }
-  CheckRoles(path, rule, spec, problems);
+  // (A maintenance takes place in any case: to stay through it may be the lesser evil.)
+  const bool for_operations = !rule.kinds().empty() || rule.impacts().empty();
+  if (for_operations) CheckRoles(path, rule, spec, problems);
 }
 
-void CheckMs(const char* field, uint32_t value, uint32_t most, SpecProblems* problems) {
+void CheckMs(const char* path, uint32_t value, uint32_t most, SpecProblems* problems) {
   if (value == 0 || (value >= 1'000 && value <= most)) return;
-  problems->Add(absl::StrCat("availability.", field), absl::StrCat(value),
-                absl::StrCat("1000 to ", most, ", or 0: the default"));
+  problems->Add(path, absl::StrCat(value), absl::StrCat("1000 to ", most, ", or 0: the default"));
 }
 
 }  // namespace
@@ -84,14 +92,15 @@ void CheckAvailability(const v1::AppSpec& spec, SpecProblems* problems) {
                   absl::StrCat(policy.max_unavailable_replicas()),
                   absl::StrCat("1 to ", replicas, " (replication.replicas), or 0: the default"));
   }
-  CheckMs("approval_ms", policy.approval_ms(), kHourMs, problems);
-  CheckMs("most_wait_ms", policy.most_wait_ms(), kDayMs, problems);
+  CheckMs("availability.approval_ms", policy.approval_ms(), kHourMs, problems);
+  CheckMs("availability.most_wait_ms", policy.most_wait_ms(), kDayMs, problems);
 }
 
 void CheckDrainPolicy(const v1::AppSpec& spec, SpecProblems* problems) {
   const v1::DrainPolicy& drain = spec.drain();
   problems->CheckKnown("drain", drain);
   CheckRoles("drain", drain, spec, problems);
+  CheckMs("drain.prepare_ms", drain.prepare_ms(), kDayMs, problems);
   if (drain.rules_size() > kMostRules) {
     problems->Add("drain.rules", Counted(static_cast<size_t>(drain.rules_size()), "rule"),
                   absl::StrCat("at most ", kMostRules));

@@ -11,7 +11,7 @@ T Or(T value, T default_value) {
 
 }  // namespace
 
-// `drain` stays as it is: what is not set there depends on the operation.
+// Which roles leave (`drain`) stays as it is: what is not set there depends on the operation.
 v1::AppSpec WithDefaults(v1::AppSpec spec) {
   v1::KeySpace& keys = *spec.mutable_key_space();
   if (keys.split_points_size() > 0 && keys.shard_prefix().empty()) keys.set_shard_prefix("shard-");
@@ -43,6 +43,9 @@ v1::AppSpec WithDefaults(v1::AppSpec spec) {
 
   v1::CommandPolicy& commands = *spec.mutable_commands();
   commands.set_timeout_ms(Or(commands.timeout_ms(), 60'000u));
+
+  v1::DrainPolicy& leaving = *spec.mutable_drain();
+  leaving.set_prepare_ms(Or(leaving.prepare_ms(), 600'000u));
 
   v1::AvailabilityPolicy& availability = *spec.mutable_availability();
   if (availability.max_unavailable_servers().empty()) {

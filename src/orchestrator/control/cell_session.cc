@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordination/cell.h"
+#include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -106,6 +107,10 @@ void CellSession::CheckAgain() {
   CheckSessions(TermsOf(cell_), [this](const absl::Status& granted) {
     if (!granted.ok()) GiveUp("stay in", granted);
   });
+}
+
+int64_t CellSession::WallMs() const {
+  return options_.wall_ms ? options_.wall_ms() : WallMilliseconds();
 }
 
 void CellSession::MakeCell(const SessionTerms& checked) {

@@ -58,6 +58,8 @@ class CellSession {
   // As stored; before joining, as in the options.
   const v1::CellConfig& cell() const { return joined_ ? cell_ : options_.cell; }
   const Paths& paths() const { return paths_; }
+  // The time of day, in milliseconds since 1970.
+  int64_t WallMs() const;
   // The number of the session. Answers to what was asked in an earlier one must be ignored.
   uint64_t number() const { return number_; }
   bool IsCurrent(uint64_t session) const { return session == number_ && !closed_; }

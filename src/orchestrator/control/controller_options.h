@@ -16,8 +16,9 @@ struct ControllerOptions {
   std::string process;
   // False: ZooKeeper's minSessionTimeout was set by hand, and says nothing of its tickTime.
   bool min_session_timeout_tells_tick = true;
-  // The time of day, for CellConfig.made_ms of a cell that this process makes: asked when it does,
-  // as a process that has run for long may find the store emptied. Empty: as `cell` has it.
+  // The time of day. Also for CellConfig.made_ms of a cell that this process makes: asked when it
+  // does, as a process that has run for long may find the store emptied. Empty: of this machine,
+  // and made_ms as `cell` has it.
   std::function<int64_t()> wall_ms = nullptr;
 };
 

@@ -60,7 +60,8 @@ void LedApps::Add(const std::string& app) {
                         .buckets = cell.buckets(),
                         .leader_epoch = lead_->epoch,
                         .cell = CellIdentity(cell),
-                        .cell_made_ms = cell.made_ms()};
+                        .cell_made_ms = cell.made_ms(),
+                        .wall_ms = [this] { return context_.session.WallMs(); }};
   it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app),
                                                  lead_->counted[app], CallbacksFor(app));
   it->second->Start();

@@ -10,14 +10,16 @@
 #include "absl/strings/str_join.h"
 #include "base/defect.h"
 #include "model/drain.h"
+#include "model/maintenance.h"
 #include "model/pause.h"
 #include "model/spec/spec_validation.h"
+#include "model/text.h"
 #include "orchestrator/control/drain_scopes.h"
+#include "orchestrator/control/maintenance_notices.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/describe/explain_status.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/shell/change_outcome.h"
-#include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -139,7 +141,8 @@ void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   v1::StoredSpec stored;
   *stored.mutable_spec() = request.spec();
   *stored.mutable_drains() = app->spec().stored().drains();  // as far as they are known
-  if (app->spec().pause()) *stored.mutable_pause() = *app->spec().pause();
+  *stored.mutable_maintenances() = app->spec().stored().maintenances();
+  if (app->spec().stored().has_pause()) *stored.mutable_pause() = app->spec().stored().pause();
   const int32_t base = app->damaged_spec()->node.stat.version;
   apps_.WriteSpec({stored, base}, AnswerWith(reply, response), wanted);
 }
@@ -165,7 +168,7 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
     if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
       return reply(apps_.NoSuch(request.app()));
     }
-    drain.set_since_ms(WallMilliseconds());
+    drain.set_since_ms(context_.session.WallMs());
     v1::DrainResponse response;
     std::set<std::string> known;
     std::vector<LedApps::SpecToWrite> changes;
@@ -217,6 +220,40 @@ void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
   });
 }
 
+void Operations::AddMaintenance(v1::AddMaintenanceRequest request,
+                                Reply<v1::AddMaintenanceResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const int64_t now_ms = context_.session.WallMs();
+    v1::Maintenance notice = WithDefaults(request.maintenance(), now_ms);
+    if (absl::Status valid = ValidateMaintenance(notice, now_ms); !valid.ok()) return reply(valid);
+    notice.set_since_ms(now_ms);
+    const auto change = GiveNotice(apps_, notice, now_ms);
+    if (!change.ok()) return reply(change.status());
+    v1::AddMaintenanceResponse response;
+    response.mutable_apps()->Assign(change->apps.begin(), change->apps.end());
+    apps_.WriteSpecs(change->specs, AnswerWith(reply, response), wanted);
+  });
+}
+
+void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
+                                   Reply<v1::CancelMaintenanceResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
+    const auto change = TakeNoticeBack(apps_, request.id());
+    if (!change.ok()) return reply(change.status());
+    v1::CancelMaintenanceResponse response;
+    response.mutable_apps()->Assign(change->apps.begin(), change->apps.end());
+    const auto written = [this, request, response, reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      context_.events.Record("CancelMaintenanceAsked",
+                             absl::StrCat("maintenance ", request.id(), ", by ",
+                                          request.who().empty() ? "an operator" : request.who()));
+      reply(response);
+    };
+    apps_.WriteSpecs(change->specs, written, wanted);
+  });
+}
+
 void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppResponse> reply,
                           Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
@@ -229,7 +266,8 @@ void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppRespons
       return reply(absl::FailedPreconditionError(
           absl::StrCat("app \"", request.app(), "\" is being deleted")));
     }
-    const int64_t since = stored.has_pause() ? stored.pause().since_ms() : WallMilliseconds();
+    const int64_t since =
+        stored.has_pause() ? stored.pause().since_ms() : context_.session.WallMs();
     *stored.mutable_pause() = request.pause();
     stored.mutable_pause()->set_since_ms(since);
     apps_.WriteSpec({stored, driver->spec().version()}, AnswerWith(reply, v1::PauseAppResponse()),
@@ -348,6 +386,22 @@ void Operations::GetOperations(v1::GetOperationsRequest request,
     if (!request.id().empty() && response.operations().empty()) {
       return reply(absl::NotFoundError(absl::StrCat("no operation \"", request.id(), "\"")));
     }
+    reply(std::move(response));
+  });
+}
+
+void Operations::GetMaintenances(v1::GetMaintenancesRequest request,
+                                 Reply<v1::GetMaintenancesResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
+      return reply(apps_.NoSuch(request.app()));
+    }
+    const auto all = DescribeNotices(apps_, context_.executor.Now(), request.app(), request.id());
+    if (!request.id().empty() && all.empty()) {
+      return reply(absl::NotFoundError(absl::StrCat("no maintenance ", Quoted(request.id()))));
+    }
+    v1::GetMaintenancesResponse response;
+    response.mutable_maintenances()->Assign(all.begin(), all.end());
     reply(std::move(response));
   });
 }

@@ -53,6 +53,12 @@ class Operations {
   void PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppResponse> reply, Wanted wanted = {});
   void ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResponse> reply,
                  Wanted wanted = {});
+  void AddMaintenance(v1::AddMaintenanceRequest request, Reply<v1::AddMaintenanceResponse> reply,
+                      Wanted wanted = {});
+  void GetMaintenances(v1::GetMaintenancesRequest request,
+                       Reply<v1::GetMaintenancesResponse> reply);
+  void CancelMaintenance(v1::CancelMaintenanceRequest request,
+                         Reply<v1::CancelMaintenanceResponse> reply, Wanted wanted = {});
   void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
                      Wanted wanted = {});
   // NOT_FOUND: no such app or shard. Nothing is stored: another leader begins without failures.

@@ -11,36 +11,25 @@
 
 namespace shardmanager::orchestrator {
 
-void Drains::AdoptDrains(const std::vector<v1::Drain>& drains) {
-  state_.drains = drains;
-  for (const ServerIndex id : state_.tables.servers()) UpdateDrain(id);
-}
-
-void Drains::AdoptOrders(std::vector<ServerOrder> orders) {
-  state_.orders = std::move(orders);
-  for (const ServerIndex id : state_.tables.servers()) UpdateDrain(id);
-}
-
-void Drains::UpdateOrder(ServerIndex id) {
+void Drains::UpdateOrder(ServerIndex id, const ServerOrder& order) {
   Server& server = state_.tables.server(id);
-  const ServerOrder* order = OrderOf(state_, id);
-  const bool closed = order != nullptr && order->closed;
+  const bool closed = order.closed;
   if (std::exchange(server.planned.closed, closed) != closed) {
     state_.balance.at_rest = false;
     agenda_.MarkServerDirty(id);
     if (!closed) agenda_.RetryUnplaceable();
   }
-  server.planned.avoided = order != nullptr && order->avoid;
-  server.planned.away_until = order == nullptr ? TimePoint::min() : order->away_until;
+  server.planned.avoided = order.avoid;
+  server.planned.away_until = order.away_until;
 }
 
 // A server that is to be no primary, and keeps its replicas otherwise.
-void Drains::UpdateShedding(ServerIndex id) {
+void Drains::UpdateShedding(ServerIndex id, const ServerOrder& order) {
   Server& server = state_.tables.server(id);
-  const ServerOrder* order = OrderOf(state_, id);
+  const std::vector<v1::Drain>& drains = state_.ordered.drains;
   const bool sheds =
-      (order != nullptr && order->leaving.primaries) ||
-      std::any_of(state_.drains.begin(), state_.drains.end(), [&](const v1::Drain& drain) {
+      order.leaving.primaries ||
+      std::any_of(drains.begin(), drains.end(), [&](const v1::Drain& drain) {
         return Covers(drain.scope(), state_.tables.name(id), server.location.fault_domain);
       });
   if (std::exchange(server.sheds_primaries, sheds) == sheds || !state_.replication.both_roles())
@@ -50,20 +39,23 @@ void Drains::UpdateShedding(ServerIndex id) {
 }
 
 void Drains::UpdateDrain(ServerIndex id) {
-  UpdateOrder(id);
-  UpdateShedding(id);
+  const ServerOrder order = OrderOf(state_, id).value_or(ServerOrder());
+  UpdateOrder(id, order);
+  UpdateShedding(id, order);
   Server& server = state_.tables.server(id);
   const v1::Drain* drain = DrainOf(state_, id);
-  const bool draining = drain != nullptr || IsEmptiedForOperation(state_, id);
+  const bool draining = drain != nullptr || state_.leaving.Empties(order.leaving);
   if (std::exchange(server.draining, draining) == draining) return;
   server.drain_since = state_.now;
   server.drain_replicas = static_cast<uint32_t>(server.replicas.size());
   state_.balance.at_rest = false;
   agenda_.LookAtBalance();
   agenda_.RetryUnplaceable();
-  const std::string reason = drain != nullptr ? drain->reason()
-                             : draining       ? "a container operation is to begin"
-                                              : "";
+  const PlannedMaintenance* maintenance = MaintenanceOf(state_, id);
+  const std::string reason = !draining                ? ""
+                             : drain != nullptr       ? drain->reason()
+                             : maintenance != nullptr ? MaintenanceText(maintenance->notice)
+                                                      : "a container operation is to begin";
   agenda_.AddNote(draining ? NoteKind::kDrainStarted : NoteKind::kDrainEnded, id, ShardIndex(),
                   absl::StrCat(Counted(server.replicas.size(), "replica"), " there",
                                reason.empty() ? "" : ": ", reason));

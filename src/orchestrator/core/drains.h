@@ -1,4 +1,5 @@
-// Servers that are to be emptied, and get nothing new: for operators, and for container operations.
+// Servers that are to be emptied, and get nothing new: for operators, for container operations, and
+// for maintenances.
 #pragma once
 
 #include "orchestrator/core/agenda.h"
@@ -10,17 +11,14 @@ class Drains {
  public:
   Drains(PartitionState& state, Agenda& agenda) : state_(state), agenda_(agenda) {}
 
-  void AdoptDrains(const std::vector<v1::Drain>& drains);
-  // Container operations changed what they ask for.
-  void AdoptOrders(std::vector<ServerOrder> orders);
-  // The drains changed, or where the server stands.
+  // What is asked for the server changed, or where it stands.
   void UpdateDrain(ServerIndex server);
   // Perhaps the last one has left it.
   void NoteDrained(ServerIndex server);
 
  private:
-  void UpdateOrder(ServerIndex server);
-  void UpdateShedding(ServerIndex server);
+  void UpdateOrder(ServerIndex server, const ServerOrder& order);
+  void UpdateShedding(ServerIndex server, const ServerOrder& order);
 
   PartitionState& state_;
   Agenda& agenda_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/state/record_size.h"
@@ -22,12 +23,13 @@ constexpr Duration kMapPatience = Seconds(2);
 
 void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
-  state_.drains = event.drains;
-  state_.pause = event.pause;
+  state_.ordered = event.ordered;
+  if (Planted(Defect::kMovesWhilePaused)) state_.ordered.pause.reset();
   for (StoredServer& stored : event.servers) RecoverServer(stored);
   moves_.RecoverMoves();
   unread_.NoteRights();
   state_.recovered = true;
+  maintenances_.Begin();
   publication_.MarkWhole();
   agenda_.SetTimer(kMapPatience, TimerKind::kMapDeadline);
   agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
@@ -50,27 +52,37 @@ void Partition::RecoverServer(StoredServer& stored) {
   if (stored.unread) state_.unread.servers.push_back(id);
   state_.tables.server(id).registration_version = stored.registration_version;
   if (stored.live) {
-    fleet_.AdoptLife(id, *stored.live);
-  } else if (!state_.tables.server(id).replicas.empty()) {
-    if (OrderOf(state_, id) != nullptr) drains_.UpdateDrain(id);
-    fleet_.LoseServer(id, stored.departed);
+    return fleet_.AdoptLife(id, *stored.live);
   }
+  fleet_.AdoptLastLife(id, stored);
+  if (state_.tables.server(id).replicas.empty()) return;
+  if (OrderOf(state_, id)) drains_.UpdateDrain(id);
+  fleet_.LoseServer(id, stored.departed);
 }
 
 void Partition::On(SpecChanged& event) {
   const bool same_spec =
       MessageDifferencer::Equals(event.spec, state_.spec) && event.deleting == state_.deleting;
-  drains_.AdoptDrains(event.drains);
-  pausing_.Adopt(event.pause);
+  state_.ordered.drains = std::move(event.ordered.drains);
+  pausing_.Adopt(event.ordered.pause);
+  if (!same_spec) AdoptSpec(event.spec, event.deleting);
+  maintenances_.Adopt(std::move(event.ordered.maintenances));
+  UpdateServers();
   if (same_spec) return;
-  AdoptSpec(event.spec, event.deleting);
   agenda_.AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
                   event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
 }
 
 void Partition::On(OrdersChanged& event) {
-  drains_.AdoptOrders(std::move(event.orders));
-  for (const ServerIndex id : state_.tables.servers()) fleet_.UpdateFailover(id);
+  state_.orders = std::move(event.orders);
+  UpdateServers();
+}
+
+void Partition::UpdateServers() {
+  for (const ServerIndex id : state_.tables.servers()) {
+    drains_.UpdateDrain(id);
+    fleet_.UpdateFailover(id);
+  }
 }
 
 void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
@@ -80,12 +92,11 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     agenda_.MarkDirty(shard);
   }
   const ReplicationRules rules = RulesOf(spec);
-  const bool other_roles = rules.secondaries != state_.replication.secondaries ||
-                           rules.primaries != state_.replication.primaries;
   const bool other_interval =
       spec.moves().collect_interval_ms() != state_.spec.moves().collect_interval_ms();
   state_.spec = spec;
   state_.replication = rules;
+  state_.leaving = LeavingRules(spec);
   state_.moves.budgets.Adopt(spec);
   state_.deleting = deleting;
   if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();
@@ -113,9 +124,6 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   }
   state_.missing.RetryAll();
   state_.missing.ForgetAll();
-  if (other_roles) {
-    for (const ServerIndex id : state_.tables.servers()) drains_.UpdateDrain(id);
-  }
   publication_.MarkWhole();
   agenda_.LookAtBalance();
 }
@@ -153,6 +161,9 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kPublish:
       publication_.OnTimer();
       return;
+    case TimerKind::kMaintenance:
+      maintenances_.Look();
+      return UpdateServers();
     case TimerKind::kWriteRetry:
       state_.writes.blocked = false;
       return;

@@ -1,6 +1,7 @@
 #include "orchestrator/core/fleet.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 #include "orchestrator/decide/loads.h"
 #include "orchestrator/decide/pause.h"
 
@@ -18,13 +19,9 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.location.endpoint = life.endpoint;
   server.location.process = life.process;
   server.life_unread = life.unread;
-  server.location.fault_domain = life.fault_domain;
   server.capacity = life.capacity;
   load_book_.AdoptCapacities(id, life.metric_capacity);
-  const FaultDomain& at = life.fault_domain;
-  server.region = DomainNumber(at.region);
-  server.datacenter = DomainNumber(at.region, at.datacenter);
-  server.rack = DomainNumber(at.region, at.datacenter, at.rack);
+  Place(server, life.fault_domain);
   drains_.UpdateDrain(id);
   ForgetContacts(id);
   state_.failures.holds.Restarted(id);
@@ -49,6 +46,20 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   state_.balance.at_rest = false;
   agenda_.RetryUnplaceable();
   planner_.Gather();
+}
+
+void Fleet::AdoptLastLife(ServerIndex id, const StoredServer& stored) {
+  Server& server = state_.tables.server(id);
+  server.incarnation = stored.last_life;
+  const bool known = !stored.last_place.region.empty();
+  if (known && !Planted(Defect::kForgetsWhereTheyStood)) Place(server, stored.last_place);
+}
+
+void Fleet::Place(Server& server, const FaultDomain& at) {
+  server.location.fault_domain = at;
+  server.region = DomainNumber(at.region);
+  server.datacenter = DomainNumber(at.region, at.datacenter);
+  server.rack = DomainNumber(at.region, at.datacenter, at.rack);
 }
 
 void Fleet::LoseServer(ServerIndex id, bool departed) {

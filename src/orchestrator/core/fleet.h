@@ -34,6 +34,8 @@ class Fleet {
 
   // The server lives, as this life says.
   void AdoptLife(ServerIndex id, const ServerLife& life);
+  // It does not live: what its record says of its last life.
+  void AdoptLastLife(ServerIndex id, const StoredServer& stored);
   // Its lease has lapsed: nothing is served there as primary any more.
   void LoseServer(ServerIndex id, bool departed);
   // As often as the new spec says, and soon.
@@ -53,6 +55,7 @@ class Fleet {
   void On(ServerReport& event);
 
  private:
+  void Place(Server& server, const FaultDomain& at);
   void ForgetContacts(ServerIndex id);
   void AskForReport(ServerIndex id);
   void DropStrays(const ServerReport& report);

@@ -27,6 +27,7 @@
 #include "orchestrator/core/failed_shards.h"
 #include "orchestrator/core/fleet.h"
 #include "orchestrator/core/load_book.h"
+#include "orchestrator/core/maintenances.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/moves_under_way.h"
 #include "orchestrator/core/pausing.h"
@@ -90,6 +91,8 @@ class Partition {
   void On(OrdersChanged& event);
   void RecoverServer(StoredServer& stored);
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
+  // What is asked for servers has changed.
+  void UpdateServers();
   void Fire(const Timer& timer);
 
   Output<Action> Finish();
@@ -103,6 +106,7 @@ class Partition {
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};
   Pausing pausing_{state_, agenda_};
+  Maintenances maintenances_{state_, agenda_};
   UnreadRecords unread_{state_, agenda_};
   Publication publication_{state_, agenda_};
   MovesUnderWay moves_{state_, agenda_, publication_};

@@ -18,8 +18,8 @@ bool Same(const std::optional<v1::Pause>& a, const std::optional<v1::Pause>& b) 
 }  // namespace
 
 void Pausing::Adopt(const std::optional<v1::Pause>& pause) {
-  if (Same(state_.pause, pause)) return;
-  const std::optional<v1::Pause> before = std::exchange(state_.pause, pause);
+  if (Same(state_.ordered.pause, pause)) return;
+  const std::optional<v1::Pause> before = std::exchange(state_.ordered.pause, pause);
   agenda_.AddNote(pause ? NoteKind::kPaused : NoteKind::kResumed, ServerIndex(), ShardIndex(),
                   pause ? PauseText(*pause) : "it was: " + PauseText(*before));
   // What was planned is not carried out later: it would be out of date.

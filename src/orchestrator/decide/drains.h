@@ -1,5 +1,8 @@
-// Which orders cover a server: of operators, to empty it, and of container operations.
+// Which orders cover a server: of operators, to empty it; of container operations; and of
+// maintenances.
 #pragma once
+
+#include <optional>
 
 #include "orchestrator/state/partition_state.h"
 
@@ -7,9 +10,14 @@ namespace shardmanager::orchestrator {
 
 // An operator's order to empty the server; null: there is none.
 const v1::Drain* DrainOf(const PartitionState& state, ServerIndex id);
-// What container operations ask for the server; null: nothing.
-const ServerOrder* OrderOf(const PartitionState& state, ServerIndex id);
-// All of its replicas are to leave for a container operation.
-bool IsEmptiedForOperation(const PartitionState& state, ServerIndex id);
+// The maintenance that is prepared there, or under way; of several the one that began, or begins,
+// first. Null: there is none.
+const PlannedMaintenance* MaintenanceOf(const PartitionState& state, ServerIndex id);
+// What container operations and maintenances ask for the server, together; nothing: they ask
+// nothing.
+std::optional<ServerOrder> OrderOf(const PartitionState& state, ServerIndex id);
+
+// Servers of the maintenance, whether they live or not.
+bool IsIn(const PartitionState& state, const PlannedMaintenance& maintenance, ServerIndex id);
 
 }  // namespace shardmanager::orchestrator

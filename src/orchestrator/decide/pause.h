@@ -8,12 +8,12 @@
 namespace shardmanager::orchestrator {
 
 // No replica, and no role that is served, goes from one server to another.
-inline bool MovesNothing(const PartitionState& state) { return state.pause.has_value(); }
+inline bool MovesNothing(const PartitionState& state) { return state.ordered.pause.has_value(); }
 
 // What has no server, or whose server is lost, waits: no failover, no first place, no promotion in
 // place of a lost primary. MovesNothing(), but for a pause with `failover`.
 inline bool PlacesNothing(const PartitionState& state) {
-  return state.pause.has_value() && !state.pause->failover();
+  return state.ordered.pause.has_value() && !state.ordered.pause->failover();
 }
 
 }  // namespace shardmanager::orchestrator

@@ -8,6 +8,7 @@
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/maintenances.h"
 #include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
@@ -30,24 +31,36 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
   return text;
 }
 
+// Why it is closed, or emptied, without an operator's drain.
+std::string Reason(const PartitionState& state, ServerIndex id, TimePoint now) {
+  const PlannedMaintenance* maintenance = MaintenanceOf(state, id);
+  return maintenance != nullptr ? MaintenanceState(*maintenance, now)
+                                : "a container operation is under way";
+}
+
 }  // namespace
 
 std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,
                                                TimePoint now) {
   const Server& server = state.tables.server(id);
   if (!server.draining && server.sheds_primaries && state.replication.both_roles()) {
-    if (server.primaries == 0) return {"live", "no primaries left; its secondaries stay"};
+    const std::string why =
+        server.planned.closed ? absl::StrCat(" (", Reason(state, id, now), ")") : "";
+    if (server.primaries == 0) {
+      return {"live", absl::StrCat("no primaries left; its secondaries stay", why)};
+    }
     return {"draining", absl::StrCat(server.primaries,
                                      " of its shards have their primary here, until a secondary "
-                                     "elsewhere is in step; its secondaries stay")};
+                                     "elsewhere is in step; its secondaries stay",
+                                     why)};
   }
   if (!server.draining) {
-    return {"live",
-            server.planned.closed ? "a container operation is under way: it is given nothing" : ""};
+    if (!server.planned.closed) return {"live", ""};
+    return {"live", absl::StrCat(Reason(state, id, now), ": it is given nothing")};
   }
   const v1::Drain* drain = DrainOf(state, id);
   std::string text = server.replicas.empty() ? "empty" : LeftToDrain(state, server, now);
-  if (drain == nullptr) text += " (for a container operation)";
+  if (drain == nullptr) absl::StrAppend(&text, " (", Reason(state, id, now), ")");
   if (drain != nullptr && !drain->reason().empty()) {
     absl::StrAppend(&text, " (", drain->reason(), ")");
   }

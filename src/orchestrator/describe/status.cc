@@ -10,9 +10,11 @@
 #include "model/pause.h"
 #include "model/proto_values.h"
 #include "model/text.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/loads.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
 #include "orchestrator/describe/waits.h"
@@ -154,6 +156,22 @@ std::string ShardReason(const PartitionState& state, ShardIndex shard,
              : "";
 }
 
+void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStatus& status) {
+  const Tables& tables = state.tables;
+  for (const ServerIndex id : tables.servers()) {
+    const std::string why = RecordState(state, id, now);
+    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(id), ": ", why));
+  }
+  for (const ServerIndex id : tables.servers()) {
+    const std::string why = QuarantineState(state, id, now);
+    if (why.empty()) continue;
+    status.add_conditions(absl::StrCat(tables.name(id), " is quarantined: ", why));
+  }
+  for (std::string& line : MaintenanceConditions(state, now)) {
+    status.add_conditions(std::move(line));
+  }
+}
+
 }  // namespace
 
 v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
@@ -210,29 +228,21 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
     live += tables.server(id).state == ServerState::kLive;
   }
   status.set_loads_refused(state.loads.refused);
-  status.mutable_drains()->Assign(state.drains.begin(), state.drains.end());
+  status.mutable_drains()->Assign(state.ordered.drains.begin(), state.ordered.drains.end());
   status.set_servers_live(live);
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!state.recovered) status.add_conditions("reading its records from the store");
   if (state.deleting) status.add_conditions("being deleted");
-  if (state.pause) {
-    *status.mutable_pause() = *state.pause;
-    status.add_conditions(PauseText(*state.pause));
+  if (state.ordered.pause) {
+    *status.mutable_pause() = *state.ordered.pause;
+    status.add_conditions(PauseText(*state.ordered.pause));
   }
   if (held_back > 0) {
     status.add_conditions(
         absl::StrCat(held_back, " shards wait: they may be on ", UnreadServers(state)));
   }
   if (live == 0) status.add_conditions("no live servers");
-  for (const ServerIndex id : tables.servers()) {
-    const std::string why = RecordState(state, id, now);
-    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(id), ": ", why));
-  }
-  for (const ServerIndex id : tables.servers()) {
-    const std::string why = QuarantineState(state, id, now);
-    if (why.empty()) continue;
-    status.add_conditions(absl::StrCat(tables.name(id), " is quarantined: ", why));
-  }
+  AddServerConditions(state, now, status);
   if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
     status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
   }
@@ -265,6 +275,10 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
         if (status.state() == "live") status.set_state("quarantined");
         status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));
       }
+    }
+    const PlannedMaintenance* maintenance = MaintenanceOf(state, id);
+    if (server.state != ServerState::kLive && maintenance != nullptr) {
+      status.set_reason(absl::StrCat(status.reason(), "; ", MaintenanceState(*maintenance, now)));
     }
     if (std::string why = RecordState(state, id, now); !why.empty()) {
       status.set_reason(status.reason().empty() ? why : absl::StrCat(status.reason(), "; ", why));

@@ -131,10 +131,10 @@ const char* Obeys(CommandKind command) {
 }
 
 std::string WhilePaused(const PartitionState& state) {
-  if (!state.pause) return "";
-  return absl::StrCat("nothing is moved", state.pause->failover() ? "" : ", placed or failed over",
-                      " before `shardctl resume app ", state.spec.name(),
-                      "`: ", PauseText(*state.pause));
+  if (!state.ordered.pause) return "";
+  return absl::StrCat(
+      "nothing is moved", state.ordered.pause->failover() ? "" : ", placed or failed over",
+      " before `shardctl resume app ", state.spec.name(), "`: ", PauseText(*state.ordered.pause));
 }
 
 std::string NameOf(const PartitionState& state, ServerIndex server) {

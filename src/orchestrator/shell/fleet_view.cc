@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/pause.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -27,6 +28,11 @@ std::string TroubleOf(const PartitionState& state, ServerIndex id) {
   if (server.state != ServerState::kLive) return "";
   if (TakesNothing(server)) return "one of its records cannot be read";
   if (state.failures.quarantine.IsSick(id)) return "quarantined";
+  if (server.unreachable >= kMostFailures) return "commands do not get through to it";
+  if (server.replicas.empty()) return "";
+  if (const PlannedMaintenance* maintenance = MaintenanceOf(state, id)) {
+    return MaintenanceText(maintenance->notice);
+  }
   return "";
 }
 
@@ -44,7 +50,7 @@ FleetView ViewOf(const PartitionState& state) {
   FleetView view;
   const Tables& tables = state.tables;
   view.complete = IsComplete(state);
-  if (state.pause) view.closed = PauseText(*state.pause);
+  if (state.ordered.pause) view.closed = PauseText(*state.ordered.pause);
   if (state.deleting) view.closed = "the app is being deleted";
   view.shards.reserve(tables.shard_count());
   for (const ShardIndex id : IdRange<ShardIndex>(tables.shard_count())) {

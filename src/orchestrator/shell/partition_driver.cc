@@ -31,6 +31,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kRecordTooLarge:
     case NoteKind::kEpochsBehind:
     case NoteKind::kLoadRefused:
+    case NoteKind::kMaintenanceHits:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:
     case NoteKind::kPrimaryElected:
@@ -50,6 +51,10 @@ v1::ControlEvent TakenOver(const Tables& tables, int64_t after_ms) {
                                  ::shardmanager::Counted(tables.server_count(), "server"),
                                  " read back in ", after_ms, " ms"));
   return event;
+}
+
+OperatorOrders OrderedNow(const SpecWatch& spec, const DriverContext& context) {
+  return spec.ordered(context.executor->Now(), context.wall_ms());
 }
 
 void Record(EventLog& events, const AppName& app, spdlog::level::level_enum level,
@@ -123,7 +128,7 @@ void PartitionDriver::OnSpec() {
   const v1::StoredSpec& stored = spec_.stored();
   if (core_ != nullptr) {
     const v1::AppSpec spec = WithDefaults(stored.spec());
-    core_->Handle(SpecChanged{spec, stored.deleting(), spec_.drains(), spec_.pause()});
+    core_->Handle(SpecChanged{spec, stored.deleting(), OrderedNow(spec_, context_)});
     tasks_->ChangeSpec(spec);
   } else if (watch_ == nullptr) {
     BeginRecovery();
@@ -178,8 +183,7 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
                            .handle = [this](Event event) { core_->Handle(std::move(event)); }});
   state->event.spec = WithDefaults(spec_.stored().spec());
   state->event.deleting = spec_.stored().deleting();
-  state->event.drains = spec_.drains();
-  state->event.pause = spec_.pause();
+  state->event.ordered = OrderedNow(spec_, context_);
   tasks_->Begin(state->event.spec);  // what it orders holds from the first decision on
   core_->Handle(std::move(state->event));
   Record(*context_.events, app_, spdlog::level::info,
@@ -206,7 +210,11 @@ void PartitionDriver::RetryLater(const absl::Status& why) {
 }
 
 void PartitionDriver::Relook() {
-  if (core_ != nullptr) watch_->Relist();
+  if (core_ != nullptr) {
+    watch_->Relist();
+    // The wall clock may have been set.
+    if (!spec_.stored().maintenances().empty()) OnSpec();
+  }
   damaged_.Relook();
 }
 

@@ -40,8 +40,9 @@ struct DriverContext {
   Paths paths;
   uint32_t buckets;
   LeaderEpoch leader_epoch;
-  std::string cell;          // CellIdentity()
-  int64_t cell_made_ms = 0;  // CellConfig.made_ms
+  std::string cell;                  // CellIdentity()
+  int64_t cell_made_ms = 0;          // CellConfig.made_ms
+  std::function<int64_t()> wall_ms;  // milliseconds since 1970
 };
 
 // What one app's drivers under one leader must not use twice: where the last one

@@ -69,6 +69,10 @@ class Run : public std::enable_shared_from_this<Run> {
       absl::Status status = OpenServer(node.node.data, ServerName(name), &record);
       if (status.ok()) {
         server.departed = record.departed();
+        server.last_life =
+            Incarnation(static_cast<uint64_t>(node.node.stat.version) - record.departed());
+        const v1::FaultDomain& at = record.fault_domain();
+        server.last_place = {at.region(), at.datacenter(), at.rack()};
       } else {
         Damaged(RecordKind::kRegistration, name, node, std::move(status));
       }

@@ -41,4 +41,14 @@ void SpecWatch::Adopt(v1::StoredSpec stored, int32_t version) {
   callbacks_.adopted();
 }
 
+OperatorOrders SpecWatch::ordered(TimePoint now, int64_t now_ms) const {
+  OperatorOrders ordered;
+  ordered.drains.assign(stored_.drains().begin(), stored_.drains().end());
+  if (stored_.has_pause()) ordered.pause = stored_.pause();
+  for (const v1::Maintenance& notice : stored_.maintenances()) {
+    ordered.maintenances.push_back(OnClock(notice, now, now_ms));
+  }
+  return ordered;
+}
+
 }  // namespace shardmanager::orchestrator

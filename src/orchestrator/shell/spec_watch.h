@@ -3,15 +3,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordination/store.h"
 #include "orchestrator/shell/batch_writer.h"
+#include "orchestrator/state/partition_io.h"
 #include "shardmanager/v1/admin.pb.h"
 #include "shardmanager/v1/stored.pb.h"
 
@@ -41,12 +40,8 @@ class SpecWatch {
   // stored() is what was read, or taken, once.
   bool has_spec() const { return version_ >= 0; }
   const v1::StoredSpec& stored() const { return stored_; }
-  std::vector<v1::Drain> drains() const {
-    return {stored_.drains().begin(), stored_.drains().end()};
-  }
-  std::optional<v1::Pause> pause() const {
-    return stored_.has_pause() ? std::optional(stored_.pause()) : std::nullopt;
-  }
+  // What is ordered beside the spec. `now` and `now_ms` are the same moment.
+  OperatorOrders ordered(TimePoint now, int64_t now_ms) const;
   int32_t version() const { return version_; }  // of the record; -1: none was read
 
  private:

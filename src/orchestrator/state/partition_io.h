@@ -15,6 +15,7 @@
 #include "allocator/allocator.h"
 #include "base/dense_id.h"
 #include "model/command_kind.h"
+#include "model/maintenance.h"
 #include "model/replica_phase.h"
 #include "model/server_order.h"
 #include "shardmanager/types.h"
@@ -58,9 +59,19 @@ struct StoredServer {
   int32_t registration_version = 0;  // of the server's znode
   bool departed = false;
   std::optional<ServerLife> live;
+  // Its last life, and where that stood, as far as they are known; 0: not.
+  Incarnation last_life = Incarnation(0);
+  FaultDomain last_place = {};
   std::vector<StoredReplica> assignment;
   // Its assignment record cannot be read: what it holds is unknown. See decide/unread.h.
   bool unread = false;
+};
+
+// What operators ordered beside the spec: all that holds now.
+struct OperatorOrders {
+  std::vector<v1::Drain> drains;
+  std::optional<v1::Pause> pause;                // see decide/pause.h
+  std::vector<PlannedMaintenance> maintenances;  // see decide/drains.h
 };
 
 // First event: everything the store knows. Sent once.
@@ -68,16 +79,14 @@ struct Recovered {
   v1::AppSpec spec;
   bool deleting = false;
   std::vector<StoredServer> servers;
-  std::vector<v1::Drain> drains = {};
-  std::optional<v1::Pause> pause = {};
+  OperatorOrders ordered = {};
 };
 
-// `spec` is valid and has its defaults (model/spec/spec_validation.h).
+// `spec` is valid and has its defaults (model/spec/spec_validation.h). Repeats change nothing.
 struct SpecChanged {
   v1::AppSpec spec;
   bool deleting = false;
-  std::vector<v1::Drain> drains = {};  // all that hold now
-  std::optional<v1::Pause> pause = {};
+  OperatorOrders ordered = {};
 };
 
 // A life of a server is there. Repeats change nothing.
@@ -262,23 +271,48 @@ enum class NoteKind : uint8_t {
   kRetryAsked,
   kPaused,
   kResumed,
+  kMaintenanceNotified,
+  kMaintenanceCancelled,
+  kMaintenancePreparing,
+  kMaintenanceBegun,
+  kMaintenanceHits,
+  kMaintenanceOver,
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 constexpr std::string_view NameOf(NoteKind kind) {
-  constexpr auto kNames = std::to_array<std::string_view>({"ServerJoined",     "ServerLost",
-                                                           "ServerDeparted",   "FailoverStarted",
-                                                           "FailoverFinished", "ShardServing",
-                                                           "ShardUnplaceable", "CommandFailed",
-                                                           "MoveStarted",      "MoveCalledOff",
-                                                           "PrimaryElected",   "UncleanPromotion",
-                                                           "ShardPoisoned",    "WriteRefused",
-                                                           "RecordTooLarge",   "EpochsBehind",
-                                                           "SpecApplied",      "LoadRefused",
-                                                           "DrainStarted",     "Drained",
-                                                           "DrainEnded",       "ServerQuarantined",
-                                                           "QuarantineEnded",  "RetryAsked",
-                                                           "Paused",           "Resumed"});
-  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kResumed) + 1);
+  constexpr auto kNames = std::to_array<std::string_view>({"ServerJoined",
+                                                           "ServerLost",
+                                                           "ServerDeparted",
+                                                           "FailoverStarted",
+                                                           "FailoverFinished",
+                                                           "ShardServing",
+                                                           "ShardUnplaceable",
+                                                           "CommandFailed",
+                                                           "MoveStarted",
+                                                           "MoveCalledOff",
+                                                           "PrimaryElected",
+                                                           "UncleanPromotion",
+                                                           "ShardPoisoned",
+                                                           "WriteRefused",
+                                                           "RecordTooLarge",
+                                                           "EpochsBehind",
+                                                           "SpecApplied",
+                                                           "LoadRefused",
+                                                           "DrainStarted",
+                                                           "Drained",
+                                                           "DrainEnded",
+                                                           "ServerQuarantined",
+                                                           "QuarantineEnded",
+                                                           "RetryAsked",
+                                                           "Paused",
+                                                           "Resumed",
+                                                           "MaintenanceNotified",
+                                                           "MaintenanceCancelled",
+                                                           "MaintenancePreparing",
+                                                           "MaintenanceBegun",
+                                                           "MaintenanceHits",
+                                                           "MaintenanceOver"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kMaintenanceOver) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 // For logs, metrics and `shardctl watch`: what happened and why.

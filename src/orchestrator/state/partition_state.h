@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "model/layout.h"
+#include "model/leaving_rules.h"
 #include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
 #include "orchestrator/state/load_table.h"
@@ -106,12 +107,12 @@ struct PartitionState {
   bool recovered = false;
   bool deleting = false;
   v1::AppSpec spec;
-  ReplicationRules replication;  // of the spec
+  ReplicationRules replication;  // of the spec, as the next one
+  LeavingRules leaving;
   std::vector<LayoutShard> layout;
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
   std::vector<bool> region_allowed;   // by domain number; empty: all are
-  std::vector<v1::Drain> drains;
-  std::optional<v1::Pause> pause;   // see decide/pause.h
+  OperatorOrders ordered;
   std::vector<ServerOrder> orders;  // of container operations, ascending by server
   Tables tables;
   absl::flat_hash_map<ShardIndex, ToldMembers> members;

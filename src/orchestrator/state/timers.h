@@ -27,6 +27,7 @@ enum class TimerKind : uint8_t {
   kTrial,           // of a server that is quarantined
   kTryElsewhere,    // of a poison shard
   kPrimarySettled,  // of a shard: its primary may change again
+  kMaintenance,     // one begins, ends, or is to be prepared for
   kMapDeadline,     // publish even if some server has not reported
 };
 

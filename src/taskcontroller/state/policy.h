@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "model/server_order.h"
+#include "model/leaving_rules.h"
 #include "model/spec/availability.h"
 #include "shardmanager/v1/app_spec.pb.h"
 
@@ -17,7 +17,9 @@ class Policy {
   explicit Policy(const v1::AppSpec& spec);
 
   // By the kind and the length of the operation.
-  Leaving WhatLeaves(v1::OperationKind kind, Duration expected) const;
+  Leaving WhatLeaves(v1::OperationKind kind, Duration expected) const {
+    return leaving_.Before(kind, expected);
+  }
   // A primary that leaves stays as a secondary: its shard has both roles.
   bool primaries_turn() const { return primaries_turn_; }
   // Of `servers`, how many may be away at a time.
@@ -30,7 +32,7 @@ class Policy {
   Duration most_wait() const { return most_wait_; }
 
  private:
-  v1::DrainPolicy drain_;
+  LeavingRules leaving_;
   bool primaries_turn_ = false;
   bool quorum_ = false;
   CountOrPercent most_servers_;

@@ -113,6 +113,15 @@ class ControllerTest : public testing::Test {
     cell.set_buckets(kBuckets);
     return cell;
   }
+  v1::StoredSpec Stored() {
+    v1::StoredSpec spec;
+    others_->Get(kPaths.spec(kApp), [&spec](const absl::StatusOr<Node>& node) {
+      ASSERT_TRUE(node.ok());
+      ASSERT_TRUE(OpenSpec(node->data, kApp, &spec).ok());
+    });
+    ensemble_.RunUntilIdle();
+    return spec;
+  }
   // By another process.
   void Write(std::vector<WriteOp> ops) {
     others_->Multi(std::move(ops), [](const WriteResult& result) {
@@ -260,15 +269,6 @@ TEST_F(ControllerTest, APauseIsStoredAndTakenBackOnce) {
   RunAll();
   absl::Status answer = absl::UnknownError("no answer");
   const auto told = [&answer](const auto& response) { answer = response.status(); };
-  const auto stored = [this] {
-    v1::StoredSpec spec;
-    others_->Get(kPaths.spec(kApp), [&spec](const absl::StatusOr<Node>& node) {
-      ASSERT_TRUE(node.ok());
-      ASSERT_TRUE(OpenSpec(node->data, kApp, &spec).ok());
-    });
-    ensemble_.RunUntilIdle();
-    return spec;
-  };
   v1::PauseAppRequest pause;
   pause.set_app("kv");
   pause.mutable_pause()->set_who("jo");
@@ -277,23 +277,96 @@ TEST_F(ControllerTest, APauseIsStoredAndTakenBackOnce) {
   RunAll();
   EXPECT_EQ(answer,
             absl::InvalidArgumentError("pause.reason: found 201 bytes; allowed: at most 200"));
-  EXPECT_FALSE(stored().has_pause());
+  EXPECT_FALSE(Stored().has_pause());
   pause.mutable_pause()->set_reason("network work");
   controller_->operations().PauseApp(pause, told);
   RunAll();
   EXPECT_EQ(answer, absl::OkStatus());
-  EXPECT_EQ(stored().pause().reason(), "network work");
+  EXPECT_EQ(Stored().pause().reason(), "network work");
   EXPECT_EQ(CountOf("Paused"), 1U);
   v1::ResumeAppRequest resume;
   resume.set_app("kv");
   controller_->operations().ResumeApp(resume, told);
   RunAll();
   EXPECT_EQ(answer, absl::OkStatus());
-  EXPECT_FALSE(stored().has_pause());
+  EXPECT_FALSE(Stored().has_pause());
   EXPECT_EQ(CountOf("Resumed"), 1U);
   controller_->operations().ResumeApp(resume, told);
   RunAll();
   EXPECT_EQ(answer.code(), absl::StatusCode::kFailedPrecondition) << "it is not paused";
+}
+
+TEST_F(ControllerTest, ANoticeIsStoredWithEachAppThatHasServersThere) {
+  MakeCell();
+  RunAll();
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto told = [&answer](const auto& response) { answer = response.status(); };
+  const auto add = [&](const v1::Maintenance& notice) {
+    v1::AddMaintenanceRequest request;
+    *request.mutable_maintenance() = notice;
+    controller_->operations().AddMaintenance(request, told);
+    RunAll();
+    return answer;
+  };
+  v1::Maintenance notice;
+  notice.set_id("change-1");
+  notice.mutable_scope()->set_server(kServer.value());
+  notice.set_impact(v1::MACHINE_LOSS);
+  EXPECT_EQ(add(notice), absl::OkStatus());
+  ASSERT_EQ(Stored().maintenances_size(), 1);
+  EXPECT_EQ(Stored().maintenances(0).start_ms(), now_ms_) << "it begins now";
+  EXPECT_EQ(CountOf("MaintenanceBegun"), 1U);
+  notice.set_start_ms(now_ms_ + 3'600'000);
+  EXPECT_EQ(add(notice), absl::OkStatus()) << "it begins later";
+  ASSERT_EQ(Stored().maintenances_size(), 1) << "the one of that id is replaced";
+  EXPECT_EQ(Stored().maintenances(0).start_ms(), now_ms_ + 3'600'000);
+
+  v1::Maintenance wrong = notice;
+  wrong.set_impact(v1::NETWORK_LOSS);
+  wrong.clear_end_ms();
+  EXPECT_THAT(std::string(add(wrong).message()), HasSubstr("end_ms: found nothing"));
+  wrong = notice;
+  wrong.mutable_scope()->set_server("kv-9");
+  EXPECT_EQ(add(wrong).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Stored().maintenances(0).scope().server(), kServer.value()) << "nothing has changed";
+
+  v1::CancelMaintenanceRequest cancel;
+  cancel.set_id("change-2");
+  controller_->operations().CancelMaintenance(cancel, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::NotFoundError("no maintenance \"change-2\"; there are: change-1"));
+  cancel.set_id("change-1");
+  controller_->operations().CancelMaintenance(cancel, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_EQ(Stored().maintenances_size(), 0);
+  EXPECT_EQ(CountOf("MaintenanceCancelled"), 1U);
+}
+
+TEST_F(ControllerTest, AnAppHasNoticeOfAHundredMaintenancesAndForgetsThoseThatAreOver) {
+  MakeCell();
+  RunAll();
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto add = [&](int i, int64_t start_ms) {
+    v1::AddMaintenanceRequest request;
+    v1::Maintenance& notice = *request.mutable_maintenance();
+    notice.set_id(absl::StrCat("m-", i));
+    notice.mutable_scope()->set_server(kServer.value());
+    notice.set_impact(v1::NETWORK_LOSS);
+    notice.set_start_ms(start_ms);
+    notice.set_end_ms(start_ms + 60'000);
+    controller_->operations().AddMaintenance(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    RunAll();
+  };
+  for (int i = 0; i < 100; ++i) add(i, now_ms_ + 60'000);
+  EXPECT_EQ(answer, absl::OkStatus());
+  add(100, now_ms_ + 60'000);
+  EXPECT_EQ(answer.code(), absl::StatusCode::kResourceExhausted) << answer;
+  now_ms_ += 2 * 3'600'000;
+  add(100, now_ms_ + 60'000);
+  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_EQ(Stored().maintenances_size(), 1);
 }
 
 TEST_F(ControllerTest, OnlyAnOperationThatHasBegunIsEnded) {

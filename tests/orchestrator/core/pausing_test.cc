@@ -43,15 +43,15 @@ class PauseTest : public ::testing::Test {
     world.commands.clear();
   }
   void Pause(bool failover = false) {
-    world.pause = PauseBy("jo", failover);
+    world.ordered.pause = PauseBy("jo", failover);
     world.Apply(spec);
   }
   void Resume() {
-    world.pause.reset();
+    world.ordered.pause.reset();
     world.Apply(spec);
   }
   void Drain(const std::string& server) {
-    world.drains = {DrainOf(server)};
+    world.ordered.drains = {DrainOf(server)};
     world.Apply(spec);
   }
 
@@ -158,7 +158,7 @@ TEST_F(PauseTest, NewShardsWaitForTheirFirstPlace) {
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Served(), 12u);
   EXPECT_THAT(world.WaitsOf("s-13"), Contains(HasSubstr("placed or failed over")));
-  world.pause.reset();
+  world.ordered.pause.reset();
   world.Apply(TestSpec(14));
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Served(), 14u);
@@ -174,7 +174,7 @@ TEST_F(PauseTest, TheAppSaysSo) {
 class PausedRolesTest : public RolesTest {
  protected:
   void Pause(bool failover) {
-    world.pause = PauseBy("jo", failover);
+    world.ordered.pause = PauseBy("jo", failover);
     world.Apply(spec);
   }
 };
@@ -194,7 +194,7 @@ TEST_F(PausedRolesTest, APrimaryIsNotMovedForADrain) {
   Drain("kv-0");
   world.Advance(Seconds(120));
   EXPECT_EQ(Primary(), "kv-0");
-  world.pause.reset();
+  world.ordered.pause.reset();
   world.Apply(spec);
   world.Advance(Seconds(60));
   EXPECT_NE(Primary(), "kv-0");

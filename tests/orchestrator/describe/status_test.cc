@@ -58,8 +58,8 @@ TEST_F(StatusTest, AShardWithoutItsPrimaryIsNotServed) {
 
 TEST_F(StatusTest, APrimaryThatIsToBeASecondarySaysWhy) {
   world.Advance(Seconds(60));
-  world.drains.emplace_back().mutable_scope()->set_server(PrimaryOf("s-0"));
-  world.drains.back().set_primaries_only(true);
+  world.ordered.drains.emplace_back().mutable_scope()->set_server(PrimaryOf("s-0"));
+  world.ordered.drains.back().set_primaries_only(true);
   world.hold_writes = true;
   world.Apply(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
   ASSERT_THAT(world.writes, SizeIs(1));
@@ -83,7 +83,7 @@ TEST_F(StatusTest, BothPartiesOfAHandoverSayWhatTheyDo) {
   moving.Gather();
   moving.Join("kv-1");
   moving.Advance(Seconds(1));
-  moving.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  moving.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   moving.hold_writes = true;
   moving.Apply(TestSpec(1));
   moving.Advance(Milliseconds(10));
@@ -142,7 +142,7 @@ TEST_F(StatusTest, ACandidateIsExplainedWithWhatItHasAndCanHold) {
 
 TEST_F(StatusTest, AServerThatIsDrainedSaysHowFarItIs) {
   world.hold_adds = true;  // nothing can leave it yet
-  world.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world.Apply(TestSpec(4, v1::PRIMARY_SECONDARY, 2));
   EXPECT_EQ(Server("kv-0").state(), "draining");
   EXPECT_THAT(Server("kv-0").reason(), HasSubstr("replicas left"));

@@ -91,8 +91,8 @@ TEST(WaitsTest, APrimaryThatHasBeenOneForLongIsNotSaidToBeNew) {
   for (const char* name : {"kv-0", "kv-1"}) world.Join(name);
   world.Advance(Seconds(60));
   const std::string primary = world.Roles("s-0").front().ends_with("*") ? "kv-0" : "kv-1";
-  world.drains.emplace_back().mutable_scope()->set_server(primary);
-  world.drains.back().set_primaries_only(true);
+  world.ordered.drains.emplace_back().mutable_scope()->set_server(primary);
+  world.ordered.drains.back().set_primaries_only(true);
   world.hold_writes = true;
   world.Apply(TestSpec(1, v1::PRIMARY_SECONDARY, 2));
   ASSERT_THAT(world.writes, SizeIs(1));

@@ -36,7 +36,7 @@ class BudgetsTest : public ::testing::Test {
   void Drain(const std::string& server, const v1::AppSpec& spec) {
     v1::Drain drain;
     drain.mutable_scope()->set_server(server);
-    world->drains = {drain};
+    world->ordered.drains = {drain};
     world->Apply(spec);
     world->Advance(Seconds(60));
   }

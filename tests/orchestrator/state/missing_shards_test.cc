@@ -185,13 +185,13 @@ TEST_F(RegionLostTest, AServerThatJoinsIsUsedWhenItsFleetHasGathered) {
 TEST_F(RegionLostTest, AServerThatIsDrainedNoMoreIsUsedAtOnce) {
   v1::Drain drain;
   drain.mutable_scope()->set_server("west-0");
-  world_.drains = {drain};
+  world_.ordered.drains = {drain};
   world_.Apply(Spec());
   world_.Advance(Seconds(60));
   world_.Depart("west-1");
   EmergenciesIn(600);
   ASSERT_LT(world_.Served(), 10u);
-  world_.drains.clear();
+  world_.ordered.drains.clear();
   world_.Apply(Spec());
   EXPECT_EQ(world_.Served(), 10u);
 }

@@ -69,8 +69,13 @@ std::string SpecText(const E& event, Detail detail) {
                                   v1::ReplicationStrategy_Name(spec.replication().strategy()));
   if (spec.replication().quorum()) text += ", quorum";
   if (event.deleting) text += ", deleting";
-  for (const v1::Drain& drain : event.drains) text += Text(drain);
-  if (event.pause) absl::StrAppend(&text, " pause {", event.pause->ShortDebugString(), "}");
+  for (const v1::Drain& drain : event.ordered.drains) text += Text(drain);
+  if (event.ordered.pause) {
+    absl::StrAppend(&text, " pause {", event.ordered.pause->ShortDebugString(), "}");
+  }
+  for (const PlannedMaintenance& maintenance : event.ordered.maintenances) {
+    absl::StrAppend(&text, " maintenance {", maintenance.notice.ShortDebugString(), "}");
+  }
   if (detail == Detail::kWhole) absl::StrAppend(&text, " {", spec.ShortDebugString(), "}");
   return text;
 }

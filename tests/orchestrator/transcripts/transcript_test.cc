@@ -42,7 +42,7 @@ class Scenario {
     v1::Drain drain;
     drain.mutable_scope()->set_server(server);
     drain.set_primaries_only(primaries_only);
-    world.drains = {drain};
+    world.ordered.drains = {drain};
     world.Apply(spec_);
   }
   // Writes go out and are not answered yet: the next fault comes in between.
@@ -159,7 +159,7 @@ TEST(TranscriptTest, AMoveThatStopsFirst) {
   s.Say("moves.primary_move: drop-then-add. The old owner stops before the new one is granted.");
   v1::Drain drain;
   drain.mutable_scope()->set_server("kv-0");
-  s.world.drains = {drain};
+  s.world.ordered.drains = {drain};
   s.world.Apply(spec);
   s.world.Advance(Seconds(1));
   s.Keep("drop-then-add");

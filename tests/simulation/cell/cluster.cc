@@ -127,7 +127,7 @@ void Cluster::MakeAnew() {
   }
   store.Empty();
   on_made_anew();
-  options_.cell.set_made_ms(1 + schedule.now().time_since_epoch() / Milliseconds(1));
+  options_.cell.set_made_ms(schedule.WallMs());
   StartAll();
 }
 

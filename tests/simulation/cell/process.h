@@ -31,6 +31,8 @@ class Process : public std::enable_shared_from_this<Process> {
   TimePoint LocalNow() const { return ToLocal(schedule_.now()); }
   TimePoint ToLocal(TimePoint true_time) const;
   TimePoint ToTrue(TimePoint local) const;
+  // The time of day as this machine has it, up to a quarter of a second off.
+  int64_t WallMs() const { return schedule_.WallMs() + offset_ / Milliseconds(1) % 500 - 250; }
 
   // Runs the task in this process: now, or when it goes on, or never.
   void Run(const std::function<void()>& task);

@@ -17,6 +17,8 @@ class Schedule {
 
   TimePoint now() const { return now_; }
   uint64_t ran() const { return ran_; }
+  // The time of day, in milliseconds since 1970.
+  int64_t WallMs() const { return 1 + now_.time_since_epoch() / Milliseconds(1); }
 
   void At(TimePoint when, Task task);
   void After(Duration delay, Task task) { At(now_ + delay, std::move(task)); }

@@ -51,9 +51,10 @@ SimControl::SimControl(Context context, std::shared_ptr<Process> process, v1::Ce
       std::make_unique<SimExecutor>(process_, context_.network.random(), Duration(50));
   executors.solver =
       std::make_unique<SimExecutor>(process_, context_.network.random(), Milliseconds(30));
+  orchestrator::ControllerOptions options{.cell = std::move(cell), .process = process_->host()};
+  options.wall_ms = [this] { return process_->WallMs(); };
   controller_ = std::make_unique<orchestrator::Controller>(
-      orchestrator::ControllerOptions{std::move(cell), process_->host()}, *stores_, *sender_,
-      *publisher_, events_, std::move(executors));
+      std::move(options), *stores_, *sender_, *publisher_, events_, std::move(executors));
   controller_->on_leader = [this](const std::string& leader) { Follow(leader); };
   controller_->on_touch = [this](bool in_touch) { feed_.SetStale(!in_touch); };
   controller_->Start(process_->host());

@@ -15,13 +15,14 @@ constexpr Duration kAskAgain = Milliseconds(1);
 constexpr int kHandlerThreads = 2;
 constexpr size_t kMostRemembered = 64;
 
+// Each machine is a rack of its own.
 ServerOptions OptionsOf(const std::string& name, const std::string& region) {
   ServerOptions options;
   options.app = kApp;
   options.name = name;
   options.cell = kCell;
   options.command_threads = kHandlerThreads;
-  options.fault_domain = {region, region + "-dc", region + "-rack"};
+  options.fault_domain = {region, region + "-dc", "rack-of-" + name};
   options.drain_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kDrainTimeout);
   return options;
 }

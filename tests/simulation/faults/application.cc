@@ -39,6 +39,10 @@ void ChangeSpec(FaultScene& scene) {
   scene.Tell("change the spec");
   scene.person.ChangeSomething();
 }
+void NotifySomething(FaultScene& scene) {
+  scene.Tell("notice of a maintenance, or its end");
+  scene.person.NotifySomething();
+}
 void AddServer(FaultScene& scene) {
   if (scene.cluster.servers().size() >= kMostServers) return;
   scene.Tell("add a server");

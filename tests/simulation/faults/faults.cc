@@ -36,6 +36,7 @@ const std::vector<FaultKind>& PassingFaults() {
       {"add server", &AddServer},
       {"manager vanishes", &ManagerVanishes},
       {"manager forgets", &ManagerForgets},
+      {"notice of a maintenance", &NotifySomething},
   };
   return kinds;
 }

@@ -66,6 +66,7 @@ void FailDrops(FaultScene& scene);
 void SlowRequests(FaultScene& scene);
 void MoveSomething(FaultScene& scene);
 void ChangeSpec(FaultScene& scene);
+void NotifySomething(FaultScene& scene);
 void AddServer(FaultScene& scene);
 
 // ---- of cluster managers (managers.cc)

@@ -69,8 +69,14 @@ void LoseMessages(FaultScene& scene) {
 void DuplicateCommands(FaultScene& scene) {
   scene.Tell("duplicate commands");
   scene.cluster.network.habits.duplication = scene.random.Fraction();
-  scene.cluster.network.habits.straggler = scene.UpTo(Seconds(8));
+  scene.cluster.network.habits.straggler = scene.UpTo(Seconds(16));
   scene.Until(Seconds(20), [&scene] { scene.cluster.network.habits.duplication = 0; });
+  // A repeat matters when its shard has gone on meanwhile: what moves now moves again.
+  for (int i = 0; i < 6; ++i) {
+    scene.cluster.schedule.After(Seconds(3 * i), [&scene] {
+      if (scene.on()) MoveSomething(scene);
+    });
+  }
 }
 void SlowNetwork(FaultScene& scene) {
   scene.Tell("slow network");

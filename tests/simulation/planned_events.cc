@@ -1,0 +1,268 @@
+#include "tests/simulation/planned_events.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/drain.h"
+#include "tests/simulation/maintenance_event.h"
+
+namespace shardmanager::simulation {
+namespace {
+
+// Of a shard, in a rolling restart: requests that may be refused or fail.
+constexpr uint64_t kMostOnTheWay = 3;
+
+}  // namespace
+
+void PlannedEvents::All() {
+  if (!cell_.well()) return;
+  cell_.full_service = cell_.checkers.StoredSpec();
+  if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
+  const Trouble before = TroubleOfCalls();
+  Join();
+  if (!cell_.well()) return;
+  const std::string drained = Drain();
+  if (!cell_.well()) return;
+  RestartControl();
+  // A primary is handed over; a secondary may be gone before all clients know.
+  if (HasPrimaries()) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
+  PauseForAWhile(drained);
+  Maintain();
+  const Trouble before_restarts = TroubleOfPrimaries();
+  if (RestartEverything() && HasPrimaries()) {
+    ExpectNoMoreTrouble(before_restarts, TroubleOfPrimaries(), kMostOnTheWay);
+  }
+}
+
+bool PlannedEvents::HasPrimaries() const {
+  return cell_.full_service && cell_.full_service->replication().strategy() != v1::SECONDARY_ONLY;
+}
+
+void PlannedEvents::Join() {
+  cell_.Trace("a server joins; from here on only planned things happen");
+  cell_.cluster.AddServer();
+  cell_.AwaitRest("a server joined");
+}
+
+std::string PlannedEvents::Drain() {
+  if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
+  std::string drained = SomeHealthyServer();
+  // A move that is called off is tried again after one or two minutes.
+  const bool slowly = cell_.Draw(3) == 0 && BeginLongRequests(drained);
+  cell_.Trace("drain of " + drained);
+  cell_.person.DrainUntilAcknowledged(drained, true);
+  cell_.AwaitRest("a server was drained", slowly ? 2 : 1);
+  return drained;
+}
+
+void PlannedEvents::RestartControl() {
+  const std::string& leaves = cell_.cluster.controls()[0];
+  cell_.Trace("restart of " + leaves);
+  cell_.cluster.Terminate(leaves);
+  cell_.cluster.Start(leaves);
+  cell_.AwaitRest("a control-plane process was restarted");
+  cell_.CheckAcknowledged();
+}
+
+void PlannedEvents::PauseForAWhile(const std::string& drained) {
+  constexpr Duration kUnderWay = Seconds(2);  // what was begun before is finished
+  // (What is being dropped, while long requests last, is finished.)
+  const bool steady = cell_.cluster.habits.sick.empty() && cell_.cluster.lasting.gray.empty() &&
+                      cell_.checkers.AssignmentOf(drained).replicas().empty();
+  if (!cell_.well() || !steady || cell_.Draw(2) == 0) return;
+  cell_.Trace("the app is paused");
+  cell_.person.PauseUntilAcknowledged(true);
+  cell_.AwaitAcknowledged();
+  cell_.RunFor(kUnderWay);
+  const uint64_t writes = cell_.checkers.AssignmentWrites();
+  cell_.person.DrainUntilAcknowledged(drained, false);
+  cell_.AwaitAcknowledged();
+  if (cell_.Draw(2) == 0) cell_.RestartLeader();
+  cell_.RunFor(Seconds(15));
+  if (cell_.checkers.AssignmentWrites() != writes) {
+    cell_.checkers.Violate("paused: an assignment was written while the app was paused");
+  }
+  cell_.Trace("the app is resumed");
+  cell_.person.PauseUntilAcknowledged(false);
+  cell_.AwaitAcknowledged();
+  if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
+  cell_.AwaitRest("the app was resumed");
+  cell_.person.DrainUntilAcknowledged(drained, true);
+  cell_.AwaitAcknowledged();
+  cell_.AwaitRest("a server was drained again");
+}
+
+// ---- a maintenance ----
+
+void PlannedEvents::Maintain() {
+  constexpr Duration kNotice = Seconds(20);
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || cell_.Draw(2) == 0 || !MayRestart(*spec)) return;
+  const v1::DrainScope scope = SomeScope(WantedReplicas(*spec) == 1);
+  MaintenanceEvent event(cell_.cluster, cell_.checkers, scope, ServersIn(scope),
+                         cell_.random.Next());
+  const Duration length = Seconds(15 + cell_.Draw(20));
+  const v1::Maintenance notice = event.Notice(kNotice, length);
+  cell_.Trace(event.Describe());
+  cell_.checkers.Promise(*spec);
+  cell_.person.NotifyUntilAcknowledged(notice);
+  if (!cell_.RunFor(Milliseconds(notice.start_ms() - cell_.cluster.schedule.WallMs()))) return;
+  cell_.checkers.Promise(*spec, /*killed=*/true);
+  cell_.may_be_away = WantedReplicas(*spec) > 1 ? 1 : 0;
+  const Trouble before = TroubleOfPrimaries();
+  cell_.Trace("the maintenance begins");
+  event.Strike(*spec);
+  // A leader that comes when the sessions of those servers have ended knows them from records only.
+  const bool leader_goes = cell_.Draw(2) == 0;
+  const Duration ended = cell_.cluster.session_timeout() + Seconds(2);
+  if (leader_goes && cell_.RunFor(ended)) cell_.RestartLeader();
+  cell_.RunFor(length - Seconds(1) - (leader_goes ? ended : Duration(0)));
+  event.CheckNothingWasGivenUp();
+  cell_.RunFor(Seconds(1));
+  cell_.Trace("the maintenance is over");
+  event.End();
+  cell_.AwaitRest("a maintenance was over");
+  // (A secondary that is cut off or killed holds up its primary's writes until its session ends.)
+  if (WantedReplicas(*spec) == 1 && !leader_goes) {
+    ExpectNoMoreTrouble(before, TroubleOfPrimaries(), kMostOnTheWay);
+  }
+  cell_.may_be_away.reset();
+}
+
+// A server that may be away, by its name or its rack. `regions`: or a region that is not all there
+// is, so that what leaves it has somewhere to go.
+v1::DrainScope PlannedEvents::SomeScope(bool regions) {
+  const std::set<std::string> free = cell_.person.Free();
+  std::set<std::string> of;  // regions with free servers
+  for (const std::string& name : free) of.insert(PlaceOf(cell_.cluster, name).region());
+  const std::string& server = *std::next(free.begin(), cell_.Draw(static_cast<int>(free.size())));
+  v1::DrainScope scope;
+  const int draw = cell_.Draw(regions && of.size() > 1 ? 3 : 2);
+  if (draw == 0) {
+    scope.set_server(server);
+    return scope;
+  }
+  *scope.mutable_domain() = PlaceOf(cell_.cluster, server);
+  if (draw == 2) {
+    scope.mutable_domain()->clear_datacenter();
+    scope.mutable_domain()->clear_rack();
+  }
+  return scope;
+}
+
+std::set<std::string> PlannedEvents::ServersIn(const v1::DrainScope& scope) {
+  std::set<std::string> servers;
+  for (const std::string& name : cell_.cluster.servers()) {
+    const v1::FaultDomain at = PlaceOf(cell_.cluster, name);
+    if (Covers(scope, name, {at.region(), at.datacenter(), at.rack()})) servers.insert(name);
+  }
+  return servers;
+}
+
+// ---- rolling restarts ----
+
+bool PlannedEvents::RestartEverything() {
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || !MayRestart(*spec)) return false;
+  const bool graceful = cell_.Draw(3) != 0;
+  cell_.restarts.ExpectCalm();
+  cell_.checkers.Promise(*spec, !graceful);
+  cell_.may_be_away = MostAway(*spec);
+  const bool slow = cell_.Draw(2) == 0;
+  if (slow) cell_.cluster.habits.slowest_add = Seconds(1 + cell_.Draw(5));
+  cell_.RollOut(graceful ? Restarts::kGraceful : Restarts::kRude);
+  const bool leaders_go = cell_.Draw(2) == 0;
+  if (leaders_go) RestartLeaderNowAndThen(cell_.cluster.schedule.now() + Seconds(60));
+  AwaitRestarts();
+  for (const auto& manager : cell_.managers) manager->GiveUp();
+  cell_.cluster.habits.slowest_add = Milliseconds(50);
+  cell_.Trace(
+      absl::StrCat("all servers are restarted; operations so far: ", cell_.restarts.acted()));
+  cell_.AwaitRest("all servers were restarted");
+  cell_.may_be_away.reset();
+  return graceful && !slow && !leaders_go;
+}
+
+void PlannedEvents::AwaitRestarts() {
+  constexpr Duration kPatience = Seconds(900);
+  const TimePoint give_up = cell_.cluster.schedule.now() + kPatience;
+  const auto done = [this] {
+    return std::all_of(cell_.managers.begin(), cell_.managers.end(),
+                       [](const auto& manager) { return manager->done(); });
+  };
+  while (cell_.RunFor(kLook) && !done()) {
+    if (cell_.cluster.schedule.now() < give_up) continue;
+    std::string left;
+    for (const auto& manager : cell_.managers) absl::StrAppend(&left, " ", manager->Describe());
+    cell_.checkers.Violate(absl::StrCat("restart: not all is done ", kPatience / Seconds(1),
+                                        " s after it was wanted:", left));
+  }
+}
+
+// A takeover in the middle of operations: what was approved is still approved.
+void PlannedEvents::RestartLeaderNowAndThen(TimePoint until) {
+  cell_.cluster.schedule.After(Seconds(1 + cell_.Draw(10)), [this, until] {
+    if (cell_.cluster.schedule.now() > until) return;
+    cell_.RestartLeader();
+    RestartLeaderNowAndThen(until);
+  });
+}
+
+// Something can be taken away, and what leaves a server has another one to go to. (One on which
+// everything fails counts as away for ever.)
+bool PlannedEvents::MayRestart(const v1::AppSpec& spec) const {
+  return cell_.cluster.habits.sick.empty() && cell_.cluster.lasting.gray.empty() &&
+         cell_.person.Free().size() > WantedReplicas(spec);
+}
+
+// ---- requests ----
+
+PlannedEvents::Trouble PlannedEvents::TroubleOfCalls() const {
+  Trouble all;
+  for (const auto& client : cell_.cluster.clients()) {
+    for (const auto& [shard, times] : client->trouble()) all[shard] += times;
+  }
+  return all;
+}
+
+PlannedEvents::Trouble PlannedEvents::TroubleOfPrimaries() const {
+  Trouble all;
+  for (const auto& client : cell_.cluster.clients()) {
+    for (const auto& [shard, times] : client->primary_trouble()) all[shard] += times;
+  }
+  return all;
+}
+
+// What a server cannot forward, or the new owner cannot add, is refused.
+void PlannedEvents::ExpectNoMoreTrouble(const Trouble& before, const Trouble& now, uint64_t most) {
+  for (const auto& [shard, times] : now) {
+    const auto known = before.find(shard);
+    const uint64_t more = times - (known == before.end() ? 0 : known->second);
+    if (more <= most || cell_.checkers.IsConcerned(shard)) continue;
+    cell_.checkers.Violate(absl::StrCat("B: only planned things happened, and ", more,
+                                        " requests for ", shard, " were refused or failed"));
+  }
+}
+
+// Requests that outlive every drain time-out: the shard stays until they have ended.
+bool PlannedEvents::BeginLongRequests(const std::string& name) {
+  SimServer* server = cell_.cluster.server(name);
+  if (server == nullptr || !cell_.full_service) return false;
+  cell_.Trace("long requests at " + name);
+  for (const v1::Shard& shard : cell_.full_service->key_space().shards()) {
+    if (cell_.Draw(2) == 0) server->WorkLong(shard.id(), Seconds(25));
+  }
+  return true;
+}
+
+// Not the first one: it was there from the beginning, and has most.
+std::string PlannedEvents::SomeHealthyServer() const {
+  for (const std::string& name : cell_.cluster.servers()) {
+    if (name != cell_.cluster.servers()[0] && cell_.cluster.healthy().contains(name)) return name;
+  }
+  return cell_.cluster.servers()[0];
+}
+
+}  // namespace shardmanager::simulation

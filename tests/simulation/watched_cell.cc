@@ -1,0 +1,190 @@
+#include "tests/simulation/watched_cell.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace shardmanager::simulation {
+namespace {
+
+constexpr Duration kSweep = Milliseconds(200);
+
+// ---- what a seed chooses before anything happens ----
+
+int Draw(Random& random, int bound) {
+  return static_cast<int>(random.Below(static_cast<uint64_t>(bound)));
+}
+
+// How many servers may be away, and what leaves them before.
+void DrawAvailability(Random& random, v1::AppSpec& spec) {
+  // (With 100%, all servers may be prepared at once, and what is to leave has nowhere to go.)
+  static constexpr const char* kMost[] = {"1", "2", "50%"};
+  auto& availability = *spec.mutable_availability();
+  availability.set_max_unavailable_servers(kMost[Draw(random, 3)]);
+  if (spec.replication().replicas() == 3) {
+    availability.set_max_unavailable_replicas(1 + static_cast<uint32_t>(Draw(random, 2)));
+  }
+  availability.set_approval_ms(5'000);
+  availability.set_most_wait_ms(60'000);
+  spec.mutable_drain()->set_prepare_ms(15'000);
+  if (Draw(random, 3) != 0) return;
+  v1::DrainRule& rule = *spec.mutable_drain()->add_rules();
+  rule.add_kinds(v1::RESTART);
+  rule.set_secondaries(Draw(random, 2) == 0);
+  if (rule.secondaries()) rule.set_up_to_ms(static_cast<uint32_t>(Draw(random, 2) * 10'000));
+}
+
+ClusterOptions DrawCluster(const SimulationOptions& options, Random& random) {
+  ClusterOptions cluster;
+  cluster.servers = options.servers > 0 ? options.servers : 3 + Draw(random, 6);
+  cluster.regions = 1 + Draw(random, 3);
+  cluster.controls = 1 + Draw(random, 3);
+  cluster.clients = 2;
+  cluster.cell.set_cell(kCell);
+  cluster.cell.set_zookeeper_tick_ms(100 + 100 * static_cast<uint32_t>(Draw(random, 4)));
+  cluster.cell.set_session_timeout_ms(2'000 + 1'000 * static_cast<uint32_t>(Draw(random, 5)));
+  cluster.cell.set_buckets(1 + static_cast<uint32_t>(Draw(random, 4)));
+  return cluster;
+}
+
+v1::AppSpec DrawSpec(const SimulationOptions& options, Random& random) {
+  v1::AppSpec spec;
+  spec.set_name(kApp);
+  const int shards = options.shards > 0 ? options.shards : 4 + Draw(random, 40);
+  for (int i = 0; i < shards; ++i) {
+    spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
+  }
+  // Who is in step with whom has most to go wrong.
+  const int draw = Draw(random, 5);
+  const bool both = draw < 2;
+  auto& replication = *spec.mutable_replication();
+  replication.set_strategy(both        ? v1::PRIMARY_SECONDARY
+                           : draw == 2 ? v1::SECONDARY_ONLY
+                                       : v1::PRIMARY_ONLY);
+  replication.set_replicas(both ? 2 + static_cast<uint32_t>(Draw(random, 2)) : draw == 2 ? 2 : 1);
+  replication.set_quorum(both && replication.replicas() == 3 && options.seed % 3 != 0);
+  spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(random, 3) * 1'000));
+  DrawAvailability(random, spec);
+  return spec;
+}
+
+}  // namespace
+
+WatchedCell::WatchedCell(const SimulationOptions& with)
+    : options(with),
+      random(options.seed * 0x9e3779b97f4a7c15U + 1),
+      drawn_(DrawCluster(options, random)),
+      cluster(drawn_, random.Next(), checkers,
+              [this](uint64_t call, bool idempotent) { checkers.Called(call, idempotent); }),
+      person(cluster, checkers, DrawSpec(options, random)),
+      restarts(cluster, checkers, managers) {
+  const v1::Replication& replication = person.wanted().replication();
+  cluster.replicates = replication.strategy() == v1::PRIMARY_SECONDARY;
+  cluster.quorum = replication.quorum();
+  checkers.Watch(cluster);
+  if (options.strict_restarts) restarts.BeStrict();
+  cluster.on_made_anew = [this] {
+    restarts.ForgetCell();
+    for (const auto& manager : managers) manager->ForgetCell();
+  };
+}
+
+// Calls that are under way end with the control plane, and whoever called hears of it.
+WatchedCell::~WatchedCell() {
+  for (const std::string& host : cluster.controls()) cluster.Kill(host);
+}
+
+// ---- time ----
+
+bool WatchedCell::RunUntil(TimePoint end) {
+  while (well() && cluster.schedule.RunNext(end)) {
+    cluster.store.Kick();
+    checkers.LookAtSessions();
+  }
+  return well();
+}
+
+void WatchedCell::KeepSweeping() {
+  cluster.schedule.After(kSweep, [this] {
+    if (full_service) {
+      checkers.ExpectFullService(*full_service, checkers.Sweep(), may_be_away);
+    } else {
+      checkers.Probe();
+    }
+    asks_leaders_ = !asks_leaders_;
+    if (asks_leaders_) checkers.AskLeaders();
+    if (!managers.empty()) restarts.Look();
+    KeepSweeping();
+  });
+}
+
+void WatchedCell::AwaitRest(const std::string& since, int patience) {
+  const TimePoint give_up = cluster.schedule.now() + patience * options.patience;
+  const Duration rest = full_service ? kRestAfterPlans : kRestAfterFaults;
+  TimePoint rests_since = cluster.schedule.now();
+  uint64_t writes = checkers.AssignmentWrites();
+  std::string why = "nothing was looked at";
+  while (RunFor(kLook)) {
+    cluster.StartAll();  // those that were still stopping when the faults ended
+    why = checkers.NotConverged();
+    const uint64_t now_written = checkers.AssignmentWrites();
+    if (!why.empty() || now_written != std::exchange(writes, now_written)) {
+      rests_since = cluster.schedule.now();
+      if (why.empty()) why = "assignments are still written";
+    }
+    if (cluster.schedule.now() - rests_since >= rest) return;
+    if (cluster.schedule.now() >= give_up) {
+      checkers.Violate(absl::StrCat("D: ", patience * options.patience / Seconds(1), " s after ",
+                                    since, ": ", why));
+    }
+  }
+}
+
+void WatchedCell::CheckAcknowledged() {
+  const std::string lost = checkers.LostDrain();
+  if (!lost.empty()) {
+    checkers.Violate(absl::StrCat("C: ", lost, " was acknowledged and is lost"));
+  }
+  const auto spec = checkers.StoredSpec();
+  if (spec && RevisionOf(*spec) >= checkers.acknowledged()) return;
+  checkers.Violate(absl::StrCat("C: revision ", checkers.acknowledged(),
+                                " of the spec was acknowledged, stored is ",
+                                spec ? absl::StrCat(RevisionOf(*spec)) : "none"));
+}
+
+void WatchedCell::AwaitAcknowledged() {
+  while (person.busy() && RunFor(kSweep)) continue;
+}
+
+// ---- what happens ----
+
+void WatchedCell::RollOut(Restarts how) {
+  Trace("rolling restart");
+  for (int region = 0; managers.size() < static_cast<size_t>(drawn_.regions); ++region) {
+    managers.push_back(
+        std::make_unique<SimManager>(cluster, region, drawn_.regions, random.Next(), restarts));
+  }
+  for (const auto& manager : managers) manager->Begin(how);
+}
+
+void WatchedCell::RestartLeader() {
+  const std::string leader = cluster.Leader();
+  if (leader.empty()) return;
+  Trace("restart of " + leader);
+  cluster.Terminate(leader);
+  cluster.Start(leader);
+}
+
+void WatchedCell::Trace(const std::string& what) {
+  checkers.Mix(static_cast<uint64_t>(cluster.schedule.now().time_since_epoch().count()));
+  Print(what);
+}
+
+void WatchedCell::Print(const std::string& what) const {
+  if (!options.trace) return;
+  const Duration now = cluster.schedule.now().time_since_epoch();
+  options.trace(absl::StrFormat("%9.3f s  %s", InSeconds(now), what));
+}
+
+}  // namespace shardmanager::simulation

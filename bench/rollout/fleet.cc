@@ -160,6 +160,29 @@ absl::Status Fleet::RestartUnasked(int first, int last, int signal,
   });
 }
 
+absl::Status Fleet::TakeDown(const std::string& region, Duration length) {
+  const TimePoint until = MonotonicNow() + length;
+  for (int i = 1; i <= options_.servers; ++i) {
+    if (RegionOf(i) != region) continue;
+    NoteBegin(Name(i));
+    supervisor_->Stop(Name(i), SIGKILL);
+  }
+  absl::Status down = RunUntil("down", [until] { return MonotonicNow() >= until; });
+  if (!down.ok()) return down;
+  for (int i = 1; i <= options_.servers; ++i) {
+    if (RegionOf(i) == region) supervisor_->Start(Name(i));
+  }
+  return AwaitLive();
+}
+
+size_t Fleet::PrimariesIn(const std::string& region) const {
+  size_t primaries = 0;
+  for (const auto& [server, count] : map_->view().counts()) {
+    if (RegionOf(std::stoi(server.substr(server.find('-') + 1))) == region) primaries += count;
+  }
+  return primaries;
+}
+
 std::string Fleet::Delays() const {
   std::string text;
   for (const auto& [region, manager] : managers_) {

@@ -47,6 +47,10 @@ class Fleet {
   // At once, with this signal, and nobody is asked; returns when the map names a server for each
   // shard again, and `least` is over.
   absl::Status RestartUnasked(int first, int last, int signal, std::chrono::milliseconds least);
+  // Kills all servers of the region at once, and nobody is asked; they stay down for so long.
+  absl::Status TakeDown(const std::string& region, Duration length);
+  // Primaries in the region, as the map has them.
+  size_t PrimariesIn(const std::string& region) const;
 
   local::Cluster& cluster() { return *cluster_; }
   const MapLog& map_log() const { return *map_log_; }
@@ -56,7 +60,7 @@ class Fleet {
 
  private:
   static std::string Name(int i) { return absl::StrCat("counter-", i); }
-  const char* RegionOf(int i) const { return kRegions[i > options_.servers / 2]; }
+  std::string RegionOf(int i) const { return kRegions[i > options_.servers / 2]; }
   absl::Status StartServers();
   // Until the control plane sees each server in its new life.
   absl::Status AwaitLive();

@@ -20,6 +20,10 @@
 // regions: two replicas of each shard, one in each region, and both managers want to restart all
 // servers at once. regions_most_away_of_a_shard: the most replicas of one shard that were away at
 // any time, in the map or because their process was told to stop and its successor did not run yet.
+//
+// maintenance: notice that one of two regions loses its processes (SIGKILL of all at once), 20 s
+// ahead: 10 minutes scaled down. maintenance_ready_s: how long before it begins the last primary
+// has left.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -211,6 +215,81 @@ absl::Status RunRegions(const Flags& flags, std::vector<std::string>& figures) {
   return absl::OkStatus();
 }
 
+// All servers of one region go at once, and primaries have left before.
+class Maintenance {
+ public:
+  explicit Maintenance(const Flags& flags)
+      : flags_(flags),
+        fleet_({.folder = absl::StrCat(flags.folder, "/rollout-maintenance"),
+                .restarts = absl::StrCat(flags.folder, "/maintenance-restarts.txt"),
+                .servers = kServers}) {}
+
+  absl::Status Run(std::vector<std::string>& figures) {
+    v1::AppSpec spec = Spec(kShards, /*most_away=*/"10%");
+    spec.mutable_drain()->set_prepare_ms(kNotice / Milliseconds(1));
+    if (absl::Status s = fleet_.SetUp(spec); !s.ok()) return s;
+    UpgradeLoad load({.discovery = fleet_.cluster().discovery_endpoint(),
+                      .clients = flags_.clients,
+                      .shards = kShards,
+                      .samples = absl::StrCat(flags_.folder, "/maintenance.txt")});
+    if (absl::Status s = fleet_.Rest(); !s.ok()) return s;
+    load.Take();
+    if (absl::Status s = Prepare(figures); !s.ok()) return s;
+    if (absl::Status s = fleet_.TakeDown(kRegion, kLength); !s.ok()) return s;
+    const UpgradeLoad::Totals totals = load.Take();
+    const double bad = static_cast<double>(totals.failed + totals.retried);
+    std::printf("maintenance: %d calls, %d failed, %d attempts repeated\n",
+                static_cast<int>(totals.calls), static_cast<int>(totals.failed),
+                static_cast<int>(totals.retried));
+    figures.push_back(absl::StrFormat("FIGURE maintenance_success_pct %.4f %%",
+                                      100 * (1 - bad / static_cast<double>(totals.calls))));
+    if (totals.wrong + totals.backward > 0) {
+      return absl::DataLossError("a request was lost, processed twice or out of order");
+    }
+    return fleet_.AwaitBalance();
+  }
+
+  std::string Logs() const { return fleet_.Logs(); }
+
+ private:
+  static constexpr int kServers = 12;
+  static constexpr int kShards = 600;
+  static constexpr char kRegion[] = "west";
+  static constexpr Duration kNotice = Seconds(20);
+  static constexpr Duration kLength = Seconds(10);
+
+  // Gives notice, and returns when the maintenance begins.
+  absl::Status Prepare(std::vector<std::string>& figures) {
+    const size_t before = fleet_.PrimariesIn(kRegion);
+    v1::Maintenance notice;
+    notice.set_id("datacenter");
+    notice.mutable_scope()->mutable_domain()->set_region(kRegion);
+    notice.set_impact(v1::RUNTIME_STATE_LOSS);
+    notice.set_start_ms(WallMilliseconds() + kNotice / Milliseconds(1));
+    notice.set_end_ms(notice.start_ms() + kLength / Milliseconds(1));
+    const TimePoint begins = MonotonicNow() + kNotice;
+    if (absl::Status s = fleet_.cluster().admin().AddMaintenance(notice); !s.ok()) return s;
+    std::optional<TimePoint> ready;
+    const absl::Status s = fleet_.RunUntil("the begin", [&] {
+      if (!ready && fleet_.PrimariesIn(kRegion) == 0) ready = MonotonicNow();
+      return MonotonicNow() >= begins;
+    });
+    if (!s.ok()) return s;
+    const size_t left = fleet_.PrimariesIn(kRegion);
+    std::printf("maintenance: %d primaries were there, %d when it began\n",
+                static_cast<int>(before), static_cast<int>(left));
+    figures.push_back(absl::StrFormat("FIGURE maintenance_primaries_left %d primaries", left));
+    if (ready) {
+      figures.push_back(
+          absl::StrFormat("FIGURE maintenance_ready_s %.1f s", InSeconds(begins - *ready)));
+    }
+    return absl::OkStatus();
+  }
+
+  const Flags flags_;
+  Fleet fleet_;
+};
+
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App cli("Two cluster managers restart all servers under load, in three ways.");
@@ -223,7 +302,7 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   cli.add_option("--clients", flags.clients)->check(CLI::PositiveNumber)->capture_default_str();
   cli.add_option("--only", flags.only)
-      ->check(CLI::IsMember({"graceful", "no_task_control", "rude", "regions"}));
+      ->check(CLI::IsMember({"graceful", "no_task_control", "rude", "regions", "maintenance"}));
   cli.add_option("--folder", flags.folder, "Data, logs and samples; kept")->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
   std::vector<std::string> figures;
@@ -241,6 +320,12 @@ int Main(int argc, char** argv) {
     note(way.name, status);
   }
   if (flags.Wants("regions")) note("regions", RunRegions(flags, figures));
+  if (flags.Wants("maintenance")) {
+    Maintenance maintenance(flags);
+    const absl::Status status = maintenance.Run(figures);
+    if (!status.ok()) std::cerr << maintenance.Logs();
+    note("maintenance", status);
+  }
   for (const std::string& figure : figures) std::printf("%s\n", figure.c_str());
   return exit_code;
 }

@@ -106,6 +106,18 @@ absl::Status AdminClient::Undrain(const std::string& app, const v1::DrainScope& 
   return Call(channel_, &v1::Admin::Stub::Undrain, request, deadline_).status();
 }
 
+absl::Status AdminClient::AddMaintenance(const v1::Maintenance& notice) {
+  v1::AddMaintenanceRequest request;
+  *request.mutable_maintenance() = notice;
+  return Call(channel_, &v1::Admin::Stub::AddMaintenance, request, deadline_).status();
+}
+
+absl::StatusOr<v1::GetMaintenancesResponse> AdminClient::GetMaintenances(const std::string& app) {
+  v1::GetMaintenancesRequest request;
+  request.set_app(app);
+  return Call(channel_, &v1::Admin::Stub::GetMaintenances, request, deadline_);
+}
+
 absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(const std::string& app,
                                                                    const std::string& shard,
                                                                    const std::string& server) {

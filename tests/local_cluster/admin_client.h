@@ -41,6 +41,9 @@ class AdminClient {
   // Of the app only. They answer when the order is durable; the map shows when it is done.
   absl::Status Drain(const std::string& app, const v1::DrainScope& scope);
   absl::Status Undrain(const std::string& app, const v1::DrainScope& scope);
+  // Of all apps that have servers there.
+  absl::Status AddMaintenance(const v1::Maintenance& notice);
+  absl::StatusOr<v1::GetMaintenancesResponse> GetMaintenances(const std::string& app);
   absl::StatusOr<v1::ExplainShardResponse> ExplainShard(const std::string& app,
                                                         const std::string& shard,
                                                         const std::string& server = "");

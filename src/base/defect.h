@@ -46,7 +46,7 @@ enum class Defect : uint8_t {
   kShowsGreen,           // what is written down as granted is shown as served
   kMovesWhilePaused,     // a pause is forgotten by the next leader
   kPreparesForNothing,   // what has to leave before a maintenance stays
-  kForgetsWhereTheyStood,  // a new leader does not know which servers that are down it concerns
+  kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
   kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left

@@ -5,9 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/help_texts.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
+#include "model/text.h"
+#include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -299,29 +302,21 @@ void CommandTree::AddMaintenance() {
 }
 
 void CommandTree::AddMaintenanceTimes(CLI::App& add) {
-  const CLI::Validator span(CheckTimeout, "");
-  const CLI::Validator moment(CheckMoment, "");
   Limit(
       add.add_option("--impact", words_.maintenance.impact,
                      "What is lost: the network; what processes keep in memory; also their disks; "
                      "the machines for good"),
-      {"network-loss", "runtime-state-loss", "full-state-loss", "machine-loss"})
+      absl::StrSplit(EnumLabels(*v1::MaintenanceImpact_descriptor()), ", "))
       ->required()
       ->type_name("IMPACT");
-  CLI::Option* in = add.add_option("--in", words_.maintenance_in, "It begins in so long (now)")
-                        ->check(span)
-                        ->type_name("TIME");
-  add.add_option("--start", words_.maintenance_start, "Or: it begins then")
-      ->check(moment)
-      ->excludes(in)
-      ->type_name("MOMENT");
-  CLI::Option* length = add.add_option("--for", words_.maintenance_for, "It lasts so long")
-                            ->check(span)
-                            ->type_name("TIME");
-  add.add_option("--end", words_.maintenance_end, "Or: it is over then")
-      ->check(moment)
-      ->excludes(length)
-      ->type_name("MOMENT");
+  const auto add_either = [](CLI::Option* span, CLI::Option* moment) {
+    span->check(CLI::Validator(CheckTimeout, ""))->type_name("TIME");
+    moment->check(CLI::Validator(CheckMoment, ""))->excludes(span)->type_name("MOMENT");
+  };
+  add_either(add.add_option("--in", words_.maintenance_in, "It begins in so long (now)"),
+             add.add_option("--start", words_.maintenance_start, "Or: it begins then"));
+  add_either(add.add_option("--for", words_.maintenance_for, "It lasts so long"),
+             add.add_option("--end", words_.maintenance_end, "Or: it is over then"));
 }
 
 void CommandTree::AddWatch() {

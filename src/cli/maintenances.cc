@@ -1,6 +1,5 @@
 #include "cli/maintenances.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -37,8 +36,7 @@ std::string WhatLeaves(const v1::MaintenanceStatus& status) {
 
 std::string MaintenancesTable(const v1::GetMaintenancesResponse& response, Style style) {
   const auto& all = response.maintenances();
-  const bool several_apps = std::any_of(
-      all.begin(), all.end(), [&](const auto& m) { return m.app() != all.begin()->app(); });
+  const bool several_apps = HasSeveralApps(all);
   std::vector<std::string> header;
   if (several_apps) header.push_back("APP");
   for (const char* name : {"ID", "WHERE", "IMPACT", "STATE", "LEFT", "TO-LEAVE", "HITS", "REASON"})

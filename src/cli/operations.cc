@@ -1,6 +1,5 @@
 #include "cli/operations.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -30,9 +29,7 @@ std::string ReasonOf(const v1::OperationStatus& operation) {
 }  // namespace
 
 std::string OperationsTable(const v1::GetOperationsResponse& response, Style style) {
-  const bool several_apps =
-      std::any_of(response.operations().begin(), response.operations().end(),
-                  [&](const auto& o) { return o.app() != response.operations(0).app(); });
+  const bool several_apps = HasSeveralApps(response.operations());
   std::vector<std::string> header;
   if (several_apps) header.push_back("APP");
   for (const char* name : {"ID", "SERVER", "KIND", "STATE", "FOR"}) header.push_back(name);

@@ -28,11 +28,6 @@ bool HasSecondaries(const v1::GetShardsResponse& response) {
   });
 }
 
-bool HasSeveralApps(const v1::GetServersResponse& response) {
-  return std::any_of(response.servers().begin(), response.servers().end(),
-                     [&](const auto& server) { return server.app() != response.servers(0).app(); });
-}
-
 std::string ReasonOf(const v1::ShardStatus& shard) {
   if (!shard.reason().empty()) return Shown(shard.reason());
   for (const v1::ReplicaStatus& replica : shard.replicas()) {
@@ -103,7 +98,7 @@ std::string AppsTable(const v1::GetAppsResponse& response, Style style) {
 
 std::string ServersTable(const v1::GetServersResponse& response, Style style,
                          const std::string& indent) {
-  const bool several_apps = HasSeveralApps(response);
+  const bool several_apps = HasSeveralApps(response.servers());
   std::vector<std::string> header;
   if (several_apps) header.push_back("APP");
   for (const char* name : {"NAME", "STATE", "REGION", "REPLICAS", "ENDPOINT"}) {

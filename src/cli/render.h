@@ -2,6 +2,7 @@
 // same text. Text that came over the wire is shown without control characters.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "cli/table.h"
@@ -14,6 +15,13 @@ struct Style {
   // More columns.
   bool wide = false;
 };
+
+// Of servers or operations, for example: then a table has a column for the app.
+template <typename Rows>
+bool HasSeveralApps(const Rows& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const auto& row) { return row.app() != rows.begin()->app(); });
+}
 
 // NAME STRATEGY SHARDS SERVED REPLICAS SERVERS MOVES STATUS
 std::string AppsTable(const v1::GetAppsResponse& response, Style style);

@@ -13,15 +13,16 @@ bool Has(const Values& values, Value value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-bool LongEnough(const v1::DrainRule& rule, Duration length) {
-  return rule.up_to_ms() == 0 || length <= Milliseconds(rule.up_to_ms());
-}
-
-bool ForAll(const v1::DrainRule& rule) { return rule.kinds().empty() && rule.impacts().empty(); }
-
-// Null: none fits.
-template <typename Fits>
-const v1::DrainRule* FirstThat(const v1::DrainPolicy& policy, Fits fits) {
+// The first rule that is for `value`, and for so long. `values`: those that a rule is for; of one
+// that names neither kinds nor impacts, all. Null: none fits.
+template <typename ValuesOf, typename Value>
+const v1::DrainRule* FirstFor(const v1::DrainPolicy& policy, ValuesOf values, Value value,
+                              Duration length) {
+  const auto fits = [&](const v1::DrainRule& rule) {
+    const bool for_all = rule.kinds().empty() && rule.impacts().empty();
+    const bool short_enough = rule.up_to_ms() == 0 || length <= Milliseconds(rule.up_to_ms());
+    return short_enough && (for_all || Has(values(rule), value));
+  };
   const auto found = std::find_if(policy.rules().begin(), policy.rules().end(), fits);
   return found == policy.rules().end() ? nullptr : &*found;
 }
@@ -37,20 +38,13 @@ LeavingRules::LeavingRules(const v1::AppSpec& spec)
 }
 
 Leaving LeavingRules::Before(v1::OperationKind kind, Duration length) const {
-  return Apply(FirstThat(policy_,
-                         [&](const v1::DrainRule& rule) {
-                           return (ForAll(rule) || Has(rule.kinds(), kind)) &&
-                                  LongEnough(rule, length);
-                         }),
-               kind == v1::STOP);
+  const auto kinds = [](const v1::DrainRule& rule) -> const auto& { return rule.kinds(); };
+  return Apply(FirstFor(policy_, kinds, kind, length), kind == v1::STOP);
 }
 
 Leaving LeavingRules::Before(v1::MaintenanceImpact impact, Duration length) const {
-  return Apply(FirstThat(policy_,
-                         [&](const v1::DrainRule& rule) {
-                           return (ForAll(rule) || Has(rule.impacts(), impact)) &&
-                                  LongEnough(rule, length);
-                         }),
+  const auto impacts = [](const v1::DrainRule& rule) -> const auto& { return rule.impacts(); };
+  return Apply(FirstFor(policy_, impacts, impact, length),
                impact == v1::FULL_STATE_LOSS || impact == v1::MACHINE_LOSS);
 }
 

@@ -9,6 +9,7 @@
 #include "base/defect.h"
 #include "model/drain.h"
 #include "model/pause.h"
+#include "model/spec/spec_names.h"
 #include "model/text.h"
 
 namespace shardmanager {
@@ -21,18 +22,10 @@ constexpr size_t kMostIdBytes = 63;
 // Before the preparations begin: what moves goes elsewhere if there is room.
 constexpr Duration kAvoidBefore = Seconds(3'600);
 
-bool IsId(const std::string& id) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  };
-  return !id.empty() && id.size() <= kMostIdBytes && std::all_of(id.begin(), id.end(), fits);
-}
-
 class Problems {
  public:
   void Add(const std::string& path, const std::string& found, const std::string& allowed) {
-    lines_.push_back(absl::StrCat(path, ": found ", found, "; allowed: ", allowed));
+    lines_.push_back(SpecProblem{path, found, allowed}.ToString());
   }
   void Add(const absl::Status& status) {
     if (!status.ok()) lines_.emplace_back(status.message());
@@ -72,8 +65,8 @@ v1::Maintenance WithDefaults(v1::Maintenance notice, int64_t now_ms) {
 
 absl::Status ValidateMaintenance(const v1::Maintenance& notice, int64_t now_ms) {
   Problems problems;
-  if (!IsId(notice.id())) {
-    problems.Add("id", Quoted(notice.id()), "1 to 63 characters of [A-Za-z0-9._-]");
+  if (!IsPlainName(notice.id(), kMostIdBytes)) {
+    problems.Add("id", Quoted(notice.id()), PlainNameRule(kMostIdBytes));
   }
   problems.Add(ValidateScope(notice.scope()));
   const bool known = v1::MaintenanceImpact_IsValid(notice.impact()) &&
@@ -106,12 +99,15 @@ MaintenanceStage StageOf(const PlannedMaintenance& maintenance, const LeavingRul
                                                     : MaintenanceStage::kAhead;
 }
 
+Leaving LeavingBefore(const PlannedMaintenance& maintenance, const LeavingRules& rules) {
+  return rules.Before(maintenance.notice.impact(), maintenance.end - maintenance.start);
+}
+
 ServerOrder OrderAt(const PlannedMaintenance& maintenance, const LeavingRules& rules,
                     TimePoint now) {
   ServerOrder order;
   const MaintenanceStage stage = StageOf(maintenance, rules, now);
-  const Leaving leaving =
-      rules.Before(maintenance.notice.impact(), maintenance.end - maintenance.start);
+  const Leaving leaving = LeavingBefore(maintenance, rules);
   order.avoid =
       stage != MaintenanceStage::kOver && now >= maintenance.start - rules.prepare() - kAvoidBefore;
   order.closed = stage == MaintenanceStage::kPreparing || stage == MaintenanceStage::kUnderWay;

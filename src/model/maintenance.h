@@ -14,6 +14,8 @@
 namespace shardmanager {
 
 inline constexpr int kMostMaintenances = 100;  // of one app
+// One that is over is still shown for so long, and then forgotten.
+inline constexpr Duration kMaintenanceShown = Seconds(3'600);
 
 // With its defaults. `now_ms`: since 1970.
 v1::Maintenance WithDefaults(v1::Maintenance notice, int64_t now_ms);
@@ -42,6 +44,8 @@ enum class MaintenanceStage : uint8_t {
 MaintenanceStage StageOf(const PlannedMaintenance& maintenance, const LeavingRules& rules,
                          TimePoint now);
 
+// What leaves its servers before it begins.
+Leaving LeavingBefore(const PlannedMaintenance& maintenance, const LeavingRules& rules);
 // What it asks for each server in its scope at that moment; `server` is not set.
 ServerOrder OrderAt(const PlannedMaintenance& maintenance, const LeavingRules& rules,
                     TimePoint now);

@@ -1,5 +1,4 @@
-// What container operations ask for one server: the task controller says it, the orchestrator does
-// it.
+// What container operations, or a maintenance, ask for one server. The orchestrator obeys it.
 #pragma once
 
 #include <string>
@@ -17,10 +16,10 @@ struct Leaving {
 
 struct ServerOrder {
   std::string server;
-  // An operation is prepared, approved or has begun: the server is given no new replica, and no
-  // role of primary where another server can have it.
+  // An operation, or a maintenance, is prepared, approved or has begun: the server is given no new
+  // replica, and no role of primary where another server can have it.
   bool closed = false;
-  // These leave it, and do not come back before the operation is over.
+  // These leave it, and do not come back before that is over.
   Leaving leaving;
   // It is to be stopped sooner or later: what leaves other servers goes elsewhere if there is room.
   bool avoid = false;

@@ -50,12 +50,10 @@ TEST_F(MaintenanceCommandTest, GivesNoticeOfOneThatHasMoments) {
                  "network-loss", "--start", "2026-03-01T12:00Z", "--end", "2026-03-01T14:00+01:00",
                  "--reason", "new switches"}),
             kOk);
-  EXPECT_THAT(Request(),
-              AllOf(StartsWith("AddMaintenance{maintenance { id: \"change-4711\" scope { "
-                               "domain { region: \"eu-west\" datacenter: \"dub1\" } } "
-                               "impact: NETWORK_LOSS start_ms: 1772366400000 "
-                               "end_ms: 1772370000000 reason: \"new switches\""),
-                    HasSubstr("")));
+  EXPECT_THAT(Request(), StartsWith("AddMaintenance{maintenance { id: \"change-4711\" scope { "
+                                    "domain { region: \"eu-west\" datacenter: \"dub1\" } } "
+                                    "impact: NETWORK_LOSS start_ms: 1772366400000 "
+                                    "end_ms: 1772370000000 reason: \"new switches\""));
   EXPECT_EQ(out_,
             "kv: notice of maintenance change-4711 of datacenter eu-west/dub1: 12 replicas on 2 "
             "servers now\n");

@@ -65,6 +65,11 @@ std::string WhyEnded(const absl::Status& status) {
 
 }  // namespace
 
+std::string User() {
+  const char* user = std::getenv("USER");
+  return user == nullptr ? "" : user;
+}
+
 bool MayPass(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsFailedPrecondition(status);
@@ -162,7 +167,7 @@ ExitCode Approve(const ApproveCommand& command, AdminClient& client, Terminal& t
   request.set_app(*app);
   request.set_id(command.operation);
   request.set_manager(command.manager);
-  if (const char* user = std::getenv("USER")) request.set_who(user);
+  request.set_who(User());
   const auto response = client.ApproveOperation(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << command.operation << " is approved against the limits; its manager is told when "

@@ -33,6 +33,9 @@ ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 // Says what went wrong in a call and returns the exit code for it.
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal);
 
+// Who asks, for events: $USER; "" if that is not set.
+std::string User();
+
 // Whether an error is about who leads, or whether anybody does: that changes.
 bool MayPass(const absl::Status& status);
 

@@ -1,10 +1,7 @@
 // `shardctl maintenance add`, `list` and `cancel`.
 #include <chrono>
-#include <cstdlib>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "cli/commands/commands.h"
 #include "cli/maintenances.h"
 #include "cli/render.h"
@@ -19,16 +16,14 @@ namespace {
 
 using Action = MaintenanceCommand::Action;
 
+// `label`: as EnumLabel() writes it.
 v1::MaintenanceImpact ImpactOf(const std::string& label) {
-  v1::MaintenanceImpact impact = v1::MAINTENANCE_IMPACT_UNSPECIFIED;
-  v1::MaintenanceImpact_Parse(absl::AsciiStrToUpper(absl::StrReplaceAll(label, {{"-", "_"}})),
-                              &impact);
-  return impact;
-}
-
-std::string User() {
-  const char* user = std::getenv("USER");
-  return user == nullptr ? "" : user;
+  const auto& type = *v1::MaintenanceImpact_descriptor();
+  for (int i = 0; i < type.value_count(); ++i) {
+    const auto impact = static_cast<v1::MaintenanceImpact>(type.value(i)->number());
+    if (EnumLabel(impact) == label) return impact;
+  }
+  return v1::MAINTENANCE_IMPACT_UNSPECIFIED;
 }
 
 ExitCode Add(const MaintenanceCommand& command, AdminClient& client, Terminal& terminal) {

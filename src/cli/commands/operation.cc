@@ -1,5 +1,4 @@
 // `shardctl explain operation` and `shardctl end operation`.
-#include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +16,7 @@ ExitCode End(const EndCommand& command, AdminClient& client, Terminal& terminal)
   request.set_app(*app);
   request.set_id(command.operation);
   request.set_manager(command.manager);
-  if (const char* user = std::getenv("USER")) request.set_who(user);
+  request.set_who(User());
   const auto response = client.EndOperation(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.operation) << " counts as finished\n";

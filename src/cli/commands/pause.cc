@@ -1,6 +1,4 @@
 // `shardctl pause app` and `shardctl resume app`.
-#include <cstdlib>
-
 #include "cli/commands/commands.h"
 #include "model/text.h"
 
@@ -10,7 +8,7 @@ namespace {
 ExitCode Resume(const PauseCommand& command, AdminClient& client, Terminal& terminal) {
   v1::ResumeAppRequest request;
   request.set_app(command.app);
-  if (const char* user = std::getenv("USER")) request.set_who(user);
+  request.set_who(User());
   const auto response = client.ResumeApp(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.app) << " goes on\n";
@@ -25,7 +23,7 @@ ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& termi
   request.set_app(command.app);
   request.mutable_pause()->set_failover(command.failover);
   request.mutable_pause()->set_reason(command.reason);
-  if (const char* user = std::getenv("USER")) request.mutable_pause()->set_who(user);
+  request.mutable_pause()->set_who(User());
   const auto response = client.PauseApp(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.app) << " is paused: nothing is moved, and no operation begins; "

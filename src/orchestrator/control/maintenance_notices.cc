@@ -1,6 +1,7 @@
 #include "orchestrator/control/maintenance_notices.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,8 +14,6 @@
 
 namespace shardmanager::orchestrator {
 namespace {
-
-constexpr int64_t kKeptMs = 3'600'000;
 
 template <typename Goes>
 bool TakeOut(v1::StoredSpec& stored, Goes goes) {
@@ -30,7 +29,8 @@ bool TakeOutId(const std::string& id, v1::StoredSpec& stored) {
 }
 
 absl::Status Put(const v1::Maintenance& notice, int64_t now_ms, v1::StoredSpec& stored) {
-  TakeOut(stored, [&](const v1::Maintenance& other) { return other.end_ms() + kKeptMs < now_ms; });
+  constexpr int64_t kShownMs = kMaintenanceShown / Milliseconds(1);
+  TakeOut(stored, [&](const v1::Maintenance& other) { return other.end_ms() + kShownMs < now_ms; });
   if (stored.maintenances_size() >= kMostMaintenances) {
     return absl::ResourceExhaustedError(
         absl::StrCat("app \"", stored.spec().name(), "\" has notice of ", kMostMaintenances,
@@ -42,46 +42,42 @@ absl::Status Put(const v1::Maintenance& notice, int64_t now_ms, v1::StoredSpec& 
 
 }  // namespace
 
-absl::StatusOr<NoticeChange> GiveNotice(const LedApps& apps, const v1::Maintenance& notice,
-                                        int64_t now_ms) {
-  NoticeChange change;
+absl::StatusOr<SpecEdits> GiveNotice(const LedApps& apps, const v1::Maintenance& notice,
+                                     int64_t now_ms) {
+  using Edit = std::optional<SpecEdit>;
   std::set<std::string> known;
-  for (const auto& [name, driver] : apps.drivers()) {
-    if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return may;
-    if (driver->state() == nullptr || driver->spec().stored().deleting()) continue;
-    AddKnownScopes(*driver->state(), notice.scope(), known);
-    v1::StoredSpec stored = driver->spec().stored();
-    const bool had = TakeOutId(notice.id(), stored);
-    v1::DrainedApp counted = CountCovered(name, *driver->state(), notice.scope());
-    if (counted.servers() == 0 && !had) continue;
-    if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return may;
-    if (counted.servers() > 0) {
-      if (absl::Status put = Put(notice, now_ms, stored); !put.ok()) return put;
-      change.apps.push_back(std::move(counted));
-    }
-    change.specs.push_back({std::move(stored), driver->spec().version()});
-  }
-  if (change.apps.empty()) return NoSuchScope(notice.scope(), known);
-  return change;
+  auto edits = EditSpecs(apps, "",
+                         [&](const std::string& app, const PartitionState& state,
+                             const v1::StoredSpec& stored) -> absl::StatusOr<Edit> {
+                           if (stored.deleting()) return Edit();
+                           AddKnownScopes(state, notice.scope(), known);
+                           SpecEdit edit{.spec = stored};
+                           const bool had = TakeOutId(notice.id(), edit.spec);
+                           const v1::DrainedApp counted = CountCovered(app, state, notice.scope());
+                           if (counted.servers() == 0) return had ? Edit(std::move(edit)) : Edit();
+                           if (absl::Status put = Put(notice, now_ms, edit.spec); !put.ok())
+                             return put;
+                           edit.told = counted;
+                           return Edit(std::move(edit));
+                         });
+  if (edits.ok() && edits->apps.empty()) return NoSuchScope(notice.scope(), known);
+  return edits;
 }
 
-absl::StatusOr<NoticeChange> TakeNoticeBack(const LedApps& apps, const std::string& id) {
-  NoticeChange change;
+absl::StatusOr<SpecEdits> TakeNoticeBack(const LedApps& apps, const std::string& id) {
   std::set<std::string> known;
-  for (const auto& [name, driver] : apps.drivers()) {
-    if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return may;
-    if (driver->state() == nullptr) continue;
-    v1::StoredSpec without = driver->spec().stored();
-    for (const v1::Maintenance& notice : without.maintenances()) {
-      known.insert(notice.id());
-      if (notice.id() != id) continue;
-      change.apps.push_back(CountCovered(name, *driver->state(), notice.scope()));
-    }
-    if (!TakeOutId(id, without)) continue;
-    if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return may;
-    change.specs.push_back({std::move(without), driver->spec().version()});
-  }
-  if (!change.specs.empty()) return change;
+  auto edits = EditSpecs(
+      apps, "",
+      [&](const std::string& app, const PartitionState& state, const v1::StoredSpec& stored) {
+        std::optional<SpecEdit> edit;
+        for (const v1::Maintenance& notice : stored.maintenances()) {
+          known.insert(notice.id());
+          if (notice.id() == id) edit = SpecEdit{stored, CountCovered(app, state, notice.scope())};
+        }
+        if (edit) TakeOutId(id, edit->spec);
+        return edit;
+      });
+  if (!edits.ok() || !edits->specs.empty()) return edits;
   return absl::NotFoundError(absl::StrCat("no maintenance ", Quoted(id), "; there are: ",
                                           known.empty() ? "none" : absl::StrJoin(known, ", ")));
 }

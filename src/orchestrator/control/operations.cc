@@ -16,6 +16,7 @@
 #include "model/text.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/control/maintenance_notices.h"
+#include "orchestrator/control/spec_edits.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/describe/explain_status.h"
 #include "orchestrator/describe/status.h"
@@ -50,6 +51,15 @@ SpecStore::Done AnswerWith(const Operations::Reply<Response>& reply, Response re
     if (!status.ok()) return reply(status);
     reply(response);
   };
+}
+
+// Replies with the apps that operators are told of.
+template <typename Response>
+void WriteEdits(LedApps& apps, const SpecEdits& edits, const Operations::Reply<Response>& reply,
+                const Wanted& wanted) {
+  Response response;
+  response.mutable_apps()->Assign(edits.apps.begin(), edits.apps.end());
+  apps.WriteSpecs(edits.specs, AnswerWith(reply, std::move(response)), wanted);
 }
 
 }  // namespace
@@ -169,23 +179,22 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
       return reply(apps_.NoSuch(request.app()));
     }
     drain.set_since_ms(context_.session.WallMs());
-    v1::DrainResponse response;
     std::set<std::string> known;
-    std::vector<LedApps::SpecToWrite> changes;
-    for (const auto& [name, driver] : apps_.drivers()) {
-      if (!request.app().empty() && request.app() != name) continue;
-      if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
-      if (driver->state() == nullptr || driver->spec().stored().deleting()) continue;
-      AddKnownScopes(*driver->state(), drain.scope(), known);
-      v1::DrainedApp counted = CountCovered(name, *driver->state(), drain.scope());
-      if (counted.servers() == 0) continue;
-      if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
-      *response.add_apps() = std::move(counted);
-      changes.push_back({driver->spec().stored(), driver->spec().version()});
-      PutDrain(drain, changes.back().spec);
-    }
-    if (changes.empty()) return reply(NoSuchScope(drain.scope(), known));
-    apps_.WriteSpecs(changes, AnswerWith(reply, response), wanted);
+    const auto edits = EditSpecs(apps_, request.app(),
+                                 [&](const std::string& app, const PartitionState& state,
+                                     const v1::StoredSpec& stored) -> std::optional<SpecEdit> {
+                                   if (stored.deleting()) return std::nullopt;
+                                   AddKnownScopes(state, drain.scope(), known);
+                                   const v1::DrainedApp counted =
+                                       CountCovered(app, state, drain.scope());
+                                   if (counted.servers() == 0) return std::nullopt;
+                                   SpecEdit edit{stored, counted};
+                                   PutDrain(drain, edit.spec);
+                                   return edit;
+                                 });
+    if (!edits.ok()) return reply(edits.status());
+    if (edits->specs.empty()) return reply(NoSuchScope(drain.scope(), known));
+    WriteEdits(apps_, *edits, reply, wanted);
   });
 }
 
@@ -196,27 +205,25 @@ void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
     if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
       return reply(apps_.NoSuch(request.app()));
     }
-    v1::UndrainResponse response;
     std::set<std::string> known;
-    std::vector<LedApps::SpecToWrite> changes;
-    for (const auto& [name, driver] : apps_.drivers()) {
-      if (!request.app().empty() && request.app() != name) continue;
-      if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return reply(may);
-      if (driver->state() == nullptr) continue;
-      for (const v1::Drain& drain : driver->spec().stored().drains())
-        known.insert(ToString(drain.scope()));
-      v1::StoredSpec without = driver->spec().stored();
-      if (!TakeOutDrain(request.scope(), without)) continue;
-      if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
-      *response.add_apps() = CountCovered(name, *driver->state(), request.scope());
-      changes.push_back({std::move(without), driver->spec().version()});
-    }
-    if (changes.empty()) {
+    const auto edits = EditSpecs(apps_, request.app(),
+                                 [&](const std::string& app, const PartitionState& state,
+                                     const v1::StoredSpec& stored) -> std::optional<SpecEdit> {
+                                   for (const v1::Drain& drain : stored.drains()) {
+                                     known.insert(ToString(drain.scope()));
+                                   }
+                                   SpecEdit edit{stored, CountCovered(app, state, request.scope())};
+                                   if (!TakeOutDrain(request.scope(), edit.spec))
+                                     return std::nullopt;
+                                   return edit;
+                                 });
+    if (!edits.ok()) return reply(edits.status());
+    if (edits->specs.empty()) {
       return reply(absl::NotFoundError(
           absl::StrCat("no drain of ", ToString(request.scope()),
                        "; there are: ", known.empty() ? "none" : absl::StrJoin(known, ", "))));
     }
-    apps_.WriteSpecs(changes, AnswerWith(reply, response), wanted);
+    WriteEdits(apps_, *edits, reply, wanted);
   });
 }
 
@@ -227,11 +234,9 @@ void Operations::AddMaintenance(v1::AddMaintenanceRequest request,
     v1::Maintenance notice = WithDefaults(request.maintenance(), now_ms);
     if (absl::Status valid = ValidateMaintenance(notice, now_ms); !valid.ok()) return reply(valid);
     notice.set_since_ms(now_ms);
-    const auto change = GiveNotice(apps_, notice, now_ms);
-    if (!change.ok()) return reply(change.status());
-    v1::AddMaintenanceResponse response;
-    response.mutable_apps()->Assign(change->apps.begin(), change->apps.end());
-    apps_.WriteSpecs(change->specs, AnswerWith(reply, response), wanted);
+    const auto edits = GiveNotice(apps_, notice, now_ms);
+    if (!edits.ok()) return reply(edits.status());
+    WriteEdits(apps_, *edits, reply, wanted);
   });
 }
 
@@ -239,18 +244,18 @@ void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
                                    Reply<v1::CancelMaintenanceResponse> reply, Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
-    const auto change = TakeNoticeBack(apps_, request.id());
-    if (!change.ok()) return reply(change.status());
-    v1::CancelMaintenanceResponse response;
-    response.mutable_apps()->Assign(change->apps.begin(), change->apps.end());
-    const auto written = [this, request, response, reply](absl::Status status) {
-      if (!status.ok()) return reply(status);
-      context_.events.Record("CancelMaintenanceAsked",
-                             absl::StrCat("maintenance ", request.id(), ", by ",
-                                          request.who().empty() ? "an operator" : request.who()));
-      reply(response);
+    const auto edits = TakeNoticeBack(apps_, request.id());
+    if (!edits.ok()) return reply(edits.status());
+    using Response = v1::CancelMaintenanceResponse;
+    const Reply<Response> written = [this, request, reply](absl::StatusOr<Response> response) {
+      if (response.ok()) {
+        context_.events.Record("CancelMaintenanceAsked",
+                               absl::StrCat("maintenance ", request.id(), ", by ",
+                                            request.who().empty() ? "an operator" : request.who()));
+      }
+      reply(std::move(response));
     };
-    apps_.WriteSpecs(change->specs, written, wanted);
+    WriteEdits(apps_, *edits, written, wanted);
   });
 }
 

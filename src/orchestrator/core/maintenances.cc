@@ -1,5 +1,7 @@
 #include "orchestrator/core/maintenances.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +14,13 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-bool SameNotice(const v1::Maintenance& a, const v1::Maintenance& b) {
-  return a.SerializeAsString() == b.SerializeAsString();
+using google::protobuf::util::MessageDifferencer;
+
+// Null: there is none of that id.
+const PlannedMaintenance* Find(const std::vector<PlannedMaintenance>& all, const std::string& id) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.notice.id() == id; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::string Times(const v1::Maintenance& notice) {
@@ -32,17 +39,10 @@ void Maintenances::Begin() {
   Look();
 }
 
-const PlannedMaintenance* Maintenances::Find(const std::string& id) const {
-  const auto found =
-      std::find_if(state_.ordered.maintenances.begin(), state_.ordered.maintenances.end(),
-                   [&](const auto& m) { return m.notice.id() == id; });
-  return found == state_.ordered.maintenances.end() ? nullptr : &*found;
-}
-
 void Maintenances::Adopt(std::vector<PlannedMaintenance> maintenances) {
   std::swap(state_.ordered.maintenances, maintenances);
   for (const PlannedMaintenance& before : maintenances) {
-    if (Find(before.notice.id()) != nullptr) continue;
+    if (Find(state_.ordered.maintenances, before.notice.id()) != nullptr) continue;
     const bool over = StageOf(before, state_.leaving, state_.now) == MaintenanceStage::kOver;
     told_.erase(before.notice.id());
     if (over) continue;  // it is forgotten
@@ -51,9 +51,8 @@ void Maintenances::Adopt(std::vector<PlannedMaintenance> maintenances) {
   }
   for (const PlannedMaintenance& maintenance : state_.ordered.maintenances) {
     const v1::Maintenance& notice = maintenance.notice;
-    const auto before = std::find_if(maintenances.begin(), maintenances.end(),
-                                     [&](const auto& m) { return m.notice.id() == notice.id(); });
-    if (before != maintenances.end() && SameNotice(before->notice, notice)) continue;
+    const PlannedMaintenance* before = Find(maintenances, notice.id());
+    if (before != nullptr && MessageDifferencer::Equals(before->notice, notice)) continue;
     told_.erase(notice.id());
     agenda_.AddNote(NoteKind::kMaintenanceNotified, ServerIndex(), ShardIndex(),
                     absl::StrCat(MaintenanceText(notice), ": ", Times(notice)));

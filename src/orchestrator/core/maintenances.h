@@ -27,7 +27,6 @@ class Maintenances {
     bool warned = false;  // that it is not prepared for
   };
 
-  const PlannedMaintenance* Find(const std::string& id) const;
   void Tell(const PlannedMaintenance& maintenance);
   void TellHits(const PlannedMaintenance& maintenance, const std::string& when);
 

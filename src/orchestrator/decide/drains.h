@@ -17,7 +17,7 @@ const PlannedMaintenance* MaintenanceOf(const PartitionState& state, ServerIndex
 // nothing.
 std::optional<ServerOrder> OrderOf(const PartitionState& state, ServerIndex id);
 
-// Servers of the maintenance, whether they live or not.
+// Is the server in the scope of the maintenance, whether it lives or not?
 bool IsIn(const PartitionState& state, const PlannedMaintenance& maintenance, ServerIndex id);
 
 }  // namespace shardmanager::orchestrator

@@ -11,10 +11,6 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-Leaving LeavingOf(const PartitionState& state, const PlannedMaintenance& maintenance) {
-  return state.leaving.Before(maintenance.notice.impact(), maintenance.end - maintenance.start);
-}
-
 // The replica, or its role, has to leave its server.
 bool HasToLeave(const PartitionState& state, const Leaving& leaving, const Replica& replica) {
   if (state.leaving.Empties(leaving)) return true;
@@ -32,7 +28,9 @@ void ForEachServer(const PartitionState& state, const PlannedMaintenance& mainte
 class Finder {
  public:
   Finder(const PartitionState& state, const PlannedMaintenance& maintenance)
-      : state_(state), maintenance_(maintenance), leaving_(LeavingOf(state, maintenance)) {}
+      : state_(state),
+        maintenance_(maintenance),
+        leaving_(LeavingBefore(maintenance, state.leaving)) {}
 
   std::vector<MaintenanceHit> Find() {
     ForEachServer(state_, maintenance_, [&](ServerIndex id) {
@@ -90,7 +88,7 @@ std::vector<MaintenanceHit> HitsOf(const PartitionState& state,
 }
 
 size_t LeftToLeave(const PartitionState& state, const PlannedMaintenance& maintenance) {
-  const Leaving leaving = LeavingOf(state, maintenance);
+  const Leaving leaving = LeavingBefore(maintenance, state.leaving);
   size_t left = 0;
   ForEachServer(state, maintenance, [&](ServerIndex id) {
     for (const ReplicaIndex r : state.tables.server(id).replicas) {

@@ -14,7 +14,6 @@ namespace shardmanager::orchestrator {
 namespace {
 
 constexpr size_t kMostHits = 10;
-constexpr Duration kShownAfterEnd = Seconds(3'600);
 
 const char* StateName(MaintenanceStage stage, uint32_t left) {
   switch (stage) {
@@ -71,8 +70,7 @@ v1::MaintenanceStatus StatusOf(const PartitionState& state, const PlannedMainten
   v1::MaintenanceStatus status;
   const MaintenanceStage stage = StageOf(maintenance, state.leaving, now);
   *status.mutable_maintenance() = maintenance.notice;
-  const Leaving leaving =
-      state.leaving.Before(maintenance.notice.impact(), maintenance.end - maintenance.start);
+  const Leaving leaving = LeavingBefore(maintenance, state.leaving);
   status.set_primaries_leave(state.replication.primaries && leaving.primaries);
   status.set_secondaries_leave(state.replication.secondaries && leaving.secondaries);
   for (const ServerIndex id : state.tables.servers()) {
@@ -101,7 +99,7 @@ std::vector<v1::MaintenanceStatus> DescribeMaintenances(const PartitionState& st
   std::vector<v1::MaintenanceStatus> all;
   for (const PlannedMaintenance& maintenance : state.ordered.maintenances) {
     if (!id.empty() && maintenance.notice.id() != id) continue;
-    if (now > maintenance.end + kShownAfterEnd) continue;
+    if (now > maintenance.end + kMaintenanceShown) continue;
     all.push_back(StatusOf(state, maintenance, now));
   }
   return all;

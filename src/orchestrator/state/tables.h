@@ -78,7 +78,7 @@ enum class ServerState : uint8_t {
   kDeparted,  // it said good-bye
 };
 
-// What container operations ask for a server (model/server_order.h).
+// What container operations and maintenances ask for a server (model/server_order.h).
 struct PlannedStop {
   bool closed = false;   // given nothing: an operation is under way
   bool avoided = false;  // an operation is pending: what leaves others goes elsewhere

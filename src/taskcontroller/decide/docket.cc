@@ -30,7 +30,7 @@ std::optional<Delay> Obstacle(const ReportedOperation& reported, const FleetView
                  .text = "a record of the server cannot be read: nobody knows all that it holds"};
   }
   if (reported.info.life == Incarnation(0)) return Delay{.reason = DelayReason::kLifeUnknown};
-  // (Of a server that is down, a new leader may not know the last life.)
+  // (Of a server that is down, and whose registration cannot be read, nobody knows the last life.)
   if (reported.info.life > server.incarnation && server.live) {
     return Delay{.reason = DelayReason::kLifeNotSeen};
   }

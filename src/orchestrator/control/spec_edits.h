@@ -1,0 +1,38 @@
+// Changes of what operators ordered for servers, which is stored with the specs of the apps that
+// have servers there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "orchestrator/control/led_apps.h"
+#include "orchestrator/state/partition_state.h"
+#include "shardmanager/v1/admin.pb.h"
+#include "shardmanager/v1/stored.pb.h"
+
+namespace shardmanager::orchestrator {
+
+struct SpecEdits {
+  std::vector<LedApps::SpecToWrite> specs;
+  std::vector<v1::DrainedApp> apps;  // that operators are told of, ascending by name
+};
+
+// What becomes of one app's spec.
+struct SpecEdit {
+  v1::StoredSpec spec;
+  std::optional<v1::DrainedApp> told;  // operators are told of the app
+};
+// Nothing: the spec stays as it is.
+using EditSpec = std::function<absl::StatusOr<std::optional<SpecEdit>>(
+    const std::string& app, const PartitionState& state, const v1::StoredSpec& stored)>;
+
+// Of each app whose state is known; of `app` only, unless it is empty. The first error that `edit`
+// returns; or UNAVAILABLE, if records of an app are still being read; or FAILED_PRECONDITION, if a
+// spec that is to change cannot be read.
+absl::StatusOr<SpecEdits> EditSpecs(const LedApps& apps, const std::string& app,
+                                    const EditSpec& edit);
+
+}  // namespace shardmanager::orchestrator

@@ -343,6 +343,54 @@ TEST_F(ControllerTest, ANoticeIsStoredWithEachAppThatHasServersThere) {
   EXPECT_EQ(CountOf("MaintenanceCancelled"), 1U);
 }
 
+TEST_F(ControllerTest, AMaintenanceFollowsAWallClockThatIsSet) {
+  MakeCell();
+  RunAll();
+  v1::AddMaintenanceRequest request;
+  v1::Maintenance& notice = *request.mutable_maintenance();
+  notice.set_id("m");
+  notice.mutable_scope()->set_server(kServer.value());
+  notice.set_impact(v1::NETWORK_LOSS);
+  notice.set_start_ms(now_ms_ + 3'600'000);
+  notice.set_end_ms(now_ms_ + 7'200'000);
+  controller_->operations().AddMaintenance(
+      request, [](const auto& response) { EXPECT_TRUE(response.ok()) << response.status(); });
+  RunAll();
+  ASSERT_EQ(CountOf("MaintenanceBegun"), 0U);
+  const auto look_again = [this] {
+    ensemble_.Disconnect(session_);
+    RunAll();
+    ensemble_.Reconnect(session_);
+    RunAll();
+  };
+  look_again();
+  EXPECT_EQ(CountOf("MaintenanceBegun"), 0U);
+  now_ms_ += 3'600'000;
+  look_again();
+  EXPECT_EQ(CountOf("MaintenanceBegun"), 1U);
+}
+
+TEST_F(ControllerTest, OfAServerThatIsDownANewLeaderKnowsTheLastLifeAndWhereItStood) {
+  MakeCell();
+  v1::ServerRecord record;
+  record.set_server(kServer.value());
+  record.mutable_fault_domain()->set_region("r1");
+  record.mutable_fault_domain()->set_rack("k1");
+  const std::string path = kPaths.server(kApp, kServer, kBuckets);
+  Write({SetNode{path, Seal(record), 0}});  // its first life
+  record.set_departed(true);
+  Write({SetNode{path, Seal(record), 1}});  // which said good-bye
+  RunAll();
+  absl::StatusOr<v1::GetServersResponse> servers = absl::UnknownError("no answer");
+  controller_->operations().GetServers({},
+                                       [&servers](const auto& response) { servers = response; });
+  RunAll();
+  ASSERT_TRUE(servers.ok() && servers->servers_size() == 1) << servers.status();
+  EXPECT_EQ(servers->servers(0).incarnation(), 1U);
+  EXPECT_EQ(servers->servers(0).fault_domain().region(), "r1");
+  EXPECT_EQ(servers->servers(0).fault_domain().rack(), "k1");
+}
+
 TEST_F(ControllerTest, AnAppHasNoticeOfAHundredMaintenancesAndForgetsThoseThatAreOver) {
   MakeCell();
   RunAll();

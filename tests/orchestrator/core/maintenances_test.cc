@@ -65,6 +65,13 @@ class MaintenanceTest : public ::testing::Test {
     world.ordered.maintenances = std::move(maintenances);
     world.Apply(spec);
   }
+  // A fourth datacenter: what is given up in d0 has another place.
+  void JoinSpareServers() {
+    world.JoinAt("kv-6", In("d3"));
+    world.JoinAt("kv-7", In("d3"));
+    world.Advance(Seconds(60));
+    world.commands.clear();
+  }
   void GoDown() {
     world.Die("kv-0");
     world.Die("kv-1");
@@ -124,6 +131,7 @@ TEST_F(MaintenanceTest, PrimariesGoBeforeItBeginsAndSecondariesStay) {
 }
 
 TEST_F(MaintenanceTest, WhatIsAwayAsPlannedIsNotGivenUp) {
+  JoinSpareServers();
   Notify({Of(v1::NETWORK_LOSS, Seconds(100), Seconds(300))});
   world.Advance(Seconds(100));
   world.commands.clear();
@@ -161,6 +169,7 @@ TEST_F(MaintenanceTest, WhatFailsBeforeItIsPreparedForIsReplacedAtOnce) {
 }
 
 TEST_F(MaintenanceTest, ANewLeaderWaitsForServersThatWereDownBeforeItCame) {
+  JoinSpareServers();
   Notify({Of(v1::NETWORK_LOSS, Seconds(100), Seconds(300))});
   world.Advance(Seconds(100));
   GoDown();
@@ -194,9 +203,11 @@ TEST_F(MaintenanceTest, OneThatIsCancelledAsksNothing) {
 }
 
 TEST_F(MaintenanceTest, OneThatIsExtendedIsWaitedForLonger) {
+  JoinSpareServers();
   const PlannedMaintenance maintenance = Of(v1::NETWORK_LOSS, Seconds(60), Seconds(100));
   Notify({maintenance});
   world.Advance(Seconds(61));
+  world.commands.clear();
   GoDown();
   world.Advance(Seconds(90));
   PlannedMaintenance longer = maintenance;
@@ -204,7 +215,6 @@ TEST_F(MaintenanceTest, OneThatIsExtendedIsWaitedForLonger) {
   longer.notice.set_end_ms(longer.notice.end_ms() + 300'000);
   Notify({longer});
   EXPECT_EQ(world.NoteCount(NoteKind::kMaintenanceNotified), 2U);
-  world.commands.clear();
   world.Advance(Seconds(300));
   EXPECT_THAT(world.commands, Each(Not(StartsWith("add "))));
 }
@@ -219,6 +229,7 @@ TEST_F(MaintenanceTest, ALateNoticeIsPreparedForAtOnceAndSaysWhatItHits) {
 }
 
 TEST_F(MaintenanceTest, OfTwoThatOverlapBothHold) {
+  JoinSpareServers();
   PlannedMaintenance longer = Of(v1::NETWORK_LOSS, Seconds(100), Seconds(600));
   longer.notice.set_id("change-2");
   Notify({Of(v1::RUNTIME_STATE_LOSS, Seconds(60), Seconds(100)), longer});
@@ -230,9 +241,7 @@ TEST_F(MaintenanceTest, OfTwoThatOverlapBothHold) {
 }
 
 TEST_F(MaintenanceTest, MachinesThatAreLostAreEmptiedAndNotWaitedFor) {
-  world.JoinAt("kv-6", In("d3"));
-  world.JoinAt("kv-7", In("d3"));
-  world.Advance(Seconds(60));
+  JoinSpareServers();
   Notify({Of(v1::MACHINE_LOSS, Seconds(100), Seconds(86'400))});
   world.Advance(Seconds(100));
   EXPECT_EQ(world.Counts().at("kv-0") + world.Counts().at("kv-1"), 0U);

@@ -3,11 +3,15 @@
 What does not compile (an operator that a type does not have, a number that must be known at
 compile time) is left out, and the next mutant of the sample takes its place.
 """
+import re
 import subprocess
 
 from mutation import coverage, rewrite, tree
 
 _MOST_ROUNDS = 25
+# CMake compiles the files of a library together, by files that include them.
+_TOGETHER = re.compile(r'/unity_\d+_cxx\.cxx$')
+_INCLUDED = re.compile(r'^#include "(.+\.cc)"', re.MULTILINE)
 
 
 def numbers(mutants):
@@ -71,6 +75,8 @@ def needs(where, target, mutants):
     answer = subprocess.run(['ninja', '-C', str(where.build), '-t', 'inputs', target],
                             capture_output=True, text=True, check=True)
     inputs = set(answer.stdout.splitlines())
+    for path in [p for p in inputs if _TOGETHER.search(p)]:
+        inputs.update(_INCLUDED.findall((where.build / path).read_text()))
     return any(str(where.source / m.path) in inputs for m in mutants)
 
 

@@ -13,39 +13,39 @@ constexpr Duration kPause = Milliseconds(300);
 // Nothing to take back, or no such server yet: nothing is to be done.
 bool IsDone(const absl::Status& status) { return status.ok() || absl::IsNotFound(status); }
 
-auto SendNotice(const v1::Maintenance& notice) {
-  return [notice](orchestrator::Operations& operations, const std::function<void(bool)>& answer) {
-    v1::AddMaintenanceRequest request;
-    *request.mutable_maintenance() = notice;
-    operations.AddMaintenance(
-        request, [answer](const auto& response) { answer(IsDone(response.status())); });
+// Sends the request with that method of Operations.
+template <typename Request, typename Method>
+auto Sends(Method method, Request request) {
+  return [method, request](orchestrator::Operations& operations,
+                           const std::function<void(bool)>& answer) {
+    (operations.*method)(request,
+                         [answer](const auto& response) { answer(IsDone(response.status())); }, {});
   };
 }
 
-auto SendPause(bool pause) {
-  return [pause](orchestrator::Operations& operations, const std::function<void(bool)>& answer) {
-    // (FAILED_PRECONDITION: it is not paused any more, or somebody else leads.)
-    v1::PauseAppRequest request;
-    request.set_app(kApp);
-    request.mutable_pause()->set_failover(true);
-    v1::ResumeAppRequest resume;
-    resume.set_app(kApp);
-    const auto told = [answer](const auto& response) { answer(response.ok()); };
-    if (pause) {
-      operations.PauseApp(request, told);
-    } else {
-      operations.ResumeApp(resume, told);
-    }
-  };
+auto SendNotice(const v1::Maintenance& notice) {
+  v1::AddMaintenanceRequest request;
+  *request.mutable_maintenance() = notice;
+  return Sends(&orchestrator::Operations::AddMaintenance, request);
 }
 
 auto SendCancel(const std::string& id) {
-  return [id](orchestrator::Operations& operations, const std::function<void(bool)>& answer) {
-    v1::CancelMaintenanceRequest request;
-    request.set_id(id);
-    operations.CancelMaintenance(
-        request, [answer](const auto& response) { answer(IsDone(response.status())); });
-  };
+  v1::CancelMaintenanceRequest request;
+  request.set_id(id);
+  return Sends(&orchestrator::Operations::CancelMaintenance, request);
+}
+
+auto SendPause() {
+  v1::PauseAppRequest request;
+  request.set_app(kApp);
+  request.mutable_pause()->set_failover(true);
+  return Sends(&orchestrator::Operations::PauseApp, request);
+}
+
+auto SendResume() {
+  v1::ResumeAppRequest request;
+  request.set_app(kApp);
+  return Sends(&orchestrator::Operations::ResumeApp, request);
 }
 
 }  // namespace
@@ -57,11 +57,19 @@ Operator::Operator(Cluster& cluster, Checkers& checkers, v1::AppSpec spec)
 
 void Operator::ApplyUntilAcknowledged() { BeginSpec(/*again=*/true); }
 
+void Operator::AdoptHandoversUntilAcknowledged() {
+  spec_.mutable_moves()->set_primary_move(v1::HANDOVER);
+  SetRevision(spec_, ++revision_);
+  ApplyUntilAcknowledged();
+}
+
 void Operator::DrainUntilAcknowledged(const std::string& server, bool drain) {
   BeginDrain(server, drain, /*again=*/true);
 }
 
-void Operator::PauseUntilAcknowledged(bool pause) { Begin(SendPause(pause), /*again=*/true); }
+void Operator::PauseUntilAcknowledged() { Begin(SendPause(), /*again=*/true); }
+
+void Operator::ResumeUntilAcknowledged() { Begin(SendResume(), /*again=*/true); }
 
 void Operator::NotifyUntilAcknowledged(const v1::Maintenance& notice) {
   Begin(SendNotice(notice), /*again=*/true);
@@ -127,6 +135,10 @@ void Operator::DrainSomething() {
   const std::string server = cluster_.servers()[cluster_.random.Below(cluster_.servers().size())];
   const bool drain = cluster_.random.Below(2) == 0 && Free().size() > 2;
   BeginDrain(server, drain, /*again=*/false);
+}
+
+void Operator::DrainIfFree(const std::string& server) {
+  if (!busy_ && Free().size() > 2) BeginDrain(server, /*drain=*/true, /*again=*/false);
 }
 
 void Operator::NotifySomething() {

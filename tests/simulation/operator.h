@@ -17,10 +17,13 @@ class Operator {
 
   // Tries the process that leads, for as long as it takes.
   void ApplyUntilAcknowledged();
+  // The same: primaries move by handovers from now on.
+  void AdoptHandoversUntilAcknowledged();
   // The same: drains the server, or takes that back.
   void DrainUntilAcknowledged(const std::string& server, bool drain);
   // The same: pauses the app, or resumes it.
-  void PauseUntilAcknowledged(bool pause);
+  void PauseUntilAcknowledged();
+  void ResumeUntilAcknowledged();
   // The same: gives notice of a maintenance.
   void NotifyUntilAcknowledged(const v1::Maintenance& notice);
   // The store is lost: makes the cell anew, and applies the spec once more.
@@ -29,6 +32,8 @@ class Operator {
   void ChangeSomething();
   // A drain of some server, or its end; unless a change is under way. Two free servers are left.
   void DrainSomething();
+  // The same, of that server.
+  void DrainIfFree(const std::string& server);
   // Notice of a maintenance of some server or region, or that it does not take place; unless a
   // change is under way. It is over after 30 s.
   void NotifySomething();

@@ -73,7 +73,7 @@ void PlannedEvents::PauseForAWhile(const std::string& drained) {
                       cell_.checkers.AssignmentOf(drained).replicas().empty();
   if (!cell_.well() || !steady || cell_.Draw(2) == 0) return;
   cell_.Trace("the app is paused");
-  cell_.person.PauseUntilAcknowledged(true);
+  cell_.person.PauseUntilAcknowledged();
   cell_.AwaitAcknowledged();
   cell_.RunFor(kUnderWay);
   const uint64_t writes = cell_.checkers.AssignmentWrites();
@@ -85,7 +85,7 @@ void PlannedEvents::PauseForAWhile(const std::string& drained) {
     cell_.checkers.Violate("paused: an assignment was written while the app was paused");
   }
   cell_.Trace("the app is resumed");
-  cell_.person.PauseUntilAcknowledged(false);
+  cell_.person.ResumeUntilAcknowledged();
   cell_.AwaitAcknowledged();
   if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
   cell_.AwaitRest("the app was resumed");

@@ -164,8 +164,7 @@ void RestartChecker::CheckKept() {
   }
 }
 
-// A server that is down is left out: a new leader does not know its last life, and there is no
-// process that the manager could stop.
+// A server that is down is left out: there is no process that the manager could stop.
 void RestartChecker::CheckLife(const v1::ContainerOperation& operation) {
   const auto life = life_.find(operation.server());
   if (life == life_.end() || life->second.first <= operation.incarnation()) return;

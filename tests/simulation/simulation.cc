@@ -35,6 +35,7 @@ class Run {
     result_.converged_after = cell_.cluster.schedule.now() - healed - kRestAfterFaults;
     cell_.CheckAcknowledged();
     LoseMinority();
+    AdoptHandovers();
     planned_.All();
     return Finish();
   }
@@ -59,6 +60,15 @@ class Run {
     if (cell_.checkers.LeastReplicas(*spec) < 3 || !cell_.well() || cell_.Draw(2) == 0) return;
     chaos_.LeaveForGood();
     cell_.AwaitRest("a server left for good");
+  }
+
+  // Servers that cannot forward refuse requests in a planned move: they learn it before plans are
+  // made.
+  void AdoptHandovers() {
+    if (!cell_.well() || cell_.person.wanted().moves().primary_move() != v1::DROP_THEN_ADD) return;
+    cell_.person.AdoptHandoversUntilAcknowledged();
+    cell_.AwaitAcknowledged();
+    cell_.AwaitRest("moves became handovers");
   }
 
   SimulationResult Finish() {

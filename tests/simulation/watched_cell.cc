@@ -66,6 +66,8 @@ v1::AppSpec DrawSpec(const SimulationOptions& options, Random& random) {
   replication.set_quorum(both && replication.replicas() == 3 && options.seed % 3 != 0);
   spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(random, 3) * 1'000));
   DrawAvailability(random, spec);
+  const bool old_servers = replication.strategy() == v1::PRIMARY_ONLY && Draw(random, 3) == 0;
+  if (old_servers) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
   return spec;
 }
 
@@ -154,7 +156,11 @@ void WatchedCell::CheckAcknowledged() {
 }
 
 void WatchedCell::AwaitAcknowledged() {
-  while (person.busy() && RunFor(kSweep)) continue;
+  const TimePoint give_up = cluster.schedule.now() + options.patience;
+  while (person.busy() && RunFor(kSweep)) {
+    if (cluster.schedule.now() < give_up) continue;
+    checkers.Violate("an operator's change was not acknowledged in time");
+  }
 }
 
 // ---- what happens ----

@@ -16,6 +16,9 @@ namespace shardmanager::orchestrator {
 namespace {
 
 constexpr Duration kRetryDelay = Milliseconds(500);
+// The wall clock was set, or has drifted so far from the core's that maintenances begin at another
+// moment.
+constexpr Duration kClockMoved = Milliseconds(100);
 
 // Moves and joins are told at info, trouble at warning.
 spdlog::level::level_enum LevelOf(NoteKind kind) {
@@ -55,6 +58,15 @@ v1::ControlEvent TakenOver(const Tables& tables, int64_t after_ms) {
 
 OperatorOrders OrderedNow(const SpecWatch& spec, const DriverContext& context) {
   return spec.ordered(context.executor->Now(), context.wall_ms());
+}
+
+SpecChanged SpecNow(const SpecWatch& spec, const DriverContext& context) {
+  return {WithDefaults(spec.stored().spec()), spec.stored().deleting(), OrderedNow(spec, context)};
+}
+
+// The wall clock, less the one that the core is told of.
+Duration WallOffset(const DriverContext& context) {
+  return Milliseconds(context.wall_ms()) - context.executor->Now().time_since_epoch();
 }
 
 void Record(EventLog& events, const AppName& app, spdlog::level::level_enum level,
@@ -125,10 +137,10 @@ void PartitionDriver::TakeSpec(v1::StoredSpec stored, int32_t version) {
 
 void PartitionDriver::OnSpec() {
   problem_ = absl::OkStatus();
-  const v1::StoredSpec& stored = spec_.stored();
   if (core_ != nullptr) {
-    const v1::AppSpec spec = WithDefaults(stored.spec());
-    core_->Handle(SpecChanged{spec, stored.deleting(), OrderedNow(spec_, context_)});
+    SpecChanged changed = SpecNow(spec_, context_);
+    const v1::AppSpec spec = changed.spec;
+    core_->Handle(std::move(changed));
     tasks_->ChangeSpec(spec);
   } else if (watch_ == nullptr) {
     BeginRecovery();
@@ -212,8 +224,10 @@ void PartitionDriver::RetryLater(const absl::Status& why) {
 void PartitionDriver::Relook() {
   if (core_ != nullptr) {
     watch_->Relist();
-    // The wall clock may have been set.
-    if (!spec_.stored().maintenances().empty()) OnSpec();
+    const Duration offset = WallOffset(context_);
+    const bool moved = std::chrono::abs(offset - wall_offset_) >= kClockMoved;
+    if (moved) wall_offset_ = offset;
+    if (moved && !spec_.stored().maintenances().empty()) core_->Handle(SpecNow(spec_, context_));
   }
   damaged_.Relook();
 }

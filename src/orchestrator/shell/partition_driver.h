@@ -123,6 +123,7 @@ class PartitionDriver {
 
   absl::Status problem_;
   TimePoint started_at_{};
+  Duration wall_offset_{};  // of the wall clock, when the core was last told of another one
   DamagedRecords damaged_;
   SpecWatch spec_;
   AppRemoval removal_;

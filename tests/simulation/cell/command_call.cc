@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace shardmanager::simulation {
 namespace {
 
@@ -35,16 +37,23 @@ class Call : public std::enable_shared_from_this<Call> {
       return;
     }
     Send(*server, to.endpoint, command);
+    const auto again = [wires = wires_, endpoint = to.endpoint, command] {
+      SimServer* found = wires.server(endpoint);
+      if (found == nullptr) return;
+      found->process()->Run([found, command] {
+        found->Receive(
+            command, [](const server::Reply&) {}, [](const absl::Status&) {});
+      });
+    };
     if (wires_.network.Lucky(wires_.network.habits.duplication)) {
       const auto late = static_cast<int64_t>(
           wires_.network.random().Below(wires_.network.habits.straggler.count() + 1));
-      server->process()->RunAfter(
-          Duration(late), [wires = wires_, endpoint = to.endpoint, command] {
-            SimServer* found = wires.server(endpoint);
-            if (found == nullptr) return;
-            found->Receive(
-                command, [](const server::Reply&) {}, [](const absl::Status&) {});
-          });
+      server->process()->RunAfter(Duration(late), again);
+    }
+    for (const server::Grant& grant : command.grants) {
+      wires_.network.Follow(
+          absl::StrCat(to.endpoint, " ", grant.shard.value()),
+          absl::StrCat(std::string(ToString(command.kind)), " ", grant.epoch.value()), again);
     }
   }
 

@@ -1,6 +1,12 @@
 #include "tests/simulation/cell/network.h"
 
 namespace shardmanager::simulation {
+namespace {
+
+// From a message until the one before it comes again.
+constexpr Duration kStraggles = Seconds(1);
+
+}  // namespace
 
 void Network::Mend(const std::string& from, const std::string& to) {
   const auto cut = cuts_.find({from, to});
@@ -35,6 +41,16 @@ bool Network::Send(const std::string& from, const std::shared_ptr<Process>& to,
     }
   });
   return true;
+}
+
+void Network::Follow(const std::string& subject, const std::string& message,
+                     std::function<void()> again) {
+  Sent& last = last_sent_[subject];
+  if (last.message == message) return;
+  const Sent former = std::exchange(last, {message, std::move(again)});
+  if (former.message.empty() || !Lucky(habits.duplication)) return;
+  const auto late = static_cast<int64_t>(random_.Below(kStraggles.count() + 1));
+  schedule_.After(Duration(late), former.again);
 }
 
 }  // namespace shardmanager::simulation

@@ -18,7 +18,7 @@ struct NetworkHabits {
   Duration least{Milliseconds(0)};
   Duration most{Milliseconds(2)};
   double loss = 0;                        // of a message: its sender is not told at once
-  double duplication = 0;                 // of a command: it comes again, later
+  double duplication = 0;                 // of a command: it comes again, later (Network::Follow)
   Duration straggler{Milliseconds(300)};  // how much later, at most
 };
 
@@ -41,6 +41,10 @@ class Network {
   bool Send(const std::string& from, const std::shared_ptr<Process>& to, std::function<void()> task,
             std::function<void()> lost = nullptr);
   Duration Delay();
+  // A message about `subject` is sent; `again` sends it once more. What came before it about the
+  // same subject may come again just after it, when the world has gone on: as habits.duplication
+  // says. `message` tells messages about one subject apart; those that are sent anew are one.
+  void Follow(const std::string& subject, const std::string& message, std::function<void()> again);
   bool Lucky(double chance) { return chance > 0 && random_.Fraction() < chance; }
   Random& random() { return random_; }
 
@@ -49,6 +53,11 @@ class Network {
   Random& random_;
   std::map<std::pair<std::string, std::string>, int> cuts_;
   std::map<std::string, int> isolated_;
+  struct Sent {
+    std::string message;
+    std::function<void()> again;
+  };
+  std::map<std::string, Sent> last_sent_;  // by subject
 };
 
 }  // namespace shardmanager::simulation

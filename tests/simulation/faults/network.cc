@@ -51,7 +51,6 @@ void IsolateRelay(FaultScene& scene) {
   scene.cluster.network.Isolate(host);
   scene.Until(Seconds(15), [&scene, host] { scene.cluster.network.Rejoin(host); });
 }
-// Just when it has something to tell to that one.
 void CutLeaderFromServer(FaultScene& scene) {
   const std::string from = scene.cluster.Leader();
   const std::string to = scene.SomeServer();
@@ -59,7 +58,8 @@ void CutLeaderFromServer(FaultScene& scene) {
   scene.Tell(absl::StrCat("cut ", from, " -> ", to));
   scene.cluster.network.Cut(from, to);
   scene.Until(Seconds(15), [&scene, from, to] { scene.cluster.network.Mend(from, to); });
-  MoveSomething(scene);
+  // It is to let go, and cannot be told.
+  if (scene.cluster.habits.sick.empty()) scene.person.DrainIfFree(to);
 }
 void LoseMessages(FaultScene& scene) {
   scene.Tell("lose messages");

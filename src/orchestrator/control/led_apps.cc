@@ -111,18 +111,18 @@ absl::Status LedApps::NoSuch(const std::string& app) const {
   return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
 }
 
-void LedApps::WriteSpec(const SpecToWrite& change, SpecStore::Done done, const Wanted& wanted) {
+void LedApps::WriteSpec(const SpecToWrite& change, Done done, const Wanted& wanted) {
   const SpecStore specs(&context_.session.store(), context_.session.paths(),
                         context_.session.cell().buckets(), lead_->epoch);
   const AppName app(change.spec.spec().name());
-  auto posted = [this, done, change, epoch = lead_->epoch](absl::Status status) {
-    context_.executor.Post([this, done, change, epoch, status] {
+  auto posted = [this, done, change, epoch = lead_->epoch](absl::StatusOr<int32_t> version) {
+    context_.executor.Post([this, done, change, epoch, version] {
       PartitionDriver* driver =
           lead_ && lead_->epoch == epoch ? Find(change.spec.spec().name()) : nullptr;
       // The caller may send its next change as soon as it has the answer: that must build on this
       // version.
-      if (status.ok() && driver != nullptr) driver->TakeSpec(change.spec, change.base + 1);
-      done(status);
+      if (version.ok() && driver != nullptr) driver->TakeSpec(change.spec, *version);
+      done(version.status());
     });
   };
   if (change.base == kNewApp) {
@@ -132,8 +132,7 @@ void LedApps::WriteSpec(const SpecToWrite& change, SpecStore::Done done, const W
   }
 }
 
-void LedApps::WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Done done,
-                         const Wanted& wanted) {
+void LedApps::WriteSpecs(const std::vector<SpecToWrite>& changes, Done done, const Wanted& wanted) {
   struct Progress {
     size_t left;
     absl::Status first_error;

@@ -66,11 +66,12 @@ class LedApps {
     int32_t base;
   };
   static constexpr int32_t kNewApp = -1;
-  void WriteSpec(const SpecToWrite& change, SpecStore::Done done, const Wanted& wanted = {});
+  // OK means durable; else the errors of SpecStore.
+  using Done = std::function<void(absl::Status)>;
+  void WriteSpec(const SpecToWrite& change, Done done, const Wanted& wanted = {});
   // Answers once every write has ended: OK if all are durable, else with the first error; others
   // may be durable then. REQUIRES: `changes` is not empty.
-  void WriteSpecs(const std::vector<SpecToWrite>& changes, SpecStore::Done done,
-                  const Wanted& wanted);
+  void WriteSpecs(const std::vector<SpecToWrite>& changes, Done done, const Wanted& wanted);
 
  private:
   struct Lead {

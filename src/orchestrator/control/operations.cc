@@ -46,7 +46,7 @@ absl::Status MayReplace(const DamagedRecord& spec, bool force) {
 
 // Replies with the response if the write succeeded, else with its error.
 template <typename Response>
-SpecStore::Done AnswerWith(const Operations::Reply<Response>& reply, Response response) {
+LedApps::Done AnswerWith(const Operations::Reply<Response>& reply, Response response) {
   return [reply, response = std::move(response)](absl::Status status) {
     if (!status.ok()) return reply(status);
     reply(response);

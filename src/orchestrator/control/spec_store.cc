@@ -40,7 +40,7 @@ void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done
     if (!node.ok()) ops = self.Folders(app);
     std::string data = Seal(spec);
     ops.push_back(CreateNode{self.paths_.spec(app), data});
-    self.Write({app, std::move(ops), std::move(data), done, wanted});
+    self.Write({app, std::move(ops), std::move(data), /*version=*/0, done, wanted});
   });
 }
 
@@ -49,19 +49,21 @@ void SpecStore::Replace(const AppName& app, const v1::StoredSpec& spec, int32_t 
   std::string data = Seal(spec);
   std::vector<WriteOp> ops;
   ops.push_back(SetNode{paths_.spec(app), data, version});
-  Write({app, std::move(ops), std::move(data), std::move(done), std::move(wanted)});
+  Write({app, std::move(ops), std::move(data), version + 1, std::move(done), std::move(wanted)});
 }
 
 void SpecStore::Write(const Change& change) const {
   std::vector<WriteOp> ops = change.ops;
   ops.insert(ops.begin(), LeaderFence(paths_, leader_epoch_));
   store_->Multi(std::move(ops), [self = *this, change](WriteResult result) {
+    if (result.status.ok()) return change.done(change.version);
     if (!absl::IsUnavailable(result.status)) return change.done(Explain(result));
     // Nobody knows whether it happened: read back.
     self.store_->Sync([self, change](absl::Status synced) {
       if (!synced.ok()) return change.done(Unknown());
       self.store_->Get(self.paths_.spec(change.app), [self, change](absl::StatusOr<Node> node) {
-        if (node.ok() && node->data == change.data) return change.done(absl::OkStatus());
+        // (It may have been there already: a drain that is asked for again, for example.)
+        if (node.ok() && node->data == change.data) return change.done(node->stat.version);
         if (!node.ok() && !absl::IsNotFound(node.status())) return change.done(Unknown());
         if (IsWanted(change.wanted)) return self.Write(change);
         change.done(NothingWasChanged());

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "coordination/paths.h"
 #include "coordination/store.h"
 #include "orchestrator/shell/change_outcome.h"
@@ -16,7 +16,8 @@
 
 namespace shardmanager::orchestrator {
 
-// All calls answer on the session's thread; OK means durable. Errors:
+// All calls answer on the session's thread, with the version under which the spec is durable.
+// Errors:
 //   ABORTED              somebody else changed the spec meanwhile, or leads now
 //   RESOURCE_EXHAUSTED   the spec is larger than a record may be
 //   CANCELLED            nobody wants it any more; nothing was changed
@@ -24,7 +25,7 @@ namespace shardmanager::orchestrator {
 //                        happened
 class SpecStore {
  public:
-  using Done = std::function<void(absl::Status)>;
+  using Done = std::function<void(absl::StatusOr<int32_t> version)>;
 
   SpecStore(CoordinationStore* store, Paths paths, uint32_t buckets, LeaderEpoch leader_epoch)
       : store_(store), paths_(std::move(paths)), buckets_(buckets), leader_epoch_(leader_epoch) {}
@@ -42,6 +43,7 @@ class SpecStore {
     AppName app;
     std::vector<WriteOp> ops;  // behind the fence
     std::string data;          // of the spec
+    int32_t version = 0;       // that it gets
     Done done;
     Wanted wanted;
   };

@@ -138,7 +138,7 @@ class ControllerTest : public testing::Test {
     spec.mutable_spec()->mutable_key_space()->add_shards()->set_id("s-0");
     spec.mutable_spec()->mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
     SpecStore(others_.get(), kPaths, kBuckets, LeaderEpoch(0))
-        .Create(kApp, spec, [](const absl::Status& status) { EXPECT_TRUE(status.ok()); });
+        .Create(kApp, spec, [](const auto& version) { EXPECT_TRUE(version.ok()); });
     ensemble_.RunUntilIdle();
     v1::AssignmentRecord record;
     record.set_server(kServer.value());

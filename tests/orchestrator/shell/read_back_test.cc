@@ -60,7 +60,7 @@ class ReadBackTest : public testing::Test {
   }
   SpecStore::Done Answer() {
     answer_.reset();
-    return [this](absl::Status status) { answer_ = std::move(status); };
+    return [this](const absl::StatusOr<int32_t>& version) { answer_ = version.status(); };
   }
 
   MemoryEnsemble ensemble_;

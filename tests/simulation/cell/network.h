@@ -41,9 +41,9 @@ class Network {
   bool Send(const std::string& from, const std::shared_ptr<Process>& to, std::function<void()> task,
             std::function<void()> lost = nullptr);
   Duration Delay();
-  // A message about `subject` is sent; `again` sends it once more. What came before it about the
-  // same subject may come again just after it, when the world has gone on: as habits.duplication
-  // says. `message` tells messages about one subject apart; those that are sent anew are one.
+  // Call it for each message about `subject`, with `again` to deliver the message once more. The
+  // message before it about the same subject may then be repeated, up to a second after this one,
+  // with the chance habits.duplication. A message of the same name is a retry, and repeats nothing.
   void Follow(const std::string& subject, const std::string& message, std::function<void()> again);
   bool Lucky(double chance) { return chance > 0 && random_.Fraction() < chance; }
   Random& random() { return random_; }

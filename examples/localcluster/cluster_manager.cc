@@ -53,13 +53,13 @@ absl::Status ClusterManager::Want(v1::OperationKind kind, const std::string& con
   operation.set_container(container);
   operation.set_reason(reason);
   if (kind != v1::STOP) operation.set_expected_ms(static_cast<uint32_t>(expected.count()));
-  Add(std::move(operation));
+  // Unique for good: the manager's life is part of it.
+  Add(std::move(operation), absl::StrCat(life_, "-", rollouts_));
   return absl::OkStatus();
 }
 
-void ClusterManager::Add(v1::ContainerOperation operation) {
-  // Unique for good: the manager's life is part of it.
-  operation.set_id(absl::StrCat(life_, "-", ++operations_, "/", operation.container()));
+void ClusterManager::Add(v1::ContainerOperation operation, const std::string& rollout) {
+  operation.set_id(absl::StrCat(rollout, "/", operation.container(), ".", ++operations_));
   operation.set_stage(v1::OPERATION_WAITING);
   next_report_ = {};
   const std::string id = operation.id();
@@ -151,11 +151,12 @@ bool ClusterManager::Hear(const v1::OperationAnswer& answer) {
       return false;
     case v1::OPERATION_REFUSED: {
       // It was about a life that is over. The same is wanted of the container's new life: as a new
-      // operation.
+      // operation of the same rollout.
       v1::ContainerOperation next = operation;
       next.clear_incarnation();
+      const std::string rollout = answer.id().substr(0, answer.id().rfind('/'));
       wanted_.erase(found);
-      Add(std::move(next));
+      Add(std::move(next), rollout);
       return true;
     }
     case v1::OPERATION_DONE:

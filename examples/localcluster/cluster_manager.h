@@ -46,6 +46,10 @@ class ClusterManager {
  public:
   ClusterManager(ClusterManagerOptions options, ContainerPort containers);
 
+  // What is wanted from now on belongs to another rollout: the first part of its ids differs, and
+  // `shardctl rollout status` counts it apart.
+  void BeginRollout() { ++rollouts_; }
+
   // The container is to be restarted (stopped, started, moved) as soon as that is allowed.
   // ALREADY_EXISTS: the same is already wanted for it.
   absl::Status Want(v1::OperationKind kind, const std::string& container, const std::string& reason,
@@ -73,7 +77,7 @@ class ClusterManager {
     v1::OperationDelay delay;  // the first
   };
 
-  void Add(v1::ContainerOperation operation);
+  void Add(v1::ContainerOperation operation, const std::string& rollout);
   bool FinishWhatIsDone();
   // True: there is something new to report at once.
   absl::StatusOr<bool> Round();
@@ -87,6 +91,7 @@ class ClusterManager {
   std::unique_ptr<v1::TaskControl::Stub> stub_;
   const uint64_t life_;
   uint64_t sequence_ = 0;
+  uint64_t rollouts_ = 0;
   uint64_t operations_ = 0;
   uint64_t answered_ = 0;
   TimePoint next_report_{};

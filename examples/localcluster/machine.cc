@@ -89,7 +89,7 @@ absl::Status Machine::Move(const std::vector<std::string>& words) {
   }
   if (absl::Status checked = Check({words[0]}); !checked.ok()) return checked;
   new_racks_[words[0]] = words[1];
-  return Want(v1::MOVE, words[0], absl::StrCat("move to ", words[1]));
+  return WantAll(v1::MOVE, {words[0]}, absl::StrCat("move to ", words[1]));
 }
 
 absl::Status Machine::Check(const std::vector<std::string>& servers) const {
@@ -107,6 +107,7 @@ absl::Status Machine::Check(const std::vector<std::string>& servers) const {
 absl::Status Machine::WantAll(v1::OperationKind kind, const std::vector<std::string>& servers,
                               const std::string& reason) {
   if (absl::Status checked = Check(servers); !checked.ok()) return checked;
+  for (const auto& [region, manager] : managers_) manager->BeginRollout();  // for each command
   for (const std::string& server : servers) {
     if (absl::Status wanted = Want(kind, server, reason); !wanted.ok()) return wanted;
   }

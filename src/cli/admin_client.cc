@@ -169,6 +169,10 @@ absl::StatusOr<v1::GetOperationsResponse> AdminClient::GetOperations(
     const v1::GetOperationsRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetOperations, request);
 }
+absl::StatusOr<v1::GetRolloutsResponse> AdminClient::GetRollouts(
+    const v1::GetRolloutsRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetRollouts, request);
+}
 absl::StatusOr<v1::ApproveOperationResponse> AdminClient::ApproveOperation(
     const v1::ApproveOperationRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ApproveOperation, request);

@@ -39,6 +39,7 @@ class AdminClient {
   absl::StatusOr<v1::ReleaseServerResponse> ReleaseServer(const v1::ReleaseServerRequest& request);
   absl::StatusOr<v1::RetryShardResponse> RetryShard(const v1::RetryShardRequest& request);
   absl::StatusOr<v1::GetOperationsResponse> GetOperations(const v1::GetOperationsRequest& request);
+  absl::StatusOr<v1::GetRolloutsResponse> GetRollouts(const v1::GetRolloutsRequest& request);
   absl::StatusOr<v1::EndOperationResponse> EndOperation(const v1::EndOperationRequest& request);
   absl::StatusOr<v1::PauseAppResponse> PauseApp(const v1::PauseAppRequest& request);
   absl::StatusOr<v1::AddMaintenanceResponse> AddMaintenance(

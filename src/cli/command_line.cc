@@ -66,6 +66,9 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     words.maintenance.start_ms = ParseMoment(words.maintenance_start);
     words.maintenance.end_ms = ParseMoment(words.maintenance_end);
     line.command = std::move(words.maintenance);
+  } else if (command == "rollout") {
+    words.rollout.format = format;
+    line.command = std::move(words.rollout);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

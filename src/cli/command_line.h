@@ -102,6 +102,11 @@ struct MaintenanceCommand {
   std::string app;  // with kList; "": all
   Format format = Format::kTable;
 };
+struct RolloutCommand {
+  std::string app;    // "": all
+  bool wait = false;  // until nothing is left
+  Format format = Format::kTable;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -130,8 +135,8 @@ struct CommandLine {
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
-               PauseCommand, MaintenanceCommand, WatchCommand, StatusCommand, PlaceCommand,
-               CompletionCommand, VersionCommand>
+               PauseCommand, MaintenanceCommand, RolloutCommand, WatchCommand, StatusCommand,
+               PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

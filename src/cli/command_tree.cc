@@ -79,6 +79,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddEnd();
   AddPause();
   AddMaintenance();
+  AddRollout();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -317,6 +318,20 @@ void CommandTree::AddMaintenanceTimes(CLI::App& add) {
              add.add_option("--start", words_.maintenance_start, "Or: it begins then"));
   add_either(add.add_option("--for", words_.maintenance_for, "It lasts so long"),
              add.add_option("--end", words_.maintenance_end, "Or: it is over then"));
+}
+
+void CommandTree::AddRollout() {
+  CLI::App& command = *cli_.add_subcommand(
+      "rollout", "Show how far changes of containers are, and when they will be over");
+  command.footer(kRolloutFooter);
+  command.require_subcommand(1);
+  command.fallthrough();
+  CLI::App& status = *command.add_subcommand("status", "How far they are, and what holds them up");
+  status.footer(kRolloutFooter);
+  status.fallthrough();
+  status.add_option("APP", words_.rollout.app, "Of this app only")->type_name("");
+  status.add_flag("-w,--wait", words_.rollout.wait, "Show the progress, until all are over");
+  AddFormat(status, {"table", "wide", "json", "yaml"});
 }
 
 void CommandTree::AddWatch() {

@@ -32,6 +32,7 @@ struct Words {
   std::string maintenance_start;
   std::string maintenance_for;
   std::string maintenance_end;
+  RolloutCommand rollout;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -70,6 +71,7 @@ class CommandTree {
   void AddPause();
   void AddMaintenance();
   void AddMaintenanceTimes(CLI::App& add);
+  void AddRollout();
   void AddWatch();
   void AddPlace();
   void AddOthers();

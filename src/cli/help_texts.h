@@ -17,6 +17,7 @@ First steps:
   shardctl describe shard shard-007    who serves it, and if nobody, why?
   shardctl explain kv shard-007        why is it there and not elsewhere?
   shardctl drain server kv-3 --wait    move everything off it, ahead of planned work
+  shardctl rollout status kv --wait    stay until all restarts that were asked for are over
   shardctl watch                       what the control plane does, as it happens
   shardctl place problem.yaml          the allocator alone, without a control plane
 Exit codes:
@@ -144,6 +145,18 @@ Examples:
   shardctl maintenance list
   shardctl maintenance list change-4711            and each shard that it hits
   shardctl maintenance cancel change-4711)";
+
+inline constexpr char kRolloutFooter[] = R"(
+A rollout: the operations of one cluster manager whose ids share what stands before the last "/", as
+in rollout-42/kv-3. "-": those whose ids have none. LEFT is a forecast for all operations of the app
+together, as they share its limits: if they go on as so far. WHY names what most of them wait for, or
+why there is no forecast. Counts begin anew with each leader (-o wide: SEEN-FOR); a rollout that is
+over is shown for an hour. With --wait and -o json or yaml only the end is shown.
+Examples:
+  shardctl rollout status
+  shardctl rollout status kv -o wide               also how many may be under way at once
+  shardctl rollout status kv --wait                and stay until nothing is left
+  shardctl get operations --app kv                 one by one)";
 
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they

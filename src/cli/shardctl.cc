@@ -41,6 +41,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const EndCommand& command) { return End(command, client, terminal); },
           [&](const PauseCommand& command) { return Pause(command, client, terminal); },
           [&](const MaintenanceCommand& command) { return Maintenance(command, client, terminal); },
+          [&](const RolloutCommand& command) { return Rollout(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

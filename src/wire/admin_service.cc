@@ -82,6 +82,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                              v1::GetOperationsResponse* response) override {
     return calls_.Ask(context, request, response, &Operations::GetOperations);
   }
+  grpc::Status GetRollouts(grpc::ServerContext* context, const v1::GetRolloutsRequest* request,
+                           v1::GetRolloutsResponse* response) override {
+    return calls_.Ask(context, request, response, &Operations::GetRollouts);
+  }
   grpc::Status ApproveOperation(grpc::ServerContext* context,
                                 const v1::ApproveOperationRequest* request,
                                 v1::ApproveOperationResponse* response) override {

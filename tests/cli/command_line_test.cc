@@ -58,6 +58,11 @@ TEST(CommandLineTest, ReadsTheOtherCommands) {
   const auto release = Parsed<ReleaseCommand>({"release", "server", "kv-1", "--app", "kv"});
   EXPECT_EQ(release.server, "kv-1");
   EXPECT_EQ(release.app, "kv");
+  const auto rollout = Parsed<RolloutCommand>({"rollout", "status", "kv", "-w", "-o", "wide"});
+  EXPECT_EQ(rollout.app, "kv");
+  EXPECT_TRUE(rollout.wait);
+  EXPECT_EQ(rollout.format, Format::kWide);
+  EXPECT_EQ(Parsed<RolloutCommand>({"rollout", "status"}).app, "") << "all apps";
   const auto watch = Parsed<WatchCommand>({"watch", "-a", "kv", "--no-follow", "-o", "json"});
   EXPECT_EQ(watch.app, "kv");
   EXPECT_TRUE(watch.no_follow);
@@ -96,7 +101,7 @@ TEST(CommandLineTest, TeachesEveryCommand) {
   EXPECT_EQ(help.code, kOk);
   EXPECT_THAT(help.text, HasSubstr("Exit codes:"));
   for (const std::string command :
-       {"apply", "get", "describe", "delete", "release", "watch", "completion"}) {
+       {"apply", "get", "describe", "delete", "release", "rollout", "watch", "completion"}) {
     const Answer of_command = Answered({command, "--help"});
     EXPECT_EQ(of_command.code, kOk);
     EXPECT_THAT(of_command.text, HasSubstr("Examples:\n")) << command;
@@ -118,7 +123,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       answer.text,
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
-      "maintenance, watch, place, status, completion, version\nSee `shardctl --help`.\n");
+      "maintenance, rollout, watch, place, status, completion, version\nSee `shardctl --help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {
@@ -134,6 +139,9 @@ TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {
                                                     {"get", "apps", "a", "b"},
                                                     {"get", "apps", "-o", "xml"},
                                                     {"watch", "-o", "yaml"},
+                                                    {"rollout"},
+                                                    {"rollout", "status", "kv", "mail"},
+                                                    {"rollout", "status", "-o", "name"},
                                                     {"describe", "app"},
                                                     {"delete", "server", "kv-1"},
                                                     {"delete", "app"},

@@ -61,6 +61,8 @@ TEST_F(CompleteTest, OffersTheWordsThatAValueMayBe) {
   EXPECT_THAT(Words({"maintenance", "add", "m-1", "r"}), ElementsAre("rack", "region"));
   EXPECT_THAT(Words({"maintenance", "add", "m-1", "rack", "a/b/c", "--impact", "m"}),
               ElementsAre("machine-loss"));
+  EXPECT_THAT(Words({"rollout", ""}), ElementsAre("status"));
+  EXPECT_THAT(Words({"rollout", "status", "-o", "w"}), ElementsAre("wide"));
   EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(Words({"get", "apps", "-o", "j"}), ElementsAre("json"));
   EXPECT_THAT(Words({"watch", "--output", ""}), ElementsAre("table", "json"));
@@ -76,6 +78,7 @@ TEST_F(CompleteTest, AsksTheControlPlaneForNames) {
   EXPECT_EQ(Asked({"explain", "kv", ""}), "shards --app kv");
   EXPECT_EQ(Asked({"explain", "kv", "s-1", "--on", ""}), "servers --app kv");
   EXPECT_EQ(Asked({"watch", "--app", ""}), "apps");
+  EXPECT_EQ(Asked({"rollout", "status", ""}), "apps");
   EXPECT_EQ(Asked({"drain", "server", ""}), "servers");
   EXPECT_EQ(Asked({"release", "server", "-a", "kv", ""}), "servers --app kv");
   EXPECT_EQ(Asked({"retry", "shard", "-a", "kv", ""}), "shards --app kv");

@@ -47,6 +47,10 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
   v1::GetOperationsResponse operations;
+  v1::GetRolloutsResponse rollouts;
+  std::vector<v1::GetRolloutsResponse> earlier_rollouts;  // the answers before that, in turn
+  // Of the second such call alone.
+  grpc::Status second_rollouts_refusal;
   v1::GetMaintenancesResponse maintenances;
   v1::ExplainShardResponse explanation;
   v1::ReleaseServerResponse release;
@@ -109,6 +113,19 @@ class FakeAdmin final : public v1::Admin::Service {
   grpc::Status GetOperations(Context context, const v1::GetOperationsRequest* request,
                              v1::GetOperationsResponse* response) override {
     return Answer(context, "GetOperations", *request, operations, response);
+  }
+  grpc::Status GetRollouts(Context context, const v1::GetRolloutsRequest* request,
+                           v1::GetRolloutsResponse* response) override {
+    const bool second = ++rollouts_calls_ == 2;
+    if (second && !second_rollouts_refusal.ok()) {
+      return Answer(context, "GetRollouts", *request, rollouts, response, second_rollouts_refusal);
+    }
+    if (earlier_rollouts.empty()) {
+      return Answer(context, "GetRollouts", *request, rollouts, response);
+    }
+    const v1::GetRolloutsResponse first = earlier_rollouts.front();
+    earlier_rollouts.erase(earlier_rollouts.begin());
+    return Answer(context, "GetRollouts", *request, first, response);
   }
   grpc::Status ApproveOperation(Context context, const v1::ApproveOperationRequest* request,
                                 v1::ApproveOperationResponse* response) override {
@@ -187,6 +204,7 @@ class FakeAdmin final : public v1::Admin::Service {
   std::mutex mutex_;
   std::vector<std::string> requests_;
   size_t streams_ = 0;
+  size_t rollouts_calls_ = 0;
 };
 
 }  // namespace shardmanager::cli

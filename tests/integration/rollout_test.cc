@@ -109,6 +109,10 @@ TEST_F(RolloutTest, AllServersRestartOneByOneAndNoRequestFails) {
     EXPECT_THAT(cluster_->Shardctl({"describe", "server", server}).output, HasSubstr("2"));
   }
   EXPECT_THAT(cluster_->Shardctl({"watch", "--no-follow"}).output, HasSubstr("OperationApproved"));
+  EXPECT_THAT(cluster_->Shardctl({"rollout", "status", "kv", "--wait"}).output,
+              HasSubstr("no operation is left"));
+  EXPECT_THAT(cluster_->Shardctl({"rollout", "status", "kv"}).output,
+              ::testing::AllOf(HasSubstr("manager-east   2/2"), HasSubstr("manager-west   2/2")));
 }
 
 TEST_F(RolloutTest, ALostLeaderForgetsNoApproval) {

@@ -2,6 +2,8 @@
 // the exit code.
 #pragma once
 
+#include <chrono>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/admin_client.h"
@@ -23,6 +25,7 @@ ExitCode End(const EndCommand& command, AdminClient& client, Terminal& terminal)
 ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Maintenance(const MaintenanceCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Rollout(const RolloutCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.
@@ -32,6 +35,9 @@ ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 
 // Says what went wrong in a call and returns the exit code for it.
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal);
+
+// With --wait: the control plane is asked again so often.
+inline constexpr std::chrono::milliseconds kLookAgain{500};
 
 // Who asks, for events: $USER; "" if that is not set.
 std::string User();

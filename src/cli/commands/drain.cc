@@ -1,7 +1,6 @@
 // `shardctl drain` and `shardctl undrain`.
 #include "model/drain.h"
 
-#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,8 +13,6 @@
 
 namespace shardmanager::cli {
 namespace {
-
-constexpr std::chrono::milliseconds kLookAgain{500};
 
 void ShowApps(const google::protobuf::RepeatedPtrField<v1::DrainedApp>& apps,
               const v1::DrainScope& scope, const char* done, Terminal& terminal) {

@@ -14,6 +14,7 @@
 #include "model/pause.h"
 #include "model/spec/spec_validation.h"
 #include "model/text.h"
+#include "orchestrator/control/container_operations.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/control/maintenance_notices.h"
 #include "orchestrator/control/spec_edits.h"
@@ -341,20 +342,18 @@ void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardR
 
 void Operations::Report(v1::ReportRequest request, Reply<v1::ReportResponse> reply, Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply] {
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
-    driver->tasks()->Report(request, reply);
+    const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
+    if (!tasks.ok()) return reply(tasks.status());
+    (*tasks)->Report(request, reply);
   });
 }
 
 void Operations::ApproveOperation(v1::ApproveOperationRequest request,
                                   Reply<v1::ApproveOperationResponse> reply, Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply] {
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
-    if (absl::Status done = driver->tasks()->Approve(request); !done.ok()) return reply(done);
+    const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
+    if (!tasks.ok()) return reply(tasks.status());
+    if (absl::Status done = (*tasks)->Approve(request); !done.ok()) return reply(done);
     reply(v1::ApproveOperationResponse());
   });
 }
@@ -363,10 +362,9 @@ void Operations::EndOperation(v1::EndOperationRequest request,
                               Reply<v1::EndOperationResponse> reply, Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
-    if (absl::Status done = driver->tasks()->End(request); !done.ok()) return reply(done);
+    const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
+    if (!tasks.ok()) return reply(tasks.status());
+    if (absl::Status done = (*tasks)->End(request); !done.ok()) return reply(done);
     reply(v1::EndOperationResponse());
   });
 }
@@ -376,22 +374,13 @@ void Operations::EndOperation(v1::EndOperationRequest request,
 void Operations::GetOperations(v1::GetOperationsRequest request,
                                Reply<v1::GetOperationsResponse> reply) {
   OnThread(reply, [this, request = std::move(request), reply] {
-    if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
-      return reply(apps_.NoSuch(request.app()));
-    }
-    v1::GetOperationsResponse response;
-    for (const auto& [name, driver] : apps_.drivers()) {
-      if (!request.app().empty() && request.app() != name) continue;
-      if (driver->tasks() == nullptr) continue;
-      for (auto& status : driver->tasks()->Describe(request.id(), context_.executor.Now())) {
-        status.set_app(name);
-        *response.add_operations() = std::move(status);
-      }
-    }
-    if (!request.id().empty() && response.operations().empty()) {
-      return reply(absl::NotFoundError(absl::StrCat("no operation \"", request.id(), "\"")));
-    }
-    reply(std::move(response));
+    reply(FindOperations(apps_, request, context_.executor.Now()));
+  });
+}
+
+void Operations::GetRollouts(v1::GetRolloutsRequest request, Reply<v1::GetRolloutsResponse> reply) {
+  OnThread(reply, [this, request = std::move(request), reply] {
+    reply(FindRollouts(apps_, request, context_.executor.Now()));
   });
 }
 

@@ -66,6 +66,7 @@ class Operations {
                   Wanted wanted = {});
   void GetStatus(Reply<v1::GetStatusResponse> reply);
   void GetOperations(v1::GetOperationsRequest request, Reply<v1::GetOperationsResponse> reply);
+  void GetRollouts(v1::GetRolloutsRequest request, Reply<v1::GetRolloutsResponse> reply);
   void ApproveOperation(v1::ApproveOperationRequest request,
                         Reply<v1::ApproveOperationResponse> reply, Wanted wanted = {});
   void EndOperation(v1::EndOperationRequest request, Reply<v1::EndOperationResponse> reply,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "orchestrator/shell/fleet_view.h"
 #include "taskcontroller/describe/operations.h"
+#include "taskcontroller/describe/rollouts.h"
 #include "taskcontroller/state/stored_operations.h"
 
 namespace shardmanager::orchestrator {
@@ -62,6 +63,13 @@ std::vector<v1::OperationStatus> AppTasks::Describe(const std::string& id, TimeP
   if (!driver_.begun()) return {};
   const taskcontroller::TaskController& state = driver_.state();
   return DescribeOperations(state.held(), state.reports(), state.answers(), id, now);
+}
+
+std::vector<v1::RolloutStatus> AppTasks::DescribeRollouts(TimePoint now) const {
+  if (!driver_.begun()) return {};
+  const taskcontroller::TaskController& state = driver_.state();
+  return taskcontroller::DescribeRollouts(state.held(), state.reports(), state.answers(),
+                                          state.rollouts(), now);
 }
 
 absl::Status AppTasks::Approve(const v1::ApproveOperationRequest& request) {

@@ -39,6 +39,8 @@ class AppTasks {
   void Report(const v1::ReportRequest& request, taskcontroller::TaskDriver::Reply reply);
   // All operations, as operators see them. `id`: only these, unless it is empty.
   std::vector<v1::OperationStatus> Describe(const std::string& id, TimePoint now) const;
+  // All rollouts, as operators see them.
+  std::vector<v1::RolloutStatus> DescribeRollouts(TimePoint now) const;
   // NOT_FOUND: no manager reports it. INVALID_ARGUMENT: several managers do, and `manager` is
   // empty.
   absl::Status Approve(const v1::ApproveOperationRequest& request);

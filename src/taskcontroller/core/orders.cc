@@ -28,9 +28,7 @@ std::vector<ServerOrder> OrdersOf(const HeldOperations& held, const HeldOperatio
   for (const auto& [name, manager] : reports.managers()) {
     if (reports.IsSilent(name, now)) continue;
     for (const auto& [id, wanted] : manager.operations) {
-      const bool pending = wanted.reported.stage != ReportedStage::kFinished &&
-                           wanted.reported.info.kind != v1::START;
-      if (pending) by_server[wanted.reported.info.server].avoid = true;
+      if (wanted.reported.NeedsApproval()) by_server[wanted.reported.info.server].avoid = true;
     }
   }
   Merge(held, by_server);

@@ -38,6 +38,7 @@ void TaskController::On(Recovered& event) {
   policy_ = event.policy;
   if (!Planted(Defect::kForgetsApprovals)) held_ = std::move(event.held);
   for (auto& [key, operation] : held_) operation.since = operation.progress_at = now_;
+  rollouts_.Begin(held_, now_);
   SendOrders(held_);
 }
 
@@ -78,10 +79,12 @@ void TaskController::On(FleetSeen& event) {
   std::vector<Forced> forced = forced_;
   HeldOperations held = WithForced(notes);
   std::vector<Ended> ended = ended_;
-  TakeOutEnded(held, notes);
+  const std::vector<OperationKey> finished = TakeOutEnded(held, notes);
   Pending pending{.decision = Decide(policy_, reports_, held, view, now_),
                   .tickets = std::exchange(tickets_, {})};
   pending.decision.notes.insert(pending.decision.notes.begin(), notes.begin(), notes.end());
+  pending.decision.finished.insert(pending.decision.finished.end(), finished.begin(),
+                                   finished.end());
   pending.forced = std::move(forced);
   pending.ended = std::move(ended);
   pending.answers = AnswersOf(pending.decision, pending.tickets, view);
@@ -151,7 +154,9 @@ HeldOperations TaskController::WithForced(std::vector<Note>& notes) {
 }
 
 // A manager that comes back, and reports it, has to ask again.
-void TaskController::TakeOutEnded(HeldOperations& held, std::vector<Note>& notes) {
+std::vector<OperationKey> TaskController::TakeOutEnded(HeldOperations& held,
+                                                       std::vector<Note>& notes) {
+  std::vector<OperationKey> finished;
   for (const auto& [key, who] : std::exchange(ended_, {})) {
     const auto found = held.find(key);
     if (found == held.end() || found->second.stage != HeldStage::kBegun) continue;
@@ -160,7 +165,9 @@ void TaskController::TakeOutEnded(HeldOperations& held, std::vector<Note>& notes
          absl::StrCat(key.manager, "/", key.id, ", though its manager did not say so, by ",
                       who.empty() ? "an operator" : who)});
     held.erase(found);
+    finished.push_back(key);
   }
+  return finished;
 }
 
 TaskController::Answers TaskController::AnswersOf(const Decision& decision,
@@ -184,6 +191,11 @@ TaskController::Answers TaskController::AnswersOf(const Decision& decision,
 
 void TaskController::Conclude(Pending pending) {
   held_ = std::move(pending.decision.next);
+  rollouts_.Note({.held = held_,
+                  .finished = pending.decision.finished,
+                  .at_once = pending.decision.at_once,
+                  .held_back = pending.decision.held_back},
+                 reports_, now_);
   for (const auto& [key, stalled] : pending.decision.requeued) {
     reports_.Requeue(key, stalled, now_);
   }

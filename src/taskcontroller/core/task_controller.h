@@ -28,6 +28,7 @@
 #include "taskcontroller/state/operation.h"
 #include "taskcontroller/state/policy.h"
 #include "taskcontroller/state/report_book.h"
+#include "taskcontroller/state/rollout_book.h"
 #include "taskcontroller/state/task_io.h"
 
 namespace shardmanager::taskcontroller {
@@ -46,6 +47,8 @@ class TaskController {
   const ReportBook& reports() const { return reports_; }
   // The newest answer to each operation that is reported. Only what is durable.
   const std::map<OperationKey, v1::OperationAnswer>& answers() const { return answers_; }
+  // How far rollouts are. Only what is durable.
+  const RolloutBook& rollouts() const { return rollouts_; }
 
  private:
   using Answers = std::map<OperationKey, v1::OperationAnswer>;
@@ -75,8 +78,8 @@ class TaskController {
   Output<Action> Finish();
   // What is held, and what operators have approved since.
   HeldOperations WithForced(std::vector<Note>& notes);
-  // Without those that operators have ended since.
-  void TakeOutEnded(HeldOperations& held, std::vector<Note>& notes);
+  // Without those that operators have ended since, which are returned.
+  std::vector<OperationKey> TakeOutEnded(HeldOperations& held, std::vector<Note>& notes);
   Answers AnswersOf(const Decision& decision, const std::vector<Ticket>& tickets,
                     const FleetView& view) const;
   // It is durable.
@@ -101,6 +104,7 @@ class TaskController {
   bool write_again_ = false;  // what the last write left in the store is not known
   std::optional<Pending> pending_;
   Answers answers_;
+  RolloutBook rollouts_;
   std::vector<ServerOrder> orders_;  // that hold
   Output<Action> out_;
 };

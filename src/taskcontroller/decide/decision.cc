@@ -27,9 +27,13 @@ class Decider {
   Decision Run() {
     Sweep();
     AnswerWhatIsOver();
-    if (!view_.complete || !view_.closed.empty()) {
-      Hold(view_.complete ? Delay{.reason = DelayReason::kClosed, .text = view_.closed}
-                          : Delay{.reason = DelayReason::kNotReady});
+    for (const auto& [key, operation] : decision_.next) {
+      decision_.at_once += operation.stage == HeldStage::kBegun || operation.forced;
+    }
+    if (!view_.complete) {
+      Hold({.reason = DelayReason::kNotReady}, "some servers have not said yet what they hold");
+    } else if (!view_.closed.empty()) {
+      Hold({.reason = DelayReason::kClosed, .text = view_.closed}, view_.closed);
     } else {
       Choose();
     }
@@ -59,6 +63,7 @@ class Decider {
         decision_.outcomes[key].delays = {
             {.reason = lapsed ? DelayReason::kLapsed : DelayReason::kStalled}};
       }
+      if (ending == Ending::kFinished) decision_.finished.push_back(key);
       AddNote(NoteOf(ending), key, operation.info);
       return true;
     });
@@ -90,8 +95,9 @@ class Decider {
     });
   }
 
-  // Nothing new is approved, and nothing begins.
-  void Hold(const Delay& why) {
+  // Nothing new is approved, and nothing begins. `held_back`: why, for people.
+  void Hold(const Delay& why, const std::string& held_back) {
+    decision_.held_back = held_back;
     reports_.ForEach([&](const OperationKey& key, const WantedOperation&) {
       decision_.outcomes.try_emplace(key, Outcome{.delays = {why}});
     });
@@ -115,6 +121,7 @@ class Decider {
     }
     std::vector<bool> chosen(docket.entries.size(), false);
     decision_.at_most = Select(docket, away, chosen);
+    decision_.at_once += decision_.at_most;
     const Blame blame(view_, away, docket, chosen);
     for (size_t i = 0; i < docket.entries.size(); ++i) {
       const Entry& entry = docket.entries[i];

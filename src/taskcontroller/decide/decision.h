@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -39,9 +40,15 @@ struct Decision {
   };
   std::vector<Requeued> requeued;
   std::vector<Note> notes;
+  // Those that had begun, and are over now.
+  std::vector<OperationKey> finished;
+  // Nothing may be approved, whatever is asked for, and why; for people. Empty: something may.
+  std::string held_back;
   // No more could be under way at once, as far as is proved (Selection::at_most): those that were
   // held or chosen now.
   uint32_t at_most = 0;
+  // The same, with those that count as away already: they have begun, or an operator approved them.
+  uint32_t at_once = 0;
 };
 
 // The order of one decision:

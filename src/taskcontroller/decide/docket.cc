@@ -101,9 +101,7 @@ class Maker {
 
   void AddWanted(const OperationKey& key, const WantedOperation& wanted) {
     const OperationInfo& info = wanted.reported.info;
-    const bool pending = wanted.reported.stage != ReportedStage::kFinished &&
-                         info.kind != v1::START && !held_.contains(key);
-    if (!pending) return;
+    if (!wanted.reported.NeedsApproval() || held_.contains(key)) return;
     if (auto delay = Obstacle(wanted.reported, view_)) {
       docket_.excluded.push_back({key, *std::move(delay)});
       return;

@@ -42,6 +42,9 @@ struct ReportedOperation {
   ReportedStage stage = ReportedStage::kWaiting;
   std::optional<Duration> deadline;  // from the report on
   Duration pending{};                // wanted for so long already
+
+  // It is not finished, and no start: nothing holds a start back.
+  bool NeedsApproval() const { return stage != ReportedStage::kFinished && info.kind != v1::START; }
 };
 
 // All that a manager wants of the app.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/spec/spec_validation.h"
+#include "taskcontroller/describe/rollouts.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/taskcontroller/fleet.h"
 
@@ -28,6 +29,22 @@ class FuzzedTasks {
     spec_.mutable_availability()->set_max_unavailable_servers("3");
     spec_ = WithDefaults(std::move(spec_));
     Lead();
+  }
+
+  // What operators are told agrees with what is reported and held.
+  void CheckRollouts() const {
+    const auto all = DescribeRollouts(core_->held(), core_->reports(), core_->answers(),
+                                      core_->rollouts(), now_);
+    size_t under_way = 0;
+    for (const v1::RolloutStatus& rollout : all) {
+      const uint32_t mine = rollout.preparing() + rollout.approved() + rollout.begun();
+      under_way += mine;
+      SM_CHECK(!rollout.forecast_reason().empty(), "each forecast says what it rests on");
+      SM_CHECK(rollout.ends_in_ms() >= -1, "no forecast is in the past");
+      const bool left = mine + rollout.waiting() > 0;
+      SM_CHECK(!left || rollout.ends_in_ms() != 0, "what is left takes some time");
+    }
+    SM_CHECK(under_way == core_->held().size(), "each operation is of one rollout");
   }
 
   void Step() {
@@ -173,7 +190,10 @@ class FuzzedTasks {
 
 SM_FUZZ_TARGET(task_controller) {
   FuzzedTasks tasks(input);
-  while (!input.empty()) tasks.Step();
+  while (!input.empty()) {
+    tasks.Step();
+    tasks.CheckRollouts();
+  }
 }
 
 }  // namespace shardmanager::taskcontroller

@@ -1,0 +1,26 @@
+// Container operations of all apps, as operators ask for them.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/time.h"
+#include "orchestrator/control/led_apps.h"
+#include "orchestrator/shell/app_tasks.h"
+#include "shardmanager/v1/admin.pb.h"
+
+namespace shardmanager::orchestrator {
+
+// The app's task controller. NOT_FOUND: no such app. UNAVAILABLE: its records have not been read.
+absl::StatusOr<AppTasks*> TasksOf(const LedApps& apps, const std::string& app);
+
+// NOT_FOUND: no such app, or no such operation.
+absl::StatusOr<v1::GetOperationsResponse> FindOperations(const LedApps& apps,
+                                                         const v1::GetOperationsRequest& request,
+                                                         TimePoint now);
+// NOT_FOUND: no such app.
+absl::StatusOr<v1::GetRolloutsResponse> FindRollouts(const LedApps& apps,
+                                                     const v1::GetRolloutsRequest& request,
+                                                     TimePoint now);
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,73 @@
+// Container operations, as cluster managers report them and operators ask for them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/orchestrator/control/controller_fixture.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+class ContainerOperationsTest : public ControllerTest {
+ protected:
+  void Report1() {
+    v1::ReportRequest request;
+    request.set_app("kv");
+    request.set_manager("kube-eu");
+    request.set_manager_life(1);
+    request.set_sequence(1);
+    for (const char* id : {"rollout-42/kv-1", "rollout-42/kv-2"}) {
+      v1::ContainerOperation& operation = *request.add_operations();
+      operation.set_id(id);
+      operation.set_kind(v1::RESTART);
+      operation.set_server("kv-9");
+    }
+    absl::Status answer = absl::UnknownError("no answer");
+    controller_->operations().Report(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    RunAll();
+    EXPECT_EQ(answer, absl::OkStatus());
+  }
+  absl::StatusOr<v1::GetRolloutsResponse> Rollouts(const std::string& app) {
+    v1::GetRolloutsRequest request;
+    request.set_app(app);
+    absl::StatusOr<v1::GetRolloutsResponse> answer = absl::UnknownError("no answer");
+    controller_->operations().GetRollouts(request,
+                                          [&answer](const auto& response) { answer = response; });
+    RunAll();
+    return answer;
+  }
+};
+
+TEST_F(ContainerOperationsTest, WhatIsReportedIsShownByItsRollout) {
+  MakeCell();
+  RunAll();
+  Report1();
+  const auto rollouts = Rollouts("");
+  ASSERT_TRUE(rollouts.ok() && rollouts->rollouts_size() == 1) << rollouts.status();
+  const v1::RolloutStatus& rollout = rollouts->rollouts(0);
+  EXPECT_EQ(rollout.app(), "kv");
+  EXPECT_EQ(rollout.manager(), "kube-eu");
+  EXPECT_EQ(rollout.name(), "rollout-42");
+  EXPECT_EQ(rollout.waiting(), 2U);
+  EXPECT_EQ(rollout.ends_in_ms(), -1) << "nothing was approved";
+  ASSERT_EQ(rollout.delays_size(), 1);
+  EXPECT_EQ(rollout.delays(0).operations(), 2U);
+  EXPECT_EQ(Rollouts("kv")->rollouts_size(), 1);
+}
+
+TEST_F(ContainerOperationsTest, AnAppThatDoesNotExistHasNoRollouts) {
+  MakeCell();
+  RunAll();
+  EXPECT_EQ(Rollouts("other").status(), absl::NotFoundError("no app \"other\""));
+}
+
+TEST_F(ContainerOperationsTest, WithoutReportsThereIsNoRollout) {
+  MakeCell();
+  RunAll();
+  const auto rollouts = Rollouts("kv");
+  ASSERT_TRUE(rollouts.ok()) << rollouts.status();
+  EXPECT_EQ(rollouts->rollouts_size(), 0);
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

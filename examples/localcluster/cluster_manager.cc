@@ -24,12 +24,17 @@ constexpr Duration kAgain = Milliseconds(500);
 constexpr int kMostRounds = 8;
 constexpr size_t kMostNamed = 8;
 
+// Empty: none was heard.
+v1::OperationDelay FirstDelay(const OperationLedger::Entry& entry) {
+  return entry.heard.delays().empty() ? v1::OperationDelay() : entry.heard.delays(0);
+}
+
 }  // namespace
 
 ClusterManager::ClusterManager(ClusterManagerOptions options, ContainerPort containers)
     : options_(std::move(options)),
       containers_(std::move(containers)),
-      life_(static_cast<uint64_t>(WallMilliseconds())) {
+      ledger_(options_.app, options_.name, static_cast<uint64_t>(WallMilliseconds())) {
   Connect(options_.endpoint);
 }
 
@@ -41,9 +46,9 @@ void ClusterManager::Connect(const std::string& endpoint) {
 
 absl::Status ClusterManager::Want(v1::OperationKind kind, const std::string& container,
                                   const std::string& reason, std::chrono::milliseconds expected) {
-  for (const auto& [id, wanted] : wanted_) {
-    const v1::ContainerOperation& other = wanted.operation;
-    if (other.container() == container && other.kind() == kind && !wanted.begun) {
+  for (const auto& [id, entry] : ledger_.entries()) {
+    const v1::ContainerOperation& other = entry.operation;
+    if (other.container() == container && other.kind() == kind && !entry.acting) {
       return absl::AlreadyExistsError(absl::StrCat(container, ": operation ", id, " is pending"));
     }
   }
@@ -54,16 +59,14 @@ absl::Status ClusterManager::Want(v1::OperationKind kind, const std::string& con
   operation.set_reason(reason);
   if (kind != v1::STOP) operation.set_expected_ms(static_cast<uint32_t>(expected.count()));
   // Unique for good: the manager's life is part of it.
-  Add(std::move(operation), absl::StrCat(life_, "-", rollouts_));
+  Add(std::move(operation), absl::StrCat(ledger_.life(), "-", rollouts_));
   return absl::OkStatus();
 }
 
 void ClusterManager::Add(v1::ContainerOperation operation, const std::string& rollout) {
   operation.set_id(absl::StrCat(rollout, "/", operation.container(), ".", ++operations_));
-  operation.set_stage(v1::OPERATION_WAITING);
   next_report_ = {};
-  const std::string id = operation.id();
-  wanted_[id].operation = std::move(operation);
+  ledger_.Want(std::move(operation));
 }
 
 absl::Status ClusterManager::Tick() {
@@ -81,40 +84,61 @@ absl::Status ClusterManager::Tick() {
 }
 
 bool ClusterManager::FinishWhatIsDone() {
-  bool changed = false;
-  for (auto& [id, wanted] : wanted_) {
-    v1::ContainerOperation& operation = wanted.operation;
-    if (!wanted.begun || operation.stage() == v1::OPERATION_FINISHED) continue;
-    if (!containers_.done(operation.container())) continue;
-    operation.set_stage(v1::OPERATION_FINISHED);
-    changed = true;
+  std::vector<std::string> done;
+  for (const auto& [id, entry] : ledger_.entries()) {
+    const v1::ContainerOperation& operation = entry.operation;
+    if (!entry.acting || operation.stage() == v1::OPERATION_FINISHED) continue;
+    if (containers_.done(operation.container())) done.push_back(id);
   }
-  return changed;
+  for (const std::string& id : done) ledger_.Finish(id);
+  return !done.empty();
 }
 
 absl::StatusOr<bool> ClusterManager::Round() {
-  const absl::StatusOr<v1::ReportResponse> response = Report();
+  const v1::ReportRequest report = ledger_.NextReport();
+  const absl::StatusOr<v1::ReportResponse> response = Send(report);
   if (!response.ok()) return response.status();
   ++answered_;
+  const auto uses = [](const v1::ContainerOperation&) { return true; };
+  OperationLedger::Heard heard = ledger_.Hear(report.sequence(), *response, uses);
+  for (const v1::ContainerOperation& operation : heard.act) containers_.begin(operation);
+  for (v1::ContainerOperation& operation : heard.ended) {
+    if (operation.stage() == v1::OPERATION_FINISHED) continue;
+    // Refused: it was about a life that is over. The same is wanted of the container's new life, as
+    // a new operation of the same rollout.
+    operation.clear_incarnation();
+    const std::string rollout = operation.id().substr(0, operation.id().rfind('/'));
+    Add(std::move(operation), rollout);
+    heard.report_again = true;
+  }
+  heard.report_again |= TellLives();
   Duration wait = Milliseconds(response->report_again_ms());
-  if (!wanted_.empty()) wait = std::min(wait, options_.report_every);
+  if (!idle()) wait = std::min(wait, options_.report_every);
   next_report_ = MonotonicNow() + wait;
-  bool again = false;
-  for (const v1::OperationAnswer& answer : response->answers()) again |= Hear(answer);
-  return again;
+  return heard.report_again;
 }
 
-absl::StatusOr<v1::ReportResponse> ClusterManager::Report() {
-  v1::ReportRequest request;
-  request.set_app(options_.app);
-  request.set_manager(options_.name);
-  request.set_manager_life(life_);
-  request.set_sequence(++sequence_);
-  for (const auto& [id, wanted] : wanted_) *request.add_operations() = wanted.operation;
+// The container's life, as the control plane numbers it: only if it is the same process.
+bool ClusterManager::TellLives() {
+  std::map<std::string, uint64_t> lives;  // by id
+  for (const auto& [id, entry] : ledger_.entries()) {
+    const v1::ContainerOperation& operation = entry.operation;
+    const v1::OperationAnswer& heard = entry.heard;
+    const bool other = heard.verdict() == v1::OPERATION_DELAYED &&
+                       operation.incarnation() != heard.incarnation() && !heard.process().empty();
+    if (other && containers_.is_process(operation.container(), heard.process())) {
+      lives[id] = heard.incarnation();
+    }
+  }
+  for (const auto& [id, life] : lives) ledger_.SetLife(id, life);
+  return !lives.empty();
+}
+
+absl::StatusOr<v1::ReportResponse> ClusterManager::Send(const v1::ReportRequest& report) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   v1::ReportResponse response;
-  const grpc::Status status = stub_->Report(&context, request, &response);
+  const grpc::Status status = stub_->Report(&context, report, &response);
   if (status.ok()) return response;
   // A process that stands by names the one that leads.
   const auto& trailing = context.GetServerTrailingMetadata();
@@ -126,57 +150,17 @@ absl::StatusOr<v1::ReportResponse> ClusterManager::Report() {
   return wire::FromGrpc(status);
 }
 
-bool ClusterManager::Hear(const v1::OperationAnswer& answer) {
-  const auto found = wanted_.find(answer.id());
-  if (found == wanted_.end()) return false;
-  Wanted& wanted = found->second;
-  v1::ContainerOperation& operation = wanted.operation;
-  wanted.delay = answer.delays().empty() ? v1::OperationDelay() : answer.delays(0);
-  switch (answer.verdict()) {
-    case v1::OPERATION_DELAYED:
-      operation.set_stage(v1::OPERATION_WAITING);
-      // The container's life, as the control plane numbers it: only if it is the same process.
-      if (operation.incarnation() == answer.incarnation() || answer.process().empty() ||
-          !containers_.is_process(operation.container(), answer.process())) {
-        return false;
-      }
-      operation.set_incarnation(answer.incarnation());
-      return true;
-    case v1::OPERATION_APPROVED:
-      operation.set_stage(v1::OPERATION_BEGIN);
-      return true;
-    case v1::OPERATION_GO:
-      operation.set_stage(v1::OPERATION_BEGIN);
-      if (!std::exchange(wanted.begun, true)) containers_.begin(operation);
-      return false;
-    case v1::OPERATION_REFUSED: {
-      // It was about a life that is over. The same is wanted of the container's new life: as a new
-      // operation of the same rollout.
-      v1::ContainerOperation next = operation;
-      next.clear_incarnation();
-      const std::string rollout = answer.id().substr(0, answer.id().rfind('/'));
-      wanted_.erase(found);
-      Add(std::move(next), rollout);
-      return true;
-    }
-    case v1::OPERATION_DONE:
-      wanted_.erase(found);
-      return false;
-    default:
-      return false;
-  }
-}
-
 size_t ClusterManager::waiting() const {
-  return static_cast<size_t>(std::count_if(wanted_.begin(), wanted_.end(), [](const auto& entry) {
+  const auto& entries = ledger_.entries();
+  return static_cast<size_t>(std::count_if(entries.begin(), entries.end(), [](const auto& entry) {
     return entry.second.operation.stage() != v1::OPERATION_FINISHED;
   }));
 }
 
 std::map<std::string, std::string> ClusterManager::delays() const {
   std::map<std::string, std::string> delays;
-  for (const auto& [id, wanted] : wanted_) {
-    delays[wanted.operation.container()] = wanted.delay.message();
+  for (const auto& [id, entry] : ledger_.entries()) {
+    delays[entry.operation.container()] = FirstDelay(entry).message();
   }
   return delays;
 }
@@ -186,12 +170,12 @@ void ClusterManager::TellDelays() {
   if (!options_.say) return;
   std::map<std::string, std::vector<std::string>> containers;
   std::map<std::string, std::string> message;
-  for (const auto& [id, wanted] : wanted_) {
-    const std::string& reason = wanted.delay.reason();
+  for (const auto& [id, entry] : ledger_.entries()) {
+    const v1::OperationDelay delay = FirstDelay(entry);
     // The next report says the life: nothing to tell a person.
-    if (reason.empty() || reason == "LifeUnknown") continue;
-    containers[reason].push_back(wanted.operation.container());
-    message.emplace(reason, wanted.delay.message());
+    if (delay.reason().empty() || delay.reason() == "LifeUnknown") continue;
+    containers[delay.reason()].push_back(entry.operation.container());
+    message.emplace(delay.reason(), delay.message());
   }
   std::map<std::string, std::string> told;
   for (auto& [reason, names] : containers) {

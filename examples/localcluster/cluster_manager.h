@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
+#include "examples/localcluster/operation_ledger.h"
 #include "shardmanager/v1/task_control.grpc.pb.h"
 
 namespace shardmanager::local {
@@ -61,7 +62,7 @@ class ClusterManager {
   absl::Status Tick();
 
   // Nothing is left to do, and the control plane knows.
-  bool idle() const { return wanted_.empty(); }
+  bool idle() const { return ledger_.entries().empty(); }
   // Operations that are not finished.
   size_t waiting() const;
   // Why operations wait, by container; for people.
@@ -71,31 +72,23 @@ class ClusterManager {
   uint64_t answered() const { return answered_; }
 
  private:
-  struct Wanted {
-    v1::ContainerOperation operation;
-    bool begun = false;
-    v1::OperationDelay delay;  // the first
-  };
-
   void Add(v1::ContainerOperation operation, const std::string& rollout);
   bool FinishWhatIsDone();
   // True: there is something new to report at once.
   absl::StatusOr<bool> Round();
-  absl::StatusOr<v1::ReportResponse> Report();
-  bool Hear(const v1::OperationAnswer& answer);
+  absl::StatusOr<v1::ReportResponse> Send(const v1::ReportRequest& report);
+  bool TellLives();
   void TellDelays();
   void Connect(const std::string& endpoint);
 
   const ClusterManagerOptions options_;
   const ContainerPort containers_;
   std::unique_ptr<v1::TaskControl::Stub> stub_;
-  const uint64_t life_;
-  uint64_t sequence_ = 0;
+  OperationLedger ledger_;
   uint64_t rollouts_ = 0;
   uint64_t operations_ = 0;
   uint64_t answered_ = 0;
   TimePoint next_report_{};
-  std::map<std::string, Wanted> wanted_;     // by id
   std::map<std::string, std::string> told_;  // reason -> containers, as said last
 };
 

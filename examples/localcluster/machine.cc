@@ -1,10 +1,14 @@
 #include "examples/localcluster/machine.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/admin_client.h"
+#include "cli/time_text.h"
+#include "runtime/clock.h"
 
 namespace shardmanager::local {
 
@@ -16,6 +20,9 @@ const char Machine::kCommandHelp[] =
   start SERVER...      start them again
   move SERVER RACK     start the server again in another rack
   kill SERVER...       SIGKILL, without asking: a crash; the server starts again after a wait
+  maintenance REGION IN FOR
+                       give notice that the region's processes end IN from now (SIGKILL, all at
+                       once), and start again FOR later, and carry that out: maintenance eu-west 1m 30s
   status               the servers, and what waits
   help                 these lines
   quit                 stop everything, as SIGTERM does)";
@@ -66,6 +73,7 @@ absl::Status Machine::Command(const std::string& line) {
     return WantAll(v1::RESTART, supervisor_.names(), reason);
   }
   if (verb == "move") return Move(words);
+  if (verb == "maintenance") return Maintain(words);
   if (verb == "kill") {
     if (absl::Status checked = Check(words); !checked.ok()) return checked;
     for (const std::string& server : words) supervisor_.Crash(server);
@@ -78,7 +86,8 @@ absl::Status Machine::Command(const std::string& line) {
   else
     return absl::InvalidArgumentError(
         absl::StrCat("command: found \"", verb,
-                     "\"; allowed: restart, rollout, stop, start, move, kill, status, help, quit"));
+                     "\"; allowed: restart, rollout, stop, start, move, kill, "
+                     "maintenance, status, help, quit"));
   return absl::OkStatus();
 }
 
@@ -90,6 +99,71 @@ absl::Status Machine::Move(const std::vector<std::string>& words) {
   if (absl::Status checked = Check({words[0]}); !checked.ok()) return checked;
   new_racks_[words[0]] = words[1];
   return WantAll(v1::MOVE, {words[0]}, absl::StrCat("move to ", words[1]));
+}
+
+absl::Status Machine::Maintain(const std::vector<std::string>& words) {
+  const auto in = words.size() == 3 ? cli::ParseAge(words[1]) : std::nullopt;
+  const auto length = words.size() == 3 ? cli::ParseAge(words[2]) : std::nullopt;
+  if (!in || !length || length->count() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("maintenance: found \"", absl::StrJoin(words, " "),
+                     "\"; allowed: REGION IN FOR, with times such as 30s or 10m"));
+  }
+  const std::string& region = words[0];
+  if (!managers_.contains(region)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "region: found \"", region,
+        "\"; allowed: ", absl::StrJoin(managers_, ", ", [](std::string* out, const auto& entry) {
+          out->append(entry.first);
+        })));
+  }
+  if (!options_.rude) {
+    if (absl::Status given = GiveNotice(region, *in, *length); !given.ok()) return given;
+  }
+  const TimePoint begins = MonotonicNow() + Milliseconds(in->count());
+  outages_.push_back({region, begins, begins + Milliseconds(length->count())});
+  Say(absl::StrCat(region, ": a maintenance begins in ", words[1], ", for ", words[2],
+                   options_.rude ? " (nobody was told)" : "; the control plane has notice"));
+  return absl::OkStatus();
+}
+
+absl::Status Machine::GiveNotice(const std::string& region, std::chrono::milliseconds in,
+                                 std::chrono::milliseconds length) const {
+  const int64_t now_ms = WallMilliseconds();
+  v1::AddMaintenanceRequest request;
+  v1::Maintenance& notice = *request.mutable_maintenance();
+  notice.set_id(absl::StrCat("localcluster-", now_ms));
+  notice.mutable_scope()->mutable_domain()->set_region(region);
+  notice.set_impact(v1::RUNTIME_STATE_LOSS);
+  notice.set_start_ms(now_ms + in.count());
+  notice.set_end_ms(notice.start_ms() + length.count());
+  notice.set_reason("maintenance by hand");
+  cli::AdminClient control_plane(options_.control_plane, std::chrono::seconds(2));
+  return control_plane.AddMaintenance(request).status();
+}
+
+void Machine::CarryOutages() {
+  const TimePoint now = MonotonicNow();
+  for (Outage& outage : outages_) {
+    if (outage.begun || now < outage.begins) continue;
+    outage.begun = true;
+    Say(absl::StrCat(outage.region, ": the maintenance begins"));
+    for (const std::string& server : ServersOf(outage.region)) supervisor_.Stop(server, SIGKILL);
+  }
+  std::erase_if(outages_, [&](const Outage& outage) {
+    if (now < outage.ends) return false;
+    Say(absl::StrCat(outage.region, ": the maintenance is over"));
+    for (const std::string& server : ServersOf(outage.region)) supervisor_.Start(server);
+    return true;
+  });
+}
+
+std::vector<std::string> Machine::ServersOf(const std::string& region) const {
+  std::vector<std::string> servers;
+  for (const std::string& server : supervisor_.names()) {
+    if (supervisor_.container(server).region == region) servers.push_back(server);
+  }
+  return servers;
 }
 
 absl::Status Machine::Check(const std::vector<std::string>& servers) const {
@@ -142,6 +216,7 @@ void Machine::Begin(const v1::ContainerOperation& operation) {
 }
 
 void Machine::Tick() {
+  CarryOutages();
   supervisor_.Tick();
   if (options_.rude) return;
   std::string problem;

@@ -2,6 +2,7 @@
 // each region. Commands come as lines of text.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,8 +42,22 @@ class Machine {
   static const char kCommandHelp[];
 
  private:
+  // A maintenance of a region.
+  struct Outage {
+    std::string region;
+    TimePoint begins;
+    TimePoint ends;
+    bool begun = false;
+  };
+
   absl::Status Want(v1::OperationKind kind, const std::string& server, const std::string& reason);
   absl::Status Move(const std::vector<std::string>& words);
+  absl::Status Maintain(const std::vector<std::string>& words);
+  absl::Status GiveNotice(const std::string& region, std::chrono::milliseconds in,
+                          std::chrono::milliseconds length) const;
+  // Ends and starts the servers of regions that are in maintenance.
+  void CarryOutages();
+  std::vector<std::string> ServersOf(const std::string& region) const;
   absl::Status WantAll(v1::OperationKind kind, const std::vector<std::string>& servers,
                        const std::string& reason);
   absl::Status Check(const std::vector<std::string>& servers) const;
@@ -53,7 +68,8 @@ class Machine {
   Supervisor supervisor_;
   std::map<std::string, std::unique_ptr<ClusterManager>> managers_;  // by region
   std::map<std::string, std::string> new_racks_;  // server -> where a pending MOVE takes it
-  std::string problem_;                           // of the last reports, as said
+  std::vector<Outage> outages_;
+  std::string problem_;  // of the last reports, as said
 };
 
 }  // namespace shardmanager::local

@@ -62,6 +62,11 @@ OperationLedger::Heard OperationLedger::Hear(uint64_t sequence, const v1::Report
   return heard;
 }
 
+void OperationLedger::SetLife(const std::string& id, uint64_t incarnation) {
+  const auto found = entries_.find(id);
+  if (found != entries_.end()) found->second.operation.set_incarnation(incarnation);
+}
+
 void OperationLedger::Finish(const std::string& id) {
   const auto found = entries_.find(id);
   if (found != entries_.end()) found->second.operation.set_stage(v1::OPERATION_FINISHED);

@@ -34,17 +34,21 @@ class OperationLedger {
   v1::ReportRequest NextReport();
 
   struct Heard {
-    bool report_again = false;                  // at once
-    std::vector<v1::ContainerOperation> act;    // now
-    std::vector<v1::ContainerOperation> ended;  // DONE or REFUSED: forgotten
+    bool report_again = false;                // at once
+    std::vector<v1::ContainerOperation> act;  // now
+    // DONE (then it was FINISHED), or REFUSED: forgotten.
+    std::vector<v1::ContainerOperation> ended;
   };
   // `uses`: is this approval to be used?
   using Uses = std::function<bool(const v1::ContainerOperation& operation)>;
   Heard Hear(uint64_t sequence, const v1::ReportResponse& response, const Uses& uses);
 
+  // The life of the server that the operation is about, if it was not known when it was wanted.
+  void SetLife(const std::string& id, uint64_t incarnation);
   // Nothing more will happen to the container.
   void Finish(const std::string& id);
 
+  uint64_t life() const { return life_; }
   const std::map<std::string, Entry>& entries() const { return entries_; }  // by id
   bool HasOneOf(const std::string& server) const;
   // It is going on, or begins if GO is heard.

@@ -4,7 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/describe.h"
 #include "cli/explain.h"
-#include "gtest/gtest.h"
+#include "cli/maintenances.h"
+#include "gmock/gmock.h"
 #include "tests/cli/answers.h"
 
 namespace shardmanager::cli {
@@ -37,6 +38,16 @@ TEST(RenderTest, PaintsWhatNeedsAttention) {
       "NAME     STRATEGY         SHARDS   SERVED   REPLICAS   SERVERS   MOVES   STATUS\n"
       "search   secondary-only   10       10       20/20      \x1b[31m0/4\x1b[0m       0       "
       "\x1b[33mdeleting\x1b[0m\n");
+}
+
+TEST(RenderTest, PaintsAMaintenanceThatHitsShards) {
+  v1::GetMaintenancesResponse response;
+  v1::MaintenanceStatus& status = *response.add_maintenances();
+  status.mutable_maintenance()->set_id("change-1");
+  status.set_state("ready");
+  EXPECT_THAT(MaintenancesTable(response, {.colour = true}), ::testing::HasSubstr("\x1b[32mready"));
+  status.set_shards_hit(1);
+  EXPECT_THAT(MaintenancesTable(response, {.colour = true}), ::testing::HasSubstr("\x1b[31mready"));
 }
 
 TEST(RenderTest, ListsServers) {

@@ -142,6 +142,8 @@ TEST_F(ShardctlTest, FindsTheOnlyAppByItself) {
 TEST_F(ShardctlTest, FindsNothing) {
   EXPECT_EQ(Run({"get", "apps"}), kOk) << "an empty list is an answer";
   EXPECT_EQ(err_, "no apps yet\n");
+  EXPECT_EQ(Run({"get", "apps", "-o", "spec"}), kOk);
+  EXPECT_EQ(err_, "no apps yet\n");
   EXPECT_EQ(Run({"get", "apps", "-o", "json"}), kOk);
   EXPECT_EQ(out_, "{\n \"apps\": []\n}\n");
   EXPECT_EQ(Run({"get", "app", "kv"}), kNotFound);

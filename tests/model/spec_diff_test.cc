@@ -54,6 +54,12 @@ TEST(SpecDiffTest, RemovingShardsLosesThem) {
   EXPECT_THAT(change.losses, ElementsAre("4 shards would be lost: a, b, c, ..."));
 }
 
+TEST(SpecDiffTest, NamesASingleShardThatGoes) {
+  const SpecChange change = CompareSpecs(SpecWithKeySpace("shards { id: 'a' } shards { id: 'b' }"),
+                                         SpecWithKeySpace("shards { id: 'a' }"));
+  EXPECT_THAT(change.differences, ElementsAre("shards: 2 -> 1 (1 removed: b)"));
+}
+
 TEST(SpecDiffTest, MovingASplitPointHandsKeysOver) {
   const SpecChange change = CompareSpecs(SpecWithKeySpace("split_points: ['g', 'n']"),
                                          SpecWithKeySpace("split_points: ['g', 'p']"));

@@ -20,6 +20,13 @@ using ::testing::StartsWith;
 
 std::vector<std::string> Problems(const std::string& more) { return ProblemsOf(SpecWith(more)); }
 
+TEST(SpecValidationTest, RefusesAnUnknownWayToMovePrimaries) {
+  v1::AppSpec spec = SpecWith("");
+  spec.mutable_moves()->set_primary_move(static_cast<v1::PrimaryMove>(9));
+  EXPECT_THAT(ProblemsOf(spec), ElementsAre("moves.primary_move: found 9; allowed: handover, "
+                                            "drop-then-add"));
+}
+
 TEST(SpecValidationTest, AcceptsTheSmallestSpec) { EXPECT_THAT(Problems(""), IsEmpty()); }
 
 TEST(SpecValidationTest, AcceptsAFullSpec) {

@@ -112,8 +112,6 @@ void MemberTeller::RetryAll(ShardIndex id) {
   RetryMembers(id);
 }
 
-void MemberTeller::ForgetMembers(ShardIndex id) {
-  if (!state_.members.empty()) state_.members.erase(id);
-}
+void MemberTeller::ForgetMembers(ShardIndex id) { state_.members.erase(id); }
 
 }  // namespace shardmanager::orchestrator

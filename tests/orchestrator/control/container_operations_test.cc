@@ -61,6 +61,22 @@ TEST_F(ContainerOperationsTest, AnAppThatDoesNotExistHasNoRollouts) {
   EXPECT_EQ(Rollouts("other").status(), absl::NotFoundError("no app \"other\""));
 }
 
+TEST_F(ContainerOperationsTest, AnAppThatDoesNotExistHasNoMaintenances) {
+  MakeCell();
+  RunAll();
+  v1::GetMaintenancesRequest request;
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto told = [&answer](const auto& response) { answer = response.status(); };
+  request.set_app("other");
+  controller_->operations().GetMaintenances(request, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::NotFoundError("no app \"other\""));
+  request.set_app("kv");
+  controller_->operations().GetMaintenances(request, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+}
+
 TEST_F(ContainerOperationsTest, WithoutReportsThereIsNoRollout) {
   MakeCell();
   RunAll();

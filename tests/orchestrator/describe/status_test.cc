@@ -15,8 +15,10 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Property;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class StatusTest : public testing::Test {
  protected:
@@ -44,7 +46,10 @@ TEST_F(StatusTest, AllIsServed) {
   EXPECT_EQ(App().shards_served(), 4u);
   EXPECT_EQ(App().replicas_serving(), 8u);
   EXPECT_EQ(App().conditions_size(), 0);
+  EXPECT_EQ(App().servers_live(), 3u);
   EXPECT_EQ(Shard().state(), "serving");
+  EXPECT_EQ(Server("kv-0").state(), "live");
+  EXPECT_EQ(Server("kv-0").reason(), "");
 }
 
 TEST_F(StatusTest, AShardWithoutItsPrimaryIsNotServed) {
@@ -175,6 +180,7 @@ TEST_F(StatusTest, AQuarantinedServerSaysSoAndSoDoesItsApp) {
   const auto servers = DescribeServers(secondaries.partition().state(), secondaries.now, "kv-2");
   EXPECT_EQ(servers.front().state(), "quarantined");
   EXPECT_THAT(servers.front().reason(), HasSubstr("could not be added (disk full)"));
+  EXPECT_THAT(servers.front().reason(), Not(StartsWith(";")));
   EXPECT_THAT(DescribeApp(secondaries.partition().state(), secondaries.now).conditions(),
               ElementsAre(HasSubstr("kv-2 is quarantined: ")));
 }

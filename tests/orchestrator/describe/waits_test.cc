@@ -51,6 +51,18 @@ TEST(WaitsTest, SaysThatAShardWaitsForAWriteAndForAPlace) {
   EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("did not take the last write"));
 }
 
+TEST(WaitsTest, SaysThatAPlanIsMadeAndThatAShardIsLoaded) {
+  World world(TestSpec(1));
+  world.Start();
+  world.hold_plans = true;
+  world.hold_adds = true;
+  world.Join("kv-0");
+  world.Gather();
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("a plan is being made that looks for a place"));
+  world.FinishPlan();
+  EXPECT_THAT(WaitsOf(world, "s-0"), HasSubstr("kv-0 loads it"));
+}
+
 TEST(WaitsTest, SaysWhyAnAddFailedAndWhenItIsTriedAgain) {
   World world(TestSpec(2));
   world.Start();

@@ -51,6 +51,21 @@ TEST_F(MapBuilderTest, AWholeMapNamesEachServerOnce) {
   EXPECT_EQ(map.version().sequence(), 8u);
 }
 
+TEST(MapBuilderRangesTest, AWholeMapSaysWhichKeysAShardHolds) {
+  v1::AppSpec spec = TestSpec(2);
+  spec.mutable_key_space()->mutable_shards(0)->mutable_range()->set_end("m");
+  spec.mutable_key_space()->mutable_shards(1)->mutable_range()->set_start("m");
+  World world(spec);
+  world.Start();
+  MapBuilder maps{LeaderEpoch(3), /*sequence=*/7, "cell@5", /*cell_made_ms=*/5};
+  const v1::MapSnapshot map = maps.Whole(world.partition().state());
+  ASSERT_THAT(map.shards(), SizeIs(2));
+  EXPECT_EQ(map.shards(0).range().start(), "");
+  EXPECT_EQ(map.shards(0).range().end(), "m");
+  EXPECT_EQ(map.shards(1).range().start(), "m");
+  EXPECT_EQ(map.shards(1).range().end(), "");
+}
+
 TEST_F(MapBuilderTest, ADeltaNamesOnlyServersThatAreElsewhereThanBefore) {
   maps.Whole(world.partition().state());
   EXPECT_THAT(Servers(Delta("s-0")), IsEmpty());

@@ -45,6 +45,7 @@ enum class Defect : uint8_t {
   kNoRecheck,            // a failover that met a new life does not look what became of it
   kShowsGreen,           // what is written down as granted is shown as served
   kMovesWhilePaused,     // a pause is forgotten by the next leader
+  kMovesWhatIsPinned,    // a pin is forgotten by the next leader
   kPreparesForNothing,   // what has to leave before a maintenance stays
   kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
   // Of the task controller.
@@ -101,6 +102,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kNoRecheck, "no-recheck"},
     DefectName{Defect::kShowsGreen, "shows-green"},
     DefectName{Defect::kMovesWhilePaused, "moves-while-paused"},
+    DefectName{Defect::kMovesWhatIsPinned, "moves-what-is-pinned"},
     DefectName{Defect::kPreparesForNothing, "prepares-for-nothing"},
     DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
 };

@@ -187,6 +187,13 @@ absl::StatusOr<v1::PauseAppResponse> AdminClient::PauseApp(const v1::PauseAppReq
 absl::StatusOr<v1::ResumeAppResponse> AdminClient::ResumeApp(const v1::ResumeAppRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ResumeApp, request);
 }
+absl::StatusOr<v1::PinShardResponse> AdminClient::PinShard(const v1::PinShardRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::PinShard, request);
+}
+absl::StatusOr<v1::UnpinShardResponse> AdminClient::UnpinShard(
+    const v1::UnpinShardRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::UnpinShard, request);
+}
 absl::StatusOr<v1::AddMaintenanceResponse> AdminClient::AddMaintenance(
     const v1::AddMaintenanceRequest& request) {
   return impl_->Change(&v1::Admin::Stub::AddMaintenance, request);

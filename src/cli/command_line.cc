@@ -26,6 +26,16 @@ const std::map<std::string, Format> kFormats = {{"table", Format::kTable}, {"wid
                                                 {"json", Format::kJson},   {"yaml", Format::kYaml},
                                                 {"name", Format::kName},   {"spec", Format::kSpec}};
 
+// The times as they are meant.
+MaintenanceCommand WithTimes(const Words& words) {
+  MaintenanceCommand command = words.maintenance;
+  if (!words.maintenance_in.empty()) command.begins_in = ParseAge(words.maintenance_in);
+  if (!words.maintenance_for.empty()) command.length = ParseAge(words.maintenance_for);
+  command.start_ms = ParseMoment(words.maintenance_start);
+  command.end_ms = ParseMoment(words.maintenance_end);
+  return command;
+}
+
 CommandLine ToCommandLine(const std::string& command, Words words) {
   CommandLine line{.server = words.server, .timeout = *ParseAge(words.timeout)};
   const Format format = kFormats.at(words.format);
@@ -57,15 +67,12 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "pause" || command == "resume") {
     words.pause.resume = command == "resume";
     line.command = std::move(words.pause);
+  } else if (command == "pin" || command == "unpin") {
+    words.pin.unpin = command == "unpin";
+    line.command = std::move(words.pin);
   } else if (command == "maintenance") {
     words.maintenance.format = format;
-    if (!words.maintenance_in.empty()) {
-      words.maintenance.begins_in = ParseAge(words.maintenance_in);
-    }
-    if (!words.maintenance_for.empty()) words.maintenance.length = ParseAge(words.maintenance_for);
-    words.maintenance.start_ms = ParseMoment(words.maintenance_start);
-    words.maintenance.end_ms = ParseMoment(words.maintenance_end);
-    line.command = std::move(words.maintenance);
+    line.command = WithTimes(words);
   } else if (command == "rollout") {
     words.rollout.format = format;
     line.command = std::move(words.rollout);

@@ -85,6 +85,12 @@ struct PauseCommand {
   bool failover = false;
   std::string reason;
 };
+struct PinCommand {
+  bool unpin = false;
+  std::string shard;
+  std::string app;  // "": the only one that there is
+  std::string reason;
+};
 struct MaintenanceCommand {
   enum class Action { kAdd, kList, kCancel };
   Action action = Action::kList;
@@ -135,8 +141,8 @@ struct CommandLine {
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
-               PauseCommand, MaintenanceCommand, RolloutCommand, WatchCommand, StatusCommand,
-               PlaceCommand, CompletionCommand, VersionCommand>
+               PauseCommand, PinCommand, MaintenanceCommand, RolloutCommand, WatchCommand,
+               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

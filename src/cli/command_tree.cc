@@ -78,6 +78,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddApprove();
   AddEnd();
   AddPause();
+  AddPin();
   AddMaintenance();
   AddRollout();
   AddWatch();
@@ -264,6 +265,19 @@ void CommandTree::AddPause() {
   resume.footer(kPauseFooter);
   AddResource(resume, {"app"});
   resume.add_option("NAME", words_.pause.app, "Which one")->required()->type_name("");
+}
+
+void CommandTree::AddPin() {
+  CLI::App& pin = *cli_.add_subcommand("pin", "Leave a shard where it is, until it is unpinned");
+  pin.add_option("--reason", words_.pin.reason, "For people; shown with the pin")
+      ->type_name("TEXT");
+  CLI::App& unpin = *cli_.add_subcommand("unpin", "Take a pin back");
+  for (CLI::App* command : {&pin, &unpin}) {
+    command->footer(kPinFooter);
+    AddResource(*command, {"shard"});
+    command->add_option("NAME", words_.pin.shard, "Which one")->required()->type_name("");
+    command->add_option("-a,--app", words_.pin.app, "Of this app")->type_name("APP");
+  }
 }
 
 void CommandTree::AddMaintenance() {

@@ -27,6 +27,7 @@ struct Words {
   ApproveCommand approve;
   EndCommand end;
   PauseCommand pause;
+  PinCommand pin;
   MaintenanceCommand maintenance;
   std::string maintenance_in;
   std::string maintenance_start;
@@ -69,6 +70,7 @@ class CommandTree {
   void AddApprove();
   void AddEnd();
   void AddPause();
+  void AddPin();
   void AddMaintenance();
   void AddMaintenanceTimes(CLI::App& add);
   void AddRollout();

@@ -177,6 +177,14 @@ std::string DrainsOf(const v1::AppStatus& app) {
   return text.empty() ? "" : absl::StrCat("\nDrains:\n", text);
 }
 
+std::string PinsOf(const v1::AppStatus& app) {
+  std::string text;
+  for (const v1::Pin& pin : app.pins()) {
+    absl::StrAppend(&text, kIndent, Shown(pin.shard()), " ", Shown(PinText(pin)), "\n");
+  }
+  return text.empty() ? "" : absl::StrCat("\nPins:\n", text);
+}
+
 }  // namespace
 
 std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& servers,
@@ -206,7 +214,7 @@ std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& 
       servers.servers().empty()
           ? "\nServers:  none\n"
           : absl::StrCat("\nServers:\n", ServersTable(servers, {.colour = around.colour}, kIndent));
-  return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), list,
+  return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), PinsOf(app), list,
                       Events(around, [&](const auto& e) { return e.app() == app.spec().name(); }));
 }
 
@@ -237,6 +245,7 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
   fields.Add("App", Shown(app));
   fields.Add("State", StateCell(shard.state()));
   fields.Add("Reason", Shown(shard.reason()));
+  if (shard.has_pin()) fields.Add("Pin", Shown(PinText(shard.pin())));
   fields.Add("Keys", shard.has_range() ? RangeText(shard.range().start(), shard.range().end())
                                        : "no range: clients address it by id");
   return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),

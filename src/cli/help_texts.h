@@ -131,6 +131,15 @@ Examples:
   shardctl pause app kv --failover --reason "network work in dub1"
   shardctl resume app kv)";
 
+inline constexpr char kPinFooter[] = R"(
+A pinned shard stays where it is: no replica of it goes to another server, and its primary does
+not change, for balance, a drain, a container operation or a maintenance. What is lost is given
+to other servers all the same. A pin outlasts restarts and new leaders. `describe shard` shows who
+pinned it, and why; `describe app` lists all pins.
+Examples:
+  shardctl pin shard shard-3 --app kv --reason "its data is being repaired by hand"
+  shardctl unpin shard shard-3 --app kv)";
+
 inline constexpr char kMaintenanceFooter[] = R"(
 Before a maintenance begins, what the app's spec says leaves its servers: primaries, and where data or
 machines are lost, all replicas (drain.prepare_ms: how long before). While it lasts, they are given

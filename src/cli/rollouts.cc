@@ -30,6 +30,7 @@ std::string TimeOrNothing(int64_t ms) {
 }
 
 Cell TimeLeft(const v1::RolloutStatus& rollout) {
+  if (OperationsLeft(rollout) == 0 && rollout.finished() == 0) return {"given up"};
   if (OperationsLeft(rollout) == 0) return {"done", Tone::kGood};
   if (rollout.ends_in_ms() < 0) return {"unknown", Tone::kWarning};
   const std::string about = absl::StrCat("about ", RoundedText(rollout.ends_in_ms()));
@@ -39,10 +40,13 @@ Cell TimeLeft(const v1::RolloutStatus& rollout) {
 
 std::string WhyNotFaster(const v1::RolloutStatus& rollout) {
   if (OperationsLeft(rollout) == 0) return "";
-  if (rollout.ends_in_ms() < 0) return Shown(rollout.forecast_reason());
-  if (rollout.delays().empty()) return "";
-  const v1::RolloutDelay& delay = rollout.delays(0);
-  return Shown(absl::StrCat(Counted(delay.operations(), "operation"), ": ", delay.message()));
+  std::string why = rollout.ends_in_ms() < 0 ? rollout.forecast_reason() : "";
+  if (!rollout.delays().empty()) {
+    const v1::RolloutDelay& delay = rollout.delays(0);
+    absl::StrAppend(&why, why.empty() ? "" : "; ", Counted(delay.operations(), "operation"), ": ",
+                    delay.message());
+  }
+  return Shown(why);
 }
 
 }  // namespace

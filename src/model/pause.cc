@@ -6,6 +6,23 @@
 #include "model/text.h"
 
 namespace shardmanager {
+namespace {
+
+// Of a Pause or a Pin: since when, by whom and why, as far as that is known.
+template <typename Order>
+std::string Since(const Order& order) {
+  return absl::StrCat(" since ", TimeText(order.since_ms()),
+                      order.who().empty() ? "" : absl::StrCat(", by ", order.who()),
+                      order.reason().empty() ? "" : ": ", order.reason());
+}
+
+template <typename Order>
+absl::Status ValidateNotes(const std::string& path, const Order& order) {
+  absl::Status reason = ValidateNote(path + ".reason", order.reason());
+  return reason.ok() ? ValidateNote(path + ".who", order.who()) : reason;
+}
+
+}  // namespace
 
 absl::Status ValidateNote(std::string_view field, const std::string& text) {
   constexpr size_t kMostBytes = 200;
@@ -14,17 +31,14 @@ absl::Status ValidateNote(std::string_view field, const std::string& text) {
                                                  " bytes; allowed: at most ", kMostBytes));
 }
 
-absl::Status ValidatePause(const v1::Pause& pause) {
-  if (absl::Status reason = ValidateNote("pause.reason", pause.reason()); !reason.ok()) {
-    return reason;
-  }
-  return ValidateNote("pause.who", pause.who());
-}
+absl::Status ValidatePause(const v1::Pause& pause) { return ValidateNotes("pause", pause); }
+
+absl::Status ValidatePin(const v1::Pin& pin) { return ValidateNotes("pin", pin); }
 
 std::string PauseText(const v1::Pause& pause) {
-  return absl::StrCat("the app is paused since ", TimeText(pause.since_ms()),
-                      pause.who().empty() ? "" : absl::StrCat(", by ", pause.who()),
-                      pause.reason().empty() ? "" : absl::StrCat(": ", pause.reason()));
+  return absl::StrCat("the app is paused", Since(pause));
 }
+
+std::string PinText(const v1::Pin& pin) { return absl::StrCat("pinned", Since(pin)); }
 
 }  // namespace shardmanager

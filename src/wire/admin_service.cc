@@ -51,6 +51,14 @@ class AdminService::Impl final : public v1::Admin::Service {
                          v1::ResumeAppResponse* response) override {
     return calls_.Change(context, request, response, &Operations::ResumeApp);
   }
+  grpc::Status PinShard(grpc::ServerContext* context, const v1::PinShardRequest* request,
+                        v1::PinShardResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::PinShard);
+  }
+  grpc::Status UnpinShard(grpc::ServerContext* context, const v1::UnpinShardRequest* request,
+                          v1::UnpinShardResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::UnpinShard);
+  }
   grpc::Status AddMaintenance(grpc::ServerContext* context,
                               const v1::AddMaintenanceRequest* request,
                               v1::AddMaintenanceResponse* response) override {

@@ -123,7 +123,8 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       answer.text,
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
-      "maintenance, rollout, watch, place, status, completion, version\nSee `shardctl --help`.\n");
+      "pin, unpin, maintenance, rollout, watch, place, status, completion, version\nSee `shardctl "
+      "--help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {

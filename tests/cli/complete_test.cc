@@ -82,6 +82,7 @@ TEST_F(CompleteTest, AsksTheControlPlaneForNames) {
   EXPECT_EQ(Asked({"drain", "server", ""}), "servers");
   EXPECT_EQ(Asked({"release", "server", "-a", "kv", ""}), "servers --app kv");
   EXPECT_EQ(Asked({"retry", "shard", "-a", "kv", ""}), "shards --app kv");
+  EXPECT_EQ(Asked({"unpin", "shard", "-a", "kv", ""}), "shards --app kv");
 }
 
 TEST_F(CompleteTest, AsksForNothingThatTheControlPlaneDoesNotName) {

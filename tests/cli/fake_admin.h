@@ -143,6 +143,14 @@ class FakeAdmin final : public v1::Admin::Service {
                          v1::ResumeAppResponse* response) override {
     return Answer(context, "ResumeApp", *request, {}, response);
   }
+  grpc::Status PinShard(Context context, const v1::PinShardRequest* request,
+                        v1::PinShardResponse* response) override {
+    return Answer(context, "PinShard", *request, {}, response);
+  }
+  grpc::Status UnpinShard(Context context, const v1::UnpinShardRequest* request,
+                          v1::UnpinShardResponse* response) override {
+    return Answer(context, "UnpinShard", *request, {}, response);
+  }
   grpc::Status AddMaintenance(Context context, const v1::AddMaintenanceRequest* request,
                               v1::AddMaintenanceResponse* response) override {
     v1::AddMaintenanceResponse noticed;

@@ -1,4 +1,6 @@
 // `shardctl pause app` and `shardctl resume app`.
+#include <cstdlib>
+
 #include "gmock/gmock.h"
 #include "tests/cli/shardctl_fixture.h"
 
@@ -27,9 +29,10 @@ TEST_F(PauseCommandTest, FailoverIsAllowedOnlyIfItIsSaid) {
   EXPECT_THAT(out_, HasSubstr("what is lost is failed over"));
 }
 
-TEST_F(PauseCommandTest, Resumes) {
+TEST_F(PauseCommandTest, ResumesAndSaysWhoAsks) {
+  setenv("USER", "jo", /*overwrite=*/1);
   EXPECT_EQ(Run({"resume", "app", "kv"}), kOk);
-  EXPECT_THAT(admin_.requests(), ElementsAre(StartsWith("ResumeApp{app: \"kv\"")));
+  EXPECT_THAT(admin_.requests(), ElementsAre("ResumeApp{app: \"kv\" who: \"jo\"}"));
   EXPECT_EQ(out_, "kv goes on\n");
 }
 

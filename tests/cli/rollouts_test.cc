@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 v1::GetRolloutsResponse One() {
@@ -43,13 +44,20 @@ TEST(RolloutsTableTest, IsWiderIfAsked) {
 }
 
 TEST(RolloutsTableTest, SaysWhyNothingIsForecast) {
-  EXPECT_THAT(RolloutsTable(Unknown("paused by jo"), {}), HasSubstr("unknown   paused by jo\n"));
+  EXPECT_THAT(RolloutsTable(Unknown("paused by jo"), {}),
+              HasSubstr("unknown   paused by jo; 23 operations: 4 servers away\n"));
 }
 
 TEST(RolloutsTableTest, SaysThatAForecastIsByWhatIsExpected) {
   v1::GetRolloutsResponse response = One();
   response.mutable_rollouts(0)->set_mean_ms(-1);
   EXPECT_THAT(RolloutsTable(response, {}), HasSubstr("about 6m (expected)"));
+}
+
+TEST(RolloutsTableTest, DoesNotCallDoneWhatWasGivenUp) {
+  v1::GetRolloutsResponse response;
+  response.add_rollouts()->set_name("rollout-42");
+  EXPECT_THAT(RolloutsTable(response, {}), AllOf(HasSubstr("given up"), Not(HasSubstr("done"))));
 }
 
 TEST(RolloutsTableTest, ShowsThatOneIsDone) {
@@ -78,7 +86,7 @@ TEST(RolloutLineTest, SaysHowFarItIs) {
             "kv: rollout-42 of kube-eu: 12/40 done, 4 under way, 24 waiting; about 6m left");
   EXPECT_EQ(RolloutLine(Unknown("paused").rollouts(0)),
             "kv: rollout-42 of kube-eu: 12/40 done, 4 under way, 24 waiting; time left unknown: "
-            "paused");
+            "paused; 23 operations: 4 servers away");
 }
 
 TEST(RoundedTextTest, IsNoMoreExactThanAForecast) {

@@ -209,6 +209,8 @@ void History::Drain() {
   }
   world_.ordered.pause.reset();
   if (input_.Below(4) == 0) world_.ordered.pause.emplace().set_failover(input_.Flag());
+  world_.ordered.pins.clear();
+  if (input_.Below(4) == 0) world_.ordered.pins.emplace_back().set_shard(AnyShard());
   world_.ordered.maintenances.clear();
   if (input_.Below(4) == 0) Notify();
   world_.Apply(NextSpec());
@@ -314,6 +316,7 @@ void History::Settle() {
   const uint32_t replicas = Replicas(2);
   world_.ordered.drains.clear();
   world_.ordered.pause.reset();
+  world_.ordered.pins.clear();
   world_.ordered.maintenances.clear();
   v1::AppSpec spec = TestSpec(5, kind_.strategy, replicas);
   spec.mutable_replication()->set_quorum(kind_.quorum);

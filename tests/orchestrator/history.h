@@ -17,9 +17,9 @@ class History {
   // The first bytes draw the app: one of the three strategies, with and without a quorum.
   explicit History(fuzz::FuzzInput& input);
 
-  // Joins, deaths, good-byes, changed specs, drains, pauses, lost answers, servers that refuse,
-  // failed writes, new leaders, damaged records, answers that nobody expected. What must always
-  // hold the World looks at.
+  // Joins, deaths, good-byes, changed specs, drains, pauses, pins, lost answers, servers that
+  // refuse, failed writes, new leaders, damaged records, answers that nobody expected. What must
+  // always hold the World looks at.
   void Step();
   // Every fault ends, all servers begin anew (in half of the histories only those that must; and
   // a server may stay sick). Fails the test if that does not suffice.

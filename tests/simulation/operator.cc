@@ -48,6 +48,20 @@ auto SendResume() {
   return Sends(&orchestrator::Operations::ResumeApp, request);
 }
 
+auto SendPin(const std::string& shard) {
+  v1::PinShardRequest request;
+  request.set_app(kApp);
+  request.mutable_pin()->set_shard(shard);
+  return Sends(&orchestrator::Operations::PinShard, request);
+}
+
+auto SendUnpin(const std::string& shard) {
+  v1::UnpinShardRequest request;
+  request.set_app(kApp);
+  request.set_shard(shard);
+  return Sends(&orchestrator::Operations::UnpinShard, request);
+}
+
 }  // namespace
 
 Operator::Operator(Cluster& cluster, Checkers& checkers, v1::AppSpec spec)
@@ -70,6 +84,14 @@ void Operator::DrainUntilAcknowledged(const std::string& server, bool drain) {
 void Operator::PauseUntilAcknowledged() { Begin(SendPause(), /*again=*/true); }
 
 void Operator::ResumeUntilAcknowledged() { Begin(SendResume(), /*again=*/true); }
+
+void Operator::PinUntilAcknowledged(const std::string& shard) {
+  Begin(SendPin(shard), /*again=*/true);
+}
+
+void Operator::UnpinUntilAcknowledged(const std::string& shard) {
+  Begin(SendUnpin(shard), /*again=*/true);
+}
 
 void Operator::NotifyUntilAcknowledged(const v1::Maintenance& notice) {
   Begin(SendNotice(notice), /*again=*/true);

@@ -24,6 +24,9 @@ class Operator {
   // The same: pauses the app, or resumes it.
   void PauseUntilAcknowledged();
   void ResumeUntilAcknowledged();
+  // The same: pins the shard, or takes that back.
+  void PinUntilAcknowledged(const std::string& shard);
+  void UnpinUntilAcknowledged(const std::string& shard);
   // The same: gives notice of a maintenance.
   void NotifyUntilAcknowledged(const v1::Maintenance& notice);
   // The store is lost: makes the cell anew, and applies the spec once more.

@@ -29,6 +29,7 @@ void PlannedEvents::All() {
   // A primary is handed over; a secondary may be gone before all clients know.
   if (HasPrimaries()) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
   PauseForAWhile(drained);
+  PinForAWhile();
   Maintain();
   const Trouble before_restarts = TroubleOfPrimaries();
   if (RestartEverything() && HasPrimaries()) {
@@ -94,6 +95,41 @@ void PlannedEvents::PauseForAWhile(const std::string& drained) {
   cell_.AwaitRest("a server was drained again");
 }
 
+void PlannedEvents::PinForAWhile() {
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || cell_.Draw(2) == 0 || !MayRestart(*spec)) return;
+  const std::set<std::string> free = cell_.person.Free();
+  const std::string server = *std::next(free.begin(), cell_.Draw(static_cast<int>(free.size())));
+  const v1::AssignmentRecord held = cell_.checkers.AssignmentOf(server);
+  if (held.replicas().empty()) return;
+  const v1::AssignedReplica& pinned = held.replicas(cell_.Draw(held.replicas_size()));
+  cell_.Trace(absl::StrCat(pinned.shard(), " is pinned, and drain of ", server));
+  cell_.checkers.Promise(*spec);
+  cell_.person.PinUntilAcknowledged(pinned.shard());
+  cell_.AwaitAcknowledged();
+  cell_.person.DrainUntilAcknowledged(server, true);
+  cell_.AwaitAcknowledged();
+  if (cell_.Draw(2) == 0) cell_.RestartLeader();
+  cell_.RunFor(Seconds(15));
+  const v1::AssignmentRecord now = cell_.checkers.AssignmentOf(server);
+  const bool stayed = std::any_of(
+      now.replicas().begin(), now.replicas().end(), [&](const v1::AssignedReplica& replica) {
+        return replica.shard() == pinned.shard() && replica.epoch() == pinned.epoch() &&
+               replica.role() == pinned.role() && replica.phase() == pinned.phase();
+      });
+  if (!stayed) {
+    cell_.checkers.Violate(absl::StrCat("pinned: the replica of ", pinned.shard(), " on ", server,
+                                        " went, or changed, while the shard was pinned"));
+  }
+  cell_.Trace(absl::StrCat(pinned.shard(), " is unpinned"));
+  cell_.person.UnpinUntilAcknowledged(pinned.shard());
+  cell_.AwaitAcknowledged();
+  cell_.AwaitRest("a shard was unpinned");
+  cell_.person.DrainUntilAcknowledged(server, false);
+  cell_.AwaitAcknowledged();
+  cell_.AwaitRest("a drain was taken back");
+}
+
 // ---- a maintenance ----
 
 void PlannedEvents::Maintain() {
@@ -115,7 +151,7 @@ void PlannedEvents::Maintain() {
   cell_.Trace("the maintenance begins");
   event.Strike(*spec);
   // A leader that comes when the sessions of those servers have ended knows them from records only.
-  const bool leader_goes = cell_.Draw(2) == 0;
+  const bool leader_goes = cell_.Draw(3) != 0;
   const Duration ended = cell_.cluster.session_timeout() + Seconds(2);
   if (leader_goes && cell_.RunFor(ended)) cell_.RestartLeader();
   cell_.RunFor(length - Seconds(1) - (leader_goes ? ended : Duration(0)));
@@ -139,13 +175,13 @@ v1::DrainScope PlannedEvents::SomeScope(bool regions) {
   for (const std::string& name : free) of.insert(PlaceOf(cell_.cluster, name).region());
   const std::string& server = *std::next(free.begin(), cell_.Draw(static_cast<int>(free.size())));
   v1::DrainScope scope;
-  const int draw = cell_.Draw(regions && of.size() > 1 ? 3 : 2);
-  if (draw == 0) {
+  // (Where servers stand matters to a domain only.)
+  if (cell_.Draw(4) == 0) {
     scope.set_server(server);
     return scope;
   }
   *scope.mutable_domain() = PlaceOf(cell_.cluster, server);
-  if (draw == 2) {
+  if (regions && of.size() > 1 && cell_.Draw(2) == 0) {
     scope.mutable_domain()->clear_datacenter();
     scope.mutable_domain()->clear_rack();
   }

@@ -1,6 +1,6 @@
 // What happens in a cell at rest, without faults: a server joins, another one is drained, the
-// control plane is restarted, the app is paused, a maintenance takes place, and all servers are
-// restarted. Nothing may be missed.
+// control plane is restarted, the app is paused, a shard is pinned, a maintenance takes place, and
+// all servers are restarted. Nothing may be missed.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,8 @@ class PlannedEvents {
   void RestartControl();
   // While the app is paused, the end of a drain moves nothing, whoever leads.
   void PauseForAWhile(const std::string& drained);
+  // A pinned replica stays on a server that is drained, whoever leads.
+  void PinForAWhile();
   // Of one server, or of a region whose shards can all go elsewhere.
   void Maintain();
   // Of all servers, by all managers at once. True: no request may be refused or fail. That is so if

@@ -45,7 +45,11 @@ FleetView Fleet::View() const {
   FleetView view;
   view.complete = true;
   for (const std::string& name : shard_names_) {
-    view.shards.push_back({.name = name, .wanted = static_cast<uint16_t>(sizes_.replicas)});
+    const auto index = static_cast<uint32_t>(view.shards.size());
+    view.shards.push_back(
+        {.name = name,
+         .wanted = static_cast<uint16_t>(sizes_.replicas),
+         .pinned = std::find(pinned_.begin(), pinned_.end(), index) != pinned_.end()});
   }
   for (const TrueServer& server : servers_) {
     SeenServer seen{.name = server.name,

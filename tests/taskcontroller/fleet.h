@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -45,6 +46,8 @@ class Fleet {
   const std::vector<TrueServer>& servers() const { return servers_; }
   TrueServer& Find(const std::string& name);
   const Sizes& sizes() const { return sizes_; }
+  // The shards that stay where they are, from now on.
+  void Pin(std::vector<uint32_t> shards) { pinned_ = std::move(shards); }
   // Replicas of the shard that serve, on servers that are live and not in `away`.
   uint32_t Serving(uint32_t shard, const std::vector<std::string>& away) const;
   // Each primary on a server that is to have none goes to another replica of its shard that serves
@@ -54,6 +57,7 @@ class Fleet {
  private:
   Sizes sizes_;
   std::vector<std::string> shard_names_;
+  std::vector<uint32_t> pinned_;  // shards
   std::vector<TrueServer> servers_;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -183,6 +184,18 @@ TEST_F(TaskControllerTest, AManagersWordThatItIsFinishedIsNotEnough) {
   EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "APPROVED");
 }
 
+// Its manager has not reported to this leader yet.
+TEST_F(TaskControllerTest, WhatIsHeldAndNotReportedIsShown) {
+  HeldOperations held;
+  held[{"m", "restart-kv-0"}] = {.info = Restarts("kv-0").info, .stage = HeldStage::kBegun};
+  Restart(std::move(held));
+  const auto all = DescribeOperations(core_->held(), core_->reports(), core_->answers(), "", now_);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].server(), "kv-0");
+  EXPECT_EQ(all[0].state(), "begun");
+  EXPECT_EQ(all[0].silent_ms(), -1);
+}
+
 TEST_F(TaskControllerTest, PrimariesLeaveBeforeTheServerMayStop) {
   spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
   fleet_ = MakeFleet(true);
@@ -199,6 +212,55 @@ TEST_F(TaskControllerTest, PrimariesLeaveBeforeTheServerMayStop) {
   }
   EXPECT_EQ(Verdict("m", Restarts(server)), "APPROVED");
   EXPECT_TRUE(orders()[0].leaving.primaries) << "they do not come back before it is over";
+}
+
+TEST_F(TaskControllerTest, WhatAPinnedShardCannotLeaveWaitsAndTakesNobodysPlace) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  spec_.mutable_availability()->set_max_unavailable_servers("1");
+  fleet_ = MakeFleet(true);
+  Restart();
+  const TrueServer* with_primary = nullptr;
+  const TrueServer* without = nullptr;
+  for (const TrueServer& server : fleet_.servers()) {
+    const bool primary = std::any_of(server.replicas.begin(), server.replicas.end(),
+                                     [](const auto& r) { return r.role == Role::kPrimary; });
+    (primary ? with_primary : without) = &server;
+  }
+  ASSERT_NE(with_primary, nullptr);
+  ASSERT_NE(without, nullptr);
+  fleet_.Pin({0, 1});
+  EXPECT_EQ(Verdict("m", Restarts(with_primary->name)), "DELAYED Pinned");
+  EXPECT_THAT(answers_.back().response.answers(0).delays(0).ends_when(), HasSubstr("unpin shard"));
+  EXPECT_TRUE(core_->held().empty()) << "nothing is prepared";
+  const v1::ReportResponse both =
+      Report1("m", {Restarts(with_primary->name), Restarts(without->name)});
+  int approved = 0;
+  for (const v1::OperationAnswer& answer : both.answers()) {
+    approved += answer.verdict() == v1::OPERATION_APPROVED;
+  }
+  EXPECT_EQ(approved, 1) << "the one that moves nothing";
+  Report1("m", {});
+  fleet_.Pin({});
+  EXPECT_EQ(Verdict("m", Restarts(with_primary->name)), "DELAYED Draining");
+}
+
+// It stalls, and is not prepared again before the shard is unpinned.
+TEST_F(TaskControllerTest, WhatIsPinnedWhileItIsToLeaveIsSaid) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  fleet_ = MakeFleet(true);
+  Restart();
+  std::string server;
+  for (const TrueServer& s : fleet_.servers()) {
+    for (const TrueReplica& r : s.replicas) {
+      if (r.role == Role::kPrimary) server = s.name;
+    }
+  }
+  ASSERT_EQ(Verdict("m", Restarts(server)), "DELAYED Draining");
+  fleet_.Pin({0, 1});
+  EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Pinned");
+  for (int i = 0; i < 150; ++i) Verdict("m", Restarts(server));
+  EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Pinned");
+  EXPECT_TRUE(core_->held().empty());
 }
 
 // So it begins together with the end of operations before it, whose servers can take what leaves.

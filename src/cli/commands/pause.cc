@@ -1,6 +1,6 @@
 // `shardctl pause app` and `shardctl resume app`.
 #include "cli/commands/commands.h"
-#include "model/text.h"
+#include "cli/render.h"
 
 namespace shardmanager::cli {
 namespace {

@@ -17,6 +17,7 @@
 #include "orchestrator/control/container_operations.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/control/maintenance_notices.h"
+#include "orchestrator/control/shard_pins.h"
 #include "orchestrator/control/spec_edits.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/describe/explain_status.h"
@@ -153,6 +154,7 @@ void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequ
   *stored.mutable_spec() = request.spec();
   *stored.mutable_drains() = app->spec().stored().drains();  // as far as they are known
   *stored.mutable_maintenances() = app->spec().stored().maintenances();
+  *stored.mutable_pins() = app->spec().stored().pins();
   if (app->spec().stored().has_pause()) *stored.mutable_pause() = app->spec().stored().pause();
   const int32_t base = app->damaged_spec()->node.stat.version;
   apps_.WriteSpec({stored, base}, AnswerWith(reply, response), wanted);
@@ -247,16 +249,9 @@ void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const auto edits = TakeNoticeBack(apps_, request.id());
     if (!edits.ok()) return reply(edits.status());
-    using Response = v1::CancelMaintenanceResponse;
-    const Reply<Response> written = [this, request, reply](absl::StatusOr<Response> response) {
-      if (response.ok()) {
-        context_.events.Record("CancelMaintenanceAsked",
-                               absl::StrCat("maintenance ", request.id(), ", by ",
-                                            request.who().empty() ? "an operator" : request.who()));
-      }
-      reply(std::move(response));
-    };
-    WriteEdits(apps_, *edits, written, wanted);
+    const std::string what = absl::StrCat("maintenance ", request.id());
+    WriteEdits(apps_, *edits, Recording(reply, {"CancelMaintenanceAsked", what, request.who()}),
+               wanted);
   });
 }
 
@@ -264,20 +259,14 @@ void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppRespons
                           Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidatePause(request.pause()); !valid.ok()) return reply(valid);
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
-    v1::StoredSpec stored = driver->spec().stored();
-    if (stored.deleting()) {
-      return reply(absl::FailedPreconditionError(
-          absl::StrCat("app \"", request.app(), "\" is being deleted")));
-    }
-    const int64_t since =
-        stored.has_pause() ? stored.pause().since_ms() : context_.session.WallMs();
-    *stored.mutable_pause() = request.pause();
-    stored.mutable_pause()->set_since_ms(since);
-    apps_.WriteSpec({stored, driver->spec().version()}, AnswerWith(reply, v1::PauseAppResponse()),
-                    wanted);
+    const auto pause = [&](const PartitionDriver&, v1::StoredSpec& stored) {
+      const int64_t since =
+          stored.has_pause() ? stored.pause().since_ms() : context_.session.WallMs();
+      *stored.mutable_pause() = request.pause();
+      stored.mutable_pause()->set_since_ms(since);
+      return absl::OkStatus();
+    };
+    WriteEdit(EditSpecOf(apps_, request.app(), pause), reply, wanted);
   });
 }
 
@@ -285,23 +274,44 @@ void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResp
                            Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return reply(may);
-    v1::StoredSpec stored = driver->spec().stored();
-    if (!stored.has_pause()) {
-      return reply(
-          absl::FailedPreconditionError(absl::StrCat("app \"", request.app(), "\" is not paused")));
-    }
-    stored.clear_pause();
-    const auto written = [this, request, reply](absl::Status status) {
-      if (!status.ok()) return reply(status);
-      context_.events.Record("ResumeAsked",
-                             absl::StrCat("app ", request.app(), ", by ",
-                                          request.who().empty() ? "an operator" : request.who()));
-      reply(v1::ResumeAppResponse());
+    const auto resume = [&](const PartitionDriver&, v1::StoredSpec& stored) {
+      if (!stored.has_pause()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("app \"", request.app(), "\" is not paused"));
+      }
+      stored.clear_pause();
+      return absl::OkStatus();
     };
-    apps_.WriteSpec({stored, driver->spec().version()}, written, wanted);
+    const std::string what = absl::StrCat("app ", request.app());
+    WriteEdit(EditSpecOf(apps_, request.app(), resume),
+              Recording(reply, {"ResumeAsked", what, request.who()}), wanted);
+  });
+}
+
+void Operations::PinShard(v1::PinShardRequest request, Reply<v1::PinShardResponse> reply,
+                          Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    v1::Pin pin = request.pin();
+    if (absl::Status valid = ValidatePin(pin); !valid.ok()) return reply(valid);
+    pin.set_since_ms(context_.session.WallMs());
+    const auto put = [&](const PartitionDriver& app, v1::StoredSpec& stored) {
+      const absl::Status may = MayLookAt(request.app(), app);
+      return may.ok() ? PutPin(*app.state(), pin, stored) : may;
+    };
+    WriteEdit(EditSpecOf(apps_, request.app(), put), reply, wanted);
+  });
+}
+
+void Operations::UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardResponse> reply,
+                            Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
+    const auto take_out = [&](const PartitionDriver&, v1::StoredSpec& stored) {
+      return TakeOutPin(request.shard(), stored);
+    };
+    const std::string what = absl::StrCat("app ", request.app(), ", shard ", request.shard());
+    WriteEdit(EditSpecOf(apps_, request.app(), take_out),
+              Recording(reply, {"UnpinAsked", what, request.who()}), wanted);
   });
 }
 

@@ -53,6 +53,9 @@ class Operations {
   void PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppResponse> reply, Wanted wanted = {});
   void ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResponse> reply,
                  Wanted wanted = {});
+  void PinShard(v1::PinShardRequest request, Reply<v1::PinShardResponse> reply, Wanted wanted = {});
+  void UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardResponse> reply,
+                  Wanted wanted = {});
   void AddMaintenance(v1::AddMaintenanceRequest request, Reply<v1::AddMaintenanceResponse> reply,
                       Wanted wanted = {});
   void GetMaintenances(v1::GetMaintenancesRequest request,
@@ -81,6 +84,35 @@ class Operations {
   absl::Status MayChange(const Wanted& wanted) const;
   void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
                           Reply<v1::ApplyAppResponse> reply, const Wanted& wanted);
+
+  // Replies when the change is durable, or why it is not made.
+  template <typename Response>
+  void WriteEdit(const absl::StatusOr<LedApps::SpecToWrite>& change, Reply<Response> reply,
+                 const Wanted& wanted) {
+    if (!change.ok()) return reply(change.status());
+    const auto done = [reply](absl::Status status) {
+      if (!status.ok()) return reply(status);
+      reply(Response());
+    };
+    apps_.WriteSpec(*change, done, wanted);
+  }
+  // Who took an order back, which nothing tells once it is gone: an event of this kind.
+  struct Asked {
+    const char* kind;
+    std::string what;
+    std::string who;  // "": an operator
+  };
+  // The reply, and the event if what was asked for is done.
+  template <typename Response>
+  Reply<Response> Recording(Reply<Response> reply, Asked asked) {
+    return [this, reply = std::move(reply), asked](absl::StatusOr<Response> response) {
+      if (response.ok()) {
+        context_.events.Record(
+            asked.kind, asked.what + ", by " + (asked.who.empty() ? "an operator" : asked.who));
+      }
+      reply(std::move(response));
+    };
+  }
 
   // Runs `work` on the executor's thread if this process leads and can prove it.
   template <typename T>

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "orchestrator/control/drain_scopes.h"
 
 namespace shardmanager::orchestrator {
@@ -22,6 +23,19 @@ absl::StatusOr<SpecEdits> EditSpecs(const LedApps& apps, const std::string& app,
     edits.specs.push_back({std::move(made.spec), driver->spec().version()});
   }
   return edits;
+}
+
+absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::string& app,
+                                                const EditOneSpec& edit) {
+  const PartitionDriver* driver = apps.Find(app);
+  if (driver == nullptr) return apps.NoSuch(app);
+  if (absl::Status may = MayChangeSpec(*driver); !may.ok()) return may;
+  LedApps::SpecToWrite change{driver->spec().stored(), driver->spec().version()};
+  if (change.spec.deleting()) {
+    return absl::FailedPreconditionError(absl::StrCat("app \"", app, "\" is being deleted"));
+  }
+  if (absl::Status may = edit(*driver, change.spec); !may.ok()) return may;
+  return change;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -35,4 +35,12 @@ using EditSpec = std::function<absl::StatusOr<std::optional<SpecEdit>>(
 absl::StatusOr<SpecEdits> EditSpecs(const LedApps& apps, const std::string& app,
                                     const EditSpec& edit);
 
+// What becomes of the spec of the one app that is meant; or why nothing may change.
+using EditOneSpec = std::function<absl::Status(const PartitionDriver& app, v1::StoredSpec& stored)>;
+
+// NOT_FOUND: no such app. UNAVAILABLE, FAILED_PRECONDITION: its spec cannot be read, or it is being
+// deleted. Or what `edit` says.
+absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::string& app,
+                                                const EditOneSpec& edit);
+
 }  // namespace shardmanager::orchestrator

@@ -25,6 +25,8 @@ void Partition::On(Recovered& event) {
   AdoptSpec(event.spec, event.deleting);
   state_.ordered = event.ordered;
   if (Planted(Defect::kMovesWhilePaused)) state_.ordered.pause.reset();
+  if (Planted(Defect::kMovesWhatIsPinned)) state_.ordered.pins.clear();
+  pausing_.Begin();
   for (StoredServer& stored : event.servers) RecoverServer(stored);
   moves_.RecoverMoves();
   unread_.NoteRights();
@@ -66,6 +68,7 @@ void Partition::On(SpecChanged& event) {
   state_.ordered.drains = std::move(event.ordered.drains);
   pausing_.Adopt(event.ordered.pause);
   if (!same_spec) AdoptSpec(event.spec, event.deleting);
+  pausing_.Adopt(event.ordered.pins);
   maintenances_.Adopt(std::move(event.ordered.maintenances));
   UpdateServers();
   if (same_spec) return;

@@ -1,36 +1,84 @@
 #include "orchestrator/core/pausing.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "model/pause.h"
 #include "orchestrator/decide/pause.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
+using google::protobuf::util::MessageDifferencer;
+
 bool Same(const std::optional<v1::Pause>& a, const std::optional<v1::Pause>& b) {
-  if (a.has_value() != b.has_value()) return false;
-  return !a || (a->failover() == b->failover() && a->reason() == b->reason() &&
-                a->who() == b->who() && a->since_ms() == b->since_ms());
+  return a.has_value() == b.has_value() && (!a || MessageDifferencer::Equals(*a, *b));
+}
+
+// Null: the shard is not among them.
+const v1::Pin* Find(const std::vector<v1::Pin>& pins, const std::string& shard) {
+  const auto found = std::find_if(pins.begin(), pins.end(),
+                                  [&](const v1::Pin& pin) { return pin.shard() == shard; });
+  return found == pins.end() ? nullptr : &*found;
 }
 
 }  // namespace
+
+void Pausing::Begin() {
+  for (const ShardIndex id : std::exchange(pinned_, {})) state_.tables.shard(id).pinned = false;
+  for (const v1::Pin& pin : state_.ordered.pins) {
+    const ShardIndex id = state_.tables.FindShard(pin.shard());
+    if (!id.valid()) continue;  // the spec has it no more, or not yet
+    state_.tables.shard(id).pinned = true;
+    pinned_.push_back(id);
+  }
+}
+
+void Pausing::Adopt(const std::vector<v1::Pin>& pins) {
+  const std::vector<v1::Pin> before = std::exchange(state_.ordered.pins, pins);
+  for (const v1::Pin& pin : before) {
+    if (Find(pins, pin.shard()) == nullptr) Tell(NoteKind::kUnpinned, pin);
+  }
+  for (const v1::Pin& pin : pins) {
+    const v1::Pin* known = Find(before, pin.shard());
+    if (known == nullptr || !MessageDifferencer::Equals(*known, pin)) Tell(NoteKind::kPinned, pin);
+  }
+  Begin();
+  ForgetPlans();
+}
+
+void Pausing::Tell(NoteKind kind, const v1::Pin& pin) {
+  const ShardIndex id = state_.tables.FindShard(pin.shard());
+  const bool unpinned = kind == NoteKind::kUnpinned;
+  agenda_.AddNote(kind, ServerIndex(), id,
+                  absl::StrCat(id.valid() ? "" : absl::StrCat(pin.shard(), " "),
+                               unpinned ? "it was " : "", PinText(pin)));
+  state_.balance.at_rest = false;
+  agenda_.LookAtBalance();
+  if (id.valid()) agenda_.MarkDirty(id);
+}
+
+void Pausing::ForgetPlans() {
+  for (auto& [shard, intents] : state_.moves.intents) {
+    if (!StaysPut(state_, shard)) continue;
+    intents.erase(std::remove_if(intents.begin(), intents.end(),
+                                 [](const Intent& intent) { return intent.from.valid(); }),
+                  intents.end());
+  }
+  absl::erase_if(state_.switchovers.to, [&](const auto& planned) {
+    return StaysPut(state_, planned.first) && !state_.switchovers.under_way.contains(planned.first);
+  });
+}
 
 void Pausing::Adopt(const std::optional<v1::Pause>& pause) {
   if (Same(state_.ordered.pause, pause)) return;
   const std::optional<v1::Pause> before = std::exchange(state_.ordered.pause, pause);
   agenda_.AddNote(pause ? NoteKind::kPaused : NoteKind::kResumed, ServerIndex(), ShardIndex(),
                   pause ? PauseText(*pause) : "it was: " + PauseText(*before));
-  // What was planned is not carried out later: it would be out of date.
-  for (auto& [shard, intents] : state_.moves.intents) {
-    intents.erase(std::remove_if(intents.begin(), intents.end(),
-                                 [](const Intent& intent) { return intent.from.valid(); }),
-                  intents.end());
-  }
-  absl::erase_if(state_.switchovers.to, [&](const auto& planned) {
-    return !state_.switchovers.under_way.contains(planned.first);
-  });
+  ForgetPlans();
   state_.balance.at_rest = false;
   agenda_.LookAtBalance();
   agenda_.RetryUnplaceable();

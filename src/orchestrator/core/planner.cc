@@ -173,7 +173,8 @@ void Planner::On(PlanReady& event) {
   // What an earlier plan proposed, and is not written yet, does not count any more.
   for (const allocator::Move& move : event.plan.moves) state_.moves.intents.erase(move.shard);
   for (const allocator::Move& move : event.plan.moves) {
-    if (move.from.valid() && MovesNothing(state_)) continue;  // it was paused meanwhile
+    // It was paused, or pinned, meanwhile.
+    if (move.from.valid() && StaysPut(state_, move.shard)) continue;
     AcceptMove(move);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "model/map_reach.h"
 #include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/roles.h"
 #include "orchestrator/decide/view.h"
 
@@ -72,6 +73,7 @@ void SwitchoversUnderWay::BalancePrimaries() {
     }
     // It is looked at again: EndPause, kMoveAgain.
     if (state_.tables.shard(id).primary_is_new || !MayMove(state_, id)) continue;
+    if (StaysPut(state_, id)) continue;
     const ServerIndex from = state_.tables.replica(primary).server;
     const ReplicaIndex best = BestSecondary(state_, id, /*in_step=*/true);
     if (!best.valid()) continue;

@@ -1,7 +1,10 @@
-// What the control plane leaves as it is while an operator has paused the app. A step that is under
-// way is finished, so that nothing is left half way: a handover, the drop of a replica that was
-// moved, the return of a shard whose move failed. What the spec does not name any more is dropped.
+// What the control plane leaves as it is while an operator has paused the app, or pinned a shard. A
+// step that is under way is finished, so that nothing is left half way: a handover, the drop of a
+// replica that was moved, the return of a shard whose move failed. What the spec does not name any
+// more is dropped.
 #pragma once
+
+#include <algorithm>
 
 #include "orchestrator/state/partition_state.h"
 
@@ -9,6 +12,22 @@ namespace shardmanager::orchestrator {
 
 // No replica, and no role that is served, goes from one server to another.
 inline bool MovesNothing(const PartitionState& state) { return state.ordered.pause.has_value(); }
+
+// The same of one shard. What it has lost is given to other servers all the same, unless
+// PlacesNothing().
+inline bool StaysPut(const PartitionState& state, ShardIndex id) {
+  return MovesNothing(state) || state.tables.shard(id).pinned;
+}
+
+// Null: the shard is not pinned.
+inline const v1::Pin* PinOf(const PartitionState& state, ShardIndex id) {
+  if (!state.tables.shard(id).pinned) return nullptr;
+  const std::vector<v1::Pin>& pins = state.ordered.pins;
+  const auto found = std::find_if(pins.begin(), pins.end(), [&](const v1::Pin& pin) {
+    return pin.shard() == state.tables.name(id);
+  });
+  return found == pins.end() ? nullptr : &*found;
+}
 
 // What has no server, or whose server is lost, waits: no failover, no first place, no promotion in
 // place of a lost primary. MovesNothing(), but for a pause with `failover`.

@@ -26,7 +26,7 @@ bool IsGettingNew(const Change& change, ServerIndex id) {
 // new one comes first.
 void DecideMove(const PartitionState& state, Change& change, ShardIndex id, const Intent& intent,
                 Census& census) {
-  if (MovesNothing(state)) return;
+  if (StaysPut(state, id)) return;
   const ReplicaIndex from = state.tables.FindReplica(id, intent.from);
   const bool at_rest = from.valid() && !IsEnding(change, from) && !census.moving &&
                        !census.reserved.valid() && census.lost.empty() && change.news.empty() &&

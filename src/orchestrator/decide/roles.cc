@@ -117,7 +117,7 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     change.phases.push_back({.replica = primary, .to = Phase::kDropping, .failed = anywhere});
     return;
   }
-  if (Serves(state, replica) && MayMove(state, id) && !MovesNothing(state) &&
+  if (Serves(state, replica) && MayMove(state, id) && !StaysPut(state, id) &&
       WantsOtherPrimary(state, id, replica)) {
     DecideSwitchover(state, change, id, primary);
   }

@@ -5,6 +5,7 @@
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
 
@@ -166,7 +167,8 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
   allocator::ShardInfo info{
       .shard = id, .wanted_replicas = shard.wanted, .new_role = state.replication.RoleToAdd()};
   if (shard.region != 0) info.preferred_region = shard.region;
-  bool at_rest = !shard.in_batch && MayMove(state, id) && !MovedJustNow(state, id);
+  bool at_rest =
+      !shard.in_batch && MayMove(state, id) && !MovedJustNow(state, id) && !StaysPut(state, id);
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;
   });

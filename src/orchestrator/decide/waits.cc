@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/pause.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/next_step.h"
 #include "orchestrator/decide/pause.h"
@@ -122,14 +123,17 @@ void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
   }
 }
 
-// Said of every shard: nobody knows what would be done with it otherwise.
-void AddPause(const PartitionState& state, std::vector<Wait>& waits) {
+// Said of every shard that stays: nobody knows what would be done with it otherwise.
+void AddPause(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
   if (MovesNothing(state)) waits.push_back({WaitReason::kPaused});
+  if (const v1::Pin* pin = PinOf(state, id)) {
+    waits.push_back({.reason = WaitReason::kPinned, .detail = PinText(*pin)});
+  }
 }
 
 // Of balance: only what keeps a move from being made.
 void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
-  if (MovesNothing(state)) return;
+  if (StaysPut(state, id)) return;
   if (auto it = state.moves.intents.find(id); it != state.moves.intents.end()) {
     for (const Intent& intent : it->second) {
       if (!intent.from.valid()) continue;
@@ -180,7 +184,7 @@ std::vector<Wait> WaitsOf(const PartitionState& state, ShardIndex shard, TimePoi
     for (Wait& wait : NextStep(state, shard).waits) waits.push_back(std::move(wait));
   }
   AddMemberWaits(state, shard, now, waits);
-  AddPause(state, waits);
+  AddPause(state, shard, waits);
   AddPlaceWaits(state, shard, now, waits);
   AddMoveWaits(state, shard, waits);
   return waits;

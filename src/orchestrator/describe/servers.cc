@@ -22,8 +22,10 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
   const double elapsed = InSeconds(now - server.drain_since);
   if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 && !state.plan_out) {
     const Replica& first = state.tables.replica(server.replicas.front());
-    absl::StrAppend(&text, ", and no other server can take them: see `shardctl explain ",
-                    state.spec.name(), " ", state.tables.name(first.shard), "`");
+    const bool pinned = state.tables.shard(first.shard).pinned;
+    absl::StrAppend(
+        &text, pinned ? ", as a shard is pinned there" : ", and no other server can take them",
+        ": see `shardctl explain ", state.spec.name(), " ", state.tables.name(first.shard), "`");
   } else if (gone > 0) {
     absl::StrAppendFormat(&text, ", about %.0f s to go",
                           std::max(1.0, elapsed / gone * static_cast<double>(left)));

@@ -12,6 +12,7 @@
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/maintenances.h"
@@ -186,6 +187,7 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
   state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
     *status.add_replicas() = DescribeReplica(state, replica);
   });
+  if (const v1::Pin* pin = PinOf(state, shard)) *status.mutable_pin() = *pin;
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
   if (!service.served || service.degraded()) {
@@ -229,6 +231,7 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   }
   status.set_loads_refused(state.loads.refused);
   status.mutable_drains()->Assign(state.ordered.drains.begin(), state.ordered.drains.end());
+  status.mutable_pins()->Assign(state.ordered.pins.begin(), state.ordered.pins.end());
   status.set_servers_live(live);
   status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
   if (!state.recovered) status.add_conditions("reading its records from the store");

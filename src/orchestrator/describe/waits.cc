@@ -75,6 +75,8 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "nothing of which $server has the primary is moved to $other, as $server could not bring it "
      "into step; tried again $until"},
     {WaitReason::kPaused, "Paused", "$paused"},
+    {WaitReason::kPinned, "Pinned",
+     "it is not moved, and its primary does not change, before `shardctl unpin shard`: $detail"},
     {WaitReason::kNoPlace, "NoPlace",
      "no place was found for a replica: $detail; looked for again $within, and when a server "
      "joins"},

@@ -54,7 +54,7 @@ FleetView ViewOf(const PartitionState& state) {
   if (state.deleting) view.closed = "the app is being deleted";
   view.shards.reserve(tables.shard_count());
   for (const ShardIndex id : IdRange<ShardIndex>(tables.shard_count())) {
-    view.shards.push_back({tables.name(id), tables.shard(id).wanted});
+    view.shards.push_back({tables.name(id), tables.shard(id).wanted, tables.shard(id).pinned});
   }
   view.replicas.reserve(tables.replica_count());
   view.servers.reserve(tables.server_count());

@@ -71,6 +71,7 @@ struct StoredServer {
 struct OperatorOrders {
   std::vector<v1::Drain> drains;
   std::optional<v1::Pause> pause;                // see decide/pause.h
+  std::vector<v1::Pin> pins;                     // likewise
   std::vector<PlannedMaintenance> maintenances;  // see decide/drains.h
 };
 
@@ -271,6 +272,8 @@ enum class NoteKind : uint8_t {
   kRetryAsked,
   kPaused,
   kResumed,
+  kPinned,
+  kUnpinned,
   kMaintenanceNotified,
   kMaintenanceCancelled,
   kMaintenancePreparing,
@@ -306,6 +309,8 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "RetryAsked",
                                                            "Paused",
                                                            "Resumed",
+                                                           "Pinned",
+                                                           "Unpinned",
                                                            "MaintenanceNotified",
                                                            "MaintenanceCancelled",
                                                            "MaintenancePreparing",

@@ -67,6 +67,7 @@ struct Shard {
   bool right_seen = false;        // somebody was granted it as primary at recovery
   bool primary_is_new = false;    // it was changed, as planned, just now
   bool began = false;             // a primary has served it, or may have, since it is wanted
+  bool pinned = false;            // stays where it is: see decide/pause.h
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;
 };

@@ -43,6 +43,7 @@ enum class WaitReason : uint8_t {
   kPairHeld,          // [server] could not bring [other] into step; [until]
   // Of places and moves.
   kPaused,        // the app is paused
+  kPinned,        // [detail]: since when, by whom
   kNoPlace,       // [detail, until]
   kFleetGathers,  // [until]
   kPlanUnderWay,

@@ -129,6 +129,8 @@ class Decider {
                          entry.held->stage == HeldStage::kApproved;
       if (!chosen[i] && !blind) {
         Refuse(entry, blame.Of(i));
+      } else if (entry.pinned.valid()) {
+        Refuse(entry, {.reason = DelayReason::kPinned, .shard = entry.pinned});
       } else if (auto other = InItsWay(entry)) {
         Refuse(entry, *std::move(other));
       } else if (entry.held == nullptr && !FitsIntoRecord(entry)) {

@@ -23,6 +23,7 @@ enum class DelayReason : uint8_t {
   kConflict,         // `shard` can lose one replica, and another server goes first
   kReserved,         // `shard` can lose one replica, which is kept for an older operation
   kDraining,         // `count` replicas have still to leave the server
+  kPinned,           // `shard` has to leave the server, and is pinned
   kInTransition,     // `count` replicas of the server are being added, dropped or changed
   kLapsed,           // its approval was not used in time: others go first
   kStalled,          // what had to leave its server did not: others go first

@@ -50,6 +50,9 @@ void AddReplicas(const FleetView& view, const Away& away, bool primaries_turn, E
     const bool leaves =
         primary && !primaries_turn ? entry.leaving.primaries : entry.leaving.secondaries;
     entry.left += leaves || turns;
+    if ((leaves || turns) && view.shards[replica.shard.index()].pinned) {
+      entry.pinned = replica.shard;
+    }
     if (!leaves && replica.healthy) entry.shards.push_back(replica.shard);
   }
 }
@@ -79,6 +82,7 @@ class Maker {
     for (Entry& entry : docket_.entries) {
       AddReplicas(view_, away_, policy_.primaries_turn(), entry);
     }
+    LeaveOutPinned();
     return std::move(docket_);
   }
 
@@ -135,6 +139,16 @@ class Maker {
                                   {.reason = DelayReason::kOtherOperation,
                                    .servers = {entry.server},
                                    .text = first->second.manager + "/" + first->second.id}});
+      return true;
+    });
+  }
+
+  // What can never be prepared takes no room from others. (One that is being prepared stalls.)
+  void LeaveOutPinned() {
+    std::erase_if(docket_.entries, [&](const Entry& entry) {
+      if (!entry.pinned.valid() || entry.held != nullptr) return false;
+      docket_.excluded.push_back(
+          {entry.key, {.reason = DelayReason::kPinned, .shard = entry.pinned}});
       return true;
     });
   }

@@ -25,6 +25,7 @@ struct Entry {
   bool urgent = false;             // it goes before those that are not
   std::vector<ShardIndex> shards;  // that lose a replica when it begins
   uint32_t left = 0;               // replicas that have to leave the server first
+  ShardIndex pinned;               // one of those, which stays; or invalid
   uint32_t in_transition = 0;      // replicas on it that are neither here nor there
 };
 

@@ -59,6 +59,11 @@ std::string StillToLeave(const Delay& delay, const FleetView&) {
                       " of the server must be moved, or handed over, first: under way");
 }
 
+std::string StaysThere(const Delay& delay, const FleetView& view) {
+  return absl::StrCat("shard ", ShardName(delay, view),
+                      " is pinned to the server, and has to leave it before the operation");
+}
+
 std::string AlmostReady(const Delay& delay, const FleetView&) {
   return absl::StrCat(Counted(delay.count, "replica"),
                       " of the server is being added, dropped or changed: almost ready");
@@ -120,6 +125,8 @@ constexpr auto kWords = std::to_array<Words>({
     {DelayReason::kReserved, "Reserved", "", "the older operation is over, or is given up",
      KeptForAnOlderOne},
     {DelayReason::kDraining, "Draining", "", "the replicas have left the server", StillToLeave},
+    {DelayReason::kPinned, "Pinned", "", "the shard is unpinned (`shardctl unpin shard`)",
+     StaysThere},
     {DelayReason::kInTransition, "InTransition", "", "the changes under way on the server are done",
      AlmostReady},
     {DelayReason::kLapsed, "Lapsed", "its approval was not used in time: others go first",

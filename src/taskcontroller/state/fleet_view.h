@@ -43,6 +43,7 @@ struct SeenServer {
 struct SeenShard {
   std::string_view name;
   uint16_t wanted = 0;  // replicas; 0: it is to go
+  bool pinned = false;  // its replicas stay where they are
 };
 
 // Plain tables. `shards` is as large as the largest index of a replica's shard asks for.

@@ -139,6 +139,49 @@ TEST_F(ControllerTest, APauseIsStoredAndTakenBackOnce) {
   EXPECT_EQ(answer.code(), absl::StatusCode::kFailedPrecondition) << "it is not paused";
 }
 
+TEST_F(ControllerTest, APinIsStoredAndTakenBackOnce) {
+  MakeCell();
+  RunAll();
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto told = [&answer](const auto& response) { answer = response.status(); };
+  v1::PinShardRequest pin;
+  pin.set_app("kv");
+  pin.mutable_pin()->set_shard("s-9");
+  controller_->operations().PinShard(pin, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::NotFoundError("app \"kv\" has no shard \"s-9\""));
+  pin.mutable_pin()->set_shard("s-0");
+  pin.mutable_pin()->set_who(std::string(201, 'x'));
+  controller_->operations().PinShard(pin, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::InvalidArgumentError("pin.who: found 201 bytes; allowed: at most 200"));
+  EXPECT_TRUE(Stored().pins().empty());
+  pin.mutable_pin()->set_who("jo");
+  controller_->operations().PinShard(pin, told);
+  RunAll();
+  const int64_t since_ms = Stored().pins(0).since_ms();
+  EXPECT_GT(since_ms, 0);
+  now_ms_ += 5'000;
+  pin.mutable_pin()->set_reason("repair");
+  controller_->operations().PinShard(pin, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+  ASSERT_EQ(Stored().pins_size(), 1) << "in place of the one before";
+  EXPECT_EQ(Stored().pins(0).since_ms(), since_ms);
+  EXPECT_EQ(Stored().pins(0).reason(), "repair");
+  v1::UnpinShardRequest unpin;
+  unpin.set_app("kv");
+  unpin.set_shard("s-0");
+  controller_->operations().UnpinShard(unpin, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_TRUE(Stored().pins().empty());
+  EXPECT_EQ(CountOf("UnpinAsked"), 1U);
+  controller_->operations().UnpinShard(unpin, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::FailedPreconditionError("shard \"s-0\" of app \"kv\" is not pinned"));
+}
+
 TEST_F(ControllerTest, ANoticeIsStoredWithEachAppThatHasServersThere) {
   MakeCell();
   RunAll();

@@ -130,6 +130,20 @@ TEST_F(MaintenanceTest, PrimariesGoBeforeItBeginsAndSecondariesStay) {
             "1 s)");
 }
 
+TEST_F(MaintenanceTest, AShardThatIsPinnedThereIsNamedAmongTheHits) {
+  for (int i = 0; i < 6; ++i) {
+    world.ordered.pins.emplace_back().set_shard(absl::StrCat("s-", i));
+  }
+  const size_t primaries = PrimariesInD0();
+  ASSERT_GT(primaries, 0U);
+  Notify({Of(v1::NETWORK_LOSS, Seconds(60), Seconds(120))});
+  world.Advance(Seconds(59));
+  EXPECT_EQ(PrimariesInD0(), primaries);
+  EXPECT_EQ(Hits().size(), primaries);
+  EXPECT_THAT(Status().hits(0).shard(), StartsWith("s-"));
+  EXPECT_THAT(Hits(), Each(HasSubstr("before `shardctl unpin shard`")));
+}
+
 TEST_F(MaintenanceTest, WhatIsAwayAsPlannedIsNotGivenUp) {
   JoinSpareServers();
   Notify({Of(v1::NETWORK_LOSS, Seconds(100), Seconds(300))});

@@ -73,6 +73,9 @@ std::string SpecText(const E& event, Detail detail) {
   if (event.ordered.pause) {
     absl::StrAppend(&text, " pause {", event.ordered.pause->ShortDebugString(), "}");
   }
+  for (const v1::Pin& pin : event.ordered.pins) {
+    absl::StrAppend(&text, " pin {", pin.ShortDebugString(), "}");
+  }
   for (const PlannedMaintenance& maintenance : event.ordered.maintenances) {
     absl::StrAppend(&text, " maintenance {", maintenance.notice.ShortDebugString(), "}");
   }

@@ -114,6 +114,54 @@ TEST(TranscriptTest, AHandover) {
   s.Keep("handover");
 }
 
+TEST(TranscriptTest, APinnedShard) {
+  const v1::AppSpec spec = Primaries(2);
+  Scenario s(spec);
+  s.Settle(1);
+  s.Say("kv-0 has both shards, and s-0 is pinned to it.");
+  s.world.ordered.pins.emplace_back().set_shard("s-0");
+  s.world.Apply(spec);
+  s.Say("kv-0 is to be emptied. When kv-1 joins, s-1 goes there, and s-0 stays.");
+  s.Drain("kv-0");
+  s.world.Join("kv-1");
+  s.world.Advance(Seconds(1));
+  s.Say("s-0 is unpinned: now it goes, too.");
+  s.world.ordered.pins.clear();
+  s.Drain("kv-0");
+  s.world.Advance(Seconds(1));
+  s.Keep("pinned");
+}
+
+v1::Maintenance NoticeOf(const std::string& server, int64_t begins_in_ms, int64_t length_ms) {
+  v1::Maintenance notice;
+  notice.set_id("switches");
+  notice.mutable_scope()->set_server(server);
+  notice.set_impact(v1::NETWORK_LOSS);
+  notice.set_start_ms(begins_in_ms);
+  notice.set_end_ms(begins_in_ms + length_ms);
+  return notice;
+}
+
+TEST(TranscriptTest, AMaintenance) {
+  v1::AppSpec spec = Both(1, 2);
+  spec.mutable_drain()->set_prepare_ms(5'000);
+  Scenario s(spec);
+  s.Settle(3);
+  s.Say(
+      "Notice: from 10 s on, nobody reaches kv-0 for 10 s. What has to leave it, the role of "
+      "primary, leaves 5 s before.");
+  s.world.ordered.maintenances = {OnClock(NoticeOf("kv-0", 10'000, 10'000), s.world.now, 0)};
+  s.world.Apply(spec);
+  s.world.Advance(Seconds(11));
+  s.Say("The session of kv-0 ends. It is away as planned: its replica is not given to kv-2.");
+  s.world.Die("kv-0");
+  s.world.Advance(Seconds(7));
+  s.Say("It is back.");
+  s.world.Join("kv-0");
+  s.world.Advance(Seconds(3));
+  s.Keep("maintenance");
+}
+
 TEST(TranscriptTest, AHandoverToAServerThatCannot) {
   Scenario s(Primaries(1));
   s.Settle(2);

@@ -145,6 +145,15 @@ TEST_F(PlaceTest, SolvesTheChallengeFormat) {
   EXPECT_THAT(err_.str(), HasSubstr("model: line 1: number of resources: found \"0\""));
 }
 
+TEST_F(PlaceTest, RefusesAChallengeThatNoAssignmentCanMeet) {
+  std::string text = kModel;
+  text.replace(text.find("2 0 0 0 0  2"), 12, "2 2 0 0 0  2");  // a service of one process
+  const std::string model = Write("model.txt", text);
+  const std::string start = Write("assignment.txt", "0 0");
+  EXPECT_EQ(Run({"--format=roadef", model, start, "-o", Path("new.txt")}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("service[0]: found spread 2 of 1 processes"));
+}
+
 TEST_F(PlaceTest, ShowsItsProgressToWhomeverWatches) {
   interactive_ = true;
   EXPECT_EQ(Run({"-"}, kProblem), kOk);

@@ -42,11 +42,7 @@ absl::Status OperationStore::OnWritten(const WriteResult& result) {
   if (absl::IsNotFound(result.status)) exists_ = false;  // somebody has removed it
   // What an earlier write did, whose answer was lost.
   if (absl::IsAlreadyExists(result.status)) exists_ = true;
-  const bool fenced = absl::IsFailedPrecondition(result.status) && result.failed_op == 0;
-  if (!result.status.ok() && !fenced && absl::IsFailedPrecondition(result.status)) {
-    return absl::UnavailableError(std::string(result.status.message()));
-  }
-  return result.status;
+  return result.status;  // (only the fence can fail a precondition)
 }
 
 }  // namespace shardmanager::taskcontroller

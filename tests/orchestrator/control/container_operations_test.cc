@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "tests/orchestrator/control/controller_fixture.h"
 
 namespace shardmanager::orchestrator {
@@ -59,6 +62,38 @@ TEST_F(ContainerOperationsTest, AnAppThatDoesNotExistHasNoRollouts) {
   MakeCell();
   RunAll();
   EXPECT_EQ(Rollouts("other").status(), absl::NotFoundError("no app \"other\""));
+}
+
+// Of a manager that never comes back.
+TEST_F(ContainerOperationsTest, OnlyAnOperationThatIsMeantAndHasBegunIsEnded) {
+  MakeCell();
+  v1::StoredOperations stored;
+  for (const auto& [id, stage] : {std::pair("rollout-42/kv-1", v1::HELD_BEGUN),
+                                  std::pair("rollout-42/kv-2", v1::HELD_APPROVED)}) {
+    v1::StoredOperation& operation = *stored.add_operations();
+    operation.set_manager("kube-eu");
+    operation.set_id(id);
+    operation.set_kind(v1::RESTART);
+    operation.set_server(id == std::string("rollout-42/kv-1") ? "kv-1" : "kv-2");
+    operation.set_incarnation(1);
+    operation.set_stage(stage);
+  }
+  Write({CreateNode{kPaths.operations(kApp), Seal(stored)}});
+  RunAll();
+  const auto end = [this](const std::string& id, const std::string& manager) {
+    v1::EndOperationRequest request;
+    request.set_app("kv");
+    request.set_id(id);
+    request.set_manager(manager);
+    absl::Status answer = absl::UnknownError("no answer");
+    controller_->operations().EndOperation(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    RunAll();
+    return answer.code();
+  };
+  EXPECT_EQ(end("rollout-42/kv-2", ""), absl::StatusCode::kNotFound) << "it has not begun";
+  EXPECT_EQ(end("rollout-42/kv-1", "kube-us"), absl::StatusCode::kNotFound);
+  EXPECT_EQ(end("rollout-42/kv-1", "kube-eu"), absl::StatusCode::kOk);
 }
 
 TEST_F(ContainerOperationsTest, AnAppThatDoesNotExistHasNoMaintenances) {

@@ -74,6 +74,7 @@ TEST(SelectTest, TheBoundOfThreeEqualRegionsIsNearOneRegion) {
   const ChosenSet none(problem, holders);
   EXPECT_GE(MostThatCanJoin(none, 100, 12), 100U);
   EXPECT_LE(MostThatCanJoin(none, 100, 12), 102U);
+  EXPECT_EQ(MostThatCanJoin(none, 100, 0), 300U) << "without a pass it is all that are free";
 }
 
 TEST(SelectTest, AWholeRegionGoesWhereShardsAreSpreadOverRegions) {

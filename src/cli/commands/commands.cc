@@ -65,6 +65,12 @@ std::string WhyEnded(const absl::Status& status) {
 
 }  // namespace
 
+bool ShowForPrograms(const google::protobuf::Message& answer, Format format, Terminal& terminal) {
+  if (format == Format::kJson) *terminal.out << ToJson(answer);
+  if (format == Format::kYaml) *terminal.out << ToYaml(answer);
+  return format == Format::kJson || format == Format::kYaml;
+}
+
 std::string User() {
   const char* user = std::getenv("USER");
   return user == nullptr ? "" : user;
@@ -210,9 +216,9 @@ ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& termi
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal) {
   const auto status = client.GetStatus();
   if (!status.ok()) return Fail(status.status(), client, terminal);
-  *terminal.out << (command.format == Format::kJson   ? ToJson(*status)
-                    : command.format == Format::kYaml ? ToYaml(*status)
-                                                      : StatusText(*status, terminal.colour));
+  if (!ShowForPrograms(*status, command.format, terminal)) {
+    *terminal.out << StatusText(*status, terminal.colour);
+  }
   return kOk;
 }
 

@@ -2,6 +2,8 @@
 // the exit code.
 #pragma once
 
+#include <google/protobuf/message.h>
+
 #include <chrono>
 
 #include "absl/status/status.h"
@@ -36,6 +38,10 @@ ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 
 // Says what went wrong in a call and returns the exit code for it.
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal);
+
+// True: the answer was to be JSON or YAML, and is written. False: it is for people, and the command
+// shows it.
+bool ShowForPrograms(const google::protobuf::Message& answer, Format format, Terminal& terminal);
 
 // With --wait: the control plane is asked again so often.
 inline constexpr std::chrono::milliseconds kLookAgain{500};

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/suggest.h"
-#include "cli/yaml/proto_to_text.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -81,16 +80,8 @@ ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& t
                 client, terminal);
   }
   if (!explained.ok()) return Fail(explained.status(), client, terminal);
-  switch (command.format) {
-    case Format::kJson:
-      *terminal.out << ToJson(*explained);
-      break;
-    case Format::kYaml:
-      *terminal.out << ToYaml(*explained);
-      break;
-    default:
-      *terminal.out << ExplainText(command.app, *explained, !command.server.empty(),
-                                   terminal.colour);
+  if (!ShowForPrograms(*explained, command.format, terminal)) {
+    *terminal.out << ExplainText(command.app, *explained, !command.server.empty(), terminal.colour);
   }
   return kOk;
 }

@@ -83,26 +83,14 @@ ExitCode Show(const absl::StatusOr<Response>& response, bool empty, const GetCom
     return Fail(absl::NotFoundError(absl::StrCat("no ", kind, " ", Quoted(command.name))), client,
                 terminal);
   }
-  switch (command.format) {
-    case Format::kJson:
-      *terminal.out << ToJson(*response);
-      break;
-    case Format::kYaml:
-      *terminal.out << ToYaml(*response);
-      break;
-    case Format::kName:
-      *terminal.out << Names(*response);
-      break;
-    case Format::kTable:
-    case Format::kWide:
-    case Format::kSpec:
-      if (empty) {
-        *terminal.err << "no " << kind
-                      << (command.resource == Resource::kOperations ? "s are reported\n"
-                                                                    : "s yet\n");
-        break;
-      }
-      *terminal.out << Rendered(*response, {terminal.colour, command.format == Format::kWide});
+  if (ShowForPrograms(*response, command.format, terminal)) return kOk;
+  if (command.format == Format::kName) {
+    *terminal.out << Names(*response);
+  } else if (empty) {
+    const bool reported = command.resource == Resource::kOperations;
+    *terminal.err << "no " << kind << (reported ? "s are reported\n" : "s yet\n");
+  } else {
+    *terminal.out << Rendered(*response, {terminal.colour, command.format == Format::kWide});
   }
   return kOk;
 }

@@ -6,7 +6,6 @@
 #include "cli/maintenances.h"
 #include "cli/render.h"
 #include "cli/scope_text.h"
-#include "cli/yaml/proto_to_text.h"
 #include "model/drain.h"
 #include "model/text.h"
 #include "runtime/clock.h"
@@ -64,12 +63,9 @@ ExitCode List(const MaintenanceCommand& command, AdminClient& client, Terminal& 
   request.set_id(command.id);
   const auto response = client.GetMaintenances(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
+  if (ShowForPrograms(*response, command.format, terminal)) return kOk;
   const Style style{.colour = terminal.colour};
-  if (command.format == Format::kJson) {
-    *terminal.out << ToJson(*response);
-  } else if (command.format == Format::kYaml) {
-    *terminal.out << ToYaml(*response);
-  } else if (response->maintenances().empty()) {
+  if (response->maintenances().empty()) {
     *terminal.err << "no maintenance is ahead\n";
   } else if (command.id.empty()) {
     *terminal.out << MaintenancesTable(*response, style);

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/operations.h"
-#include "cli/yaml/proto_to_text.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -40,10 +39,7 @@ ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Te
     return Fail(absl::NotFoundError(absl::StrCat(who, "no operation ", Quoted(command.shard))),
                 client, terminal);
   }
-  if (command.format == Format::kJson || command.format == Format::kYaml) {
-    *terminal.out << (command.format == Format::kJson ? ToJson(meant) : ToYaml(meant));
-    return kOk;
-  }
+  if (ShowForPrograms(meant, command.format, terminal)) return kOk;
   // Ids are unique in one manager only.
   for (int i = 0; i < meant.operations_size(); ++i) {
     *terminal.out << (i == 0 ? "" : "\n") << DescribeOperation(meant.operations(i));

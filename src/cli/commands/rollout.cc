@@ -7,12 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/rollouts.h"
-#include "cli/yaml/proto_to_text.h"
 
 namespace shardmanager::cli {
 namespace {
-
-bool IsForPrograms(Format format) { return format == Format::kJson || format == Format::kYaml; }
 
 bool IsOver(const v1::GetRolloutsResponse& response) {
   return std::all_of(response.rollouts().begin(), response.rollouts().end(),
@@ -20,9 +17,8 @@ bool IsOver(const v1::GetRolloutsResponse& response) {
 }
 
 void ShowRollouts(const v1::GetRolloutsResponse& response, Format format, Terminal& terminal) {
-  if (IsForPrograms(format)) {
-    *terminal.out << (format == Format::kJson ? ToJson(response) : ToYaml(response));
-  } else if (response.rollouts().empty()) {
+  if (ShowForPrograms(response, format, terminal)) return;
+  if (response.rollouts().empty()) {
     *terminal.err << "no rollout is under way, and none was in the last hour\n";
   } else {
     *terminal.out << RolloutsTable(response, {terminal.colour, format == Format::kWide});
@@ -54,20 +50,21 @@ class Progress {
 // Until no rollout has operations left. The next leader goes on telling when one goes.
 ExitCode AwaitEnd(const v1::GetRolloutsRequest& request, v1::GetRolloutsResponse first,
                   Format format, AdminClient& client, Terminal& terminal) {
+  const bool for_people = format == Format::kTable || format == Format::kWide;
   Progress progress;
   absl::StatusOr<v1::GetRolloutsResponse> response = std::move(first);
   while (true) {
     if (!MayPass(response.status())) return Fail(response.status(), client, terminal);
-    if (response.ok() && !IsForPrograms(format)) progress.Show(*response, terminal);
+    if (response.ok() && for_people) progress.Show(*response, terminal);
     if (!terminal.out->good()) return kOk;  // said by the caller
     if (response.ok() && IsOver(*response)) break;
     client.AwaitChange(kLookAgain);
     response = client.GetRollouts(request);
   }
-  if (IsForPrograms(format)) {
-    ShowRollouts(*response, format, terminal);
-  } else {
+  if (for_people) {
     *terminal.out << "no operation is left\n";
+  } else {
+    ShowRollouts(*response, format, terminal);
   }
   return kOk;
 }

@@ -27,13 +27,10 @@ const v1::Pin* Find(const std::vector<v1::Pin>& pins, const std::string& shard) 
 
 }  // namespace
 
-void Pausing::Begin() {
-  for (const ShardIndex id : std::exchange(pinned_, {})) state_.tables.shard(id).pinned = false;
-  for (const v1::Pin& pin : state_.ordered.pins) {
+void Pausing::MarkPinned(const std::vector<v1::Pin>& pins, bool pinned) {
+  for (const v1::Pin& pin : pins) {
     const ShardIndex id = state_.tables.FindShard(pin.shard());
-    if (!id.valid()) continue;  // the spec has it no more, or not yet
-    state_.tables.shard(id).pinned = true;
-    pinned_.push_back(id);
+    if (id.valid()) state_.tables.shard(id).pinned = pinned;
   }
 }
 
@@ -46,7 +43,8 @@ void Pausing::Adopt(const std::vector<v1::Pin>& pins) {
     const v1::Pin* known = Find(before, pin.shard());
     if (known == nullptr || !MessageDifferencer::Equals(*known, pin)) Tell(NoteKind::kPinned, pin);
   }
-  Begin();
+  MarkPinned(before, false);
+  MarkPinned(pins, true);
   ForgetPlans();
 }
 

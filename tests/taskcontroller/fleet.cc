@@ -41,6 +41,14 @@ TrueServer& Fleet::Find(const std::string& name) {
                        [&](const TrueServer& server) { return server.name == name; });
 }
 
+std::string Fleet::Some(bool with_primary) const {
+  const auto found = std::find_if(servers_.begin(), servers_.end(), [&](const TrueServer& server) {
+    return with_primary == std::any_of(server.replicas.begin(), server.replicas.end(),
+                                       [](const auto& r) { return r.role == Role::kPrimary; });
+  });
+  return found->name;
+}
+
 FleetView Fleet::View() const {
   FleetView view;
   view.complete = true;

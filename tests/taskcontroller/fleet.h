@@ -45,6 +45,9 @@ class Fleet {
   std::vector<TrueServer>& servers() { return servers_; }
   const std::vector<TrueServer>& servers() const { return servers_; }
   TrueServer& Find(const std::string& name);
+  // A server that has a primary, or none. REQUIRES: there is one.
+  std::string WithAPrimary() const { return Some(/*with_primary=*/true); }
+  std::string WithoutPrimaries() const { return Some(/*with_primary=*/false); }
   const Sizes& sizes() const { return sizes_; }
   // The shards that stay where they are, from now on.
   void Pin(std::vector<uint32_t> shards) { pinned_ = std::move(shards); }
@@ -55,6 +58,8 @@ class Fleet {
   bool MoveOnePrimary(const std::vector<ServerOrder>& orders);
 
  private:
+  std::string Some(bool with_primary) const;
+
   Sizes sizes_;
   std::vector<std::string> shard_names_;
   std::vector<uint32_t> pinned_;  // shards

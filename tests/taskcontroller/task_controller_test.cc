@@ -200,12 +200,7 @@ TEST_F(TaskControllerTest, PrimariesLeaveBeforeTheServerMayStop) {
   spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
   fleet_ = MakeFleet(true);
   Restart();
-  std::string server;
-  for (const TrueServer& s : fleet_.servers()) {
-    for (const TrueReplica& r : s.replicas) {
-      if (r.role == Role::kPrimary) server = s.name;
-    }
-  }
+  const std::string server = fleet_.WithAPrimary();
   EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Draining");
   EXPECT_TRUE(orders()[0].leaving.primaries);
   while (fleet_.MoveOnePrimary(orders())) {
@@ -219,21 +214,13 @@ TEST_F(TaskControllerTest, WhatAPinnedShardCannotLeaveWaitsAndTakesNobodysPlace)
   spec_.mutable_availability()->set_max_unavailable_servers("1");
   fleet_ = MakeFleet(true);
   Restart();
-  const TrueServer* with_primary = nullptr;
-  const TrueServer* without = nullptr;
-  for (const TrueServer& server : fleet_.servers()) {
-    const bool primary = std::any_of(server.replicas.begin(), server.replicas.end(),
-                                     [](const auto& r) { return r.role == Role::kPrimary; });
-    (primary ? with_primary : without) = &server;
-  }
-  ASSERT_NE(with_primary, nullptr);
-  ASSERT_NE(without, nullptr);
+  const std::string with_primary = fleet_.WithAPrimary();
+  const std::string without = fleet_.WithoutPrimaries();
   fleet_.Pin({0, 1});
-  EXPECT_EQ(Verdict("m", Restarts(with_primary->name)), "DELAYED Pinned");
+  EXPECT_EQ(Verdict("m", Restarts(with_primary)), "DELAYED Pinned");
   EXPECT_THAT(answers_.back().response.answers(0).delays(0).ends_when(), HasSubstr("unpin shard"));
   EXPECT_TRUE(core_->held().empty()) << "nothing is prepared";
-  const v1::ReportResponse both =
-      Report1("m", {Restarts(with_primary->name), Restarts(without->name)});
+  const v1::ReportResponse both = Report1("m", {Restarts(with_primary), Restarts(without)});
   int approved = 0;
   for (const v1::OperationAnswer& answer : both.answers()) {
     approved += answer.verdict() == v1::OPERATION_APPROVED;
@@ -241,7 +228,7 @@ TEST_F(TaskControllerTest, WhatAPinnedShardCannotLeaveWaitsAndTakesNobodysPlace)
   EXPECT_EQ(approved, 1) << "the one that moves nothing";
   Report1("m", {});
   fleet_.Pin({});
-  EXPECT_EQ(Verdict("m", Restarts(with_primary->name)), "DELAYED Draining");
+  EXPECT_EQ(Verdict("m", Restarts(with_primary)), "DELAYED Draining");
 }
 
 // It stalls, and is not prepared again before the shard is unpinned.
@@ -249,12 +236,7 @@ TEST_F(TaskControllerTest, WhatIsPinnedWhileItIsToLeaveIsSaid) {
   spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
   fleet_ = MakeFleet(true);
   Restart();
-  std::string server;
-  for (const TrueServer& s : fleet_.servers()) {
-    for (const TrueReplica& r : s.replicas) {
-      if (r.role == Role::kPrimary) server = s.name;
-    }
-  }
+  const std::string server = fleet_.WithAPrimary();
   ASSERT_EQ(Verdict("m", Restarts(server)), "DELAYED Draining");
   fleet_.Pin({0, 1});
   EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Pinned");
@@ -333,14 +315,8 @@ TEST_F(TaskControllerTest, F13_ADrainThatDoesNotGetOnGivesOthersTheirTurn) {
   spec_.mutable_availability()->set_max_unavailable_servers("1");
   fleet_ = MakeFleet(true);
   Restart();
-  std::string with;
-  std::string without;
-  for (const TrueServer& s : fleet_.servers()) {
-    const bool has = std::any_of(s.replicas.begin(), s.replicas.end(),
-                                 [](const auto& r) { return r.role == Role::kPrimary; });
-    (has ? with : without) = s.name;
-  }
-  ASSERT_FALSE(without.empty());
+  const std::string with = fleet_.WithAPrimary();
+  const std::string without = fleet_.WithoutPrimaries();
   ReportedOperation first = Restarts(with);
   first.pending = Seconds(10);
   Report1("m", {first, Restarts(without)});

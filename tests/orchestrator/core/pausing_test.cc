@@ -6,8 +6,8 @@
 #include <string>
 
 #include "orchestrator/describe/status.h"
+#include "tests/orchestrator/core/left_alone_fixture.h"
 #include "tests/orchestrator/roles_fixture.h"
-#include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -32,16 +32,9 @@ v1::AppSpec SlowFailovers() {
   return spec;
 }
 
-// Three servers with four shards each.
-class PauseTest : public ::testing::Test {
+class PauseTest : public LeftAloneTest {
  protected:
-  explicit PauseTest(v1::AppSpec with = SlowFailovers()) : spec(std::move(with)), world(spec) {
-    world.Start();
-    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
-    world.Advance(Seconds(30));
-    world.notes.clear();
-    world.commands.clear();
-  }
+  explicit PauseTest(const v1::AppSpec& with = SlowFailovers()) : LeftAloneTest(with) {}
   void Pause(bool failover = false) {
     world.ordered.pause = PauseBy("jo", failover);
     world.Apply(spec);
@@ -50,13 +43,6 @@ class PauseTest : public ::testing::Test {
     world.ordered.pause.reset();
     world.Apply(spec);
   }
-  void Drain(const std::string& server) {
-    world.ordered.drains = {DrainOf(server)};
-    world.Apply(spec);
-  }
-
-  const v1::AppSpec spec;
-  World world;
 };
 
 TEST_F(PauseTest, NothingIsMovedUntilItIsResumed) {
@@ -97,26 +83,15 @@ TEST_F(PauseTest, F18_APlanFromBeforeThePauseMovesNothing) {
   EXPECT_EQ(world.NoteCount(NoteKind::kMoveStarted), 0u);
 }
 
-v1::AppSpec OneMoveAtATime() {
-  v1::AppSpec spec = TestSpec(12);
-  spec.mutable_moves()->mutable_drain()->set_max_concurrent(1);
-  return spec;
-}
-
 class SlowMoveTest : public PauseTest {
  protected:
   SlowMoveTest() : PauseTest(OneMoveAtATime()) {}
 };
 
 TEST_F(SlowMoveTest, AMoveThatIsUnderWayIsFinished) {
-  world.hold_adds = true;
-  Drain("kv-1");
-  world.Advance(Seconds(1));
-  ASSERT_THAT(world.adds, Not(IsEmpty()));
+  ASSERT_NO_FATAL_FAILURE(BeginMoves("kv-1"));
   Pause();
-  world.hold_adds = false;
-  world.FinishAdds();
-  world.Advance(Seconds(60));
+  FinishMoves();
   EXPECT_EQ(world.Served(), 12u) << "nothing is left half way";
   EXPECT_EQ(world.Counts().at("kv-1"), 3u) << "and no further move begins";
 }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "orchestrator/describe/status.h"
+#include "tests/orchestrator/core/left_alone_fixture.h"
 #include "tests/orchestrator/roles_fixture.h"
-#include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -27,16 +27,9 @@ v1::Pin PinOf(const std::string& shard) {
   return pin;
 }
 
-// Three servers with four shards each.
-class PinTest : public ::testing::Test {
+class PinTest : public LeftAloneTest {
  protected:
-  explicit PinTest(v1::AppSpec with = TestSpec(12)) : spec(std::move(with)), world(spec) {
-    world.Start();
-    for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
-    world.Advance(Seconds(30));
-    world.notes.clear();
-    world.commands.clear();
-  }
+  explicit PinTest(const v1::AppSpec& with = TestSpec(12)) : LeftAloneTest(with) {}
   void Pin(const std::string& shard) {
     world.ordered.pins = {PinOf(shard)};
     world.Apply(spec);
@@ -45,16 +38,9 @@ class PinTest : public ::testing::Test {
     world.ordered.pins.clear();
     world.Apply(spec);
   }
-  void Drain(const std::string& server) {
-    world.ordered.drains = {DrainOf(server)};
-    world.Apply(spec);
-  }
   std::string OneOn(const std::string& server) const {
     return world.servers.at(server).held.begin()->first;
   }
-
-  const v1::AppSpec spec;
-  World world;
 };
 
 TEST_F(PinTest, ADrainLeavesItUntilItIsUnpinned) {
@@ -153,29 +139,18 @@ TEST_F(PinTest, TheAppAndTheShardSayWhoPinnedIt) {
   EXPECT_THAT(status.conditions(), IsEmpty()) << "clients are served as ever";
 }
 
-v1::AppSpec OneMoveAtATime() {
-  v1::AppSpec spec = TestSpec(12);
-  spec.mutable_moves()->mutable_drain()->set_max_concurrent(1);
-  return spec;
-}
-
 class PinInAMoveTest : public PinTest {
  protected:
   PinInAMoveTest() : PinTest(OneMoveAtATime()) {}
 };
 
 TEST_F(PinInAMoveTest, AMoveThatIsUnderWayIsFinished) {
-  world.hold_adds = true;
-  Drain("kv-1");
-  world.Advance(Seconds(1));
-  ASSERT_THAT(world.adds, Not(IsEmpty()));
+  ASSERT_NO_FATAL_FAILURE(BeginMoves("kv-1"));
   for (const auto& [shard, held] : world.servers.at("kv-1").held) {
     world.ordered.pins.push_back(PinOf(shard));
   }
   world.Apply(spec);
-  world.hold_adds = false;
-  world.FinishAdds();
-  world.Advance(Seconds(60));
+  FinishMoves();
   EXPECT_EQ(world.Served(), 12u) << "nothing is left half way";
   EXPECT_EQ(world.Counts().at("kv-1"), 3u) << "and no further move begins";
 }

@@ -2,8 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "orchestrator/describe/status.h"
 #include "tests/orchestrator/core/left_alone_fixture.h"
@@ -155,6 +156,35 @@ TEST_F(PinInAMoveTest, AMoveThatIsUnderWayIsFinished) {
   EXPECT_EQ(world.Counts().at("kv-1"), 3u) << "and no further move begins";
 }
 
+TEST_F(PinInAMoveTest, IsAllThatAShardWaitsForThatIsToLeave) {
+  ASSERT_NO_FATAL_FAILURE(BeginMoves("kv-1"));
+  std::string stays;  // the one move that may be under way is another shard's
+  for (const auto& [shard, held] : world.servers.at("kv-1").held) {
+    if (world.Holders(shard).size() == 1) stays = shard;
+  }
+  ASSERT_NE(stays, "");
+  Pin(stays);
+  EXPECT_THAT(world.WaitsOf(stays), ElementsAre(EndsWith(", by jo: repair")));
+}
+
+TEST(PinnedPrimariesTest, TheBalanceOfPrimariesTakesOthers) {
+  const v1::AppSpec spec = Both(4, 2);
+  World world(spec);
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(5));
+  world.ordered.pins = {PinOf("s-0"), PinOf("s-1")};
+  world.Apply(spec);
+  world.Join("kv-1");
+  world.Advance(Seconds(120));
+  const auto primary_on_0 = [&world](const std::string& shard) {
+    const std::vector<std::string> roles = world.Roles(shard);
+    return std::count(roles.begin(), roles.end(), "kv-0*");
+  };
+  EXPECT_EQ(primary_on_0("s-0") + primary_on_0("s-1"), 2);
+  EXPECT_EQ(primary_on_0("s-2") + primary_on_0("s-3"), 0);
+}
+
 class PinnedRolesTest : public RolesTest {
  protected:
   void Pin() {
@@ -172,6 +202,17 @@ TEST_F(PinnedRolesTest, ItsPrimaryStaysForADrain) {
   world.Apply(spec);
   world.Advance(Seconds(60));
   EXPECT_NE(Primary(), "kv-0");
+}
+
+TEST_F(PinnedRolesTest, ADrainOfPrimariesGoesOnOnceItIsUnpinned) {
+  Pin();
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Seconds(60));
+  ASSERT_EQ(Primary(), "kv-0");
+  world.ordered.pins.clear();
+  world.Apply(spec);
+  world.Advance(Milliseconds(100));
+  EXPECT_NE(Primary(), "kv-0") << "at once, not when something else looks at the shard";
 }
 
 TEST_F(PinnedRolesTest, ALostPrimaryIsReplaced) {

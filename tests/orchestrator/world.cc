@@ -66,7 +66,8 @@ ServerLife World::LifeOf(const std::string& name) const {
           .endpoint = name + ":1",
           .fault_domain = server.at,
           .capacity = server.capacity,
-          .metric_capacity = server.metric_capacity};
+          .metric_capacity = server.metric_capacity,
+          .process = name + "-host/7"};
 }
 
 void World::Recheck(const std::string& name) {

@@ -309,6 +309,39 @@ TEST_F(TaskControllerTest, AnOperationNearItsDeadlineGoesFirst) {
   EXPECT_THAT(core_->held(), ElementsAre(Pair(OperationKey{"m", "restart-kv-2"}, ::testing::_)));
 }
 
+// Shard 0 is on kv-0, kv-1 and kv-2; shard 1 on kv-2, kv-3 and kv-4. Of each, one replica may go.
+class ReservationTest : public TaskControllerTest {
+ protected:
+  ReservationTest() {
+    Random random(1);
+    fleet_ = Fleet({.regions = 1, .servers = 5, .shards = 2, .replicas = 3}, random);
+    for (TrueServer& server : fleet_.servers()) server.replicas.clear();
+    for (const char* name : {"kv-0", "kv-1", "kv-2"}) fleet_.Find(name).replicas.push_back({0});
+    for (const char* name : {"kv-2", "kv-3", "kv-4"}) fleet_.Find(name).replicas.push_back({1});
+    Restart();
+    EXPECT_EQ(Verdict("m-1", Restarts("kv-0", ReportedStage::kBegin)), "GO");
+    urgent_ = Restarts("kv-2");
+    urgent_.deadline = Seconds(30);
+  }
+
+  ReportedOperation urgent_;  // of the server that both shards are on
+};
+
+TEST_F(ReservationTest, WhatAnUrgentOperationWaitsToHaveIsNotGivenToOthers) {
+  EXPECT_EQ(Verdict("m-2", urgent_), "DELAYED ShardCap");
+  EXPECT_EQ(Verdict("m-3", Restarts("kv-3")), "DELAYED Reserved");
+  EXPECT_EQ(answers_.back().response.answers(0).delays(0).shard(), "s-1");
+  fleet_.Find("kv-0").life = 2;
+  Verdict("m-1", Restarts("kv-0", ReportedStage::kFinished));
+  EXPECT_EQ(Verdict("m-2", urgent_), "APPROVED");
+}
+
+TEST_F(ReservationTest, OneThatAlsoWaitsForALostServerKeepsNobodyWaiting) {
+  fleet_.Find("kv-1").live = false;
+  EXPECT_EQ(Verdict("m-2", urgent_), "DELAYED ShardCap");
+  EXPECT_EQ(Verdict("m-3", Restarts("kv-3")), "APPROVED");
+}
+
 // F13: one impossible drain starved every other operation.
 TEST_F(TaskControllerTest, F13_ADrainThatDoesNotGetOnGivesOthersTheirTurn) {
   spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);

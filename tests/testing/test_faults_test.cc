@@ -109,6 +109,18 @@ TEST_F(TestFaultsTest, AProcessThatStartsUnderTheNameOfACutOffServerIsCutOffToo)
   started.wait();
 }
 
+TEST_F(TestFaultsTest, AServerWhoseSessionIsOverIsGivenNothing) {
+  ASSERT_TRUE(cell.Assign("s", "kv-1").ok());
+  ASSERT_TRUE(cell.ExpireSession("kv-2").ok());
+  EXPECT_EQ(cell.Move("s", "kv-2").code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(one.Serves("s"));
+  ASSERT_TRUE(cell.Reconnect("kv-2").ok());
+  EXPECT_THAT(cell.Calls("kv-2"), testing::IsEmpty()) << "no DropShard: it was assigned nothing";
+  ASSERT_TRUE(cell.Move("s", "kv-2").ok());
+  EXPECT_EQ(Add("kv-2"), 1u);
+  EXPECT_EQ(response.epoch(), 2u) << "the move that was refused used no epoch";
+}
+
 // ---- errors
 
 TEST_F(TestFaultsTest, FailedAddShardIsToldAndTriedAgainWithTheSameGrant) {

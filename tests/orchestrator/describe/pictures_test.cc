@@ -1,0 +1,202 @@
+// What operators are shown of an app, its servers and its shards, in one situation after the other:
+// golden texts (pictures.txt).
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/spec/spec_validation.h"
+#include "orchestrator/describe/status.h"
+#include "tests/golden/golden.h"
+#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+std::string Line(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  EXPECT_TRUE(google::protobuf::util::MessageToJsonString(message, &text, options).ok());
+  return text;
+}
+
+// A picture is what `shardctl get apps`, `get servers` and `get shards` are told, a line each.
+class PicturesTest : public ::testing::Test {
+ protected:
+  ~PicturesTest() override {
+    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    ExpectGolden("tests/orchestrator/describe/pictures/" + name + ".txt", text_);
+  }
+
+  void Begin(World& world) {
+    world.Start();
+    Picture(world, "nobody is there");
+    world.JoinAt("kv-0", {"r1", "dc-1", "rack-1"}, /*capacity=*/100);
+    world.Join("kv-1", "r2");
+    world.Advance(Seconds(30));
+  }
+  void Picture(World& world, const std::string& when) {
+    const PartitionState& state = world.partition().state();
+    v1::AppStatus app = DescribeApp(state, world.now);
+    v1::AppSpec name_only;
+    name_only.set_name(app.spec().name());
+    app.mutable_spec()->Swap(&name_only);
+    absl::StrAppend(&text_, "---- ", when, "\n", Line(app), "\n");
+    for (const v1::ServerStatus& server : DescribeServers(state, world.now, "")) {
+      absl::StrAppend(&text_, "  ", Line(server), "\n");
+    }
+    for (const v1::ShardStatus& shard : DescribeShards(state, "")) {
+      absl::StrAppend(&text_, "    ", Line(shard), "\n");
+    }
+  }
+
+ private:
+  std::string text_;
+};
+
+TEST_F(PicturesTest, ServersComeAndGo) {
+  v1::AppSpec spec = TestSpec(2);
+  spec.mutable_failover()->set_delay_ms(20'000);
+  World world(spec);
+  Picture(world, "a new leader reads its records");
+  world.hold_adds = true;
+  Begin(world);
+  Picture(world, "the first ones load");
+  world.hold_adds = false;
+  world.FinishAdds();
+  world.Advance(Seconds(30));
+  Picture(world, "all is served");
+  world.Depart("kv-1");
+  world.Advance(Seconds(2));
+  Picture(world, "kv-1 was stopped");
+  world.Join("kv-1", "r2");
+  world.Advance(Seconds(60));
+  world.Die("kv-1");
+  world.Advance(Seconds(2));
+  Picture(world, "kv-1 is lost");
+  world.servers["kv-0"].refuses = {"s-0", "s-1"};
+  world.Advance(Seconds(40));
+  Picture(world, "kv-0 is to take its shard over, and cannot");
+  world.servers["kv-0"].refuses = {};
+  world.Advance(Seconds(60));
+  Picture(world, "it has");
+  world.Die("kv-0");
+  world.Advance(Seconds(60));
+  Picture(world, "nobody is left");
+}
+
+TEST_F(PicturesTest, OrdersOfOperators) {
+  const v1::AppSpec spec = TestSpec(2);
+  World world(spec);
+  Begin(world);
+  world.hold_adds = true;
+  world.ordered.drains = {DrainOf("kv-0")};
+  world.ordered.drains.back().set_reason("the disk is noisy");
+  world.ordered.drains.back().set_since_ms(1'800'000'000'000);
+  world.Apply(spec);
+  world.Advance(Seconds(1));
+  Picture(world, "kv-0 is drained: its shard is on its way");
+  world.hold_adds = false;
+  world.FinishAdds();
+  world.Advance(Seconds(30));
+  Picture(world, "kv-0 is drained: it is empty");
+  world.ordered.drains.clear();
+  v1::Pin& pin = world.ordered.pins.emplace_back();
+  pin.set_shard("s-0");
+  pin.set_reason("it is debugged");
+  pin.set_since_ms(1'800'000'000'000);
+  v1::Pause& pause = world.ordered.pause.emplace();
+  pause.set_failover(true);
+  pause.set_reason("the network is changed");
+  pause.set_since_ms(1'800'000'000'000);
+  world.Apply(spec);
+  world.Advance(Seconds(30));
+  Picture(world, "paused, and a shard is pinned");
+  world.ordered = {};
+  world.hold_writes = true;
+  world.Apply(spec, /*deleting=*/true);
+  Picture(world, "it is being deleted");
+}
+
+TEST_F(PicturesTest, Troubles) {
+  World world(TestSpec(2));
+  Begin(world);
+  world.servers["kv-1"].answers = false;
+  world.Restart();
+  Picture(world, "a new leader has not heard of kv-1 yet");
+  world.Advance(Seconds(30));
+  Picture(world, "kv-1 cannot be reached");
+  world.servers["kv-1"].answers = true;
+  world.servers["kv-1"].life_damaged = true;
+  world.servers["kv-0"].record_damaged = true;
+  world.Restart();
+  world.Advance(Seconds(30));
+  Picture(world, "kv-0's assignment record and kv-1's live record are damaged");
+  world.Die("kv-0");
+  world.Advance(Seconds(60));
+  Picture(world, "and kv-0 is lost");
+}
+
+TEST_F(PicturesTest, APrimaryMoves) {
+  v1::AppSpec spec = TestSpec(1);
+  World world(spec);
+  Begin(world);
+  world.hold_writes = true;
+  const std::string owner = world.Holders("s-0").front();
+  world.ordered.drains = {DrainOf(owner)};
+  world.Apply(spec);
+  world.Advance(Milliseconds(10));
+  for (const char* step : {"prepared", "forwarded", "handed over"}) {
+    ASSERT_EQ(world.writes.size(), 1u);
+    world.FinishWrite(WriteOutcome::kOk);
+    Picture(world, step);
+  }
+}
+
+TEST_F(PicturesTest, PrimariesAndSecondaries) {
+  const v1::AppSpec spec = TestSpec(1, v1::PRIMARY_SECONDARY, 2);
+  World world(spec);
+  Begin(world);
+  Picture(world, "all is served");
+  world.hold_writes = true;
+  world.ordered.drains = {DrainOf("kv-0", /*primaries_only=*/true)};
+  world.Apply(spec);
+  world.FinishWrite(WriteOutcome::kOk);
+  Picture(world, "the primary is to be a secondary");
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+  world.Advance(Seconds(30));
+  Picture(world, "it is one");
+  world.hold_writes = true;
+  world.Die("kv-1");
+  Picture(world, "the primary is lost");
+}
+
+TEST_F(PicturesTest, Loads) {
+  v1::AppSpec spec = TestSpec(2);
+  v1::Metric& cpu = *spec.add_metrics();
+  cpu.set_name("cpu");
+  cpu.set_capacity(8);
+  World world(spec);
+  world.load = [](const std::string& shard, const std::string&) {
+    return std::vector<MetricAmount>{{"cpu", shard == "s-0" ? 1.5 : 2.5}};
+  };
+  Begin(world);
+  Picture(world, "as the servers report");
+}
+
+TEST_F(PicturesTest, Ranges) {
+  v1::AppSpec spec;
+  spec.set_name("kv");
+  spec.mutable_key_space()->add_split_points("m");
+  World world(WithDefaults(spec));
+  Begin(world);
+  Picture(world, "each shard has a range of keys");
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

@@ -88,7 +88,9 @@ class FakeAdmin final : public v1::Admin::Service {
       return Answer(context, "GetServers", *request, first, response);
     }
     const grpc::Status also = std::exchange(first_servers_refusal, grpc::Status::OK);
-    return Answer(context, "GetServers", *request, servers, response, also);
+    v1::GetServersResponse asked_for = servers;
+    Leave(*asked_for.mutable_servers(), request->server(), &v1::ServerStatus::server);
+    return Answer(context, "GetServers", *request, asked_for, response, also);
   }
   grpc::Status Drain(Context context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override {
@@ -100,7 +102,9 @@ class FakeAdmin final : public v1::Admin::Service {
   }
   grpc::Status GetShards(Context context, const v1::GetShardsRequest* request,
                          v1::GetShardsResponse* response) override {
-    return Answer(context, "GetShards", *request, shards, response);
+    v1::GetShardsResponse asked_for = shards;
+    Leave(*asked_for.mutable_shards(), request->shard(), &v1::ShardStatus::shard);
+    return Answer(context, "GetShards", *request, asked_for, response);
   }
   grpc::Status ExplainShard(Context context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
@@ -112,7 +116,10 @@ class FakeAdmin final : public v1::Admin::Service {
   }
   grpc::Status GetOperations(Context context, const v1::GetOperationsRequest* request,
                              v1::GetOperationsResponse* response) override {
-    return Answer(context, "GetOperations", *request, operations, response);
+    v1::GetOperationsResponse asked_for = operations;
+    Leave(*asked_for.mutable_operations(), request->app(), &v1::OperationStatus::app);
+    Leave(*asked_for.mutable_operations(), request->id(), &v1::OperationStatus::id);
+    return Answer(context, "GetOperations", *request, asked_for, response);
   }
   grpc::Status GetRollouts(Context context, const v1::GetRolloutsRequest* request,
                            v1::GetRolloutsResponse* response) override {
@@ -159,7 +166,9 @@ class FakeAdmin final : public v1::Admin::Service {
   }
   grpc::Status GetMaintenances(Context context, const v1::GetMaintenancesRequest* request,
                                v1::GetMaintenancesResponse* response) override {
-    return Answer(context, "GetMaintenances", *request, maintenances, response);
+    v1::GetMaintenancesResponse asked_for = maintenances;
+    Leave(*asked_for.mutable_maintenances(), request->app(), &v1::MaintenanceStatus::app);
+    return Answer(context, "GetMaintenances", *request, asked_for, response);
   }
   grpc::Status CancelMaintenance(Context context, const v1::CancelMaintenanceRequest* request,
                                  v1::CancelMaintenanceResponse* response) override {
@@ -192,6 +201,15 @@ class FakeAdmin final : public v1::Admin::Service {
     return Answer(context, "WatchEvents", *request, none, &none);
   }
 
+  // Removes those of another name; "": none.
+  template <typename Status>
+  static void Leave(google::protobuf::RepeatedPtrField<Status>& all, const std::string& name,
+                    const std::string& (Status::*name_of)() const) {
+    if (name.empty()) return;
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [&](const Status& status) { return (status.*name_of)() != name; }),
+              all.end());
+  }
   template <typename Response>
   grpc::Status Answer(Context context, const std::string& name,
                       const google::protobuf::Message& request, const Response& answer,

@@ -1,0 +1,252 @@
+// Each command with all its flags, against an app on a bad day: what the control plane is asked,
+// and what people read. Golden texts (*.txt): "> " is a request, "! " a line of the standard error.
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "tests/cli/shardctl_fixture.h"
+#include "tests/golden/golden.h"
+
+namespace shardmanager::cli {
+namespace {
+
+class SessionsTest : public ShardctlTest {
+ protected:
+  SessionsTest() {
+    setenv("USER", "jo", /*overwrite=*/1);
+    SetApps();
+    SetOperations();
+    SetMaintenances();
+    admin_.explanation = OneExplanation();
+    admin_.release = FromText<v1::ReleaseServerResponse>(
+        "kept_at: '/c/quarantine/apps:kv:assignments:012:kv-3@4711.9'");
+    admin_.status = FromText<v1::GetStatusResponse>(
+        "cell: 'c' leading: true leader_epoch: 4 leader_endpoint: 'h:1' version: '0.1.0'");
+    admin_.events = ThreeEvents();
+    admin_.drained = FromText<v1::DrainResponse>("apps { app: 'kv' servers: 2 replicas: 12 }");
+    admin_.undrained = FromText<v1::UndrainResponse>("apps { app: 'kv' servers: 1 replicas: 1 }");
+  }
+  ~SessionsTest() override {
+    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    ExpectGolden("tests/cli/sessions/" + name + ".txt", text_);
+  }
+
+  // The words of one command line, separated by blanks.
+  void Session(const std::string& line) {
+    const size_t asked = admin_.requests().size();
+    const ExitCode code = Run(absl::StrSplit(line, ' '));
+    absl::StrAppend(&text_, "$ shardctl ", line, "\n");
+    const std::vector<std::string> requests = admin_.requests();
+    for (size_t i = asked; i < requests.size(); ++i)
+      absl::StrAppend(&text_, "> ", requests[i], "\n");
+    absl::StrAppend(&text_, Known(out_));
+    if (!err_.empty()) {
+      absl::StrAppend(&text_, "! ",
+                      absl::StrReplaceAll(absl::StripSuffix(Known(err_), "\n"), {{"\n", "\n! "}}),
+                      "\n");
+    }
+    if (code != kOk) absl::StrAppend(&text_, "exit code ", static_cast<int>(code), "\n");
+    absl::StrAppend(&text_, "\n");
+  }
+
+ private:
+  // Without what differs from run to run.
+  std::string Known(const std::string& text) const {
+    return absl::StrReplaceAll(text, {{admin_.endpoint(), "HOST:PORT"}});
+  }
+  void SetApps() {
+    admin_.apps = TwoApps();
+    admin_.apps.mutable_apps()->RemoveLast();
+    admin_.apps.mutable_apps(0)->MergeFrom(FromText<v1::AppStatus>(R"(
+        spec { failover { max_concurrent: 50 max_concurrent_per_server: 4
+                          max_concurrent_per_shard: 1 }
+               moves { drain { max_concurrent: 40 max_concurrent_per_server: 8 } } }
+        drains { scope { server: "kv-3" } primaries_only: true since_ms: 1772366000000 }
+        drains { scope { domain { region: "eu-west" datacenter: "dub1" } } reason: "new floor"
+                 since_ms: 1772366100000 }
+        pins { shard: "shard-1" reason: "debugged" who: "jo" since_ms: 1772366200000 }
+        pause { reason: "a network change" who: "jo" since_ms: 1772366300000 })"));
+    admin_.servers = ThreeServers();
+    admin_.shards = ThreeShards();
+    admin_.shards.add_shards()->CopyFrom(FromText<v1::ShardStatus>(R"(
+        shard: "shard-3" state: "serving" pin { shard: "shard-3" since_ms: 1772366200000 }
+        replicas { server: "kv-1" role: PRIMARY epoch: 7 state: "serving" }
+        replicas { server: "kv-2" role: SECONDARY epoch: 8 state: "serving" })"));
+  }
+  void SetOperations() {
+    admin_.operations = FromText<v1::GetOperationsResponse>(R"(
+        operations { app: "kv" manager: "kube-eu" id: "r/kv-1" kind: RESTART server: "kv-1"
+                     incarnation: 1 state: "begun" since_ms: 5000 silent_ms: 31000 forced: true }
+        operations { app: "kv" manager: "kube-eu" id: "r/kv-2" kind: RESTART server: "kv-2"
+                     incarnation: 12 state: "waiting" since_ms: 95000 silent_ms: 1200
+                     reason: "version 42"
+                     delays { reason: "ShardCap" message: "shard-1 can spare no more replicas"
+                              shard: "shard-1" servers: "kv-1" servers: "kv-3"
+                              ends_when: "kv-1 serves again" }
+                     delays { reason: "ServerCap" message: "2 servers away" } }
+        operations { app: "search" manager: "kube-us" id: "r/kv-2" kind: MOVE server: "s-1"
+                     state: "approved" silent_ms: -1 })");
+    admin_.rollouts = FromText<v1::GetRolloutsResponse>(R"(
+        rollouts { app: "kv" manager: "kube-eu" name: "r" kind: RESTART waiting: 3 preparing: 1
+                   approved: 1 begun: 2 finished: 5 began_ms: 600000 progress_ms: 4000 at_once: 4
+                   mean_ms: 30000 ends_in_ms: 65000 forecast_reason: "if all go on as so far"
+                   delays { reason: "ServerCap" message: "4 servers away" operations: 3 }
+                   seen_for_ms: 700000 }
+        rollouts { app: "search" manager: "kube-us" waiting: 1 progress_ms: -1 mean_ms: -1
+                   ends_in_ms: -1 forecast_reason: "no operation was approved yet" })");
+  }
+  void SetMaintenances() {
+    admin_.maintenances = FromText<v1::GetMaintenancesResponse>(R"(
+        maintenances {
+          app: "kv" state: "ahead" left_ms: 95000 primaries_leave: true servers: 2 servers_live: 1
+          maintenance { id: "change-1" scope { domain { region: "eu-west" datacenter: "dub1" } }
+                        impact: NETWORK_LOSS start_ms: 1772366400000 end_ms: 1772370000000
+                        since_ms: 1772366000000 who: "jo" reason: "new switches" } }
+        maintenances {
+          app: "kv" state: "preparing" left_ms: 3000 secondaries_leave: true servers: 1
+          servers_live: 1 replicas_left: 3 shards_hit: 3
+          hits { shard: "shard-1" why: "it has no other replica" }
+          hits { shard: "shard-2" why: "it has no place" }
+          maintenance { id: "change-2" scope { server: "kv-3" } impact: MACHINE_LOSS
+                        start_ms: 1772366400000 end_ms: 1772370000000 since_ms: 1772366000000 } }
+        maintenances {
+          app: "search" state: "under-way" left_ms: 61000 servers: 1 servers_live: 1
+          maintenance { id: "change-3" scope { server: "s-1" } impact: RUNTIME_STATE_LOSS
+                        start_ms: 1772366400000 end_ms: 1772370000000 since_ms: 1772366000000 } }
+        maintenances {
+          app: "search" state: "ready" left_ms: 1000 primaries_leave: true servers: 1
+          maintenance { id: "change-4" scope { server: "s-2" } impact: FULL_STATE_LOSS
+                        start_ms: 1772366400000 end_ms: 1772370000000 since_ms: 1772366000000 } }
+        maintenances { app: "search" state: "over" maintenance { id: "change-5" } })");
+  }
+
+  std::string text_;
+};
+
+TEST_F(SessionsTest, Get) {
+  for (const char* what : {"apps", "servers", "shards", "operations"}) {
+    for (const char* format : {"table", "wide", "json", "yaml", "name"}) {
+      Session(absl::StrCat("get ", what, " -a kv -o ", format));
+    }
+  }
+  Session("get app kv -o spec");
+  Session("get server kv-1");
+  Session("get shard shard-1 -a kv");
+  Session("get operation r/kv-1");
+  Session("get servers -o spec");
+}
+
+TEST_F(SessionsTest, DescribeAndExplain) {
+  Session("describe app kv");
+  Session("describe server kv-1 -a kv");
+  Session("describe shard shard-1");
+  Session("describe shard shard-3 -a kv");
+  Session("describe operation r/kv-2 -a kv");
+  Session("explain kv shard-0");
+  Session("explain kv shard-0 --on kv-2 --candidates 7");
+  for (const char* format : {"json", "yaml"}) {
+    Session(absl::StrCat("explain kv shard-0 -o ", format));
+  }
+  Session("explain operation r/kv-2");
+  Session("explain operation r/kv-2 --manager kube-eu -a kv -o json");
+  Session("explain operation r/kv-9");
+}
+
+TEST_F(SessionsTest, ChangeWhereReplicasAre) {
+  Session("drain server kv-3 -a kv --primaries-only --reason noise");
+  Session("drain rack eu-west/dub1/r07");
+  Session("undrain datacenter eu-west/dub1 -a kv");
+  Session("undrain region eu-west");
+  Session("drain rack eu-west");
+  Session("pause app kv --failover --reason migration");
+  Session("pause app kv");
+  Session("resume app kv");
+  Session("pin shard shard-1 -a kv --reason debugged");
+  Session("pin shard shard-1");
+  Session("unpin shard shard-1 -a kv");
+  Session("retry shard shard-1 -a kv");
+  Session("release server kv-3 -a kv");
+}
+
+TEST_F(SessionsTest, Operations) {
+  Session("approve operation r/kv-2 -a kv --manager kube-eu --force");
+  Session("end operation r/kv-1 -a kv --manager kube-eu");
+  for (const char* format : {"table", "wide", "json", "yaml"}) {
+    Session(absl::StrCat("rollout status kv -o ", format));
+  }
+  Session("rollout status");
+}
+
+TEST_F(SessionsTest, Maintenances) {
+  Session(
+      "maintenance add change-1 server kv-3 --impact machine-loss --start 2026-03-01T12:00Z "
+      "--end 2026-03-01T13:00Z --reason fans");
+  for (const char* format : {"table", "json", "yaml"}) {
+    Session(absl::StrCat("maintenance list -a kv -o ", format));
+  }
+  for (const char* id : {"change-1", "change-2", "change-3", "change-5"}) {
+    Session(absl::StrCat("maintenance list ", id));
+  }
+  Session("maintenance cancel change-1");
+  Session("maintenance add change-1 server kv-3 --impact power-loss --for 1h");
+}
+
+TEST_F(SessionsTest, AppsAndTheCell) {
+  Session("delete app kv --yes");
+  Session("watch -a kv --no-follow");
+  Session("watch --no-follow -o json");
+  for (const char* format : {"table", "json", "yaml"}) Session(absl::StrCat("status -o ", format));
+}
+
+TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
+  admin_.refusal = {grpc::StatusCode::NOT_FOUND, "no app \"kv\""};
+  for (const char* line : {"get apps",
+                           "get servers",
+                           "get shards -a kv",
+                           "get operations",
+                           "describe app kv",
+                           "describe server kv-1",
+                           "describe shard s -a kv",
+                           "describe operation o",
+                           "explain kv shard-0",
+                           "explain operation o",
+                           "drain server kv-1",
+                           "undrain server kv-1",
+                           "pause app kv",
+                           "resume app kv",
+                           "pin shard s -a kv",
+                           "unpin shard s -a kv",
+                           "retry shard s -a kv",
+                           "release server kv-3 -a kv",
+                           "approve operation o -a kv --force",
+                           "end operation o -a kv",
+                           "rollout status kv",
+                           "maintenance list",
+                           "maintenance cancel c",
+                           "delete app kv --yes",
+                           "watch --no-follow"}) {
+    Session(line);
+  }
+}
+
+TEST_F(SessionsTest, NothingIsThere) {
+  admin_.apps.Clear();
+  admin_.servers.Clear();
+  admin_.shards.Clear();
+  admin_.operations.Clear();
+  admin_.rollouts.Clear();
+  admin_.maintenances.Clear();
+  for (const char* line :
+       {"get apps", "get servers", "get shards -a kv", "get operations", "get app kv",
+        "get server kv-1", "get shard s -a kv", "get operation o", "describe app kv",
+        "describe server kv-1", "describe shard s -a kv", "describe operation o", "get shards",
+        "describe shard s", "rollout status", "maintenance list", "maintenance list c"}) {
+    Session(line);
+  }
+}
+
+}  // namespace
+}  // namespace shardmanager::cli

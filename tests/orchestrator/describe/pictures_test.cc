@@ -8,6 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/spec/spec_validation.h"
+#include "orchestrator/decide/drains.h"
+#include "orchestrator/describe/explain_status.h"
+#include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/status.h"
 #include "tests/golden/golden.h"
 #include "tests/orchestrator/roles_fixture.h"
@@ -53,6 +56,14 @@ class PicturesTest : public ::testing::Test {
       absl::StrAppend(&text_, "    ", Line(shard), "\n");
     }
   }
+
+  void Notices(World& world, const std::string& when) {
+    Say(absl::StrCat("---- ", when));
+    for (const auto& status : DescribeMaintenances(world.partition().state(), world.now, "")) {
+      Say("  " + Line(status));
+    }
+  }
+  void Say(const std::string& line) { absl::StrAppend(&text_, line, "\n"); }
 
  private:
   std::string text_;
@@ -187,6 +198,70 @@ TEST_F(PicturesTest, Loads) {
   };
   Begin(world);
   Picture(world, "as the servers report");
+}
+
+TEST_F(PicturesTest, AMaintenance) {
+  constexpr int64_t kNowMs = 1'800'000'000'000;
+  v1::AppSpec spec = TestSpec(1, v1::PRIMARY_SECONDARY, 2);
+  spec.mutable_drain()->set_prepare_ms(60'000);
+  World world(spec);
+  Begin(world);
+  world.Join("kv-2", "r2");
+  world.Advance(Seconds(10));
+  for (const v1::MaintenanceImpact impact : {v1::NETWORK_LOSS, v1::MACHINE_LOSS}) {
+    v1::Maintenance notice;
+    notice.set_id(absl::StrCat("change-", static_cast<int>(impact)));
+    notice.mutable_scope()->mutable_domain()->set_region("r1");
+    notice.set_impact(impact);
+    notice.set_start_ms(kNowMs + 120'000);
+    notice.set_end_ms(kNowMs + 180'000);
+    world.ordered.maintenances.push_back(OnClock(notice, world.now, kNowMs));
+  }
+  world.hold_adds = true;
+  world.Apply(spec);
+  Notices(world, "two of region r1 are ahead");
+  world.Advance(Seconds(61));
+  Notices(world, "they are prepared");
+  world.Advance(Seconds(60));
+  Notices(world, "they are under way");
+  Picture(world, "they are under way");
+  world.hold_adds = false;
+  world.FinishAdds();
+  world.Advance(Seconds(30));
+  Notices(world, "what has to leave has left");
+  world.Advance(Seconds(31));
+  Notices(world, "they are over");
+}
+
+TEST_F(PicturesTest, AnExplanation) {
+  v1::AppSpec spec = TestSpec(2);
+  spec.add_metrics()->set_name("cpu");
+  World world(spec);
+  world.load = [](const std::string&, const std::string&) {
+    return std::vector<MetricAmount>{{"cpu", 1.5}};
+  };
+  Begin(world);
+  const Tables& tables = world.partition().tables();
+  const allocator::Argument argument{
+      .goal = "balance", .rule = "balance(server, cpu)", .cost = 2, .cost_now = 1};
+  const allocator::Explanation explanation{
+      .replicas = {{.server = ServerIndex()},
+                   {.server = tables.FindServer("kv-1"), .arguments = {argument}},
+                   {.server = tables.FindServer("kv-0"), .arguments = {argument}}},
+      .candidates = {{.server = tables.FindServer("kv-0"),
+                      .from = tables.FindServer("kv-1"),
+                      .reason = "it is full",
+                      .arguments = {argument}},
+                     {.server = tables.FindServer("kv-1")}},
+      .servers_considered = 7,
+      .refused = {{.rule = "capacity(server, cpu)", .servers = 3}}};
+  world.servers["kv-0"].refuses = {"s-0"};
+  world.Restart();
+  for (const char* shard : {"s-0", "s-1"}) {
+    Say(Line(DescribeExplanation(world.partition().state(), world.now,
+                                 {.shard = world.partition().tables().FindShard(shard)},
+                                 explanation)));
+  }
 }
 
 TEST_F(PicturesTest, Ranges) {

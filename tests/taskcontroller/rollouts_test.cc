@@ -64,6 +64,34 @@ TEST_F(RolloutsTest, TellsWhatIsUnderWayWhatWaitsAndForWhat) {
   EXPECT_THAT(status.delays(0).message(), HasSubstr("kv-0"));
 }
 
+TEST_F(RolloutsTest, TellsForHowLongItGoesAlready) {
+  Advance(Seconds(5));
+  BeginTheFirst({Of("r", "kv-1")});  // at 6 s, and the others at 7 s
+  Advance(Seconds(8));
+  EXPECT_EQ(Only().seen_for_ms(), 15'000);
+  EXPECT_EQ(Only().began_ms(), 9'000);
+  EXPECT_EQ(Only().progress_ms(), 9'000);
+  Restart(core_->held());
+  Report1("m", {Of("r", "kv-1")});
+  EXPECT_EQ(Only().seen_for_ms(), 1'000) << "this leader knows no more";
+  EXPECT_EQ(Only().progress_ms(), -1);
+}
+
+TEST_F(RolloutsTest, NamesTheThreeMostFrequentDelaysAndTheKindIfAllAreOfOne) {
+  ReportedOperation move = Of("r", "kv-1");
+  move.info.kind = v1::MOVE;
+  BeginTheFirst({Of("r", "kv-8"), Of("r", "kv-9"), move,
+                 Of("r", "kv-2", ReportedStage::kWaiting, 3),
+                 Of("r", "kv-2x", ReportedStage::kWaiting, 0)});
+  const v1::RolloutStatus status = Only();
+  EXPECT_EQ(status.kind(), v1::OPERATION_KIND_UNSPECIFIED);
+  std::vector<std::string> delays;
+  for (const v1::RolloutDelay& delay : status.delays()) {
+    delays.push_back(absl::StrCat(delay.operations(), " ", delay.reason()));
+  }
+  EXPECT_THAT(delays, ::testing::ElementsAre("3 UnknownServer", "1 LifeNotSeen", "1 ShardCap"));
+}
+
 TEST_F(RolloutsTest, IdsWithoutARolloutAreCountedTogether) {
   Report1("m", {Of("", "kv-0"), Of("", "kv-1"), Of("r", "kv-2")});
   ASSERT_EQ(All().size(), 2U);

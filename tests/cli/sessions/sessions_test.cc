@@ -232,6 +232,71 @@ TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
   }
 }
 
+TEST_F(SessionsTest, Help) {
+  for (const char* command : {"apply",
+                              "get",
+                              "describe",
+                              "explain",
+                              "drain",
+                              "undrain",
+                              "delete",
+                              "release",
+                              "retry",
+                              "approve",
+                              "end",
+                              "pause",
+                              "resume",
+                              "pin",
+                              "unpin",
+                              "maintenance",
+                              "maintenance add",
+                              "maintenance list",
+                              "maintenance cancel",
+                              "rollout",
+                              "rollout status",
+                              "watch",
+                              "place",
+                              "status",
+                              "completion"}) {
+    Session(absl::StrCat(command, " --help"));
+  }
+  Session("--help");
+}
+
+TEST_F(SessionsTest, WrongCommandLines) {
+  for (const char* line :
+       {"gte apps",
+        "get",
+        "get app",
+        "get ap",
+        "get apps -o jsn",
+        "get apps --ap kv",
+        "describe server",
+        "describe nodes n",
+        "explain kv",
+        "explain kv s --candidates 0",
+        "explain kv s --candidates 101",
+        "drain host h",
+        "drain rack a/b",
+        "delete app",
+        "approve operation o -a kv",
+        "maintenance",
+        "maintenance add m server s",
+        "maintenance add m server s --impact network-loss --start tomorrow --for 1h",
+        "maintenance add m server s --impact network-loss --in 1h --start 2026-03-01T12:00Z",
+        "maintenance add m server s --impact network-loss --for 0s",
+        "rollout",
+        "watch -o yaml",
+        "completion tcsh",
+        "get apps --timeout 0s",
+        "get apps --timeout soon",
+        "get apps --server nowhere",
+        "get apps --server :7400",
+        "get apps --server h:123456"}) {
+    Session(line);
+  }
+}
+
 TEST_F(SessionsTest, NothingIsThere) {
   admin_.apps.Clear();
   admin_.servers.Clear();

@@ -12,6 +12,7 @@
 #include "orchestrator/describe/explain_status.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/status.h"
+#include "orchestrator/describe/waits.h"
 #include "tests/golden/golden.h"
 #include "tests/orchestrator/roles_fixture.h"
 #include "tests/orchestrator/world.h"
@@ -261,6 +262,40 @@ TEST_F(PicturesTest, AnExplanation) {
     Say(Line(DescribeExplanation(world.partition().state(), world.now,
                                  {.shard = world.partition().tables().FindShard(shard)},
                                  explanation)));
+  }
+}
+
+TEST_F(PicturesTest, EachReasonToWait) {
+  World world(TestSpec(1));
+  Begin(world);
+  for (const bool failover : {false, true}) {
+    v1::Pause& pause = world.ordered.pause.emplace();
+    pause.set_failover(failover);
+    pause.set_since_ms(1'800'000'000'000);
+    world.Apply(TestSpec(1));
+    const PartitionState& state = world.partition().state();
+    for (size_t i = 0; i < kWaitReasons; ++i) {
+      const Wait wait{.reason = static_cast<WaitReason>(i),
+                      .server = state.tables.FindServer("kv-0"),
+                      .other = state.tables.FindServer("kv-1"),
+                      .cause = failover ? Cause::kDrain : Cause::kBalance,
+                      .count = failover ? 1u : 2u,
+                      .limit = 3,
+                      .until = world.now + Milliseconds(1'500),
+                      .detail = "disk full"};
+      Say(absl::StrCat(std::string(ToString(wait.reason)), ": ", Describe(state, wait, world.now)));
+    }
+    Wait command{.reason = WaitReason::kCommandUnderWay, .server = ServerIndex(0)};
+    for (const CommandKind kind :
+         {CommandKind::kAdd, CommandKind::kDrop, CommandKind::kPrepareAdd,
+          CommandKind::kPrepareDrop, CommandKind::kChangeRole, CommandKind::kSetMembers}) {
+      command.command = kind;
+      command.percent = failover ? 0 : -1;
+      command.reason = WaitReason::kCommandUnderWay;
+      Say(Describe(state, command, world.now));
+      command.reason = WaitReason::kCommandFailed;
+      Say(Describe(state, command, world.now));
+    }
   }
 }
 

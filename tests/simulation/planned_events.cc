@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/drain.h"
 #include "tests/simulation/maintenance_event.h"
+#include "tests/simulation/restart_checker.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -247,10 +248,16 @@ void PlannedEvents::RestartLeaderNowAndThen(TimePoint until) {
 }
 
 // Something can be taken away, and what leaves a server has another one to go to. (One on which
-// everything fails counts as away for ever.)
+// everything fails counts as away for ever; one on which an operation has begun, whose manager has
+// forgotten it, is given nothing before the time of that is over: seed 3372.)
 bool PlannedEvents::MayRestart(const v1::AppSpec& spec) const {
+  std::set<std::string> free = cell_.person.Free();
+  const v1::StoredOperations under_way = OperationsStored(cell_.cluster);
+  for (const v1::StoredOperation& operation : under_way.operations()) {
+    free.erase(operation.server());
+  }
   return cell_.cluster.habits.sick.empty() && cell_.cluster.lasting.gray.empty() &&
-         cell_.person.Free().size() > WantedReplicas(spec);
+         free.size() > WantedReplicas(spec);
 }
 
 // ---- requests ----

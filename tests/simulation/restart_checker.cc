@@ -42,6 +42,13 @@ bool SecondariesStay(const v1::AppSpec& spec) {
 
 }  // namespace
 
+v1::StoredOperations OperationsStored(const Cluster& cluster) {
+  v1::StoredOperations stored;
+  const auto node = cluster.store.tree().Get(kCellPaths.operations(kRestartedApp));
+  const bool read = node.ok() && Open(node->data, &stored).ok();
+  return read ? stored : v1::StoredOperations();
+}
+
 size_t MostAway(const v1::AppSpec& spec) {
   const size_t wanted = WantedReplicas(spec);
   const bool stays = spec.replication().strategy() == v1::SECONDARY_ONLY && SecondariesStay(spec);
@@ -136,9 +143,7 @@ bool RestartChecker::IsLive(const std::string& server, uint64_t life) const {
 }
 
 std::optional<v1::StoredOperation> RestartChecker::Stored(const Key& key) const {
-  const auto node = cluster_.store.tree().Get(kCellPaths.operations(kRestartedApp));
-  v1::StoredOperations stored;
-  if (!node.ok() || !Open(node->data, &stored).ok()) return std::nullopt;
+  const v1::StoredOperations stored = OperationsStored(cluster_);
   for (const v1::StoredOperation& operation : stored.operations()) {
     if (operation.manager() == key.first && operation.id() == key.second) return operation;
   }

@@ -13,6 +13,9 @@
 
 namespace shardmanager::simulation {
 
+// Operations that are being prepared, are approved or have begun, as they are stored.
+v1::StoredOperations OperationsStored(const Cluster& cluster);
+
 class RestartChecker final : public ManagerWitness {
  public:
   RestartChecker(Cluster& cluster, Checkers& checkers, const Managers& managers)

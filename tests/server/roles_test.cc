@@ -236,6 +236,32 @@ TEST_F(RolesTest, APromotionOfAFormerLifeThatEndsInThisOneIsNotOpenedAgainAfterA
   EXPECT_THAT(Did(), ElementsAre("close s", "drop s"));
 }
 
+// Seed 17148 of the simulation: it was counted as in step in its new life, dropped its data after
+// an error in that same life, and was elected.
+TEST_F(RolesTest, WhatAFormerLifeWasGrantedDoesNotServeBeforeThisLifeIsGrantedIt) {
+  Serve(5, Role::kPrimary);
+  const Incarnation next(kLife.value() + 1);
+  Feed(Registered{next});
+  const auto send = [&](CommandKind kind, Grant grant) {
+    return Send({kind, 0, "kv", "kv-1", next, kLeader, {std::move(grant)}});
+  };
+  EXPECT_THAT(Held(), ElementsAre("s@5 loading"));
+  Grant with_members = GrantOf("s", 5);
+  with_members.members = Members{{ServerName("kv-1"), "host:1"}};
+  with_members.members_version = 1;
+  EXPECT_EQ(Last(send(CommandKind::kSetMembers, with_members)), "stale");
+  EXPECT_EQ(Last(send(CommandKind::kAdd, GrantOf("s", 5))), "done");
+  EXPECT_THAT(Held(), ElementsAre("s@5 serving"));
+  send(CommandKind::kSetMembers, with_members);
+  EXPECT_THAT(Did(), ElementsAre("set-members s@5"));
+  EndSetMembers(5);
+  send(CommandKind::kChangeRole, GrantOf("s", 7, Role::kSecondary));
+  Drain("s");
+  EndTurn(7, absl::InternalError("disk full"));
+  EXPECT_THAT(Did(), ElementsAre("pause s", "turn s@7 secondary", "open s@5"))
+      << "what it has in this life it keeps";
+}
+
 // The first delay before a grant is tried again is 1 s; DropShard takes longer.
 TEST_F(RolesTest, AGrantIsTriedAgainHoweverLongTheDropAfterAFailedChangeOfRoleTakes) {
   Serve(5, Role::kPrimary);

@@ -133,6 +133,13 @@ bool ShardBook::IsVoid(const ShardEntry& entry, const Grant& grant) const {
          grant.epoch <= entry.called_off && grant.role == Role::kSecondary;
 }
 
+// This life was granted what it serves. What a former life was granted may have been overtaken, so
+// after a change of role that fails it is dropped (ShardSteps::RoleChanged): the control plane must
+// not count on it before it has granted it anew.
+bool ShardBook::IsOfThisLife(const ShardEntry& entry) const {
+  return entry.opened == book_.incarnation;
+}
+
 // True: what the same grant asks for is there already. If only forwarded requests were admitted
 // until now and the grant asks for all, the shard is opened to all.
 bool ShardBook::AlreadyServes(ShardEntry& entry, const WantedGrant& wanted) {
@@ -281,7 +288,7 @@ void ShardBook::SetMembers(const Grant& grant, ReplyId reply) {
   ShardEntry& entry = book_.shards[grant.shard];
   const bool serves = entry.state == ShardState::kServing && entry.grant.epoch == grant.epoch &&
                       entry.grant.role == Role::kPrimary && entry.old_owner.empty();
-  if (!serves) {
+  if (!serves || !IsOfThisLife(entry)) {
     return book_.answers.Finish(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
                                         "it does not serve as primary under this grant"});
   }
@@ -370,7 +377,7 @@ std::vector<ShardBook::Held> ShardBook::held() const {
   for (const auto& [shard, entry] : book_.shards) {
     const bool serves = entry.state == ShardState::kServing || entry.state == ShardState::kLeaving;
     if (!serves && entry.state != ShardState::kLoading) continue;
-    held.push_back({entry.grant, serves && entry.old_owner.empty()});
+    held.push_back({entry.grant, serves && entry.old_owner.empty() && IsOfThisLife(entry)});
   }
   return held;
 }

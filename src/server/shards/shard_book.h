@@ -61,7 +61,7 @@ class ShardBook {
 
   struct Held {
     Grant grant;
-    bool serving = false;
+    bool serving = false;  // as this life was granted it
   };
   // May a request be admitted, is one in flight, or is PrepareDropShard, ChangeRole or DropShard at
   // work?
@@ -84,6 +84,7 @@ class ShardBook {
 
   void AcceptGrant(const WantedGrant& wanted, ReplyId reply);
   bool IsVoid(const ShardEntry& entry, const Grant& grant) const;
+  bool IsOfThisLife(const ShardEntry& entry) const;
   bool AlreadyServes(ShardEntry& entry, const WantedGrant& wanted);
   void Pursue(ShardEntry& entry, const WantedGrant& wanted, ReplyId reply, bool news);
   bool IsUnderWay(ShardEntry& entry, const WantedGrant& wanted);

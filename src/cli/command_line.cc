@@ -123,9 +123,12 @@ Answer WrongUsage(const CLI::App& cli, const std::vector<std::string>& arguments
                         meant.empty() ? "" : absl::StrCat(" (did you mean \"", meant, "\"?)"),
                         "; allowed: ", absl::StrJoin(CommandNames(cli), ", "), "\n");
   }
-  const auto given = cli.get_subcommands();
-  return {kUsage, absl::StrCat(text, "See `shardctl ",
-                               given.empty() ? "" : given.front()->get_name() + " ", "--help`.\n")};
+  absl::StrAppend(&text, "See `shardctl ");
+  for (auto given = cli.get_subcommands(); !given.empty();
+       given = given.front()->get_subcommands()) {
+    absl::StrAppend(&text, given.front()->get_name(), " ");
+  }
+  return {kUsage, text + "--help`.\n"};
 }
 
 }  // namespace

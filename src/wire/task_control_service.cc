@@ -16,6 +16,11 @@ class TaskControlService::Impl final : public v1::TaskControl::Service {
     return calls_.Change(context, request, response, &orchestrator::Operations::Report);
   }
 
+  grpc::Status SupplyMap(grpc::ServerContext* context, const v1::SupplyMapRequest* request,
+                         v1::SupplyMapResponse* response) override {
+    return calls_.Ask(context, request, response, &orchestrator::Operations::SupplyMap);
+  }
+
  private:
   ControllerCalls calls_;
 };

@@ -10,6 +10,7 @@ namespace shardmanager::cli {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -156,7 +157,8 @@ TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {
     const Answer answer = Answered(arguments);
     EXPECT_EQ(answer.code, kUsage) << testing::PrintToString(arguments);
     EXPECT_THAT(answer.text, StartsWith("error: ")) << testing::PrintToString(arguments);
-    EXPECT_THAT(answer.text, HasSubstr("See `shardctl " + arguments[0] + " --help`.\n"));
+    EXPECT_THAT(answer.text, HasSubstr("See `shardctl " + arguments[0] + " "));
+    EXPECT_THAT(answer.text, EndsWith("--help`.\n"));
   }
 }
 

@@ -114,6 +114,14 @@ RECORDS = [
                          ' phase: GRANTED } replicas { shard: "t" role: SECONDARY epoch: 7'
                          ' phase: DROPPING }'),
 ]
+SUPPLIED_MAP = """
+app: "kv" supplier_life: 1 sequence: 1
+servers { server: "kv-1" incarnation: 7 process: "host/1"
+          fault_domain { region: "r1" datacenter: "d1" rack: "k1" }
+          replicas { shard: "s-0" role: PRIMARY serving: true }
+          replicas { shard: "s-1" role: SECONDARY } }
+servers { server: "kv-2" incarnation: 1 down: true fault_domain { region: "r2" } }
+"""
 REPORT = """app: "kv" manager: "kube-eu" manager_life: 7 sequence: 3
     operations { id: "rollout-42/kv-3" kind: RESTART server: "kv-3" incarnation: 5 expected_ms: 900
                  deadline_ms: 60000 stage: OPERATION_BEGIN reason: "version 42" }
@@ -174,6 +182,9 @@ def main():
     write("task_report", "restart", encode("task_control", "ReportRequest", REPORT))
     write("task_report", "wrong", encode("task_control", "ReportRequest",
                                          'manager: " " operations { id: "a" } operations { id: "a" }'))
+    write("supplied_map", "two", encode("task_control", "SupplyMapRequest", SUPPLIED_MAP))
+    write("supplied_map", "wrong", encode("task_control", "SupplyMapRequest",
+                                          'unchanged: true servers { server: "a" } servers { server: "a" }'))
     for target in EVENTS:
         source = random.Random(target)
         for length in (40, 150, 400):

@@ -199,7 +199,7 @@ TEST_F(RolesTest, ADrainTakesTheRoleAwayBeforeTheReplica) {
   EXPECT_THAT(Write(), ElementsAre("change-role s-0 kv-0"));
   EXPECT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
   EXPECT_THAT(world.Published("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
-  EXPECT_THAT(world.DrainState("kv-0"), Pair("draining", HasSubstr("have their primary here")));
+  EXPECT_THAT(world.DrainState("kv-0"), Pair("draining", HasSubstr("with their primary here")));
   world.hold_adds = true;
   EXPECT_THAT(Write(), Contains("change-role s-0 kv-1"));
   EXPECT_THAT(Stored(), Contains("kv-0 granted secondary 1"));

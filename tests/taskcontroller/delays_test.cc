@@ -42,7 +42,7 @@ std::string InText(const v1::OperationDelay& delay) {
 TEST(DelaysTest, EachReasonIsSaidWithItsFigures) {
   const FleetView view = TwelveServers();
   std::string text;
-  for (int i = 0; i <= static_cast<int>(DelayReason::kTooManyUnderWay); ++i) {
+  for (int i = 0; i <= static_cast<int>(DelayReason::kMapMissing); ++i) {
     for (const uint32_t count : {1u, 2u}) {
       const Delay delay = Of(static_cast<DelayReason>(i), count, count);
       EXPECT_EQ(Describe(delay, view).reason(), NameOf(delay.reason));

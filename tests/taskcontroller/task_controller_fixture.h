@@ -86,6 +86,7 @@ class TaskControllerTest : public ::testing::Test {
   v1::AppSpec spec_;
   Fleet fleet_ = MakeFleet(false);
   bool complete_ = true;
+  std::string map_missing_;  // as FleetView::map_missing
   bool hold_writes_ = false;
   std::optional<Persist> write_;
   std::optional<TaskController> core_;
@@ -101,6 +102,8 @@ class TaskControllerTest : public ::testing::Test {
       if (std::exchange(look_, false)) {
         FleetView view = fleet_.View();
         view.complete = complete_;
+        view.map_missing = map_missing_;
+        if (!map_missing_.empty()) view.servers.clear(), view.by_name.clear();
         Carry(core_->OnEvent(now_, FleetSeen{&view}));
       } else {
         const uint64_t write = std::exchange(write_, std::nullopt)->write;

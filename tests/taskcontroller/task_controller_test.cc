@@ -86,6 +86,22 @@ TEST_F(TaskControllerTest, ALeaderThatDoesNotKnowTheFleetYetApprovesNothing) {
   EXPECT_EQ(Verdict("m", Restarts("kv-0")), "APPROVED");
 }
 
+// Of an app with an orchestrator of its own: a new leader knows no server before it is told.
+TEST_F(TaskControllerTest, WithoutTheAppsMapNothingIsApprovedAndNothingIsOver) {
+  const ReportedOperation begun = Restarts("kv-0", ReportedStage::kBegin);
+  EXPECT_EQ(Verdict("m", begun), "GO");
+  Restart(core_->held());
+  map_missing_ = "the app's own orchestrator has not supplied its shard map yet";
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED MapMissing");
+  EXPECT_EQ(answers_.back().response.answers(0).delays(0).message(), map_missing_);
+  Advance(Seconds(600));
+  ASSERT_EQ(core_->held().size(), 1U) << "that it is over is not known";
+  EXPECT_EQ(Verdict("m", begun), "GO");
+  map_missing_.clear();
+  fleet_.Find("kv-0").live = false;
+  EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED ShardCap");
+}
+
 // F19: health lagged behind a deletion, so two replicas went down at once.
 TEST_F(TaskControllerTest, F19_WhatIsDownOrLoadsCountsWhoeverStoppedIt) {
   fleet_.Find("kv-1").live = false;

@@ -97,7 +97,7 @@ ExitCode Show(const absl::StatusOr<Response>& response, bool empty, const GetCom
 
 ExitCode GetApps(const GetCommand& command, AdminClient& client, Terminal& terminal) {
   v1::GetAppsRequest request;
-  request.set_app(command.name);
+  request.set_app(command.name.empty() ? command.app : command.name);
   const auto response = client.GetApps(request);
   if (response.ok() && command.format == Format::kSpec && !response->apps().empty()) {
     *terminal.out << Specs(*response);

@@ -115,6 +115,20 @@ void AppendLayoutLines(const LayoutDifference& layout, SpecChange* change) {
 
 }  // namespace
 
+absl::Status CheckReplacement(const v1::AppSpec& before, const v1::AppSpec& after) {
+  const auto of = [](const v1::AppSpec& spec) {
+    return spec.orchestrator() == v1::APPLICATION ? v1::APPLICATION : v1::SHARD_MANAGER;
+  };
+  const v1::Orchestrator was = of(before);
+  const v1::Orchestrator is = of(after);
+  if (was == is) return absl::OkStatus();
+  return ToStatus({{.path = "orchestrator",
+                    .found = EnumLabel(is),
+                    .allowed = absl::StrCat(EnumLabel(was),
+                                            ", as before: to change it, delete the "
+                                            "app and make it again")}});
+}
+
 SpecChange CompareSpecs(const v1::AppSpec& before, const v1::AppSpec& after) {
   const v1::AppSpec was = WithDefaults(before);
   const v1::AppSpec is = WithDefaults(after);

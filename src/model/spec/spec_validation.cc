@@ -195,6 +195,27 @@ void CheckCommands(const v1::CommandPolicy& commands, SpecProblems* problems) {
   CheckBounds("commands.timeout_ms", commands.timeout_ms(), {100, kDayMs, true}, problems);
 }
 
+void CheckOrchestrator(v1::Orchestrator orchestrator, SpecProblems* problems) {
+  if (v1::Orchestrator_IsValid(orchestrator)) return;
+  problems->Add("orchestrator", EnumLabel(orchestrator),
+                EnumLabels(*v1::Orchestrator_descriptor()));
+}
+
+// What the control plane would decide by, if it decided where replicas are.
+void CheckNothingForPlacement(const v1::AppSpec& spec, SpecProblems* problems) {
+  for (const char* name : {"key_space", "placement", "failover", "moves", "metrics", "commands"}) {
+    const auto* field = v1::AppSpec::descriptor()->FindFieldByName(name);
+    const auto* fields = spec.GetReflection();
+    const bool is_set =
+        field->is_repeated()
+            ? fields->FieldSize(spec, field) > 0
+            : fields->HasField(spec, field) && fields->GetMessage(spec, field).ByteSizeLong() > 0;
+    if (!is_set) continue;
+    problems->Add(name, "a value",
+                  "nothing, with orchestrator application: the application decides about that");
+  }
+}
+
 // A gRPC status message travels in the trailing metadata, of which receivers take 8 KiB
 // in all by default; past that the caller would see RESOURCE_EXHAUSTED instead.
 constexpr size_t kMostTrailerBytes = 6000;
@@ -217,7 +238,12 @@ std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
   const KnownRegions regions(spec.placement());
   problems.CheckKnown("the spec", spec);
   CheckAppName(spec.name(), &problems);
-  CheckKeySpace(spec, regions, &problems);
+  CheckOrchestrator(spec.orchestrator(), &problems);
+  if (spec.orchestrator() == v1::APPLICATION) {
+    CheckNothingForPlacement(spec, &problems);
+  } else {
+    CheckKeySpace(spec, regions, &problems);
+  }
   CheckReplication(spec, &problems);
   CheckPlacement(spec.placement(), regions, &problems);
   CheckFailover(spec.failover(), &problems);

@@ -30,6 +30,9 @@ absl::Status ToStatus(const std::vector<SpecProblem>& problems);
 // The spec with every default filled in. REQUIRES: valid.
 v1::AppSpec WithDefaults(v1::AppSpec spec);
 
+// INVALID_ARGUMENT: what cannot be changed differs. REQUIRES: both valid.
+absl::Status CheckReplacement(const v1::AppSpec& before, const v1::AppSpec& after);
+
 struct SpecChange {
   // What differs, a line each, for people. Empty: nothing does.
   std::vector<std::string> differences;

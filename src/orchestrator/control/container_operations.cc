@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/text.h"
+#include "orchestrator/decide/supply.h"
+#include "orchestrator/describe/requests.h"
 #include "orchestrator/shell/partition_driver.h"
 
 namespace shardmanager::orchestrator {
@@ -58,6 +60,37 @@ absl::StatusOr<v1::GetRolloutsResponse> FindRollouts(const LedApps& apps,
   };
   if (absl::Status found = ForEachApp(apps, request.app(), add); !found.ok()) return found;
   return response;
+}
+
+absl::StatusOr<v1::SupplyMapResponse> TakeMap(const LedApps& apps, const std::string& app,
+                                              SuppliedMap map, TimePoint now) {
+  PartitionDriver* driver = apps.Find(app);
+  if (driver == nullptr) return apps.NoSuch(app);
+  if (absl::Status may = MayLookAt(app, *driver); !may.ok()) return may;
+  const PartitionState& state = *driver->state();
+  if (!Mirrors(state)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "app ", Quoted(app), " has no orchestrator of its own, so it supplies no map: ",
+        "its spec does not say orchestrator: application"));
+  }
+  if (state.deleting) {
+    return absl::FailedPreconditionError(absl::StrCat("app ", Quoted(app), " is being deleted"));
+  }
+  const Supply& known = state.supply;
+  if (!IsNewer(map, known)) {
+    return absl::AbortedError(absl::StrCat("a newer map was taken before: supplier_life ",
+                                           known.life, ", sequence ", known.sequence, "; found ",
+                                           map.life, ", ", map.sequence));
+  }
+  const bool follows = known.known && map.life == known.life && map.sequence == known.sequence + 1;
+  if (map.unchanged && !follows) {
+    return absl::AbortedError("the map before is not known here: send it whole");
+  }
+  if (absl::Status fit = FillRolesIn(state.spec.replication().strategy(), map); !fit.ok()) {
+    return fit;
+  }
+  driver->Hear(MapSupplied{std::move(map)});
+  return DescribeRequests(state, now);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -1,10 +1,12 @@
-// Container operations of all apps, as operators ask for them.
+// Container operations of all apps, as operators ask for them; and the maps that apps with an
+// orchestrator of their own supply.
 #pragma once
 
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "base/time.h"
+#include "model/supplied_map.h"
 #include "orchestrator/control/led_apps.h"
 #include "orchestrator/shell/app_tasks.h"
 #include "shardmanager/v1/admin.pb.h"
@@ -22,5 +24,9 @@ absl::StatusOr<v1::GetOperationsResponse> FindOperations(const LedApps& apps,
 absl::StatusOr<v1::GetRolloutsResponse> FindRollouts(const LedApps& apps,
                                                      const v1::GetRolloutsRequest& request,
                                                      TimePoint now);
+
+// The app's own orchestrator hears what is asked of it. Errors: see task_control.proto.
+absl::StatusOr<v1::SupplyMapResponse> TakeMap(const LedApps& apps, const std::string& app,
+                                              SuppliedMap map, TimePoint now);
 
 }  // namespace shardmanager::orchestrator

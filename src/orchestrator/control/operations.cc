@@ -20,6 +20,7 @@
 #include "orchestrator/control/shard_pins.h"
 #include "orchestrator/control/spec_edits.h"
 #include "orchestrator/decide/snapshot.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/explain_status.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/shell/change_outcome.h"
@@ -53,6 +54,21 @@ LedApps::Done AnswerWith(const Operations::Reply<Response>& reply, Response resp
     if (!status.ok()) return reply(status);
     reply(response);
   };
+}
+
+void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
+                        const v1::ApplyAppRequest& request,
+                        const Operations::Reply<v1::ApplyAppResponse>& reply,
+                        const Wanted& wanted) {
+  const DamagedRecord& damaged = *app.damaged_spec();
+  if (absl::Status may = MayReplace(damaged, request.force()); !may.ok()) return reply(may);
+  v1::ApplyAppResponse response;
+  response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
+  response.add_changes(absl::StrCat(
+      "the stored spec, which cannot be read, is replaced; its bytes stay at ", damaged.kept_at));
+  if (request.dry_run()) return reply(response);
+  apps.WriteSpec({ReplacementOf(app, request.spec()), damaged.node.stat.version},
+                 AnswerWith(reply, response), wanted);
 }
 
 // Replies with the apps that operators are told of.
@@ -97,7 +113,7 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     PartitionDriver* existing = apps_.Find(spec.name());
     if (auto it = apps_.drivers().find(spec.name());
         it != apps_.drivers().end() && it->second->damaged_spec() != nullptr) {
-      return ReplaceDamagedSpec(it->second.get(), request, reply, wanted);
+      return ReplaceDamagedSpec(apps_, *it->second, request, reply, wanted);
     }
     if (existing == nullptr) {
       if (absl::Status why = apps_.NoSuch(spec.name()); absl::IsUnavailable(why)) return reply(why);
@@ -108,6 +124,9 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
       if (existing->spec().stored().deleting()) {
         return reply(absl::FailedPreconditionError(
             absl::StrCat("app \"", spec.name(), "\" is being deleted; try again when it is gone")));
+      }
+      if (absl::Status may = CheckReplacement(existing->spec().stored().spec(), spec); !may.ok()) {
+        return reply(may);
       }
       const SpecChange change = CompareSpecs(existing->spec().stored().spec(), spec);
       response.set_outcome(change.differences.empty() ? v1::ApplyAppResponse::UNCHANGED
@@ -139,27 +158,6 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
 }
 
 // What is stored and cannot be read may hold more than the spec that replaces it.
-void Operations::ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
-                                    Reply<v1::ApplyAppResponse> reply, const Wanted& wanted) {
-  if (absl::Status may = MayReplace(*app->damaged_spec(), request.force()); !may.ok()) {
-    return reply(may);
-  }
-  v1::ApplyAppResponse response;
-  response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
-  response.add_changes(
-      absl::StrCat("the stored spec, which cannot be read, is replaced; its bytes stay at ",
-                   app->damaged_spec()->kept_at));
-  if (request.dry_run()) return reply(response);
-  v1::StoredSpec stored;
-  *stored.mutable_spec() = request.spec();
-  *stored.mutable_drains() = app->spec().stored().drains();  // as far as they are known
-  *stored.mutable_maintenances() = app->spec().stored().maintenances();
-  *stored.mutable_pins() = app->spec().stored().pins();
-  if (app->spec().stored().has_pause()) *stored.mutable_pause() = app->spec().stored().pause();
-  const int32_t base = app->damaged_spec()->node.stat.version;
-  apps_.WriteSpec({stored, base}, AnswerWith(reply, response), wanted);
-}
-
 void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
                            Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
@@ -358,6 +356,15 @@ void Operations::Report(v1::ReportRequest request, Reply<v1::ReportResponse> rep
   });
 }
 
+void Operations::SupplyMap(v1::SupplyMapRequest request, Reply<v1::SupplyMapResponse> reply) {
+  absl::StatusOr<SuppliedMap> parsed = ParseMap(request);  // maps are large: not on the one thread
+  if (!parsed.ok()) return reply(parsed.status());
+  auto map = std::make_shared<SuppliedMap>(*std::move(parsed));
+  OnThread(reply, [this, app = request.app(), map, reply] {
+    reply(TakeMap(apps_, app, std::move(*map), context_.executor.Now()));
+  });
+}
+
 void Operations::ApproveOperation(v1::ApproveOperationRequest request,
                                   Reply<v1::ApproveOperationResponse> reply, Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply] {
@@ -492,6 +499,9 @@ void Operations::ExplainShard(v1::ExplainShardRequest request,
     if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
     const auto subject = FindSubject(*driver->state(), request);
     if (!subject.ok()) return reply(subject.status());
+    if (Mirrors(*driver->state())) {  // there is nothing to weigh
+      return reply(DescribeExplanation(*driver->state(), context_.executor.Now(), *subject, {}));
+    }
     auto snapshot = std::make_shared<const allocator::Snapshot>(
         ExplainSnapshot(*driver->state(), subject->shard));
     context_.solver.Post([this, reply, app = request.app(), subject = *subject, snapshot,

@@ -76,14 +76,13 @@ class Operations {
                     Wanted wanted = {});
   // Of task_control.proto.
   void Report(v1::ReportRequest request, Reply<v1::ReportResponse> reply, Wanted wanted = {});
+  void SupplyMap(v1::SupplyMapRequest request, Reply<v1::SupplyMapResponse> reply);
 
  private:
   // OK: this process leads and can prove it.
   absl::Status MayAnswer() const;
   // OK: MayAnswer(), somebody still waits for the answer, and the store is connected.
   absl::Status MayChange(const Wanted& wanted) const;
-  void ReplaceDamagedSpec(PartitionDriver* app, const v1::ApplyAppRequest& request,
-                          Reply<v1::ApplyAppResponse> reply, const Wanted& wanted);
 
   // Replies when the change is durable, or why it is not made.
   template <typename Response>

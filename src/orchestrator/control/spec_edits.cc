@@ -38,4 +38,11 @@ absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::
   return change;
 }
 
+v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec) {
+  v1::StoredSpec stored = app.spec().stored();
+  *stored.mutable_spec() = spec;
+  stored.set_deleting(false);
+  return stored;
+}
+
 }  // namespace shardmanager::orchestrator

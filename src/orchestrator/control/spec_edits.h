@@ -43,4 +43,7 @@ using EditOneSpec = std::function<absl::Status(const PartitionDriver& app, v1::S
 absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::string& app,
                                                 const EditOneSpec& edit);
 
+// In the place of a spec that cannot be read: with what operators ordered, as far as it is known.
+v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec);
+
 }  // namespace shardmanager::orchestrator

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "orchestrator/core/backoff.h"
+#include "orchestrator/decide/backoff.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"

@@ -8,6 +8,7 @@
 #include "base/defect.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/decide/drains.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
@@ -27,11 +28,14 @@ void Partition::On(Recovered& event) {
   if (Planted(Defect::kMovesWhilePaused)) state_.ordered.pause.reset();
   if (Planted(Defect::kMovesWhatIsPinned)) state_.ordered.pins.clear();
   pausing_.Begin();
-  for (StoredServer& stored : event.servers) RecoverServer(stored);
+  if (!Mirrors(state_)) {
+    for (StoredServer& stored : event.servers) RecoverServer(stored);
+  }
   moves_.RecoverMoves();
   unread_.NoteRights();
   state_.recovered = true;
   maintenances_.Begin();
+  if (Mirrors(state_)) return;  // nothing is planned or published
   publication_.MarkWhole();
   agenda_.SetTimer(kMapPatience, TimerKind::kMapDeadline);
   agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
@@ -81,19 +85,23 @@ void Partition::On(OrdersChanged& event) {
   UpdateServers();
 }
 
+void Partition::On(MapSupplied& event) {
+  if (!mirror_.Take(event.map) || event.map.unchanged) return;
+  if (auto layout = mirror_.NewLayout(event.map)) {
+    AdoptLayout(*std::move(layout));
+    pausing_.Begin();  // pins of shards that were not known
+  }
+  mirror_.Adopt(event.map);
+}
+
 void Partition::UpdateServers() {
   for (const ServerIndex id : state_.tables.servers()) {
     drains_.UpdateDrain(id);
-    fleet_.UpdateFailover(id);
+    if (!Mirrors(state_)) fleet_.UpdateFailover(id);
   }
 }
 
 void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
-  for (ShardIndex shard : state_.map_order) {
-    state_.tables.shard(shard).wanted = 0;
-    state_.tables.shard(shard).map_index = Shard::kNotInMap;
-    agenda_.MarkDirty(shard);
-  }
   const ReplicationRules rules = RulesOf(spec);
   const bool other_interval =
       spec.moves().collect_interval_ms() != state_.spec.moves().collect_interval_ms();
@@ -103,20 +111,38 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   state_.moves.budgets.Adopt(spec);
   state_.deleting = deleting;
   if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();
-  state_.layout = deleting ? std::vector<LayoutShard>() : ExpandLayout(spec);
   state_.region_allowed.clear();
   for (const std::string& region : spec.placement().regions()) {
     const uint32_t number = fleet_.DomainNumber(region);
     if (state_.region_allowed.size() <= number) state_.region_allowed.resize(number + 1);
     state_.region_allowed[number] = true;
   }
+  if (deleting) {
+    if (Mirrors(state_)) mirror_.Clear();
+    AdoptLayout({});
+  } else {
+    AdoptLayout(Mirrors(state_) ? std::move(state_.layout) : ExpandLayout(spec));
+  }
+  state_.missing.RetryAll();
+  state_.missing.ForgetAll();
+  publication_.MarkWhole();
+  agenda_.LookAtBalance();
+}
+
+void Partition::AdoptLayout(std::vector<LayoutShard> layout) {
+  for (ShardIndex shard : state_.map_order) {
+    state_.tables.shard(shard).wanted = 0;
+    state_.tables.shard(shard).map_index = Shard::kNotInMap;
+    agenda_.MarkDirty(shard);
+  }
+  state_.layout = std::move(layout);
   state_.records.most_replica_bytes = 0;
   state_.map_order.clear();
   state_.map_order.reserve(state_.layout.size());
   for (const LayoutShard& entry : state_.layout) {
     const ShardIndex id = state_.tables.InternShard(entry.id.value());
     Shard& shard = state_.tables.shard(id);
-    shard.wanted = static_cast<uint16_t>(std::max(1u, spec.replication().replicas()));
+    shard.wanted = static_cast<uint16_t>(std::max(1u, state_.spec.replication().replicas()));
     shard.map_index = static_cast<uint32_t>(state_.map_order.size());
     shard.region = entry.preferred_region.empty() ? 0 : fleet_.DomainNumber(entry.preferred_region);
     failed_shards_.ForgetPoison(id);
@@ -125,13 +151,13 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
         std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
     agenda_.MarkDirty(id);
   }
-  state_.missing.RetryAll();
-  state_.missing.ForgetAll();
-  publication_.MarkWhole();
-  agenda_.LookAtBalance();
 }
 
 void Partition::Fire(const Timer& timer) {
+  if (Mirrors(state_) && timer.kind != TimerKind::kMaintenance &&
+      timer.kind != TimerKind::kMapAge) {
+    return;  // its own orchestrator sees to the rest
+  }
   switch (timer.kind) {
     case TimerKind::kFailover:
       return fleet_.GiveUp(ServerIndex(timer.id));
@@ -176,6 +202,8 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMapDeadline:
       publication_.PastDeadline();
       return;
+    case TimerKind::kMapAge:
+      return mirror_.LookAtAge();
   }
 }
 

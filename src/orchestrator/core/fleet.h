@@ -46,6 +46,7 @@ class Fleet {
   void GiveUp(ServerIndex server);
   // TimerKind::kLook: the server is asked again what it holds.
   void LookAgain(const Timer& timer);
+  void Place(Server& server, const FaultDomain& at);
   // 1-based, so that 0 can mean "none". Names nest: racks of different datacenters
   // differ even under one name.
   uint32_t DomainNumber(const std::string& region, const std::string& datacenter = {},
@@ -55,7 +56,6 @@ class Fleet {
   void On(ServerReport& event);
 
  private:
-  void Place(Server& server, const FaultDomain& at);
   void ForgetContacts(ServerIndex id);
   void AskForReport(ServerIndex id);
   void DropStrays(const ServerReport& report);

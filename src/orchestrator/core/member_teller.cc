@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "orchestrator/core/backoff.h"
+#include "orchestrator/decide/backoff.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"

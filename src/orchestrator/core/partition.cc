@@ -18,17 +18,26 @@ Output<Action> Partition::OnAdvance(TimePoint now) {
 
 Output<Action> Partition::Finish() {
   while (const auto timer = agenda_.timers().TakeDue(state_.now)) Fire(*timer);
-  for (ShardIndex s = agenda_.TakeDirty(); s.valid(); s = agenda_.TakeDirty()) looks_.Look(s);
-  batch_.Form();
-  planner_.Request();
-  commander_.Flush();
-  publication_.Flush();
+  if (Mirrors(state_)) {
+    while (agenda_.TakeDirty().valid()) {  // the app's own orchestrator looks at them
+    }
+  } else {
+    Follow();
+  }
   if (state_.deleting && !emptied_ && state_.recovered && !state_.writes.out &&
       state_.tables.replica_count() == 0 && state_.unread.servers.empty()) {
     emptied_ = true;
     agenda_.Do(Emptied{});
   }
   return agenda_.TakeOutput();
+}
+
+void Partition::Follow() {
+  for (ShardIndex s = agenda_.TakeDirty(); s.valid(); s = agenda_.TakeDirty()) looks_.Look(s);
+  batch_.Form();
+  planner_.Request();
+  commander_.Flush();
+  publication_.Flush();
 }
 
 size_t Partition::memory_bytes() const {

@@ -29,6 +29,7 @@
 #include "orchestrator/core/load_book.h"
 #include "orchestrator/core/maintenances.h"
 #include "orchestrator/core/member_teller.h"
+#include "orchestrator/core/mirror.h"
 #include "orchestrator/core/moves_under_way.h"
 #include "orchestrator/core/pausing.h"
 #include "orchestrator/core/planner.h"
@@ -37,6 +38,7 @@
 #include "orchestrator/core/sick_servers.h"
 #include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/core/unread_records.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/state/partition_io.h"
 #include "orchestrator/state/partition_parts.h"
 #include "orchestrator/state/partition_state.h"
@@ -80,8 +82,13 @@ class Partition {
   // events.cc
   void On(Recovered& event);
   void On(SpecChanged& event);
-  void On(ServerUp& event) { fleet_.On(event); }
-  void On(ServerDown& event) { fleet_.On(event); }
+  // (What registers under the name of an app with an orchestrator of its own is no server of it.)
+  void On(ServerUp& event) {
+    if (!Mirrors(state_)) fleet_.On(event);
+  }
+  void On(ServerDown& event) {
+    if (!Mirrors(state_)) fleet_.On(event);
+  }
   void On(WriteDone& event) { batch_.On(event); }
   void On(CommandResult& event) { commander_.On(event); }
   void On(ServerReport& event) { fleet_.On(event); }
@@ -89,13 +96,17 @@ class Partition {
   void On(LaterLeaderSeen& event) { commander_.On(event); }
   void On(RetryAsked& event) { commander_.On(event); }
   void On(OrdersChanged& event);
+  void On(MapSupplied& event);
   void RecoverServer(StoredServer& stored);
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
+  void AdoptLayout(std::vector<LayoutShard> layout);
   // What is asked for servers has changed.
   void UpdateServers();
   void Fire(const Timer& timer);
 
   Output<Action> Finish();
+  // What follows for shards, servers and clients from what has happened.
+  void Follow();
 
   PartitionState state_;
   Agenda agenda_;
@@ -117,6 +128,7 @@ class Partition {
                members_, load_book_, drains_, moves_};
   Fleet fleet_{state_,        agenda_, load_book_,   drains_,    unread_, members_,
                sick_servers_, moves_,  publication_, commander_, planner_};
+  Mirror mirror_{state_, agenda_, drains_, fleet_};
   bool emptied_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "orchestrator/decide/next_step.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 
@@ -167,9 +168,29 @@ void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>&
   });
 }
 
+// Its own orchestrator knows the rest.
+std::vector<Wait> MirroredWaits(const PartitionState& state, ShardIndex shard) {
+  std::vector<Wait> waits;
+  if (IsMapMissing(state)) {
+    waits.push_back({.reason = WaitReason::kMapMissing, .detail = WhyMapIsMissing(state)});
+  }
+  uint32_t replicas = 0;
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    ++replicas;
+    if (Serves(state, replica)) return;
+    waits.push_back({.reason = WaitReason::kNotServing, .server = replica.server});
+  });
+  const uint32_t wanted = state.tables.shard(shard).wanted;
+  if (replicas < wanted) {
+    waits.push_back({.reason = WaitReason::kFewReplicas, .count = replicas, .limit = wanted});
+  }
+  return waits;
+}
+
 }  // namespace
 
 std::vector<Wait> WaitsOf(const PartitionState& state, ShardIndex shard, TimePoint now) {
+  if (Mirrors(state)) return MirroredWaits(state, shard);
   std::vector<Wait> waits;
   AddWriteWaits(state, shard, waits);
   if (const std::optional<WaitReason> why = WhyHeldBack(state, shard)) {

@@ -51,9 +51,9 @@ std::pair<const char*, std::string> DrainState(const PartitionState& state, Serv
     if (server.primaries == 0) {
       return {"live", absl::StrCat("no primaries left; its secondaries stay", why)};
     }
-    return {"draining", absl::StrCat(server.primaries,
-                                     " of its shards have their primary here, until a secondary "
-                                     "elsewhere is in step; its secondaries stay",
+    return {"draining", absl::StrCat(Counted(server.primaries, "shard"),
+                                     " with their primary here, until a secondary elsewhere is in "
+                                     "step; its secondaries stay",
                                      why)};
   }
   if (!server.draining) {

@@ -13,6 +13,7 @@
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/loads.h"
 #include "orchestrator/decide/pause.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/maintenances.h"
@@ -43,7 +44,13 @@ const char* StateName(const Server& server) {
   return "unknown";
 }
 
-std::string ServerReason(const Server& server, TimePoint now) {
+std::string ServerReason(const PartitionState& state, const Server& server, TimePoint now) {
+  if (Mirrors(state)) {
+    return server.state != ServerState::kLost
+               ? ""
+               : absl::StrFormat("down for %.1f s, says the app's own orchestrator",
+                                 InSeconds(now - server.lost_at));
+  }
   if (server.record_unread) {
     return "its assignment record cannot be read: nothing is given to it or taken from it; see the "
            "app's conditions";
@@ -58,8 +65,8 @@ std::string ServerReason(const Server& server, TimePoint now) {
     case ServerState::kLive:
       if (!server.reported) return "waiting for it to say what it holds";
       if (server.unreachable > 0) {
-        return absl::StrFormat("%d commands in a row did not get through; trying again",
-                               server.unreachable);
+        return absl::StrCat(Counted(server.unreachable, "command"),
+                            " in a row did not get through; trying again");
       }
       return "";
     case ServerState::kDeparted:
@@ -71,8 +78,8 @@ std::string ServerReason(const Server& server, TimePoint now) {
       }
       return server.replicas.empty()
                  ? absl::StrFormat("session expired %.1f s ago; failed over", ago)
-                 : absl::StrFormat("session expired %.1f s ago; %d replicas wait for a new place",
-                                   ago, server.replicas.size());
+                 : absl::StrCat(absl::StrFormat("session expired %.1f s ago; ", ago),
+                                Counted(server.replicas.size(), "replica"), " to be placed anew");
   }
   return "";
 }
@@ -111,6 +118,7 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
     status.set_state("failed");
   } else {
     status.set_state("loading");
+    if (Mirrors(state)) status.set_reason("the app's own orchestrator says that it does not serve");
     const int percent = ProgressOf(state, replica.shard, replica.server);
     if (percent >= 0) status.set_reason(absl::StrCat(percent, "% loaded"));
   }
@@ -225,26 +233,30 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   status.set_replicas_wanted(wanted);
   status.set_replicas_serving(serving);
   status.set_shards_served(served);
-  uint32_t live = 0;
+  uint32_t live = 0, known = 0;
   for (const ServerIndex id : tables.servers()) {
     live += tables.server(id).state == ServerState::kLive;
+    known += IsListed(state, tables.server(id));
   }
   status.set_loads_refused(state.loads.refused);
   status.mutable_drains()->Assign(state.ordered.drains.begin(), state.ordered.drains.end());
   status.mutable_pins()->Assign(state.ordered.pins.begin(), state.ordered.pins.end());
   status.set_servers_live(live);
-  status.set_servers_known(static_cast<uint32_t>(tables.server_count()));
+  status.set_servers_known(known);
   if (!state.recovered) status.add_conditions("reading its records from the store");
   if (state.deleting) status.add_conditions("being deleted");
+  if (IsMapMissing(state)) {
+    status.add_conditions(absl::StrCat(WhyMapIsMissing(state), ": no operation is approved"));
+  }
   if (state.ordered.pause) {
     *status.mutable_pause() = *state.ordered.pause;
     status.add_conditions(PauseText(*state.ordered.pause));
   }
   if (held_back > 0) {
     status.add_conditions(
-        absl::StrCat(held_back, " shards wait: they may be on ", UnreadServers(state)));
+        absl::StrCat(Counted(held_back, "shard"), " may be on ", UnreadServers(state)));
   }
-  if (live == 0) status.add_conditions("no live servers");
+  if (live == 0 && !IsMapMissing(state)) status.add_conditions("no live servers");
   AddServerConditions(state, now, status);
   if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
     status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
@@ -265,11 +277,11 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
   std::vector<v1::ServerStatus> all;
   for (const ServerIndex id : tables.servers()) {
     const Server& server = tables.server(id);
-    if (!only.empty() && tables.name(id) != only) continue;
+    if (!IsListed(state, server) || (!only.empty() && tables.name(id) != only)) continue;
     v1::ServerStatus status;
     status.set_server(tables.name(id));
     status.set_state(StateName(server));
-    status.set_reason(ServerReason(server, now));
+    status.set_reason(ServerReason(state, server, now));
     if (server.state == ServerState::kLive) {
       auto [drain, how_far] = DrainState(state, id, now);
       status.set_state(drain);

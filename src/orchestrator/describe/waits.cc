@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "model/pause.h"
 #include "model/text.h"
+#include "orchestrator/decide/supply.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -102,6 +103,11 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "$limits.max_concurrent: all $count moves are taken; none is planned until some are done"},
     {WaitReason::kMoveBudgetOfServer, "MoveBudgetOfServer",
      "$limits.max_concurrent_per_server: all $count moves of $server are taken"},
+    {WaitReason::kMapMissing, "MapMissing", "$detail"},
+    {WaitReason::kNotServing, "NotServing",
+     "the app's own orchestrator says that $server does not serve it"},
+    {WaitReason::kFewReplicas, "FewReplicas",
+     "the app's own orchestrator names $count of $limit replicas"},
 }};
 
 constexpr bool IsInOrder() {
@@ -182,6 +188,7 @@ std::string UnreadServers(const PartitionState& state) {
 
 std::string BalanceState(const PartitionState& state, TimePoint now) {
   if (!state.recovered) return "reading the app's records from the coordination store";
+  if (Mirrors(state)) return "the app's own orchestrator decides where replicas are";
   if (state.plan_out) return "a plan is being made";
   std::string text = "not looked at yet";
   if (state.balance.ever) {

@@ -4,6 +4,7 @@
 
 #include "model/pause.h"
 #include "orchestrator/decide/drains.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -37,6 +38,7 @@ std::string TroubleOf(const PartitionState& state, ServerIndex id) {
 }
 
 bool IsComplete(const PartitionState& state) {
+  if (IsMapMissing(state)) return false;
   for (const ServerIndex id : state.tables.servers()) {
     const Server& server = state.tables.server(id);
     if (server.state == ServerState::kLive && !server.reported) return false;
@@ -50,6 +52,7 @@ FleetView ViewOf(const PartitionState& state) {
   FleetView view;
   const Tables& tables = state.tables;
   view.complete = IsComplete(state);
+  if (IsMapMissing(state)) view.map_missing = WhyMapIsMissing(state);
   if (state.ordered.pause) view.closed = PauseText(*state.ordered.pause);
   if (state.deleting) view.closed = "the app is being deleted";
   view.shards.reserve(tables.shard_count());

@@ -35,6 +35,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kEpochsBehind:
     case NoteKind::kLoadRefused:
     case NoteKind::kMaintenanceHits:
+    case NoteKind::kMapMissing:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:
     case NoteKind::kPrimaryElected:

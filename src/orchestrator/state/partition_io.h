@@ -18,6 +18,7 @@
 #include "model/maintenance.h"
 #include "model/replica_phase.h"
 #include "model/server_order.h"
+#include "model/supplied_map.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/types.pb.h"
@@ -178,8 +179,15 @@ struct OrdersChanged {
   std::vector<ServerOrder> orders;
 };
 
-using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
-                           ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, OrdersChanged>;
+// What the app's own orchestrator says of its servers, its roles filled in. Older ones than the
+// newest change nothing, nor do those of an app without one.
+struct MapSupplied {
+  SuppliedMap map;
+};
+
+using Event =
+    std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
+                 ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, OrdersChanged, MapSupplied>;
 
 // ---- actions ----
 
@@ -280,6 +288,8 @@ enum class NoteKind : uint8_t {
   kMaintenanceBegun,
   kMaintenanceHits,
   kMaintenanceOver,
+  kMapSupplied,
+  kMapMissing,  // by the app's own orchestrator
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 constexpr std::string_view NameOf(NoteKind kind) {
@@ -316,8 +326,10 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "MaintenancePreparing",
                                                            "MaintenanceBegun",
                                                            "MaintenanceHits",
-                                                           "MaintenanceOver"});
-  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kMaintenanceOver) + 1);
+                                                           "MaintenanceOver",
+                                                           "MapSupplied",
+                                                           "MapMissing"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kMapMissing) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 // For logs, metrics and `shardctl watch`: what happened and why.

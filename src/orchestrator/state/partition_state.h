@@ -102,6 +102,15 @@ struct BalanceLooks {
   bool at_rest = false;   // nothing changed since the allocator was asked for a better balance
 };
 
+// The map that an app's own orchestrator supplies (core/mirror.h): the newest one.
+struct Supply {
+  bool known = false;     // there is one
+  uint64_t life = 0;      // of the orchestrator
+  uint64_t sequence = 0;  // in that life
+  TimePoint at{};         // when it came, or was said to hold on
+  bool silent = false;    // that is too long ago
+};
+
 struct PartitionState {
   TimePoint now{};  // of the event that is being handled
   bool recovered = false;
@@ -126,6 +135,7 @@ struct PartitionState {
   Unread unread;
   Writes writes;
   BalanceLooks balance;
+  Supply supply;
   bool plan_out = false;                      // the allocator is making a plan
   TimePoint gather_until = TimePoint::min();  // shards that never had a place wait so long
 };

@@ -29,6 +29,7 @@ enum class TimerKind : uint8_t {
   kPrimarySettled,  // of a shard: its primary may change again
   kMaintenance,     // one begins, ends, or is to be prepared for
   kMapDeadline,     // publish even if some server has not reported
+  kMapAge,          // the map that the application supplied may be too old
 };
 
 struct Timer {

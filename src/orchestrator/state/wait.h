@@ -57,9 +57,13 @@ enum class WaitReason : uint8_t {
   kMovedJustNow,
   kMoveBudget,          // [cause, count]
   kMoveBudgetOfServer,  // [cause, server, count]
+  // Of an app with an orchestrator of its own.
+  kMapMissing,   // [detail]: nobody knows where it is
+  kNotServing,   // [server] does not serve it, says the map
+  kFewReplicas,  // [count] of [limit] are in the map
 };
 
-inline constexpr size_t kWaitReasons = static_cast<size_t>(WaitReason::kMoveBudgetOfServer) + 1;
+inline constexpr size_t kWaitReasons = static_cast<size_t>(WaitReason::kFewReplicas) + 1;
 
 struct Wait {
   WaitReason reason;

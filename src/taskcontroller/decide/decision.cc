@@ -25,12 +25,14 @@ class Decider {
   }
 
   Decision Run() {
-    Sweep();
+    if (view_.map_missing.empty()) Sweep();  // else nobody knows what is over
     AnswerWhatIsOver();
     for (const auto& [key, operation] : decision_.next) {
       decision_.at_once += operation.stage == HeldStage::kBegun || operation.forced;
     }
-    if (!view_.complete) {
+    if (!view_.map_missing.empty()) {
+      Hold({.reason = DelayReason::kMapMissing, .text = view_.map_missing}, view_.map_missing);
+    } else if (!view_.complete) {
       Hold({.reason = DelayReason::kNotReady}, "some servers have not said yet what they hold");
     } else if (!view_.closed.empty()) {
       Hold({.reason = DelayReason::kClosed, .text = view_.closed}, view_.closed);

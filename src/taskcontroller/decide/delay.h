@@ -29,6 +29,7 @@ enum class DelayReason : uint8_t {
   kStalled,          // what had to leave its server did not: others go first
   kPreparedAlone,    // another server is prepared, and one of the two is prepared alone
   kTooManyUnderWay,  // `count` operations are under way: the record of more would be too large
+  kMapMissing,       // the app's own orchestrator has not said what is where: `text`
 };
 // The name for programs (OperationDelay.reason).
 std::string_view NameOf(DelayReason reason);

@@ -139,13 +139,15 @@ constexpr auto kWords = std::to_array<Words>({
      "the operation named may begin, or does not get on for two minutes", OneIsEmptiedAlone},
     {DelayReason::kTooManyUnderWay, "TooManyUnderWay", "",
      "some of the operations under way are over", RecordIsFull},
+    {DelayReason::kMapMissing, "MapMissing", "",
+     "the app's own orchestrator supplies its shard map (TaskControl.SupplyMap)", Given},
 });
 
 constexpr bool IsComplete() {
   for (size_t i = 0; i < kWords.size(); ++i) {
     if (kWords[i].reason != static_cast<DelayReason>(i)) return false;
   }
-  return kWords.size() == static_cast<size_t>(DelayReason::kTooManyUnderWay) + 1;
+  return kWords.size() == static_cast<size_t>(DelayReason::kMapMissing) + 1;
 }
 static_assert(IsComplete(), "a row for each reason, in their order");
 

@@ -54,6 +54,9 @@ struct FleetView {
   absl::flat_hash_map<std::string, ServerIndex> by_name;  // of servers
   // All servers have said what they hold, or had the time to. Before that nothing is approved.
   bool complete = false;
+  // Of an app with an orchestrator of its own: why it is not complete; what had begun goes on,
+  // whatever the tables say. Empty: there is a map that is new enough, or the app needs none.
+  std::string map_missing;
   // Nothing is approved, and why. Example: "the app is being deleted".
   std::string closed;
 

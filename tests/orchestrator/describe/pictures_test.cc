@@ -11,6 +11,7 @@
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/describe/explain_status.h"
 #include "orchestrator/describe/maintenances.h"
+#include "orchestrator/describe/requests.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/describe/waits.h"
 #include "tests/golden/golden.h"
@@ -186,6 +187,35 @@ TEST_F(PicturesTest, PrimariesAndSecondaries) {
   world.hold_writes = true;
   world.Die("kv-1");
   Picture(world, "the primary is lost");
+}
+
+TEST_F(PicturesTest, AnOrchestratorOfItsOwn) {
+  v1::AppSpec spec;
+  spec.set_name("kv");
+  spec.set_orchestrator(v1::APPLICATION);
+  spec.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  spec.mutable_replication()->set_replicas(2);
+  World world(WithDefaults(spec));
+  world.Start();
+  Picture(world, "it has said nothing yet");
+  SuppliedMap map{.life = 1, .sequence = 1};
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) {
+    map.servers.push_back({.name = name,
+                           .incarnation = Incarnation(3),
+                           .fault_domain = {"r1", "dc-1", ""},
+                           .process = std::string(name) + "-host/7"});
+  }
+  map.servers[0].replicas = {{"s-0", v1::PRIMARY, true}, {"s-1", v1::SECONDARY, false}};
+  map.servers[1].replicas = {{"s-0", v1::SECONDARY, true}};
+  map.servers[2].replicas = {{"s-1", v1::PRIMARY, true}};
+  map.servers[2].down = true;
+  world.Send(MapSupplied{map});
+  world.ordered.drains = {DrainOf("kv-0")};
+  world.Apply(WithDefaults(spec));
+  Picture(world, "it has supplied a map, and kv-0 is drained");
+  Say(Line(DescribeRequests(world.partition().state(), world.now)));
+  world.Advance(Seconds(30));
+  Picture(world, "it has been silent for too long");
 }
 
 TEST_F(PicturesTest, Loads) {

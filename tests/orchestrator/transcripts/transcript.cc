@@ -150,6 +150,9 @@ struct EventText {
   std::string operator()(const RetryAsked& e) const {
     return "an operator asks to try " + e.shard + " again now";
   }
+  std::string operator()(const MapSupplied& e) const {
+    return absl::StrCat("the app supplies map ", e.map.life, "/", e.map.sequence);
+  }
   std::string operator()(const OrdersChanged& e) const {
     std::string text = "container operations:";
     for (const ServerOrder& order : e.orders) {

@@ -197,16 +197,23 @@ std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& 
   fields.Add("Replicas",
              absl::StrCat(app.replicas_wanted(), " wanted; ", app.replicas_serving(), " serving"));
   fields.Add("Servers", absl::StrCat(app.servers_known(), " known; ", app.servers_live(), " live"));
-  fields.Add("Moves", MovesText(app));
+  const bool mirrored = app.spec().orchestrator() == v1::APPLICATION;
+  if (mirrored) {
+    fields.Add("Orchestrator", "the application's own");
+  } else {
+    fields.Add("Moves", MovesText(app));
+  }
   if (app.has_pause()) {
     fields.Add("Paused",
                Shown(absl::StrCat(PauseText(app.pause()), app.pause().failover()
                                                               ? " (what is lost is failed over)"
                                                               : " (what is lost stays lost)")));
   }
-  fields.Add("Map version", VersionText(app.map_version()));
-  fields.Add("Placement", PlacementText(app.spec().placement()));
-  fields.Add("Failover", FailoverText(app.spec().failover()));
+  if (!mirrored) {
+    fields.Add("Map version", VersionText(app.map_version()));
+    fields.Add("Placement", PlacementText(app.spec().placement()));
+    fields.Add("Failover", FailoverText(app.spec().failover()));
+  }
   if (app.spec().commands().timeout_ms() != 0) {
     fields.Add("Commands", absl::StrCat("fail after ", Ms(app.spec().commands().timeout_ms())));
   }

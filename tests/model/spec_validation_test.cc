@@ -310,6 +310,25 @@ TEST(SpecValidationTest, FindsAllProblemsAtOnceInFieldOrder) {
                           StartsWith("failover.delay_ms: ")));
 }
 
+TEST(SpecValidationTest, AnAppThatDecidesItselfSaysNothingOfPlaces) {
+  const std::string own =
+      "name: 'kv' orchestrator: APPLICATION replication { strategy: PRIMARY_ONLY } ";
+  EXPECT_THAT(ProblemsOf(SpecFromText(own + "drain { primaries: true } "
+                                            "availability { max_unavailable_servers: '3' }")),
+              IsEmpty());
+  EXPECT_THAT(ProblemsOf(WithDefaults(SpecFromText(own))), IsEmpty());
+  for (const std::string more :
+       {"key_space { split_points: 'm' }", "placement { regions: 'r' }", "failover { delay_ms: 1 }",
+        "moves { max_concurrent: 1 }", "metrics { name: 'cpu' }", "commands { timeout_ms: 500 }"}) {
+    EXPECT_THAT(ProblemsOf(SpecFromText(own + more)),
+                ElementsAre(HasSubstr("found a value; allowed: nothing, with orchestrator")))
+        << more;
+  }
+  v1::AppSpec unknown = SpecWith("");
+  unknown.set_orchestrator(static_cast<v1::Orchestrator>(9));
+  EXPECT_THAT(ProblemsOf(unknown), ElementsAre(HasSubstr("orchestrator: found 9; allowed: ")));
+}
+
 TEST(SpecValidationTest, StopsAtTwentyProblems) {
   v1::AppSpec spec = SpecWith("");
   spec.mutable_key_space()->clear_split_points();

@@ -102,6 +102,26 @@ TEST_F(TaskControllerTest, WithoutTheAppsMapNothingIsApprovedAndNothingIsOver) {
   EXPECT_EQ(Verdict("m-2", Restarts("kv-1")), "DELAYED ShardCap");
 }
 
+TEST_F(TaskControllerTest, WhileTheMapIsMissingNoTimeRunsOutAndAnOperatorMayForce) {
+  spec_.mutable_replication()->set_strategy(v1::PRIMARY_SECONDARY);
+  fleet_ = MakeFleet(true);
+  Restart();
+  const std::string server = fleet_.WithAPrimary();
+  EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Draining");
+  map_missing_ = "the app's own orchestrator has not supplied its shard map for 30 s or more";
+  for (int i = 0; i < 60; ++i) {
+    Advance(Seconds(4));
+    Report1("m", {Restarts(server)});
+  }
+  map_missing_.clear();
+  EXPECT_EQ(Verdict("m", Restarts(server)), "DELAYED Draining") << "it has not stalled";
+  map_missing_ = "again";
+  Verdict("m", Restarts(server));
+  Handle(Forced{{"m", "restart-" + server}, "jo"});
+  Advance(Seconds(1));
+  EXPECT_EQ(Verdict("m", Restarts(server)), "APPROVED");
+}
+
 // F19: health lagged behind a deletion, so two replicas went down at once.
 TEST_F(TaskControllerTest, F19_WhatIsDownOrLoadsCountsWhoeverStoppedIt) {
   fleet_.Find("kv-1").live = false;

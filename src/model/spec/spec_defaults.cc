@@ -9,15 +9,10 @@ T Or(T value, T default_value) {
   return value == T{} ? default_value : value;
 }
 
-}  // namespace
-
-// Which roles leave (`drain`) stays as it is: what is not set there depends on the operation.
-v1::AppSpec WithDefaults(v1::AppSpec spec) {
+// Of what the control plane decides where replicas are by.
+void FillPlacement(v1::AppSpec& spec) {
   v1::KeySpace& keys = *spec.mutable_key_space();
   if (keys.split_points_size() > 0 && keys.shard_prefix().empty()) keys.set_shard_prefix("shard-");
-
-  v1::Replication& replication = *spec.mutable_replication();
-  replication.set_replicas(Or(replication.replicas(), 1u));
 
   v1::PlacementPolicy& placement = *spec.mutable_placement();
   placement.set_spread(Or(placement.spread(), v1::SERVER));
@@ -43,6 +38,15 @@ v1::AppSpec WithDefaults(v1::AppSpec spec) {
 
   v1::CommandPolicy& commands = *spec.mutable_commands();
   commands.set_timeout_ms(Or(commands.timeout_ms(), 60'000u));
+}
+
+}  // namespace
+
+// Which roles leave (`drain`) stays as it is: what is not set there depends on the operation.
+v1::AppSpec WithDefaults(v1::AppSpec spec) {
+  if (spec.orchestrator() != v1::APPLICATION) FillPlacement(spec);
+  v1::Replication& replication = *spec.mutable_replication();
+  replication.set_replicas(Or(replication.replicas(), 1u));
 
   v1::DrainPolicy& leaving = *spec.mutable_drain();
   leaving.set_prepare_ms(Or(leaving.prepare_ms(), 600'000u));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/drain.h"
+#include "orchestrator/decide/supply.h"
 
 namespace shardmanager::orchestrator {
 
@@ -16,6 +17,7 @@ v1::DrainedApp CountCovered(const std::string& app, const PartitionState& state,
   counted.set_app(app);
   for (const ServerIndex id : tables.servers()) {
     const Server& server = tables.server(id);
+    if (!IsListed(state, server)) continue;
     if (!Covers(scope, tables.name(id), server.location.fault_domain)) continue;
     counted.set_servers(counted.servers() + 1);
     counted.set_replicas(counted.replicas() + static_cast<uint32_t>(server.replicas.size()));
@@ -58,6 +60,13 @@ absl::Status MayKnowServers(const std::string& app, const PartitionDriver& drive
   }
   return absl::UnavailableError(absl::StrCat(
       "nothing was changed: this leader still reads the records of app ", app, "; try again"));
+}
+
+absl::Status MayNameServers(const LedApps& apps, const std::string& app) {
+  const PartitionDriver* driver = app.empty() ? nullptr : apps.Find(app);
+  const bool unknown =
+      driver != nullptr && driver->state() != nullptr && KnowsNoServerYet(*driver->state());
+  return unknown ? absl::UnavailableError(WhyMapIsMissing(*driver->state())) : absl::OkStatus();
 }
 
 void PutDrain(const v1::Drain& drain, v1::StoredSpec& stored) {

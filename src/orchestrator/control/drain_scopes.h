@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "orchestrator/control/led_apps.h"
 #include "orchestrator/shell/partition_driver.h"
 #include "orchestrator/state/partition_state.h"
 #include "shardmanager/v1/admin.pb.h"
@@ -23,6 +24,10 @@ void AddKnownScopes(const PartitionState& state, const v1::DrainScope& scope,
 absl::Status NoSuchScope(const v1::DrainScope& scope, const std::set<std::string>& known);
 // UNAVAILABLE: the app's records are still being read, and it may have servers that are meant.
 absl::Status MayKnowServers(const std::string& app, const PartitionDriver& driver);
+
+// UNAVAILABLE: the app decides itself where its replicas are, and has not said yet which servers it
+// has. `app`: "" for all, of which those that are known count.
+absl::Status MayNameServers(const LedApps& apps, const std::string& app);
 
 // In place of one of the same scope, whose time it keeps.
 void PutDrain(const v1::Drain& drain, v1::StoredSpec& stored);

@@ -10,6 +10,7 @@
 #include "model/maintenance.h"
 #include "model/text.h"
 #include "orchestrator/control/drain_scopes.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/maintenances.h"
 
 namespace shardmanager::orchestrator {
@@ -54,7 +55,10 @@ absl::StatusOr<SpecEdits> GiveNotice(const LedApps& apps, const v1::Maintenance&
                            SpecEdit edit{.spec = stored};
                            const bool had = TakeOutId(notice.id(), edit.spec);
                            const v1::DrainedApp counted = CountCovered(app, state, notice.scope());
-                           if (counted.servers() == 0) return had ? Edit(std::move(edit)) : Edit();
+                           // (Where no server is known yet, it is there when they are.)
+                           if (counted.servers() == 0 && !KnowsNoServerYet(state)) {
+                             return had ? Edit(std::move(edit)) : Edit();
+                           }
                            if (absl::Status put = Put(notice, now_ms, edit.spec); !put.ok())
                              return put;
                            edit.told = counted;

@@ -30,23 +30,6 @@ namespace {
 
 std::string Lines(const std::vector<std::string>& lines) { return absl::StrJoin(lines, "\n"); }
 
-absl::Status MayReplace(const DamagedRecord& spec, bool force) {
-  const std::string why(spec.why.message());
-  if (spec.newer()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a newer version wrote the stored spec: ", why, ". Run that version and apply it there"));
-  }
-  if (!spec.kept.ok()) {
-    return absl::UnavailableError(absl::StrCat("the stored spec cannot be read (", why,
-                                               ") and its bytes are not at ", spec.kept_at,
-                                               " yet: ", std::string(spec.kept.message())));
-  }
-  if (force) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the stored spec cannot be read (", why, "): nobody knows what would change. --force puts ",
-      "yours in its place; its bytes stay at ", spec.kept_at));
-}
-
 // Replies with the response if the write succeeded, else with its error.
 template <typename Response>
 LedApps::Done AnswerWith(const Operations::Reply<Response>& reply, Response response) {
@@ -56,12 +39,15 @@ LedApps::Done AnswerWith(const Operations::Reply<Response>& reply, Response resp
   };
 }
 
+// What is stored and cannot be read may hold more than the spec that replaces it.
 void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
                         const v1::ApplyAppRequest& request,
                         const Operations::Reply<v1::ApplyAppResponse>& reply,
                         const Wanted& wanted) {
+  if (absl::Status may = MayReplaceDamaged(app, request.spec(), request.force()); !may.ok()) {
+    return reply(may);
+  }
   const DamagedRecord& damaged = *app.damaged_spec();
-  if (absl::Status may = MayReplace(damaged, request.force()); !may.ok()) return reply(may);
   v1::ApplyAppResponse response;
   response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
   response.add_changes(absl::StrCat(
@@ -157,7 +143,6 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
   });
 }
 
-// What is stored and cannot be read may hold more than the spec that replaces it.
 void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
                            Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
@@ -179,6 +164,7 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
     if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
       return reply(apps_.NoSuch(request.app()));
     }
+    if (absl::Status may = MayNameServers(apps_, request.app()); !may.ok()) return reply(may);
     drain.set_since_ms(context_.session.WallMs());
     std::set<std::string> known;
     const auto edits = EditSpecs(apps_, request.app(),
@@ -453,6 +439,7 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
 
 void Operations::GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply) {
   OnThread(reply, [this, request = std::move(request), reply] {
+    if (absl::Status may = MayNameServers(apps_, request.app()); !may.ok()) return reply(may);
     v1::GetServersResponse response;
     for (const auto& [name, driver] : apps_.drivers()) {
       if (!request.app().empty() && request.app() != name) continue;

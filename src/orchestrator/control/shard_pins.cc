@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/pause.h"
 #include "model/text.h"
+#include "orchestrator/decide/supply.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -35,9 +36,11 @@ absl::Status PutPin(const PartitionState& state, const v1::Pin& pin, v1::StoredS
         absl::StrCat("app ", Quoted(stored.spec().name()), " has no shard ", Quoted(pin.shard())));
   }
   auto& pins = *stored.mutable_pins();
-  pins.erase(std::remove_if(pins.begin(), pins.end(),
-                            [&](const v1::Pin& other) { return !HasShard(state, other.shard()); }),
-             pins.end());
+  // (An app that decides itself where its shards are may leave one out of a map.)
+  const auto has_gone = [&](const v1::Pin& other) {
+    return !Mirrors(state) && !HasShard(state, other.shard());
+  };
+  pins.erase(std::remove_if(pins.begin(), pins.end(), has_gone), pins.end());
   if (IsPinned(pin.shard(), stored)) {
     v1::Pin& before = *Place(pin.shard(), stored);
     const int64_t since_ms = before.since_ms();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/spec/spec_validation.h"
 #include "orchestrator/control/drain_scopes.h"
 
 namespace shardmanager::orchestrator {
@@ -36,6 +37,28 @@ absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::
   }
   if (absl::Status may = edit(*driver, change.spec); !may.ok()) return may;
   return change;
+}
+
+absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force) {
+  const DamagedRecord& spec = *app.damaged_spec();
+  const std::string why(spec.why.message());
+  if (spec.newer()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a newer version wrote the stored spec: ", why, ". Run that version and apply it there"));
+  }
+  if (!spec.kept.ok()) {
+    return absl::UnavailableError(absl::StrCat("the stored spec cannot be read (", why,
+                                               ") and its bytes are not at ", spec.kept_at,
+                                               " yet: ", std::string(spec.kept.message())));
+  }
+  if (app.spec().has_spec()) {  // the last one that was read
+    absl::Status may = CheckReplacement(app.spec().stored().spec(), by);
+    if (!may.ok()) return may;
+  }
+  if (force) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the stored spec cannot be read (", why, "): nobody knows what would change. --force puts ",
+      "yours in its place; its bytes stay at ", spec.kept_at));
 }
 
 v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec) {

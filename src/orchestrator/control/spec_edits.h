@@ -43,6 +43,8 @@ using EditOneSpec = std::function<absl::Status(const PartitionDriver& app, v1::S
 absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::string& app,
                                                 const EditOneSpec& edit);
 
+// May `by` take the place of a spec that cannot be read? REQUIRES: it cannot.
+absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force);
 // In the place of a spec that cannot be read: with what operators ordered, as far as it is known.
 v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec);
 

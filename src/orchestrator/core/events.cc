@@ -35,7 +35,7 @@ void Partition::On(Recovered& event) {
   unread_.NoteRights();
   state_.recovered = true;
   maintenances_.Begin();
-  if (Mirrors(state_)) return;  // nothing is planned or published
+  if (Mirrors(state_)) return mirror_.Begin();  // nothing is planned or published
   publication_.MarkWhole();
   agenda_.SetTimer(kMapPatience, TimerKind::kMapDeadline);
   agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
@@ -86,16 +86,19 @@ void Partition::On(OrdersChanged& event) {
 }
 
 void Partition::On(MapSupplied& event) {
+  const bool first = KnowsNoServerYet(state_);
   if (!mirror_.Take(event.map) || event.map.unchanged) return;
   if (auto layout = mirror_.NewLayout(event.map)) {
     AdoptLayout(*std::move(layout));
     pausing_.Begin();  // pins of shards that were not known
   }
   mirror_.Adopt(event.map);
+  if (first) maintenances_.Look();
 }
 
 void Partition::UpdateServers() {
   for (const ServerIndex id : state_.tables.servers()) {
+    if (!IsListed(state_, state_.tables.server(id))) continue;
     drains_.UpdateDrain(id);
     if (!Mirrors(state_)) fleet_.UpdateFailover(id);
   }
@@ -103,6 +106,8 @@ void Partition::UpdateServers() {
 
 void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   const ReplicationRules rules = RulesOf(spec);
+  const bool same_roles = spec.replication().strategy() == state_.spec.replication().strategy();
+  if (!same_roles) state_.supply.known = false;  // its roles were those of the other strategy
   const bool other_interval =
       spec.moves().collect_interval_ms() != state_.spec.moves().collect_interval_ms();
   state_.spec = spec;

@@ -10,6 +10,7 @@
 #include "model/drain.h"
 #include "model/text.h"
 #include "orchestrator/decide/maintenance_hits.h"
+#include "orchestrator/decide/supply.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -63,7 +64,7 @@ void Maintenances::Adopt(std::vector<PlannedMaintenance> maintenances) {
 void Maintenances::Look() {
   TimePoint next = kNever;
   for (const PlannedMaintenance& maintenance : state_.ordered.maintenances) {
-    Tell(maintenance);
+    if (!KnowsNoServerYet(state_)) Tell(maintenance);
     next = std::min(next, NextChange(maintenance, state_.leaving, state_.now));
   }
   if (next != kNever) agenda_.SetTimer(next - state_.now, TimerKind::kMaintenance);

@@ -16,6 +16,11 @@ Role RoleOf(v1::Role role) { return role == v1::PRIMARY ? Role::kPrimary : Role:
 
 }  // namespace
 
+void Mirror::Begin() {
+  state_.supply.at = state_.now;
+  agenda_.SetTimer(kMapHoldsFor, TimerKind::kMapAge);
+}
+
 bool Mirror::Take(const SuppliedMap& map) {
   if (!Mirrors(state_) || state_.deleting || !IsNewer(map, state_.supply)) return false;
   if (map.unchanged && !state_.supply.known) return false;

@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "model/layout.h"
 #include "model/supplied_map.h"
 #include "orchestrator/core/agenda.h"
@@ -25,6 +24,8 @@ class Mirror {
   Mirror(PartitionState& state, Agenda& agenda, Drains& drains, Fleet& fleet)
       : state_(state), agenda_(agenda), drains_(drains), fleet_(fleet) {}
 
+  // From now on a map is waited for.
+  void Begin();
   // False: a newer one was taken before, or there is nothing to mirror. Notes when it came.
   bool Take(const SuppliedMap& map);
   // The shards in it, ascending by name; nothing: the same as before.

@@ -35,6 +35,10 @@ inline bool IsListed(const PartitionState& state, const Server& server) {
 inline bool IsMapMissing(const PartitionState& state) {
   return Mirrors(state) && (!state.supply.known || state.supply.silent);
 }
+// No map has come since this process leads: which servers the app has is not known.
+inline bool KnowsNoServerYet(const PartitionState& state) {
+  return Mirrors(state) && !state.supply.known;
+}
 // REQUIRES: it is missing. For people.
 inline std::string WhyMapIsMissing(const PartitionState& state) {
   return state.supply.known

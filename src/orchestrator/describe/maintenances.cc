@@ -7,6 +7,7 @@
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/maintenance_hits.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/waits.h"
 #include "orchestrator/describe/waits.h"
 
@@ -15,12 +16,13 @@ namespace {
 
 constexpr size_t kMostHits = 10;
 
-const char* StateName(MaintenanceStage stage, uint32_t left) {
+// `known`: what is left is known.
+const char* StateName(MaintenanceStage stage, uint32_t left, bool known) {
   switch (stage) {
     case MaintenanceStage::kAhead:
       return "ahead";
     case MaintenanceStage::kPreparing:
-      return left > 0 ? "preparing" : "ready";
+      return left > 0 || !known ? "preparing" : "ready";
     case MaintenanceStage::kUnderWay:
       return "under-way";
     case MaintenanceStage::kOver:
@@ -74,7 +76,7 @@ v1::MaintenanceStatus StatusOf(const PartitionState& state, const PlannedMainten
   status.set_primaries_leave(state.replication.primaries && leaving.primaries);
   status.set_secondaries_leave(state.replication.secondaries && leaving.secondaries);
   for (const ServerIndex id : state.tables.servers()) {
-    if (!IsIn(state, maintenance, id)) continue;
+    if (!IsListed(state, state.tables.server(id)) || !IsIn(state, maintenance, id)) continue;
     status.set_servers(status.servers() + 1);
     const bool live = state.tables.server(id).state == ServerState::kLive;
     status.set_servers_live(status.servers_live() + live);
@@ -84,7 +86,7 @@ v1::MaintenanceStatus StatusOf(const PartitionState& state, const PlannedMainten
     const Duration left = std::max(Duration(0), EndOf(stage, maintenance, state.leaving) - now);
     status.set_left_ms(static_cast<uint64_t>(left / Milliseconds(1)));
   }
-  status.set_state(StateName(stage, status.replicas_left()));
+  status.set_state(StateName(stage, status.replicas_left(), !IsMapMissing(state)));
   // (Before the preparations begin, all is still there.)
   if (stage == MaintenanceStage::kPreparing || stage == MaintenanceStage::kUnderWay) {
     AddHits(state, maintenance, now, status);

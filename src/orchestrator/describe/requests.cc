@@ -33,6 +33,7 @@ v1::SupplyMapResponse DescribeRequests(const PartitionState& state, TimePoint no
   for (const ServerIndex id : state.tables.servers()) {
     const Server& server = state.tables.server(id);
     if (!IsListed(state, server)) continue;
+    soon |= server.planned.avoided;  // an operation waits there, and may be prepared any moment
     if (!server.planned.closed && !server.draining && !server.sheds_primaries) continue;
     *response.add_asked() = RequestFor(state, id, now);
     soon |= response.asked().rbegin()->replicas_left() > 0;

@@ -7,6 +7,7 @@
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/room.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/state/record_size.h"
@@ -70,6 +71,7 @@ std::pair<const char*, std::string> DrainState(const PartitionState& state, Serv
 }
 
 std::string RecordState(const PartitionState& state, ServerIndex id, TimePoint now) {
+  if (Mirrors(state)) return "";  // it has none
   const Server& server = state.tables.server(id);
   if (state.records.oversize.Contains(id)) {
     const Duration left = std::max(state.records.oversize.RetryAt(id) - now, Duration(0));

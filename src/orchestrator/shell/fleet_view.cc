@@ -75,7 +75,7 @@ FleetView ViewOf(const PartitionState& state) {
       view.replicas.push_back(ViewOf(state, tables.replica(replica)));
     }
     seen.end = static_cast<uint32_t>(view.replicas.size());
-    view.by_name.emplace(seen.name, id);
+    if (IsListed(state, server)) view.by_name.emplace(seen.name, id);
     view.servers.push_back(std::move(seen));
   }
   return view;

@@ -8,6 +8,7 @@
 #include "base/defect.h"
 #include "model/spec/spec_validation.h"
 #include "model/text.h"
+#include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/shell/release.h"
 #include "runtime/clock.h"
@@ -141,6 +142,9 @@ void PartitionDriver::OnSpec() {
   if (core_ != nullptr) {
     SpecChanged changed = SpecNow(spec_, context_);
     const v1::AppSpec spec = changed.spec;
+    // (A record that was put in the place of a damaged one, or edited by hand.)
+    const bool mirrors = Mirrors(core_->core().state());
+    if (mirrors != (spec.orchestrator() == v1::APPLICATION)) return callbacks_.restart();
     core_->Handle(std::move(changed));
     tasks_->ChangeSpec(spec);
   } else if (watch_ == nullptr) {

@@ -32,6 +32,8 @@ class Decider {
     }
     if (!view_.map_missing.empty()) {
       Hold({.reason = DelayReason::kMapMissing, .text = view_.map_missing}, view_.map_missing);
+      StopTheClocks();
+      BeginForced();
     } else if (!view_.complete) {
       Hold({.reason = DelayReason::kNotReady}, "some servers have not said yet what they hold");
     } else if (!view_.closed.empty()) {
@@ -271,6 +273,14 @@ class Decider {
     const uint32_t left = entry.left + entry.in_transition;
     if (left < operation.left) operation.progress_at = now_;
     operation.left = left;
+  }
+
+  // What could not get on, as nobody knew what is where, has as much time left as before.
+  void StopTheClocks() {
+    for (auto& [key, operation] : decision_.next) {
+      if (operation.stage == HeldStage::kPreparing) operation.progress_at = now_;
+      if (operation.stage == HeldStage::kApproved) operation.since = now_;
+    }
   }
 
   // An operator has approved them: no limit counts.

@@ -144,6 +144,51 @@ TEST_F(SuppliedMapsTest, WhoHasNoOrchestratorOfItsOwnSuppliesNothing) {
   EXPECT_EQ(Supply(request).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// "Nothing known" is not "nothing there".
+TEST_F(SuppliedMapsTest, BeforeAMapNobodyIsToldThatThereAreNoServers) {
+  v1::GetServersRequest servers;
+  servers.set_app("own");
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto told = [&answer](const auto& response) { answer = response.status(); };
+  controller_->operations().GetServers(servers, told);
+  RunAll();
+  EXPECT_TRUE(absl::IsUnavailable(answer)) << answer;
+  v1::DrainRequest drain;
+  drain.set_app("own");
+  drain.mutable_drain()->mutable_scope()->set_server("own-1");
+  controller_->operations().Drain(drain, told);
+  RunAll();
+  EXPECT_TRUE(absl::IsUnavailable(answer)) << answer;
+  ASSERT_TRUE(Supply(Map("own-1")).ok());
+  controller_->operations().GetServers(servers, told);
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+}
+
+TEST_F(SuppliedMapsTest, ANoticeIsKeptThoughNoServerIsKnownYet) {
+  v1::AddMaintenanceRequest request;
+  v1::Maintenance& notice = *request.mutable_maintenance();
+  notice.set_id("change-1");
+  notice.mutable_scope()->set_server("own-1");
+  notice.set_impact(v1::MACHINE_LOSS);
+  notice.set_start_ms(now_ms_ + 600'000);
+  notice.set_end_ms(now_ms_ + 900'000);
+  for (int i = 0; i < 2; ++i) {  // the second time it changes one that is known
+    absl::Status answer = absl::UnknownError("no answer");
+    controller_->operations().AddMaintenance(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    RunAll();
+    EXPECT_EQ(answer, absl::OkStatus());
+    v1::GetMaintenancesRequest all;
+    all.set_app("own");
+    int known = 0;
+    controller_->operations().GetMaintenances(
+        all, [&known](const auto& response) { known = response->maintenances_size(); });
+    RunAll();
+    EXPECT_EQ(known, 1);
+  }
+}
+
 TEST_F(SuppliedMapsTest, AnAppKeepsItsOrchestrator) {
   v1::AppSpec other = OfTheApplication();
   other.clear_orchestrator();

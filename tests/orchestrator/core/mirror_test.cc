@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "base/random.h"
 #include "model/spec/spec_validation.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/describe/requests.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/shell/fleet_view.h"
@@ -245,6 +246,51 @@ TEST_F(MirrorTest, APinnedShardIsMarkedWhenTheMapComes) {
   Supply({"kv-0 s-0* s-1*", "kv-1 s-0 s-1"});
   EXPECT_TRUE(View().shards[state().tables.FindShard("s-0").index()].pinned);
   EXPECT_FALSE(View().shards[state().tables.FindShard("s-1").index()].pinned);
+}
+
+TEST_F(MirrorTest, WhoNeverSuppliesAMapIsToldOf) {
+  world.Advance(Seconds(31));
+  EXPECT_EQ(world.NoteCount(NoteKind::kMapMissing), 1u);
+  Supply({"kv-0 s-0*"});
+  EXPECT_EQ(world.NoteCount(NoteKind::kMapSupplied), 1u);
+}
+
+// Its roles were checked by the other strategy.
+TEST_F(MirrorTest, AChangeOfStrategyVoidsTheMap) {
+  Supply({"kv-0 s-0*", "kv-1 s-0"});
+  v1::AppSpec other = spec;
+  other.mutable_replication()->set_strategy(v1::SECONDARY_ONLY);
+  world.Apply(other);
+  EXPECT_FALSE(View().complete);
+  SupplyUnchanged();
+  EXPECT_FALSE(View().complete);
+}
+
+TEST_F(MirrorTest, AServerThatIsNotListedIsNotKnownByName) {
+  Supply({"kv-0 s-0*", "kv-1 s-0"});
+  EXPECT_TRUE(View().Find("kv-1").valid());
+  Supply({"kv-0 s-0*"});
+  EXPECT_FALSE(View().Find("kv-1").valid());
+}
+
+TEST_F(MirrorTest, WhatIsShownOfTheSpecCanBeAppliedAgain) {
+  EXPECT_THAT(ValidateSpec(App().spec()), IsEmpty());
+}
+
+// Of a new leader, in the middle of one: it is said what it hits when that is known.
+TEST_F(MirrorTest, WhatAMaintenanceHitsIsToldOnceTheMapIsThere) {
+  constexpr int64_t kNowMs = 1'800'000'000'000;
+  v1::Maintenance notice;
+  notice.set_id("change-1");
+  notice.mutable_scope()->set_server("kv-0");
+  notice.set_impact(v1::MACHINE_LOSS);
+  notice.set_start_ms(kNowMs - 1'000);
+  notice.set_end_ms(kNowMs + 600'000);
+  world.ordered.maintenances = {OnClock(notice, world.now, kNowMs)};
+  world.Restart();
+  EXPECT_EQ(world.NoteCount(NoteKind::kMaintenanceHits), 0u);
+  Supply({"kv-0 s-0*", "kv-1 s-0"});
+  EXPECT_EQ(world.NoteCount(NoteKind::kMaintenanceHits), 1u);
 }
 
 // Whatever is supplied and ordered: nothing is asked of anybody (the fixture looks), and what is

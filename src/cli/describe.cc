@@ -185,9 +185,19 @@ std::string PinsOf(const v1::AppStatus& app) {
   return text.empty() ? "" : absl::StrCat("\nPins:\n", text);
 }
 
+std::string ServersOf(const absl::StatusOr<v1::GetServersResponse>& servers, bool colour) {
+  if (!servers.ok()) {
+    return absl::StrCat("\nServers:  unknown: ", Shown(std::string(servers.status().message())),
+                        "\n");
+  }
+  if (servers->servers().empty()) return "\nServers:  none\n";
+  return absl::StrCat("\nServers:\n", ServersTable(*servers, {.colour = colour}, kIndent));
+}
+
 }  // namespace
 
-std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& servers,
+std::string DescribeApp(const v1::AppStatus& app,
+                        const absl::StatusOr<v1::GetServersResponse>& servers,
                         const Surroundings& around) {
   FieldList fields(around.colour);
   fields.Add("App", Shown(app.spec().name()));
@@ -217,11 +227,8 @@ std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& 
   if (app.spec().commands().timeout_ms() != 0) {
     fields.Add("Commands", absl::StrCat("fail after ", Ms(app.spec().commands().timeout_ms())));
   }
-  const std::string list =
-      servers.servers().empty()
-          ? "\nServers:  none\n"
-          : absl::StrCat("\nServers:\n", ServersTable(servers, {.colour = around.colour}, kIndent));
-  return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), PinsOf(app), list,
+  return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), PinsOf(app),
+                      ServersOf(servers, around.colour),
                       Events(around, [&](const auto& e) { return e.app() == app.spec().name(); }));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "cli/render.h"
 #include "shardmanager/v1/admin.pb.h"
 
@@ -20,7 +21,9 @@ struct Surroundings {
   bool colour = false;
 };
 
-std::string DescribeApp(const v1::AppStatus& app, const v1::GetServersResponse& servers,
+// `servers`: or why nobody can tell now which there are.
+std::string DescribeApp(const v1::AppStatus& app,
+                        const absl::StatusOr<v1::GetServersResponse>& servers,
                         const Surroundings& around);
 // `shards`: all shards of the server's app.
 std::string DescribeServer(const v1::ServerStatus& server, const v1::GetShardsResponse& shards,

@@ -147,6 +147,8 @@ Surroundings Around() {
   return {.events = ThreeEvents(), .now_ms = 1772366400000 + 123'000, .colour = false};
 }
 
+v1::GetServersResponse NoServers() { return {}; }
+
 TEST(DescribeTest, ShowsAnApp) {
   EXPECT_EQ(DescribeApp(TwoApps().apps(0), ThreeServers(), Around()),
             R"(App:          kv
@@ -179,7 +181,7 @@ Events:
 }
 
 TEST(DescribeTest, ShowsAnAppWithoutAnything) {
-  EXPECT_EQ(DescribeApp(FromText<v1::AppStatus>("spec { name: 'new' }"), {}, {}),
+  EXPECT_EQ(DescribeApp(FromText<v1::AppStatus>("spec { name: 'new' }"), NoServers(), {}),
             R"(App:          new
 Status:       ok
 Strategy:     replication-strategy-unspecified
@@ -194,6 +196,14 @@ Servers:  none
 
 Events:  none
 )");
+}
+
+TEST(DescribeTest, ShowsAnAppOfWhichNobodyCanTellTheServers) {
+  const auto unknown = absl::UnavailableError("app \"kv\" has not said yet");
+  EXPECT_THAT(DescribeApp(TwoApps().apps(0), unknown, Around()),
+              ::testing::HasSubstr("  server kv-3 is lost\n\n"
+                                   "Servers:  unknown: app \"kv\" has not said yet\n\n"
+                                   "Events:\n"));
 }
 
 TEST(DescribeTest, ShowsAServerWithItsShards) {
@@ -342,7 +352,7 @@ TEST(DescribeTest, CountsEventsOfOneKindInARow) {
     around.events.back().set_shard(absl::StrCat("shard-", i));
   }
   around.events.push_back(FromText<v1::ControlEvent>("app: 'kv' kind: 'ServerLost' server: 'a'"));
-  const std::string text = DescribeApp(TwoApps().apps(0), {}, around);
+  const std::string text = DescribeApp(TwoApps().apps(0), NoServers(), around);
   EXPECT_NE(text.find("Events:\n"
                       "  AGE   KIND                SERVER   SHARD      MESSAGE\n"
                       "  0s    MoveStarted (x40)   -        shard-39\n"
@@ -357,7 +367,7 @@ TEST(DescribeTest, ShowsOnlyTheLastEvents) {
     around.events.push_back(FromText<v1::ControlEvent>("app: 'kv'"));
     around.events.back().set_kind(absl::StrCat("Event", i));
   }
-  const std::string text = DescribeApp(TwoApps().apps(0), {}, around);
+  const std::string text = DescribeApp(TwoApps().apps(0), NoServers(), around);
   EXPECT_EQ(text.find("Event9 "), std::string::npos) << text;
   EXPECT_NE(text.find("Event10"), std::string::npos) << text;
   EXPECT_NE(text.find("Event29"), std::string::npos) << text;

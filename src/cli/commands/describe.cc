@@ -34,8 +34,8 @@ ExitCode DescribeApp(const DescribeCommand& command, AdminClient& client, Termin
   v1::GetServersRequest of_app;
   of_app.set_app(command.name);
   const auto servers = client.GetServers(of_app);
-  if (!servers.ok()) return Fail(servers.status(), client, terminal);
-  *terminal.out << DescribeApp(apps->apps(0), *servers, Around(command.name, client, terminal));
+  if (!MayPass(servers.status())) return Fail(servers.status(), client, terminal);
+  *terminal.out << DescribeApp(apps->apps(0), servers, Around(command.name, client, terminal));
   return kOk;
 }
 

@@ -58,15 +58,18 @@ absl::Status MayKnowServers(const std::string& app, const PartitionDriver& drive
   if (!driver.problem().ok() || (state != nullptr && state->recovered)) {
     return absl::OkStatus();
   }
-  return absl::UnavailableError(absl::StrCat(
-      "nothing was changed: this leader still reads the records of app ", app, "; try again"));
+  return absl::UnavailableError(absl::StrCat("this leader still reads the records of app ", app,
+                                             " and does not know its servers yet; try again"));
 }
 
 absl::Status MayNameServers(const LedApps& apps, const std::string& app) {
   const PartitionDriver* driver = app.empty() ? nullptr : apps.Find(app);
-  const bool unknown =
-      driver != nullptr && driver->state() != nullptr && KnowsNoServerYet(*driver->state());
-  return unknown ? absl::UnavailableError(WhyMapIsMissing(*driver->state())) : absl::OkStatus();
+  if (driver == nullptr) return absl::OkStatus();
+  if (absl::Status may = MayLookAt(app, *driver); !may.ok()) return may;
+  if (KnowsNoServerYet(*driver->state())) {
+    return absl::UnavailableError(WhyMapIsMissing(*driver->state()));
+  }
+  return MayKnowServers(app, *driver);
 }
 
 void PutDrain(const v1::Drain& drain, v1::StoredSpec& stored) {

@@ -24,9 +24,8 @@ void AddKnownScopes(const PartitionState& state, const v1::DrainScope& scope,
 absl::Status NoSuchScope(const v1::DrainScope& scope, const std::set<std::string>& known);
 // UNAVAILABLE: the app's records are still being read, and it may have servers that are meant.
 absl::Status MayKnowServers(const std::string& app, const PartitionDriver& driver);
-
-// UNAVAILABLE: the app decides itself where its replicas are, and has not said yet which servers it
-// has. `app`: "" for all, of which those that are known count.
+// The same for what names one app, or "" for all, of which those that are known count. UNAVAILABLE
+// also: the app decides itself where its replicas are, and has not said yet which servers it has.
 absl::Status MayNameServers(const LedApps& apps, const std::string& app);
 
 // In place of one of the same scope, whose time it keeps.

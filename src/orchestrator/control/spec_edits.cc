@@ -13,7 +13,9 @@ absl::StatusOr<SpecEdits> EditSpecs(const LedApps& apps, const std::string& app,
   SpecEdits edits;
   for (const auto& [name, driver] : apps.drivers()) {
     if (!app.empty() && app != name) continue;
-    if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) return may;
+    if (absl::Status may = MayKnowServers(name, *driver); !may.ok()) {
+      return absl::Status(may.code(), absl::StrCat("nothing was changed: ", may.message()));
+    }
     if (driver->state() == nullptr) continue;
     auto edited = edit(name, *driver->state(), driver->spec().stored());
     if (!edited.ok()) return edited.status();

@@ -332,6 +332,24 @@ TEST_F(ControllerTest, WhileTheRecordsOfAnAppCannotBeReadARetryIsRefused) {
   EXPECT_THAT(std::string(answer.message()), HasSubstr("the connection broke"));
 }
 
+// `shardctl drain --wait` would take "none" for "nothing is left".
+TEST_F(ControllerTest, WhileTheRecordsOfAnAppCannotBeReadNobodyIsToldThatItHasNoServers) {
+  stores_.hooks.listings_fail = true;
+  MakeCell();
+  RunAll();
+  v1::GetServersRequest request;
+  request.set_app("kv");
+  absl::Status answer = absl::UnknownError("no answer");
+  const auto told = [&answer](const auto& response) { answer = response.status(); };
+  controller_->operations().GetServers(request, told);
+  RunAll();
+  EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
+  EXPECT_THAT(std::string(answer.message()), HasSubstr("the connection broke"));
+  controller_->operations().GetServers({}, told);  // of all apps that are known
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+}
+
 // Else maps of the second cell would not be newer than those of the first one.
 TEST_F(ControllerTest, ACellThatAProcessMakesAnewInAnEmptiedStoreIsYounger) {
   const auto made_ms = [this] {

@@ -48,6 +48,7 @@ enum class Defect : uint8_t {
   kMovesWhatIsPinned,    // a pin is forgotten by the next leader
   kPreparesForNothing,   // what has to leave before a maintenance stays
   kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
+  kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
   kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left
@@ -105,6 +106,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kMovesWhatIsPinned, "moves-what-is-pinned"},
     DefectName{Defect::kPreparesForNothing, "prepares-for-nothing"},
     DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
+    DefectName{Defect::kElectsWhoIsBackFirst, "elects-who-is-back-first"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

@@ -26,6 +26,7 @@ void Chaos::PlanLasting() {
   // A quorum that has lost most of its members for good needs its operator (docs/operations.md),
   // and while members come and go one server may be most of them: one leaves at rest, later.
   if (scene_.cluster.quorum) return PlanLossesOfMajority();
+  if (scene_.cluster.durable) return PlanRestartsOfAll();
   leaves_late_ = scene_.random.Below(3) == 0;
   // A primary that cannot reach one of its secondaries is what the others have to bear.
   if (scene_.cluster.replicates && scene_.random.Below(2) == 0) lasting_.push_back(&GoGray);
@@ -47,13 +48,23 @@ void Chaos::PlanLasting() {
 
 // What only most of the members know must not be lost with them.
 void Chaos::PlanLossesOfMajority() {
-  constexpr int kTimes = 3;
   if (scene_.random.Below(2) == 0) return;
+  Plan(&LoseMajority);
+}
+
+// What is on disk must not be lost, whoever comes back first.
+void Chaos::PlanRestartsOfAll() {
+  starves_late_ = scene_.random.Below(2) == 0;
+  Plan(&RestartAll);
+}
+
+void Chaos::Plan(Fault fault) {
+  constexpr int kTimes = 3;
   for (int i = 0; i < kTimes; ++i) {
-    scene_.cluster.schedule.After(scene_.UpTo(Seconds(60)), [this] {
+    scene_.cluster.schedule.After(scene_.UpTo(Seconds(60)), [this, fault] {
       if (!scene_.on()) return;
       ++faults_;
-      LoseMajority(scene_);
+      fault(scene_);
     });
   }
 }

@@ -28,6 +28,9 @@ class Chaos {
  private:
   void PlanLasting();
   void PlanLossesOfMajority();
+  void PlanRestartsOfAll();
+  // A few times.
+  void Plan(Fault fault);
   void Next();
 
   FaultScene scene_;

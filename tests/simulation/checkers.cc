@@ -153,8 +153,9 @@ void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
   std::set<uint64_t>& written = written_[shard];
   const std::set<uint64_t>& has = server.copy(shard)->writes;
   if (std::includes(has.begin(), has.end(), written.begin(), written.end())) return;
-  const std::string better =
-      cluster_->quorum ? "most of its members had it" : InStep(server, shard);
+  const std::string better = cluster_->quorum    ? "most of its members had it"
+                             : cluster_->durable ? "nobody has lost its disk, or was given up"
+                                                 : InStep(server, shard);
   if (!better.empty()) {
     Violate(absl::StrCat("an acknowledged write is lost: ", server.endpoint(),
                          " serves as the primary of ", shard, " and lacks some; ", better));

@@ -134,6 +134,7 @@ void Operator::ChangeSomething() {
       if (shards.size() > 2) shards.erase(shards.begin() + static_cast<int>(random.Below(2)));
       break;
     case 2:
+      if (cluster_.durable) return;  // nobody is to be given up
       spec_.mutable_failover()->set_delay_ms(static_cast<uint32_t>(random.Below(3) * 1'000));
       break;
     case 3:

@@ -48,6 +48,12 @@ ClusterOptions DrawCluster(const SimulationOptions& options, Random& random) {
   return cluster;
 }
 
+// Drawn by itself: other worlds go on as they did.
+bool IsDurable(const SimulationOptions& options, const v1::Replication& replication) {
+  return options.faults && replication.strategy() == v1::PRIMARY_SECONDARY &&
+         !replication.quorum() && Random(~options.seed).Below(2) == 0;
+}
+
 v1::AppSpec DrawSpec(const SimulationOptions& options, Random& random) {
   v1::AppSpec spec;
   spec.set_name(kApp);
@@ -64,7 +70,9 @@ v1::AppSpec DrawSpec(const SimulationOptions& options, Random& random) {
                                        : v1::PRIMARY_ONLY);
   replication.set_replicas(both ? 2 + static_cast<uint32_t>(Draw(random, 2)) : draw == 2 ? 2 : 1);
   replication.set_quorum(both && replication.replicas() == 3 && options.seed % 3 != 0);
-  spec.mutable_failover()->set_delay_ms(static_cast<uint32_t>(Draw(random, 3) * 1'000));
+  const auto delay_ms = static_cast<uint32_t>(Draw(random, 3) * 1'000);
+  // Nobody is given up whose disk may still be needed.
+  spec.mutable_failover()->set_delay_ms(IsDurable(options, replication) ? 120'000 : delay_ms);
   DrawAvailability(random, spec);
   const bool old_servers = replication.strategy() == v1::PRIMARY_ONLY && Draw(random, 3) == 0;
   if (old_servers) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
@@ -84,6 +92,7 @@ WatchedCell::WatchedCell(const SimulationOptions& with)
   const v1::Replication& replication = person.wanted().replication();
   cluster.replicates = replication.strategy() == v1::PRIMARY_SECONDARY;
   cluster.quorum = replication.quorum();
+  cluster.durable = IsDurable(options, replication);
   checkers.Watch(cluster);
   if (options.strict_restarts) restarts.BeStrict();
   cluster.on_made_anew = [this] {

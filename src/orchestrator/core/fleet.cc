@@ -4,6 +4,7 @@
 #include "base/defect.h"
 #include "orchestrator/decide/loads.h"
 #include "orchestrator/decide/pause.h"
+#include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
 
@@ -82,6 +83,16 @@ void Fleet::LoseServer(ServerIndex id, bool departed) {
       absl::StrCat(server.replicas.size(), " replicas; failover in ",
                    std::chrono::duration_cast<std::chrono::milliseconds>(delay).count(), " ms"));
   agenda_.SetTimer(delay, TimerKind::kFailover, id.index());
+  AwaitLastResort(id);
+}
+
+// Of a server that said good-bye the replicas go at once; one that may lack something is not made
+// the primary in its place before it could be back.
+void Fleet::AwaitLastResort(ServerIndex id) {
+  const Server& server = state_.tables.server(id);
+  const TimePoint when = LastResortAt(state_, server);
+  if (!state_.replication.both_roles() || when <= std::max(state_.now, server.failover_at)) return;
+  agenda_.SetTimer(when - state_.now, TimerKind::kFailover, id.index());
 }
 
 // A server that is away as planned is waited for, whether it said good-bye or not.
@@ -95,7 +106,9 @@ TimePoint Fleet::FailoverTime(const Server& server) const {
 void Fleet::UpdateFailover(ServerIndex id) {
   Server& server = state_.tables.server(id);
   const bool lost = server.state == ServerState::kLost || server.state == ServerState::kDeparted;
-  if (!lost || server.failing_over || server.record_unread) return;
+  if (!lost || server.record_unread) return;
+  AwaitLastResort(id);
+  if (server.failing_over) return;
   const TimePoint when = FailoverTime(server);
   if (std::exchange(server.failover_at, when) == when) return;
   agenda_.SetTimer(std::max(Duration(0), when - state_.now), TimerKind::kFailover, id.index());
@@ -158,14 +171,15 @@ void Fleet::GiveUp(ServerIndex id) {
   Server& server = state_.tables.server(id);
   const bool due = server.state != ServerState::kLive && state_.now >= server.failover_at &&
                    !server.record_unread && !PlacesNothing(state_);
-  if (!due || std::exchange(server.failing_over, true)) return;
+  if (!due) return;
+  agenda_.MarkServerDirty(id);
+  if (std::exchange(server.failing_over, true)) return;
   if (!server.replicas.empty()) {
     agenda_.AddNote(NoteKind::kFailoverStarted, id, ShardIndex(),
                     absl::StrCat(server.replicas.size(), " replicas"));
   }
   // Its fault domain is free again for what it had, and for nothing else.
   for (ReplicaIndex r : server.replicas) state_.missing.Retry(state_.tables.replica(r).shard);
-  agenda_.MarkServerDirty(id);
 }
 
 void Fleet::LookAgain(const Timer& timer) {

@@ -62,6 +62,7 @@ class Fleet {
   Duration LookInterval() const;
   void SetFirstLook(ServerIndex server);
   TimePoint FailoverTime(const Server& server) const;
+  void AwaitLastResort(ServerIndex id);
 
   PartitionState& state_;
   Agenda& agenda_;

@@ -7,6 +7,29 @@
 
 namespace shardmanager::orchestrator {
 
+namespace {
+
+// Where replicas hold data of their own, it may be all that was acknowledged, and nobody else's that
+// is there now: a server that said good-bye is waited for like one that was lost.
+bool MayBeTheLast(const PartitionState& state, const Replica& replica) {
+  const ReplicationRules& rules = state.replication;
+  if (!rules.both_roles() || rules.quorum) return false;
+  if (replica.role != Role::kPrimary && replica.member_life == 0) return false;
+  bool others = false;
+  state.tables.ForEach(replica.shard, [&](ReplicaIndex, const Replica& other) {
+    others |= other.server != replica.server && other.phase == Phase::kGranted &&
+              IsCurrent(state, other) && !IsGone(state.tables.server(other.server));
+  });
+  return !others;
+}
+
+}  // namespace
+
+bool IsReplicaGivenUp(const PartitionState& state, const Replica& replica) {
+  const Server& server = state.tables.server(replica.server);
+  return IsGivenUp(server) && (IsLastResort(state, server) || !MayBeTheLast(state, replica));
+}
+
 Census Count(const PartitionState& state, const Change& change, ShardIndex id) {
   Census census;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
@@ -18,7 +41,7 @@ Census Count(const PartitionState& state, const Change& change, ShardIndex id) {
       census.primary_right |= replica.phase == Phase::kGranted && replica.role == Role::kPrimary;
       return;
     }
-    const bool given_up = IsGivenUp(state.tables.server(replica.server));
+    const bool given_up = IsReplicaGivenUp(state, replica);
     if (replica.phase == Phase::kReserved) {
       census.reserved = r;
       ++census.healthy;
@@ -48,8 +71,7 @@ Role RoleOfNew(const PartitionState& state, const Change& change, ShardIndex id,
   if (!state.replication.both_roles()) return state.replication.RoleToAdd();
   bool others = census.primary_right;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    const bool there =
-        replica.phase == Phase::kGranted && !IsGivenUp(state.tables.server(replica.server));
+    const bool there = replica.phase == Phase::kGranted && !IsReplicaGivenUp(state, replica);
     others |= there || !MayLeave(state, change, replica);
   });
   return others ? Role::kSecondary : Role::kPrimary;

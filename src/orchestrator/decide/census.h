@@ -15,6 +15,8 @@ struct Census {
   absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
 };
 
+// Its server is given up, and it is to be replaced.
+bool IsReplicaGivenUp(const PartitionState& state, const Replica& replica);
 Census Count(const PartitionState& state, const Change& change, ShardIndex id);
 // Where shards have both, one that nobody could become the primary of begins with it.
 Role RoleOfNew(const PartitionState& state, const Change& change, ShardIndex id,

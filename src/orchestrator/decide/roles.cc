@@ -12,77 +12,130 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-// In one write. `next` may be invalid: then there is no primary for now.
+// The role goes to `to`, or is its own again. From now on it may acknowledge what only those know
+// that are in step now: members of former lives are written down as none in the same write.
+void Entrust(const PartitionState& state, Change& change, ReplicaIndex to, PhaseChange role) {
+  change.phases.push_back(role);
+  if (state.replication.quorum) return;
+  state.tables.ForEach(state.tables.replica(to).shard, [&](ReplicaIndex r, const Replica& replica) {
+    if (r == to || replica.phase != Phase::kGranted || replica.role != Role::kSecondary) return;
+    const bool left = IsGone(state.tables.server(replica.server)) || !IsCurrent(state, replica);
+    if (left && replica.member_life != 0) {
+      change.phases.push_back({r, Phase::kGranted, RoleChange::kNone, 0});
+    }
+  });
+}
+
+void Promote(const PartitionState& state, Change& change, ReplicaIndex next) {
+  Entrust(state, change, next, {next, Phase::kGranted, RoleChange::kPromote});
+}
+
+// In one write.
 void PassRole(const PartitionState& state, Change& change, ReplicaIndex from, bool gone,
               ReplicaIndex next) {
   PhaseChange demoted{from, Phase::kGranted, RoleChange::kDemote};
   if (gone && !state.replication.quorum) demoted.member_life = 0;
   change.phases.push_back(demoted);
-  if (next.valid()) change.phases.push_back({next, Phase::kGranted, RoleChange::kPromote});
+  Promote(state, change, next);
 }
 
 // One that is in step lives, and has not said yet that it serves: nobody else is elected.
-ServerIndex AwaitedMember(const PartitionState& state, ShardIndex id) {
+bool IsAwaited(const PartitionState& state, const Replica& replica) {
+  return replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
+         IsCurrent(state, replica) &&
+         state.tables.server(replica.server).state == ServerState::kLive;
+}
+
+// It has failed to add the shard for as long as a lost server is waited for.
+bool IsInTroubleForLong(const PartitionState& state, const Replica& replica) {
+  const auto trouble = state.failures.troubles.find(Key(replica.shard, replica.server));
+  const Duration patience = Milliseconds(state.spec.failover().delay_ms());
+  return trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
+}
+
+// One that was in step in a former life: if its storage outlived that, it has everything. It is
+// waited for as long as a lost one is.
+bool IsFormerAwaited(const PartitionState& state, const Replica& replica) {
+  if (Planted(Defect::kElectsWhoIsBackFirst)) return false;
+  if (replica.phase != Phase::kGranted || replica.role != Role::kSecondary ||
+      replica.member_life == 0 ||
+      state.tables.server(replica.server).state != ServerState::kLive) {
+    return false;
+  }
+  if (Serves(state, replica)) return replica.in_write;
+  return replica.failures < kMostFailures || !IsInTroubleForLong(state, replica);
+}
+
+template <typename Is>
+ServerIndex FindAwaited(const PartitionState& state, ShardIndex id, const Is& is) {
   ServerIndex awaited;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    const bool is_awaited = replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
-                            IsCurrent(state, replica) &&
-                            state.tables.server(replica.server).state == ServerState::kLive;
-    if (is_awaited) awaited = replica.server;
+    if (is(state, replica)) awaited = replica.server;
   });
   return awaited;
 }
 
 bool IsMemberAwaited(const PartitionState& state, ShardIndex id) {
-  return AwaitedMember(state, id).valid();
+  return FindAwaited(state, id, IsAwaited).valid();
+}
+
+// Before one is elected that may lack something.
+bool IsAnyMemberAwaited(const PartitionState& state, ShardIndex id) {
+  return IsMemberAwaited(state, id) || FindAwaited(state, id, IsFormerAwaited).valid();
 }
 
 // There is no primary, and nobody can be promoted.
 void AwaitSuccessor(const PartitionState& state, Change& change, ShardIndex id) {
   if (change.Awaits(WaitReason::kNoMajority)) return;
-  const ServerIndex member = AwaitedMember(state, id);
+  ServerIndex member = FindAwaited(state, id, IsAwaited);
+  if (!member.valid()) member = FindAwaited(state, id, IsFormerAwaited);
   change.waits.push_back(
       {.reason = member.valid() ? WaitReason::kMemberAwaited : WaitReason::kNoSecondaryInStep,
        .server = member});
 }
 
+// The primary, or the one that is to lose that role, is lost.
+void ReplaceLost(const PartitionState& state, Change& change, ShardIndex id, ReplicaIndex lost) {
+  ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
+  const Server& server = state.tables.server(state.tables.replica(lost).server);
+  const bool last_resort = IsLastResort(state, server) && !IsAnyMemberAwaited(state, id);
+  if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
+  if (!next.valid()) return AwaitSuccessor(state, change, id);
+  PassRole(state, change, lost, /*gone=*/true, next);
+}
+
 void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
                     ReplicaIndex demoting) {
   const Replica& replica = state.tables.replica(demoting);
-  const bool gone = IsGone(state.tables.server(replica.server));
+  if (IsGone(state.tables.server(replica.server))) return ReplaceLost(state, change, id, demoting);
   const bool called_off = IsCalledOff(state, replica);  // else it fails, for whatever reason
+  const bool stopped = replica.contact == Contact::kDone;
   const bool goes_on = replica.failures < kMostFailures && !called_off;
-  if (!gone && replica.contact != Contact::kDone && goes_on) return;
+  if (!stopped && goes_on) return;
   const ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
-  const bool stopped = gone || replica.contact == Contact::kDone;
-  if (!gone && (!stopped || !next.valid())) {
-    // In another life it has nothing: one that has everything, and has not said yet that it serves,
-    // is waited for.
-    if (!next.valid() && !IsCurrent(state, replica) && IsMemberAwaited(state, id)) {
-      return AwaitSuccessor(state, change, id);
-    }
-    // Called off; unless it is to lose its role because it is not fit for it, and another one is
-    // there.
-    const bool stays =
-        IsCurrent(state, replica) || !BestSecondary(state, id, /*in_step=*/false).valid();
-    change.phases.push_back({.replica = demoting,
-                             .to = stays ? Phase::kGranted : Phase::kDropping,
-                             .failed = stays && called_off});
-    return;
+  if (stopped && next.valid()) {
+    return PassRole(state, change, demoting, /*gone=*/false, next);
   }
-  PassRole(state, change, demoting, gone, next);
+  // In another life it may have nothing: one that has everything, and has not said yet that it
+  // serves, is waited for.
+  if (!next.valid() && !IsCurrent(state, replica) && IsMemberAwaited(state, id)) {
+    return AwaitSuccessor(state, change, id);
+  }
+  // Called off; unless it is to lose its role because it is not fit for it, and one that has
+  // everything is there. (If nobody has, it is as in DecidePrimary: if its storage outlived its
+  // process, it has.)
+  const bool stays = IsCurrent(state, replica) || !next.valid();
+  change.phases.push_back({.replica = demoting,
+                           .to = stays ? Phase::kGranted : Phase::kDropping,
+                           .failed = stays && called_off});
 }
 
 // Its server could not add it for as long as a lost server is waited for, and nobody is in step:
 // as after a loss, one that may lack something is better than none. (Not if the server holds the
 // shard as a secondary that was in step: then it has everything.)
 bool IsHopeless(const PartitionState& state, ShardIndex id, const Replica& primary) {
-  const auto trouble = state.failures.troubles.find(Key(id, primary.server));
-  const Duration patience = Milliseconds(state.spec.failover().delay_ms());
-  const bool long_ago =
-      trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
   const bool has_everything = primary.role_changed && !primary.lacking;
-  return long_ago && !has_everything && !IsMemberAwaited(state, id) &&
+  return IsInTroubleForLong(state, primary) && !has_everything && !IsAnyMemberAwaited(state, id) &&
          BestSecondary(state, id, /*in_step=*/false).valid();
 }
 
@@ -92,12 +145,8 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
   const Replica& replica = state.tables.replica(primary);
   const Server& server = state.tables.server(replica.server);
   if (IsGone(server)) {
-    if (PlacesNothing(state)) return;
-    ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
-    const bool last_resort = IsGivenUp(server) && !IsMemberAwaited(state, id);
-    if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
-    if (!next.valid()) return AwaitSuccessor(state, change, id);
-    return PassRole(state, change, primary, /*gone=*/true, next);
+    if (!PlacesNothing(state)) ReplaceLost(state, change, id, primary);
+    return;
   }
   if (server.state != ServerState::kLive) return;  // it came back during a failover
   const bool other = BestSecondary(state, id, /*in_step=*/true).valid();
@@ -105,8 +154,8 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     // It came back in another life: one that never left is the better primary.
     if (other) return DecideSwitchover(state, change, id, primary);
     if (IsMemberAwaited(state, id)) return AwaitSuccessor(state, change, id);
-    change.phases.push_back({primary, Phase::kGranted, RoleChange::kNone, server.life()});
-    return;
+    return Entrust(state, change, primary,
+                   {primary, Phase::kGranted, RoleChange::kNone, server.life()});
   }
   const bool stuck = replica.failures >= kMostFailures && replica.contact != Contact::kDone;
   // What nobody ever served is nowhere: another server is as good.
@@ -133,10 +182,12 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
   ReplicaIndex primary;
   ReplicaIndex demoting;
   bool other_right = false;  // of a move that began under another strategy
-  bool awaited = IsMemberAwaited(state, id);
+  bool awaited = IsAnyMemberAwaited(state, id);
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     const Server& server = state.tables.server(replica.server);
-    awaited |= replica.phase == Phase::kGranted && IsGone(server) && !IsGivenUp(server);
+    const bool given_up =
+        replica.member_life != 0 ? IsLastResort(state, server) : IsGivenUp(server);
+    awaited |= replica.phase == Phase::kGranted && IsGone(server) && !given_up;
     if (replica.role != Role::kPrimary) return;
     if (replica.phase == Phase::kGranted) {
       primary = r;
@@ -152,7 +203,7 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
   ReplicaIndex chosen = BestSecondary(state, id, /*in_step=*/true);
   if (!chosen.valid() && !awaited) chosen = BestSecondary(state, id, /*in_step=*/false);
   if (!chosen.valid()) return AwaitSuccessor(state, change, id);
-  change.phases.push_back({chosen, Phase::kGranted, RoleChange::kPromote});
+  Promote(state, change, chosen);
 }
 
 void DecideSwitchover(const PartitionState& state, Change& change, ShardIndex id,
@@ -181,10 +232,12 @@ ReplicaIndex BestSecondary(const PartitionState& state, ShardIndex id, bool in_s
   const auto hint = state.switchovers.to.find(id);
   const auto rank = [&](const Replica& replica) {
     const Server& server = state.tables.server(replica.server);
-    return std::tuple(hint == state.switchovers.to.end() || hint->second != replica.server,
-                      server.sheds_primaries, server.planned.closed,
-                      server.region != state.tables.shard(id).region, server.primaries,
-                      replica.server);
+    const bool had_everything =
+        in_step || replica.member_life != 0 || Planted(Defect::kElectsWhoIsBackFirst);
+    return std::tuple(
+        !had_everything, hint == state.switchovers.to.end() || hint->second != replica.server,
+        server.sheds_primaries, server.planned.closed,
+        server.region != state.tables.shard(id).region, server.primaries, replica.server);
   };
   ReplicaIndex best;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {

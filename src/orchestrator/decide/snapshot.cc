@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "orchestrator/decide/census.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/loads.h"
@@ -176,7 +177,7 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
     const Server& server = state.tables.server(r.server);
     if (server.state != ServerState::kLive) {
       // It counts while it may come back: nothing else takes its place.
-      if (!IsGivenUp(server) && r.phase == Phase::kGranted && info.wanted_replicas > 0) {
+      if (r.phase == Phase::kGranted && !IsReplicaGivenUp(state, r) && info.wanted_replicas > 0) {
         --info.wanted_replicas;
       }
       return;

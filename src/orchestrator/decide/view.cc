@@ -1,5 +1,9 @@
 #include "orchestrator/decide/view.h"
 
+#include <algorithm>
+
+#include "base/defect.h"
+
 namespace shardmanager::orchestrator {
 bool MayProcess(const Replica& replica) {
   if (replica.phase == Phase::kForwarding || replica.phase == Phase::kDemoting) {
@@ -40,6 +44,16 @@ bool IsGone(const Server& server) {
 }
 
 bool IsGivenUp(const Server& server) { return IsGone(server) && server.failing_over; }
+
+TimePoint LastResortAt(const PartitionState& state, const Server& server) {
+  return std::max(server.lost_at, server.planned.away_until) +
+         Milliseconds(state.spec.failover().delay_ms());
+}
+
+bool IsLastResort(const PartitionState& state, const Server& server) {
+  if (Planted(Defect::kElectsWhoIsBackFirst)) return IsGivenUp(server);
+  return IsGivenUp(server) && state.now >= LastResortAt(state, server);
+}
 
 bool IsCurrent(const PartitionState& state, const Replica& replica) {
   if (replica.member_life == 0 || state.replication.quorum) {

@@ -51,6 +51,7 @@ class Cluster {
   AppHabits habits;
   bool replicates = false;  // shards have a primary and secondaries
   bool quorum = false;      // and acknowledge what most of them know
+  bool durable = false;     // without quorum: what a server knows outlives its process, too
   Lasting lasting;
   std::function<void()> on_made_anew = [] {};
 

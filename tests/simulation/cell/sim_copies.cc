@@ -1,5 +1,6 @@
 // The application's data: a primary copies its writes to the members, and acknowledges what all
-// of them know; with `quorum`, what most of them have on disk.
+// of them know (in worlds that are durable: have on disk); with `quorum`, what most of them have on
+// disk.
 #include <algorithm>
 
 #include "tests/simulation/cell/sim_server.h"
@@ -7,7 +8,7 @@
 namespace shardmanager::simulation {
 
 const ShardCopy* SimServer::copy(const std::string& shard) const {
-  const Copies& copies = context_.quorum ? context_.disk : memory_;
+  const Copies& copies = context_.on_disk() ? context_.disk : memory_;
   const auto found = copies.find(shard);
   return found == copies.end() ? nullptr : &found->second;
 }

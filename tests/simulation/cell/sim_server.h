@@ -80,7 +80,9 @@ class SimServer {
     const AppHabits& habits;
     const bool& replicates;  // shards have a primary and secondaries
     const bool& quorum;      // what most members know is acknowledged
-    Copies& disk;            // of the machine: outlives its processes; used with `quorum`
+    const bool& durable;     // as Cluster::durable
+    Copies& disk;            // of the machine: outlives its processes
+    bool on_disk() const { return quorum || durable; }
     // Who is at that endpoint; null: nobody.
     std::function<SimServer*(const std::string& endpoint)> server;
     // The running server of that name, in any life; null: there is none.
@@ -142,7 +144,7 @@ class SimServer {
   absl::Status Run(const server::HandlerCall& call);
   absl::Status RunAdd(const server::Grant& grant);
   // sim_copies.cc
-  Copies& copies() { return context_.quorum ? context_.disk : memory_; }
+  Copies& copies() { return context_.on_disk() ? context_.disk : memory_; }
   absl::Status Take(const server::Grant& grant);
   absl::Status TakeFromMost(const server::Grant& grant);
   absl::Status BringIntoStep(const server::Grant& grant);

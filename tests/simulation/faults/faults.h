@@ -38,6 +38,8 @@ void Depose(FaultScene& scene);
 // For worlds with a quorum: one server misses what the others write, and then most of the others
 // are away for so long that a careless control plane would go on without them.
 void LoseMajority(FaultScene& scene);
+// While something moves.
+void RestartAll(FaultScene& scene);
 
 // ---- of the network (network.cc)
 void CutOneWay(FaultScene& scene);

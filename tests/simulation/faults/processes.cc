@@ -113,6 +113,25 @@ void Depose(FaultScene& scene) {
   });
 }
 
+void RestartAll(FaultScene& scene) {
+  scene.Tell("all servers, and sometimes the control plane, are killed while something moves");
+  MoveSomething(scene);
+  scene.UntilAfter(scene.UpTo(Seconds(1)), [&scene] {
+    if (!scene.on()) return;
+    std::vector<std::string> hosts = scene.cluster.servers();
+    if (scene.random.Below(2) == 0) {
+      const auto& controls = scene.cluster.controls();
+      hosts.insert(hosts.end(), controls.begin(), controls.end());
+    }
+    const Duration away = scene.UpTo(Seconds(20));
+    for (const std::string& host : hosts) {
+      if (!scene.cluster.Alive(host)) continue;
+      scene.cluster.Kill(host);
+      scene.UntilAfter(scene.UpTo(away), [&scene, host] { scene.cluster.Start(host); });
+    }
+  });
+}
+
 void LoseMajority(FaultScene& scene) {
   const std::string behind = scene.SomeServer();
   const std::string spare = scene.SomeServer();

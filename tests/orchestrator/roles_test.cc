@@ -197,6 +197,17 @@ TEST_F(AllBeginAnewTest, WhoHadEverythingIsWaitedForUntilItIsGivenUp) {
   EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 1u);
 }
 
+TEST_F(AllBeginAnewTest, WhoHadEverythingAndCannotBeReachedIsWaitedForAsLong) {
+  EndAll();
+  world.servers["kv-2"].answers = false;
+  for (const char* name : {"kv-1", "kv-2"}) world.Join(name);
+  world.Advance(Seconds(55));
+  EXPECT_EQ(Primary(), "");
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("kv-2 has all that was acknowledged")));
+  world.Advance(Seconds(60));
+  EXPECT_EQ(Primary(), "kv-1");
+}
+
 TEST_F(AllBeginAnewTest, WhoHadEverythingAndFailsToOpenItDoesNotKeepTheShardDownForEver) {
   EndAll();
   for (const char* name : {"kv-0", "kv-2"}) world.servers[name].sick = true;

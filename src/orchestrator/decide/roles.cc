@@ -46,7 +46,8 @@ bool IsAwaited(const PartitionState& state, const Replica& replica) {
          state.tables.server(replica.server).state == ServerState::kLive;
 }
 
-// It has failed to add the shard for as long as a lost server is waited for.
+// It has failed to add the shard, or could not be reached, for as long as a lost server is waited
+// for.
 bool IsInTroubleForLong(const PartitionState& state, const Replica& replica) {
   const auto trouble = state.failures.troubles.find(Key(replica.shard, replica.server));
   const Duration patience = Milliseconds(state.spec.failover().delay_ms());
@@ -63,7 +64,7 @@ bool IsFormerAwaited(const PartitionState& state, const Replica& replica) {
     return false;
   }
   if (Serves(state, replica)) return replica.in_write;
-  return replica.failures < kMostFailures || !IsInTroubleForLong(state, replica);
+  return !IsInTroubleForLong(state, replica);
 }
 
 template <typename Is>

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/roles/roles_fixture.h"
 
 namespace shardmanager::orchestrator {
 namespace {

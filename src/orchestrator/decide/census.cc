@@ -6,11 +6,9 @@
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
-
 namespace {
 
-// Where replicas hold data of their own, it may be all that was acknowledged, and nobody else's that
-// is there now: a server that said good-bye is waited for like one that was lost.
+// Nobody who is there now has everything that was acknowledged, and this replica may have it.
 bool MayBeTheLast(const PartitionState& state, const Replica& replica) {
   const ReplicationRules& rules = state.replication;
   if (!rules.both_roles() || rules.quorum) return false;

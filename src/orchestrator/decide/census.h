@@ -15,7 +15,8 @@ struct Census {
   absl::InlinedVector<ReplicaIndex, 2> lost;  // granted on servers that are given up
 };
 
-// Its server is given up, and it is to be replaced.
+// It is to be replaced, as its server is given up. What it alone may have is given up later: then a
+// server that said good-bye is waited for like one that was lost.
 bool IsReplicaGivenUp(const PartitionState& state, const Replica& replica);
 Census Count(const PartitionState& state, const Change& change, ShardIndex id);
 // Where shards have both, one that nobody could become the primary of begins with it.

@@ -27,12 +27,10 @@ void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     if (replica.phase != Phase::kGranted || r == primary) return;
     const Server& server = state.tables.server(replica.server);
-    const bool member = replica.member_life != 0;
-    const bool left = IsGone(server) || !IsCurrent(state, replica);
-    if (member && left && !state.replication.quorum) {
+    if (HasLeft(state, replica)) {
       change.phases.push_back({r, Phase::kGranted, RoleChange::kNone, 0});
     }
-    if (member || !told || !Serves(state, replica)) return;
+    if (replica.member_life != 0 || !told || !Serves(state, replica)) return;
     if (!Has(membership->told, {replica.server, server.incarnation})) return;
     change.phases.push_back({r, Phase::kGranted, RoleChange::kNone, server.life()});
   });
@@ -70,6 +68,11 @@ std::optional<Member> NextMember(const PartitionState& state, ShardIndex id,
   });
   if (!next) return std::nullopt;
   return std::get<Member>(*next);
+}
+
+bool HasLeft(const PartitionState& state, const Replica& replica) {
+  if (replica.member_life == 0 || state.replication.quorum) return false;
+  return IsGone(state.tables.server(replica.server)) || !IsCurrent(state, replica);
 }
 
 bool StillMember(const PartitionState& state, const Replica& replica) {

@@ -26,6 +26,9 @@ MemberList MembersOf(const PartitionState& state, ShardIndex id, const MemberLis
 // which nothing is ever heard, does not keep the others from it.
 std::optional<Member> NextMember(const PartitionState& state, ShardIndex id,
                                  const ToldMembers& membership);
+// It is written down as a member and is in step no more: its server is lost, or has begun anew.
+// (With `quorum` it stays one until it is replaced.)
+bool HasLeft(const PartitionState& state, const Replica& replica);
 // It is to be dropped, but the primary may still count on it.
 bool StillMember(const PartitionState& state, const Replica& replica);
 // May its record end, or say that it goes? With `quorum`, of what was acknowledged a member may

@@ -16,11 +16,9 @@ namespace {
 // that are in step now: members of former lives are written down as none in the same write.
 void Entrust(const PartitionState& state, Change& change, ReplicaIndex to, PhaseChange role) {
   change.phases.push_back(role);
-  if (state.replication.quorum) return;
   state.tables.ForEach(state.tables.replica(to).shard, [&](ReplicaIndex r, const Replica& replica) {
     if (r == to || replica.phase != Phase::kGranted || replica.role != Role::kSecondary) return;
-    const bool left = IsGone(state.tables.server(replica.server)) || !IsCurrent(state, replica);
-    if (left && replica.member_life != 0) {
+    if (HasLeft(state, replica)) {
       change.phases.push_back({r, Phase::kGranted, RoleChange::kNone, 0});
     }
   });
@@ -39,10 +37,8 @@ void PassRole(const PartitionState& state, Change& change, ReplicaIndex from, bo
   Promote(state, change, next);
 }
 
-// One that is in step lives, and has not said yet that it serves: nobody else is elected.
-bool IsAwaited(const PartitionState& state, const Replica& replica) {
+bool IsLiveSecondary(const PartitionState& state, const Replica& replica) {
   return replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
-         IsCurrent(state, replica) &&
          state.tables.server(replica.server).state == ServerState::kLive;
 }
 
@@ -54,42 +50,40 @@ bool IsInTroubleForLong(const PartitionState& state, const Replica& replica) {
   return trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
 }
 
-// One that was in step in a former life: if its storage outlived that, it has everything. It is
-// waited for as long as a lost one is.
-bool IsFormerAwaited(const PartitionState& state, const Replica& replica) {
-  if (Planted(Defect::kElectsWhoIsBackFirst)) return false;
-  if (replica.phase != Phase::kGranted || replica.role != Role::kSecondary ||
-      replica.member_life == 0 ||
-      state.tables.server(replica.server).state != ServerState::kLive) {
-    return false;
-  }
-  if (Serves(state, replica)) return replica.in_write;
-  return !IsInTroubleForLong(state, replica);
-}
-
-template <typename Is>
-ServerIndex FindAwaited(const PartitionState& state, ShardIndex id, const Is& is) {
+template <typename IsAwaited>
+ServerIndex FindAwaited(const PartitionState& state, ShardIndex id, const IsAwaited& is_awaited) {
   ServerIndex awaited;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    if (is(state, replica)) awaited = replica.server;
+    if (IsLiveSecondary(state, replica) && is_awaited(replica)) awaited = replica.server;
   });
   return awaited;
 }
 
-bool IsMemberAwaited(const PartitionState& state, ShardIndex id) {
-  return FindAwaited(state, id, IsAwaited).valid();
+// One that is in step lives, and has not said yet that it serves: nobody else is elected.
+ServerIndex AwaitedMember(const PartitionState& state, ShardIndex id) {
+  return FindAwaited(state, id, [&](const Replica& replica) { return IsCurrent(state, replica); });
 }
 
-// Before one is elected that may lack something.
-bool IsAnyMemberAwaited(const PartitionState& state, ShardIndex id) {
-  return IsMemberAwaited(state, id) || FindAwaited(state, id, IsFormerAwaited).valid();
+// One that was in step in a former life: if its storage outlived that, it has everything. It is
+// waited for as long as a lost server is.
+ServerIndex AwaitedFormerMember(const PartitionState& state, ShardIndex id) {
+  if (Planted(Defect::kElectsWhoIsBackFirst)) return ServerIndex();
+  return FindAwaited(state, id, [&](const Replica& replica) {
+    return replica.member_life != 0 && !Serves(state, replica) &&
+           !IsInTroubleForLong(state, replica);
+  });
+}
+
+// Whoever is waited for before one is elected that may lack something; invalid: nobody is.
+ServerIndex AwaitedBeforeOthers(const PartitionState& state, ShardIndex id) {
+  const ServerIndex member = AwaitedMember(state, id);
+  return member.valid() ? member : AwaitedFormerMember(state, id);
 }
 
 // There is no primary, and nobody can be promoted.
 void AwaitSuccessor(const PartitionState& state, Change& change, ShardIndex id) {
   if (change.Awaits(WaitReason::kNoMajority)) return;
-  ServerIndex member = FindAwaited(state, id, IsAwaited);
-  if (!member.valid()) member = FindAwaited(state, id, IsFormerAwaited);
+  const ServerIndex member = AwaitedBeforeOthers(state, id);
   change.waits.push_back(
       {.reason = member.valid() ? WaitReason::kMemberAwaited : WaitReason::kNoSecondaryInStep,
        .server = member});
@@ -99,7 +93,7 @@ void AwaitSuccessor(const PartitionState& state, Change& change, ShardIndex id) 
 void ReplaceLost(const PartitionState& state, Change& change, ShardIndex id, ReplicaIndex lost) {
   ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
   const Server& server = state.tables.server(state.tables.replica(lost).server);
-  const bool last_resort = IsLastResort(state, server) && !IsAnyMemberAwaited(state, id);
+  const bool last_resort = IsLastResort(state, server) && !AwaitedBeforeOthers(state, id).valid();
   if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
   if (!next.valid()) return AwaitSuccessor(state, change, id);
   PassRole(state, change, lost, /*gone=*/true, next);
@@ -119,12 +113,11 @@ void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
   }
   // In another life it may have nothing: one that has everything, and has not said yet that it
   // serves, is waited for.
-  if (!next.valid() && !IsCurrent(state, replica) && IsMemberAwaited(state, id)) {
+  if (!next.valid() && !IsCurrent(state, replica) && AwaitedMember(state, id).valid()) {
     return AwaitSuccessor(state, change, id);
   }
-  // Called off; unless it is to lose its role because it is not fit for it, and one that has
-  // everything is there. (If nobody has, it is as in DecidePrimary: if its storage outlived its
-  // process, it has.)
+  // Called off. But one that began anew, and cannot turn, makes way if another is in step. If
+  // nobody is, it stays, as in DecidePrimary: everything may be in its storage.
   const bool stays = IsCurrent(state, replica) || !next.valid();
   change.phases.push_back({.replica = demoting,
                            .to = stays ? Phase::kGranted : Phase::kDropping,
@@ -136,7 +129,8 @@ void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
 // shard as a secondary that was in step: then it has everything.)
 bool IsHopeless(const PartitionState& state, ShardIndex id, const Replica& primary) {
   const bool has_everything = primary.role_changed && !primary.lacking;
-  return IsInTroubleForLong(state, primary) && !has_everything && !IsAnyMemberAwaited(state, id) &&
+  return IsInTroubleForLong(state, primary) && !has_everything &&
+         !AwaitedBeforeOthers(state, id).valid() &&
          BestSecondary(state, id, /*in_step=*/false).valid();
 }
 
@@ -154,7 +148,7 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
   if (!IsCurrent(state, replica)) {
     // It came back in another life: one that never left is the better primary.
     if (other) return DecideSwitchover(state, change, id, primary);
-    if (IsMemberAwaited(state, id)) return AwaitSuccessor(state, change, id);
+    if (AwaitedMember(state, id).valid()) return AwaitSuccessor(state, change, id);
     return Entrust(state, change, primary,
                    {primary, Phase::kGranted, RoleChange::kNone, server.life()});
   }
@@ -183,7 +177,7 @@ void DecideRoles(const PartitionState& state, Change& change, ShardIndex id) {
   ReplicaIndex primary;
   ReplicaIndex demoting;
   bool other_right = false;  // of a move that began under another strategy
-  bool awaited = IsAnyMemberAwaited(state, id);
+  bool awaited = AwaitedBeforeOthers(state, id).valid();
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     const Server& server = state.tables.server(replica.server);
     const bool given_up =

@@ -19,10 +19,10 @@ std::optional<CommandKind> Demand(const Replica& replica);
 // Its session has ended, and no write has found that it is back.
 bool IsGone(const Server& server);
 bool IsGivenUp(const Server& server);
-// It has been away for as long as a lost server is waited for, whether it said good-bye or not: if
-// nobody else has what it has, do without. LastResortAt: when that is.
-bool IsLastResort(const PartitionState& state, const Server& server);
+// From when on the shards of a lost server do without what it alone may have: failover.delay_ms after
+// it went, whether it said good-bye or not.
 TimePoint LastResortAt(const PartitionState& state, const Server& server);
+bool IsLastResort(const PartitionState& state, const Server& server);
 // In step: it knows all that was acknowledged, in this life of its server. (Where a
 // majority decides what is acknowledged, the application's own log outlives its process.) In step
 // with nobody is not in step: a server that was lost before this leader came has no known life.

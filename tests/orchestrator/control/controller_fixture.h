@@ -150,6 +150,17 @@ class ControllerTest : public testing::Test {
     }
   }
 
+  // `app`: "" for all.
+  absl::StatusOr<v1::GetServersResponse> GetServers(const std::string& app = "") {
+    v1::GetServersRequest request;
+    request.set_app(app);
+    absl::StatusOr<v1::GetServersResponse> servers = absl::UnknownError("no answer");
+    controller_->operations().GetServers(request,
+                                         [&servers](const auto& response) { servers = response; });
+    RunAll();
+    return servers;
+  }
+
   size_t CountOf(const std::string& kind) {
     uint64_t cursor = 0;
     const auto events = events_.Read(&cursor, Duration(0));

@@ -267,10 +267,7 @@ TEST_F(ControllerTest, OfAServerThatIsDownANewLeaderKnowsTheLastLifeAndWhereItSt
   record.set_departed(true);
   Write({SetNode{path, Seal(record), 1}});  // which said good-bye
   RunAll();
-  absl::StatusOr<v1::GetServersResponse> servers = absl::UnknownError("no answer");
-  controller_->operations().GetServers({},
-                                       [&servers](const auto& response) { servers = response; });
-  RunAll();
+  const auto servers = GetServers();
   ASSERT_TRUE(servers.ok() && servers->servers_size() == 1) << servers.status();
   EXPECT_EQ(servers->servers(0).incarnation(), 1U);
   EXPECT_EQ(servers->servers(0).fault_domain().region(), "r1");
@@ -337,17 +334,10 @@ TEST_F(ControllerTest, WhileTheRecordsOfAnAppCannotBeReadNobodyIsToldThatItHasNo
   stores_.hooks.listings_fail = true;
   MakeCell();
   RunAll();
-  v1::GetServersRequest request;
-  request.set_app("kv");
-  absl::Status answer = absl::UnknownError("no answer");
-  const auto told = [&answer](const auto& response) { answer = response.status(); };
-  controller_->operations().GetServers(request, told);
-  RunAll();
+  const absl::Status answer = GetServers("kv").status();
   EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
   EXPECT_THAT(std::string(answer.message()), HasSubstr("the connection broke"));
-  controller_->operations().GetServers({}, told);  // of all apps that are known
-  RunAll();
-  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_EQ(GetServers().status(), absl::OkStatus());  // of all apps that are known
 }
 
 // Else maps of the second cell would not be newer than those of the first one.

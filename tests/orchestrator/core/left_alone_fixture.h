@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/roles/roles_fixture.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {

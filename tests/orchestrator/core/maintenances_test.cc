@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/describe/status.h"
-#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/roles/roles_fixture.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {

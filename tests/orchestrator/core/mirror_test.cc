@@ -18,7 +18,7 @@
 #include "orchestrator/describe/requests.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/shell/fleet_view.h"
-#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/roles/roles_fixture.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {

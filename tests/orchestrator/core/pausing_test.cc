@@ -7,7 +7,7 @@
 
 #include "orchestrator/describe/status.h"
 #include "tests/orchestrator/core/left_alone_fixture.h"
-#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/roles/roles_fixture.h"
 
 namespace shardmanager::orchestrator {
 namespace {

@@ -15,7 +15,7 @@
 #include "orchestrator/describe/status.h"
 #include "orchestrator/describe/waits.h"
 #include "tests/golden/golden.h"
-#include "tests/orchestrator/roles_fixture.h"
+#include "tests/orchestrator/roles/roles_fixture.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {

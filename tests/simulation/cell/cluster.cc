@@ -78,7 +78,8 @@ void Cluster::Start(const std::string& host) {
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(
-        SimServer::Context{network, store, witness_, habits, replicates, quorum, durable, machine.disk,
+        SimServer::Context{network, store, witness_, habits, replicates, quorum, durable,
+                           machine.disk,
                            [this](const std::string& endpoint) { return Listening(endpoint); },
                            [this](const std::string& name) { return server(name); },
                            [this](const std::string& name) {

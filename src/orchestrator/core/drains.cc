@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "model/drain.h"
 #include "model/text.h"
@@ -43,6 +44,10 @@ void Drains::UpdateDrain(ServerIndex id) {
   UpdateOrder(id, order);
   UpdateShedding(id, order);
   Server& server = state_.tables.server(id);
+  if (server.sheds_primaries || server.planned.closed) {  // no planned change goes there any more
+    absl::erase_if(state_.switchovers.to,
+                   [&](const auto& planned) { return planned.second == id; });
+  }
   const v1::Drain* drain = DrainOf(state_, id);
   const bool draining = drain != nullptr || state_.leaving.Empties(order.leaving);
   if (std::exchange(server.draining, draining) == draining) return;

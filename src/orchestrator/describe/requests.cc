@@ -19,7 +19,7 @@ v1::AskedOfServer RequestFor(const PartitionState& state, ServerIndex id, TimePo
   if (server.draining) {
     request.set_replicas_left(static_cast<uint32_t>(server.replicas.size()));
   } else if (server.sheds_primaries) {
-    request.set_replicas_left(server.primaries);
+    request.set_replicas_left(PrimariesAt(state, id));
   }
   request.set_reason(DrainState(state, id, now).second);
   return request;

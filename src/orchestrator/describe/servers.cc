@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"
+#include "orchestrator/decide/roles.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/view.h"
@@ -43,16 +44,29 @@ std::string Reason(const PartitionState& state, ServerIndex id, TimePoint now) {
 
 }  // namespace
 
+uint32_t PrimariesAt(const PartitionState& state, ServerIndex id) {
+  const Server& server = state.tables.server(id);
+  uint32_t count = server.primaries;
+  for (const ReplicaIndex r : server.replicas) {
+    const Replica& replica = state.tables.replica(r);
+    if (replica.role != Role::kSecondary || PrimaryOf(state, replica.shard).valid()) continue;
+    count += replica.in_write || (state.switchovers.under_way.contains(replica.shard) &&
+                                  BestSecondary(state, replica.shard, /*in_step=*/true) == r);
+  }
+  return count;
+}
+
 std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,
                                                TimePoint now) {
   const Server& server = state.tables.server(id);
   if (!server.draining && server.sheds_primaries && state.replication.both_roles()) {
     const std::string why =
         server.planned.closed ? absl::StrCat(" (", Reason(state, id, now), ")") : "";
-    if (server.primaries == 0) {
+    const uint32_t primaries = PrimariesAt(state, id);
+    if (primaries == 0) {
       return {"live", absl::StrCat("no primaries left; its secondaries stay", why)};
     }
-    return {"draining", absl::StrCat(Counted(server.primaries, "shard"),
+    return {"draining", absl::StrCat(Counted(primaries, "shard"),
                                      " with their primary here, until a secondary elsewhere is in "
                                      "step; its secondaries stay",
                                      why)};

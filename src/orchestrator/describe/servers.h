@@ -8,6 +8,10 @@
 
 namespace shardmanager::orchestrator {
 
+// The shards whose primary is there, or is about to be: a change of primary that is under way would
+// end there.
+uint32_t PrimariesAt(const PartitionState& state, ServerIndex server);
+
 // Of a live server: "live", "draining" or "drained"; and how far that is.
 std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,
                                                TimePoint now);

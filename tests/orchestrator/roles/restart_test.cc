@@ -17,8 +17,8 @@ v1::AppSpec Patient() {
   return spec;
 }
 
-// Everything begins anew while the primary, kv-0, is to be a secondary: kv-2 had everything, and kv-1
-// was not in step. Where storage outlives a process, nothing may be lost by that.
+// Everything begins anew while the primary, kv-0, is to be a secondary: kv-2 had everything, and
+// kv-1 was not in step. Where storage outlives a process, nothing may be lost by that.
 class AllBeginAnewTest : public RolesTest {
  protected:
   AllBeginAnewTest() : RolesTest(Patient()) {
@@ -94,8 +94,8 @@ TEST_F(AllBeginAnewTest, WhoHadEverythingAndFailsToOpenItDoesNotKeepTheShardDown
   EXPECT_EQ(Primary(), "kv-1");
 }
 
-// A server that says good-bye is replaced at once, but not by one that may lack something: it may be
-// a restart.
+// A server that says good-bye is replaced at once, but not by one that may lack something: it may
+// be a restart.
 class OnlyOneHasEverythingTest : public RolesTest {
  protected:
   OnlyOneHasEverythingTest() : RolesTest(Patient()) {

@@ -398,6 +398,37 @@ TEST(RolesBalanceTest, PrimariesAreSpreadEvenlyWithoutAMoveOfReplicas) {
   EXPECT_EQ(world.Served(), 30u);
 }
 
+// The successor was chosen when the change began.
+TEST_F(RolesTest, AServerThatIsDrainedDuringTheChangeIsNotTheSuccessor) {
+  world.servers["kv-0"].answers = false;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(10));
+  ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  world.ordered.drains.push_back(DrainOf("kv-1", /*primaries_only=*/true));
+  world.Apply(spec);
+  world.servers["kv-0"].answers = true;
+  world.Advance(Seconds(60));
+  EXPECT_EQ(Primary(), "kv-2");
+  EXPECT_THAT(world.commands, Not(Contains("change-role s-0 kv-1")));
+}
+
+// Else whoever waits for the drain stops a server that is the primary a moment later.
+TEST_F(RolesTest, AServerIsNotDrainedOfPrimariesWhileOneIsAboutToBeThere) {
+  world.hold_writes = true;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.ordered.drains.push_back(DrainOf("kv-1", /*primaries_only=*/true));
+  EXPECT_THAT(world.DrainState("kv-2"), Pair("live", ""));
+  world.FinishWrite(WriteOutcome::kOk);  // kv-0 is to be a secondary, and is at once
+  world.Apply(spec);
+  EXPECT_THAT(world.DrainState("kv-1"),
+              Pair("draining", HasSubstr("1 shard with their primary here")));
+  world.hold_writes = false;
+  while (!world.writes.empty()) world.FinishWrite(WriteOutcome::kOk);
+  world.Advance(Seconds(60));
+  EXPECT_EQ(Primary(), "kv-2");
+  EXPECT_THAT(world.DrainState("kv-1"), Pair("live", HasSubstr("no primaries left")));
+}
+
 TEST_F(RolesTest, AChangeOfPrimaryForADrainWaitsForTheLimitOfDrains) {
   v1::AppSpec strict = Both(4, 3);
   strict.mutable_moves()->mutable_drain()->set_max_concurrent(1);

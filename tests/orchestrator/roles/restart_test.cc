@@ -138,9 +138,7 @@ TEST_F(OnlyOneHasEverythingTest, AnotherDelayCountsFromTheGoodBye) {
 // The power of a rack blinks. Nobody is lost for long enough to be replaced, and nobody has what
 // was acknowledged, unless the application kept it on disk.
 TEST(RolesRestartTest, APrimaryThatBeginsAnewWithNobodyInStepIsWarnedOf) {
-  v1::AppSpec spec = Both(1, 3);
-  spec.mutable_failover()->set_delay_ms(60'000);
-  World world(spec);
+  World world(Patient());
   world.Start();
   for (const char* name : {"kv-0", "kv-1", "kv-2"}) world.Join(name);
   world.Advance(Seconds(30));

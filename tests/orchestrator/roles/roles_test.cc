@@ -429,6 +429,19 @@ TEST_F(RolesTest, AServerIsNotDrainedOfPrimariesWhileOneIsAboutToBeThere) {
   EXPECT_THAT(world.DrainState("kv-1"), Pair("live", HasSubstr("no primaries left")));
 }
 
+TEST_F(RolesTest, AServerIsNotDrainedOfPrimariesWhileItIsTheBestSuccessor) {
+  world.servers["kv-0"].answers = false;
+  Drain("kv-0", /*primaries_only=*/true);
+  world.Advance(Milliseconds(10));
+  ASSERT_THAT(Stored(), Contains("kv-0 demoting primary 1"));
+  for (const char* name : {"kv-1", "kv-2"}) {
+    world.ordered.drains.push_back(DrainOf(name, /*primaries_only=*/true));
+  }
+  world.Apply(spec);
+  EXPECT_THAT(world.DrainState("kv-1"), Pair("draining", HasSubstr("1 shard ")));
+  EXPECT_THAT(world.DrainState("kv-2"), Pair("live", HasSubstr("no primaries left")));
+}
+
 TEST_F(RolesTest, AChangeOfPrimaryForADrainWaitsForTheLimitOfDrains) {
   v1::AppSpec strict = Both(4, 3);
   strict.mutable_moves()->mutable_drain()->set_max_concurrent(1);

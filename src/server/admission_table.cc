@@ -115,12 +115,13 @@ AdmissionTable::Admitted AdmissionTable::AdmitToPrimary(AdmissionSlot& slot,
                                                         const Request& request) {
   namespace meta = request_metadata;
   std::unique_lock lock(mutex_);
-  const bool became_primary = slot.role_.load() == Role::kPrimary;
-  if (became_primary || slot.mode_ != AdmissionSlot::Mode::kPlain) {  // since it was looked at
+  if (slot.role_.load() == Role::kPrimary) {  // since it was looked at
     lock.unlock();
     return AdmitAt(slot, request);
   }
-  if (request.forwarder != nullptr) {
+  // Between two modes the gate may be open for a moment. Asking it again would not end before
+  // the next mode; a thread that sets it may be far from its turn.
+  if (request.forwarder != nullptr || slot.mode_ != AdmissionSlot::Mode::kPlain) {
     return {.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
   }
   if (slot.successor_.server.empty()) return {.refusal = meta::kNotOwner};

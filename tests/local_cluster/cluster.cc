@@ -279,14 +279,32 @@ Cluster::CommandResult Cluster::Run(const std::vector<std::string>& argv) const 
   return result;
 }
 
-std::string Cluster::Logs(size_t lines_each) const {
-  std::string logs;
+std::vector<Program*> Cluster::Programs() const {
+  std::vector<Program*> programs;
   for (const std::vector<Daemon>* daemons : {&managers_, &relays_}) {
     for (const Daemon& daemon : *daemons) {
-      if (daemon.program) logs += daemon.program->LogTail(lines_each);
+      if (daemon.program) programs.push_back(daemon.program.get());
     }
   }
-  for (const auto& [name, server] : servers_) logs += server->LogTail(lines_each);
+  for (const auto& [name, server] : servers_) programs.push_back(server.get());
+  return programs;
+}
+
+std::string Cluster::UnaskedEnds() const {
+  std::string ends;
+  for (Program* program : Programs()) {
+    const std::optional<int> code = program->unasked_end();
+    if (!code) continue;
+    absl::StrAppend(&ends, program->name(), " ended by itself, with exit code ", *code);
+    if (*code > 128) absl::StrAppend(&ends, " (signal ", *code - 128, ")");
+    ends += "\n";
+  }
+  return ends;
+}
+
+std::string Cluster::Logs(size_t lines_each) const {
+  std::string logs;
+  for (const Program* program : Programs()) logs += program->LogTail(lines_each);
   return logs;
 }
 

@@ -130,12 +130,15 @@ class Cluster {
   // Runs shardmanagerd --raise-epochs against this cluster's ZooKeeper.
   CommandResult RaiseEpochs(uint32_t by) const;
 
+  // Which programs ended though nobody stopped or killed them, and how; empty: none.
+  std::string UnaskedEnds() const;
   // The ends of all logs.
   std::string Logs(size_t lines_each = 15) const;
 
  private:
   explicit Cluster(ClusterOptions options) : options_(std::move(options)) {}
   CommandResult Run(const std::vector<std::string>& argv) const;
+  std::vector<Program*> Programs() const;  // that were started, without ZooKeeper
 
   // One of our daemons.
   struct Daemon {

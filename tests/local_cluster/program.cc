@@ -24,23 +24,43 @@ Program::Program(std::string name, std::vector<std::string> argv, const std::str
       network_namespace_(network_namespace) {}
 
 absl::Status Program::Start() {
+  (void)unasked_end();
   absl::StatusOr<ChildProcess> process = ChildProcess::Start(
       {.argv = argv_, .log_file = log_file_, .network_namespace = network_namespace_});
   if (!process.ok()) return process.status();
   process_ = *std::move(process);
   paused_ = false;
+  end_is_known_ = false;
   return absl::OkStatus();
 }
 
 void Program::Kill() {
+  (void)unasked_end();
+  end_is_known_ = true;
   process_.Signal(SIGKILL);
   process_.Wait(kGrace);
   paused_ = false;
 }
 
 int Program::Stop() {
+  (void)unasked_end();
+  end_is_known_ = true;
   Resume();
   return process_.Stop(kGrace);
+}
+
+std::optional<int> Program::Wait(std::chrono::milliseconds timeout) {
+  const std::optional<int> code = process_.Wait(timeout);
+  if (code) end_is_known_ = true;
+  return code;
+}
+
+std::optional<int> Program::unasked_end() {
+  if (!end_is_known_ && pid() > 0 && !process_.running()) {
+    end_is_known_ = true;
+    unasked_end_ = process_.Wait(std::chrono::milliseconds(0));
+  }
+  return unasked_end_;
 }
 
 void Program::Pause() {

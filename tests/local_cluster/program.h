@@ -27,7 +27,9 @@ class Program {
   void Pause();   // SIGSTOP
   void Resume();  // SIGCONT
   // As ChildProcess::Wait.
-  std::optional<int> Wait(std::chrono::milliseconds timeout) { return process_.Wait(timeout); }
+  std::optional<int> Wait(std::chrono::milliseconds timeout);
+  // The exit code of a life that ended and that nobody stopped, killed or waited for.
+  std::optional<int> unasked_end();
 
   const std::string& name() const { return name_; }
   pid_t pid() const { return process_.pid(); }
@@ -46,6 +48,8 @@ class Program {
   int network_namespace_;
   ChildProcess process_;
   bool paused_ = false;
+  bool end_is_known_ = false;  // of this life
+  std::optional<int> unasked_end_;
 };
 
 }  // namespace shardmanager::local

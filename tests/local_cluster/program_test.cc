@@ -1,5 +1,7 @@
 #include "tests/local_cluster/program.h"
 
+#include <signal.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -61,6 +63,29 @@ TEST_F(ProgramTest, StopAsksPolitelyAndGivesTheExitCode) {
   while (program.Log().empty() && program.running()) {
   }
   EXPECT_EQ(program.Stop(), 7);
+}
+
+TEST_F(ProgramTest, RemembersALifeThatEndedByItself) {
+  Program program = Shell("exec sleep 1000");
+  ASSERT_TRUE(program.Start().ok());
+  EXPECT_EQ(program.unasked_end(), std::nullopt) << "it lives";
+  program.Kill();
+  ASSERT_TRUE(program.Start().ok());
+  EXPECT_EQ(program.unasked_end(), std::nullopt) << "it was killed";
+  kill(program.pid(), SIGSEGV);
+  while (program.running()) {
+  }
+  ASSERT_TRUE(program.Start().ok());
+  EXPECT_EQ(program.unasked_end(), 128 + SIGSEGV);
+  program.Kill();
+  EXPECT_EQ(program.unasked_end(), 128 + SIGSEGV);
+}
+
+TEST_F(ProgramTest, AnEndThatWasWaitedForIsNoSurprise) {
+  Program program = Shell("exit 1");
+  ASSERT_TRUE(program.Start().ok());
+  EXPECT_EQ(program.Wait(kPatience), 1);
+  EXPECT_EQ(program.unasked_end(), std::nullopt);
 }
 
 TEST_F(ProgramTest, SaysWhenThereIsNoSuchProgram) {

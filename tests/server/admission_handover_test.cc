@@ -374,6 +374,17 @@ TEST_F(AdmissionHandoverTest, FormerPrimarySendsOnOnlyWhatIsMeantForThePrimary) 
   EXPECT_EQ(Ask(nullptr, /*for_primary=*/true), "admitted");
 }
 
+// A secondary's gate lets it in; its role does not. (The process once died of asking the gate again
+// and again.)
+TEST_F(AdmissionHandoverTest, WhatIsMeantForThePrimaryWaitsAtAGateThatIsBeingClosedOrOpened) {
+  table_.OpenForwarded(kShard, Role::kSecondary, ShardEpoch(5), "kv-1");
+  const auto held = table_.Admit("s", &kOldOwner, /*for_primary=*/true);
+  ASSERT_NE(held.held_at, nullptr);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(6));
+  EXPECT_TRUE(table_.AwaitTurn(held, MonotonicNow() + Seconds(60)));
+  EXPECT_EQ(Ask(&kOldOwner, /*for_primary=*/true), "admitted");
+}
+
 TEST_F(AdmissionHandoverTest, WhatIsForwardedToTheNextPrimaryWaitsUntilItIsThat) {
   table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
   const auto held = table_.Admit("s", &kOldOwner, /*for_primary=*/true);

@@ -13,7 +13,10 @@ void ClusterTest::SetUp() {
 }
 
 void ClusterTest::TearDown() {
-  if (HasFailure() && cluster_ != nullptr) std::cerr << cluster_->Logs(40);
+  if (cluster_ == nullptr) return;
+  const std::string unasked = cluster_->UnaskedEnds();
+  EXPECT_TRUE(unasked.empty()) << unasked;
+  if (HasFailure()) std::cerr << cluster_->Logs(40);
 }
 
 absl::Status ClusterTest::StartServers(int count) {

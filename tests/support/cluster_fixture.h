@@ -24,7 +24,7 @@ inline constexpr std::chrono::milliseconds kPatience{20'000};
   } while (false)
 
 // A private cluster for each test, gone at its end; after a failure the ends of all
-// logs are printed.
+// logs are printed. A program that ends by itself is a failure.
 class ClusterTest : public ::testing::Test {
  protected:
   void SetUp() override;

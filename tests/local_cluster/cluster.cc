@@ -247,11 +247,13 @@ AdminClient Cluster::admin(size_t manager, std::chrono::milliseconds deadline) c
 }
 
 std::unique_ptr<MapWatcher> Cluster::WatchMap(const std::string& endpoint) const {
-  return std::make_unique<MapWatcher>(Connect(endpoint), options_.app);
+  return std::make_unique<MapWatcher>(Connect(endpoint.empty() ? discovery_endpoint() : endpoint),
+                                      options_.app);
 }
 
 std::unique_ptr<EventWatcher> Cluster::WatchEvents(const std::string& endpoint) const {
-  return std::make_unique<EventWatcher>(Connect(endpoint), options_.app);
+  return std::make_unique<EventWatcher>(Connect(endpoint.empty() ? admin_endpoint() : endpoint),
+                                        options_.app);
 }
 
 Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,

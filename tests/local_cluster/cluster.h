@@ -114,11 +114,10 @@ class Cluster {
 
   AdminClient admin(size_t manager = 0,
                     std::chrono::milliseconds deadline = std::chrono::seconds(20)) const;
-  // Subscribes to the app's map at shard-discoveryd.
-  std::unique_ptr<MapWatcher> WatchMap() const { return WatchMap(discovery_endpoint()); }
-  std::unique_ptr<MapWatcher> WatchMap(const std::string& endpoint) const;
-  std::unique_ptr<EventWatcher> WatchEvents() const { return WatchEvents(admin_endpoint()); }
-  std::unique_ptr<EventWatcher> WatchEvents(const std::string& endpoint) const;
+  // Subscribes to the app's map; empty: at the first shard-discoveryd.
+  std::unique_ptr<MapWatcher> WatchMap(const std::string& endpoint = "") const;
+  // Empty: at the first shardmanagerd.
+  std::unique_ptr<EventWatcher> WatchEvents(const std::string& endpoint = "") const;
 
   struct CommandResult {
     int exit_code = -1;

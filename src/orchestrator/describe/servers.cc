@@ -42,6 +42,16 @@ std::string Reason(const PartitionState& state, ServerIndex id, TimePoint now) {
                                 : "a container operation is under way";
 }
 
+// Somebody has the role, whether it serves yet or not, and keeps it in what is being written.
+bool HasPrimary(const PartitionState& state, ShardIndex id) {
+  bool has = false;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    has |= replica.role == Role::kPrimary && replica.phase == Phase::kGranted &&
+           !replica.in_write && !IsGone(state.tables.server(replica.server));
+  });
+  return has;
+}
+
 }  // namespace
 
 uint32_t PrimariesAt(const PartitionState& state, ServerIndex id) {
@@ -49,9 +59,10 @@ uint32_t PrimariesAt(const PartitionState& state, ServerIndex id) {
   uint32_t count = server.primaries;
   for (const ReplicaIndex r : server.replicas) {
     const Replica& replica = state.tables.replica(r);
-    if (replica.role != Role::kSecondary || PrimaryOf(state, replica.shard).valid()) continue;
-    count += replica.in_write || (state.switchovers.under_way.contains(replica.shard) &&
-                                  BestSecondary(state, replica.shard, /*in_step=*/true) == r);
+    if (replica.role != Role::kSecondary || HasPrimary(state, replica.shard)) continue;
+    const bool promoted = replica.in_write && IsCurrent(state, replica);
+    count += promoted || (state.switchovers.under_way.contains(replica.shard) &&
+                          BestSecondary(state, replica.shard, /*in_step=*/true) == r);
   }
   return count;
 }

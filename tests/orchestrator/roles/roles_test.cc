@@ -429,6 +429,19 @@ TEST_F(RolesTest, AServerIsNotDrainedOfPrimariesWhileOneIsAboutToBeThere) {
   EXPECT_THAT(world.DrainState("kv-1"), Pair("live", HasSubstr("no primaries left")));
 }
 
+TEST(PrimaryDrainTest, ASecondaryThatIsBeingPlacedIsNoPrimaryToBe) {
+  World world(Both(1, 2));
+  world.ordered.drains = {DrainOf("kv-1", /*primaries_only=*/true)};
+  world.servers["kv-0"].answers = false;  // it has the role, and does not say that it serves
+  world.Start();
+  world.hold_writes = true;
+  for (const char* name : {"kv-0", "kv-1"}) world.Join(name);
+  world.Gather();
+  world.FinishWrite(WriteOutcome::kOk);
+  ASSERT_THAT(world.writes, SizeIs(1)) << "the secondary is placed";
+  EXPECT_THAT(world.DrainState("kv-1"), Pair("live", HasSubstr("no primaries left")));
+}
+
 TEST_F(RolesTest, AServerIsNotDrainedOfPrimariesWhileItIsTheBestSuccessor) {
   world.servers["kv-0"].answers = false;
   Drain("kv-0", /*primaries_only=*/true);

@@ -88,22 +88,23 @@ TEST_F(StandbyTest, NoRequestFailsWhileLeadersGo) {
   };
   std::jthread one([&] { keep_calling(*client_); });
   std::jthread two([&] { keep_calling(*through_standby_); });
-  const auto await_new_leader = [&](const local::MapWatcher& map) {
-    const auto version = map.view().version;
+  const auto await_leader_after = [&](const local::MapWatcher& map, const auto& version) {
     return map.WaitFor([&](const MapView& v) { return v.version.first > version.first; },
                        kPatience);
   };
   // A map of the first leader: a later one than none at all would tell nothing.
   ASSERT_TRUE(at_standby_->WaitFor([](const MapView& v) { return v.all_served(); }, kPatience));
+  const auto of_first_leader = at_standby_->view().version;
   cluster_->control_plane().Kill();
-  EXPECT_TRUE(await_new_leader(*at_standby_)) << at_standby_->view().Describe();
+  EXPECT_TRUE(await_leader_after(*at_standby_, of_first_leader)) << at_standby_->view().Describe();
   SM_ASSERT_OK(cluster_->StartControlPlane());
   const auto at_first = cluster_->WatchMap(cluster_->admin_endpoint());
   ASSERT_TRUE(at_first->WaitFor(
       [&](const MapView& v) { return v.version == at_standby_->view().version; }, kPatience))
       << at_first->view().Describe();
-  kill(cluster_->standby().pid(), SIGTERM);
-  EXPECT_TRUE(await_new_leader(*at_first)) << at_first->view().Describe();
+  const auto of_second_leader = at_first->view().version;
+  EXPECT_EQ(cluster_->standby().Stop(), 0);
+  EXPECT_TRUE(await_leader_after(*at_first, of_second_leader)) << at_first->view().Describe();
   stop = true;
   one.join();
   two.join();

@@ -49,6 +49,7 @@ namespace {
 
 constexpr size_t kShards = 100'000;
 constexpr size_t kServers = 500;
+constexpr size_t kRegions = 3;
 constexpr size_t kLookups = 1'000'000;
 constexpr int kRounds = 15;
 
@@ -102,6 +103,7 @@ v1::MapSnapshot MakeMap(const std::vector<std::string>& starts) {
     server->set_index(static_cast<uint32_t>(i));
     server->set_name(absl::StrFormat("kv-%d", i));
     server->set_endpoint(absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250));
+    server->mutable_fault_domain()->set_region(absl::StrFormat("region-%d", i % kRegions));
   }
   for (size_t i = 0; i <= starts.size(); ++i) {
     v1::MapShard* shard = whole.add_shards();
@@ -112,6 +114,21 @@ v1::MapSnapshot MakeMap(const std::vector<std::string>& starts) {
     v1::MapReplica* replica = shard->add_replicas();
     replica->set_server(static_cast<uint32_t>(i * 7 % kServers));
     replica->set_role(v1::PRIMARY);
+  }
+  return whole;
+}
+
+// The same with a secondary of each shard in each region, and no primaries.
+v1::MapSnapshot MakeMapOfSecondaries(const std::vector<std::string>& starts) {
+  v1::MapSnapshot whole = MakeMap(starts);
+  for (v1::MapShard& shard : *whole.mutable_shards()) {
+    const uint32_t first = shard.replicas(0).server();
+    shard.clear_replicas();
+    for (uint32_t region = 0; region < kRegions; ++region) {
+      v1::MapReplica* replica = shard.add_replicas();
+      replica->set_server((first + region) % kServers);
+      replica->set_role(v1::SECONDARY);
+    }
   }
   return whole;
 }
@@ -157,6 +174,7 @@ Data Words(Random& random) {
 struct Figures {
   double table_ns;
   double router_ns;
+  double nearest_ns;
   double std_map_ns;
   uint64_t allocations;
 };
@@ -180,7 +198,19 @@ Figures Run(const Data& data) {
   const auto find_server = [&](std::string_view key) {
     const auto& map = app.map();
     const ShardIndex shard = map->layout().FindByKey(key);
-    return router::ChooseReplica(*map, shard, {})->server().index() + 1;
+    return router::ChooseReplica(*map, shard, {}).replica->server().index() + 1;
+  };
+  // And of a call that any replica may answer: the nearest that is well.
+  router_internal::AppRouter& replicated = router.App("replicated");
+  static_cast<wire::MapSink&>(replicated).OnSnapshot(MakeMapOfSecondaries(data.starts));
+  const FaultDomain client{"region-1", "", ""};
+  const auto find_nearest = [&](std::string_view key) {
+    const auto& map = replicated.map();
+    const ShardIndex shard = map->layout().FindByKey(key);
+    return router::ChooseReplica(*map, shard, {.location = &client, .random = router.NextRandom()})
+               .replica->server()
+               .index() +
+           1;
   };
 
   Figures figures{};
@@ -191,6 +221,7 @@ Figures Run(const Data& data) {
   uint64_t ignored = 0;
   figures.table_ns = Measure(data.keys, figures.allocations, find_shard);
   figures.router_ns = Measure(data.keys, figures.allocations, find_server);
+  figures.nearest_ns = Measure(data.keys, figures.allocations, find_nearest);
   figures.std_map_ns = Measure(data.keys, ignored, find_in_tree);
   return figures;
 }
@@ -204,6 +235,7 @@ void Main() {
   Figure("router_lookup_words_ns", words.table_ns, "ns");
   Figure("router_full_lookup_ns", users.router_ns, "ns");
   Figure("router_full_lookup_words_ns", words.router_ns, "ns");
+  Figure("router_nearest_lookup_ns", users.nearest_ns, "ns");
   Figure("std_map_upper_bound_ns", users.std_map_ns, "ns");
   Figure("std_map_upper_bound_words_ns", words.std_map_ns, "ns");
   Figure("router_lookup_allocs", static_cast<double>(users.allocations + words.allocations),

@@ -24,6 +24,7 @@ using router::ShardMap;
 AppRouter::AppRouter(RouterImpl& router, std::string_view app)
     : router_(router),
       name_(app),
+      retries_(router.options().retry_share),
       discovery_status_(absl::UnavailableError("discovery has not answered yet")) {
   watch_ = router_.Watch(name_, *this);
   if (router_.cache() == nullptr) return;

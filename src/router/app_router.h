@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "router/map_holder.h"
 #include "router/published.h"
+#include "router/retry_budget.h"
 #include "router/shard_map.h"
 #include "runtime/logging.h"
 #include "shardmanager/router.h"
@@ -34,6 +35,7 @@ class AppRouter final : public wire::MapSink {
 
   const std::string& name() const { return name_; }
   RouterImpl& router() { return router_; }
+  router::RetryBudget& retries() { return retries_; }
 
   // The newest map; null: none has come. No lock in the steady state: see Published.
   // The reference is good until this thread's next call.
@@ -78,6 +80,7 @@ class AppRouter final : public wire::MapSink {
 
   RouterImpl& router_;
   const std::string name_;
+  router::RetryBudget retries_;
   // Held while a map is taken: lookups and calls do without it.
   mutable std::mutex holder_mutex_;
   router::MapHolder holder_;

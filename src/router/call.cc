@@ -45,6 +45,37 @@ std::string RefusalOf(const grpc::Status& status, const grpc::ClientContext& con
                                    : std::string(refusal->second.data(), refusal->second.size());
 }
 
+// Codes by which an application says that it cannot serve; the others are about the request.
+bool IsServersOwn(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DATA_LOSS:
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+router::Impression ImpressionOf(AttemptEnd end, const grpc::Status& status) {
+  switch (end) {
+    case AttemptEnd::kAnswered:
+      return IsServersOwn(status.error_code()) ? router::Impression::kBad
+                                               : router::Impression::kGood;
+    case AttemptEnd::kUnsent:
+    case AttemptEnd::kBroken:
+    case AttemptEnd::kTimedOut:
+      return router::Impression::kBad;
+    case AttemptEnd::kRefused:
+    case AttemptEnd::kSuperseded:
+      return router::Impression::kNone;
+  }
+  return router::Impression::kNone;
+}
+
 class CallRun {
  public:
   CallRun(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
@@ -56,10 +87,12 @@ class CallRun {
         make_stub_(make_stub),
         attempt_(attempt),
         deadline_(MonotonicNow() + options.timeout),
-        machine_({MonotonicNow(), deadline_, options.idempotent, router_.NextRandom()}) {}
+        machine_({MonotonicNow(), deadline_, options.idempotent, router_.NextRandom(),
+                  &app_.retries()}) {}
 
   grpc::Status Run() {
     ++router_.counters().calls;
+    app_.retries().OnCall();
     for (;;) {
       const Found found = Look();
       if (found == Found::kNoShard) return Fail(grpc::StatusCode::NOT_FOUND, NoShard());
@@ -79,6 +112,7 @@ class CallRun {
   Found Look();
   ShardIndex Find(const ShardMap& map) const;
   CallMachine::Step TryOnce();
+  AttemptEnd Send(ServerChannel& channel, grpc::ClientContext& context);
   void Address(grpc::ClientContext& context, TimePoint deadline) const;
   AttemptEnd Judge(const grpc::ClientContext& context, bool superseded);
   void WaitForOtherServers(TimePoint until);
@@ -122,9 +156,15 @@ CallRun::Found CallRun::Look() {
   }
   shard_ = Find(*map_);
   if (!shard_.valid()) return Found::kNoShard;
-  const router::ReplicaPreference preference{router_.options().region, failed_server_,
-                                             options_.any_replica, router_.NextRandom()};
-  const router::MappedReplica* replica = router::ChooseReplica(*map_, shard_, preference);
+  const router::ReplicaPreference preference{
+      .location = &router_.options().location,
+      .avoid = failed_server_,
+      .any_replica = options_.any_replica,
+      .leave_out_outliers = router_.options().leave_out_outliers,
+      .random = router_.NextRandom(),
+      .now = MonotonicNow()};
+  const auto [replica, left_out] = router::ChooseReplica(*map_, shard_, preference);
+  if (left_out) ++router_.counters().left_out;
   if (replica == nullptr) {
     nobody_ = absl::StrCat(map_->replicas(shard_).empty() ? "no server serves it in map "
                                                           : "it has no primary in map ",
@@ -150,19 +190,28 @@ CallMachine::Step CallRun::TryOnce() {
   if (!channel->WaitConnected(std::min(deadline, begin + kConnectPatience))) {
     ++router_.counters().transport_errors;
     Blame("cannot be connected to");
+    server_->health->OnUnsent();
     return machine_.OnAttemptEnd(MonotonicNow(), AttemptEnd::kUnsent);
   }
   grpc::ClientContext context;
   Address(context, deadline);
+  const AttemptEnd end = Send(*channel, context);
+  return machine_.OnAttemptEnd(MonotonicNow(), end);
+}
+
+AttemptEnd CallRun::Send(ServerChannel& channel, grpc::ClientContext& context) {
   AppRouter::InFlight in_flight{&context, map_->layout().id(shard_), server_};
   if (options_.idempotent && !app_.Begin(in_flight)) {
     Blame("lost the shard");
-    return machine_.OnAttemptEnd(MonotonicNow(), AttemptEnd::kSuperseded);
+    return AttemptEnd::kSuperseded;
   }
-  status_ = attempt_(channel->Stub(make_stub_).get(), &context);
+  server_->health->OnSend();
+  const TimePoint sent_at = MonotonicNow();
+  status_ = attempt_(channel.Stub(make_stub_).get(), &context);
   const bool superseded = options_.idempotent && app_.End(in_flight);
   const AttemptEnd end = Judge(context, superseded);
-  return machine_.OnAttemptEnd(MonotonicNow(), end);
+  server_->health->OnEnd(ImpressionOf(end, status_), MonotonicNow() - sent_at);
+  return end;
 }
 
 void CallRun::Address(grpc::ClientContext& context, TimePoint deadline) const {
@@ -210,6 +259,7 @@ void CallRun::WaitForOtherServers(TimePoint until) {
 }
 
 grpc::Status CallRun::Finish(CallMachine::Next next) {
+  router_.counters().held_back += machine_.held_back();
   if (next == CallMachine::Next::kFinish) return status_;
   if (next == CallMachine::Next::kFailAmbiguous) {
     return Fail(grpc::StatusCode::UNAVAILABLE, "the request may have been processed");

@@ -48,10 +48,15 @@ CallMachine::Step CallMachine::OnWaited(TimePoint now) const {
 CallMachine::Step CallMachine::WaitForBackoff(TimePoint now) {
   constexpr Duration kFirst = Milliseconds(1);
   constexpr Duration kLongest = Milliseconds(50);
+  constexpr Duration kHeldBack = Seconds(1);
   constexpr uint64_t kMostDoublings = 6;
   if (now >= call_.deadline) return {Next::kFailDeadline};
   const uint64_t doublings = std::min(waits_++, kMostDoublings);
-  const Duration full = std::min(kLongest, kFirst * (int64_t{1} << doublings));
+  Duration full = std::min(kLongest, kFirst * (int64_t{1} << doublings));
+  if (call_.budget != nullptr && !call_.budget->Take(now)) {
+    ++held_back_;
+    full = kHeldBack;
+  }
   const auto half = static_cast<uint64_t>(full.count()) / 2;
   const Duration wait(half + random_.Below(half + 1));
   return {Next::kWaitThenAttempt, std::min(now + wait, call_.deadline)};

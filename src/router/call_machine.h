@@ -7,6 +7,8 @@
 //  4. Between attempts it waits 1 ms, growing to 50 ms, but never longer than until
 //     the map names other servers for the shard.
 //  5. An answer of the application, also an error, ends the call.
+//  6. When the app's calls have used up what they may try again (RetryBudget), it waits 0.5 to 1 s
+//     instead, or until the map names other servers.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "router/retry_budget.h"
 
 namespace shardmanager::router {
 
@@ -33,7 +36,8 @@ class CallMachine {
     TimePoint begin;
     TimePoint deadline;
     bool idempotent = false;
-    uint64_t seed = 0;  // of the jitter
+    uint64_t seed = 0;              // of the jitter
+    RetryBudget* budget = nullptr;  // of the app; null: any number of attempts
   };
 
   enum class Next {
@@ -61,6 +65,8 @@ class CallMachine {
   Step OnWaited(TimePoint now) const;
 
   uint64_t attempts() const { return attempts_; }
+  // How often it waited for longer, by rule 6.
+  uint64_t held_back() const { return held_back_; }
 
  private:
   Step WaitForBackoff(TimePoint now);
@@ -69,6 +75,7 @@ class CallMachine {
   Random random_;
   uint64_t attempts_ = 0;
   uint64_t waits_ = 0;
+  uint64_t held_back_ = 0;
 };
 
 }  // namespace shardmanager::router

@@ -88,7 +88,7 @@ absl::Status MapHolder::CheckNewer(MapVersion version) const {
 }
 
 absl::Status MapHolder::TakeServers(const google::protobuf::RepeatedPtrField<v1::MapServer>& from,
-                                    Servers& servers) {
+                                    Servers& servers) const {
   for (const v1::MapServer& server : from) {
     if (server.index() >= kMostServers) {
       return absl::InvalidArgumentError(
@@ -99,11 +99,22 @@ absl::Status MapHolder::TakeServers(const google::protobuf::RepeatedPtrField<v1:
       servers[server.index()].reset();
       continue;
     }
-    const v1::FaultDomain& domain = server.fault_domain();
-    servers[server.index()] = std::make_shared<MappedServer>(MappedServer{
-        server.name(), server.endpoint(), {domain.region(), domain.datacenter(), domain.rack()}});
+    servers[server.index()] = Mapped(server);
   }
   return absl::OkStatus();
+}
+
+std::shared_ptr<const MappedServer> MapHolder::Mapped(const v1::MapServer& server) const {
+  const v1::FaultDomain& domain = server.fault_domain();
+  auto mapped = std::make_shared<MappedServer>(
+      MappedServer{.name = server.name(),
+                   .endpoint = server.endpoint(),
+                   .fault_domain = {domain.region(), domain.datacenter(), domain.rack()}});
+  const bool has_one = map_ != nullptr && server.index() < map_->servers_->size();
+  const MappedServer* before = has_one ? (*map_->servers_)[server.index()].get() : nullptr;
+  const bool is_known = before != nullptr && SameServer(*before, *mapped);
+  mapped->health = is_known ? before->health : std::make_shared<ServerHealth>();
+  return mapped;
 }
 
 absl::Status MapHolder::TakeReplicas(const v1::MapShard& shard, const Servers& servers,

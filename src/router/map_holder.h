@@ -38,8 +38,10 @@ class MapHolder {
   using Servers = ShardMap::Servers;
 
   absl::Status CheckNewer(MapVersion version) const;
-  static absl::Status TakeServers(const google::protobuf::RepeatedPtrField<v1::MapServer>& from,
-                                  Servers& servers);
+  absl::Status TakeServers(const google::protobuf::RepeatedPtrField<v1::MapServer>& from,
+                           Servers& servers) const;
+  // Of a server that the map in use has at the same index, what is known of its health is kept.
+  std::shared_ptr<const MappedServer> Mapped(const v1::MapServer& server) const;
   static absl::Status TakeReplicas(const v1::MapShard& shard, const Servers& servers,
                                    Replicas& replicas);
   static void Append(const Replicas& replicas, size_t at, ShardMap::Block& block);

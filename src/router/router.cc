@@ -87,8 +87,14 @@ absl::Status Router::WaitReady(std::string_view app, std::chrono::milliseconds t
 
 RouterStats Router::stats() const {
   const auto& counters = impl_->counters();
-  return {counters.calls,        counters.attempts,   counters.refused, counters.transport_errors,
-          counters.failed_calls, counters.map_updates};
+  return {.calls = counters.calls,
+          .attempts = counters.attempts,
+          .refused = counters.refused,
+          .transport_errors = counters.transport_errors,
+          .failed_calls = counters.failed_calls,
+          .map_updates = counters.map_updates,
+          .held_back = counters.held_back,
+          .left_out = counters.left_out};
 }
 
 }  // namespace shardmanager

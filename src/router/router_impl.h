@@ -45,6 +45,8 @@ class RouterImpl {
     std::atomic<uint64_t> transport_errors{0};
     std::atomic<uint64_t> failed_calls{0};
     std::atomic<uint64_t> map_updates{0};
+    std::atomic<uint64_t> held_back{0};
+    std::atomic<uint64_t> left_out{0};
   };
   Counters& counters() { return counters_; }
 

@@ -11,6 +11,7 @@
 #include "base/dense_id.h"
 #include "model/map_version.h"
 #include "router/map_layout.h"
+#include "router/server_health.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::router {
@@ -20,9 +21,13 @@ struct MappedServer {
   std::string name;
   std::string endpoint;  // "host:port"
   FaultDomain fault_domain;
-
-  friend bool operator==(const MappedServer&, const MappedServer&) = default;
+  // How it does, as our requests see it: the same over all versions of the map that name the same
+  // server.
+  std::shared_ptr<ServerHealth> health;
 };
+
+// Of the same name, at the same place.
+bool SameServer(const MappedServer& a, const MappedServer& b);
 
 // In 4 bytes: a map has very many.
 class MappedReplica {
@@ -60,11 +65,12 @@ class ShardMap {
   // REQUIRES: of a replica of this map.
   const MappedServer& server(ServerIndex server) const { return *(*servers_)[server.index()]; }
 
+  static constexpr size_t kMostReplicas = 255;  // of one shard; 15 are allowed
+
  private:
   friend class MapHolder;
 
   static constexpr size_t kBlockShards = 256;
-  static constexpr size_t kMostReplicas = 255;  // of one shard; 15 are allowed
   struct Block {
     // Where each shard's replicas begin, and the end.
     std::array<uint16_t, kBlockShards + 1> begins{};

@@ -56,6 +56,44 @@ TEST(CallMachineTest, BackoffGrowsFromOneTo50Milliseconds) {
   }
 }
 
+TEST(CallMachineTest, WhenTheBudgetIsSpentItWaitsForLonger) {
+  RetryBudget budget(0);
+  const auto machine = [&](uint64_t seed) {
+    return CallMachine({At(0), At(60'000), false, seed, &budget});
+  };
+  for (int i = 0; i < RetryBudget::kMostSaved; ++i) {
+    CallMachine saved = machine(1);
+    ASSERT_LE(saved.OnAttemptEnd(At(1), AttemptEnd::kRefused).until, At(2));
+    ASSERT_EQ(saved.held_back(), 0u);
+  }
+  CallMachine held = machine(1);
+  const auto step = held.OnAttemptEnd(At(1), AttemptEnd::kRefused);
+  EXPECT_EQ(step.next, Next::kWaitThenAttempt) << "to be held back is not to fail";
+  EXPECT_GE(step.until, At(501));
+  EXPECT_LE(step.until, At(1'001));
+  EXPECT_EQ(held.held_back(), 1u);
+  EXPECT_NE(machine(2).OnAttemptEnd(At(1), AttemptEnd::kRefused).until, step.until) << "jitter";
+}
+
+TEST(CallMachineTest, ACallThatIsHeldBackEndsByItsDeadline) {
+  RetryBudget budget(0);
+  while (budget.Take(At(0))) {
+  }
+  CallMachine machine({At(0), At(100), false, 1, &budget});
+  EXPECT_EQ(machine.OnAttemptEnd(At(1), AttemptEnd::kRefused).until, At(100));
+}
+
+TEST(CallMachineTest, WhatEndsACallTakesNothingOfTheBudget) {
+  RetryBudget budget(0);
+  while (budget.Take(At(0))) {
+  }
+  for (AttemptEnd end : {AttemptEnd::kAnswered, AttemptEnd::kBroken}) {
+    CallMachine machine({At(0), At(100), false, 1, &budget});
+    machine.OnAttemptEnd(At(1), end);
+    EXPECT_EQ(machine.held_back(), 0u);
+  }
+}
+
 TEST(CallMachineTest, CallsDoNotRetryInStep) {
   CallMachine one({At(0), At(1'000), false, 1});
   CallMachine other({At(0), At(1'000), false, 2});

@@ -88,7 +88,7 @@ class RouterTest : public ::testing::Test {
   EchoServer two_{"kv-2"};
   Hub hub_;
   std::optional<DiscoveryServer> discovery_{std::in_place, hub_};
-  Router router_{{.discovery = {discovery_->endpoint()}, .subscriber = "test", .region = "eu"}};
+  Router router_{{.discovery = {discovery_->endpoint()}, .subscriber = "test", .location = {"eu"}}};
 };
 
 TEST_F(RouterTest, RequestsReachTheServerOfTheirKeyAndSayForWhomTheyAre) {
@@ -339,6 +339,41 @@ TEST_F(RouterTest, WaitReadyNamesWhatIsMissing) {
               HasSubstr("1 of 2 shards are not served, the first is b"));
   Publish(V(2), {0}, {1});
   EXPECT_TRUE(router_.WaitReady("kv", 20s).ok());
+}
+
+TEST_F(RouterTest, ANearServerThatAnswersErrorsIsLeftForAFartherOne) {
+  Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
+  one_.Do(EchoServer::Answer({grpc::StatusCode::INTERNAL, "the disk is gone"}));
+  int failed = 0;
+  for (int i = 0; i < 100; ++i) failed += Say("apple").status.ok() ? 0 : 1;
+  EXPECT_LE(failed, 6 + 2) << "six show it, and two probes in the second or so that this takes";
+  EXPECT_GT(router_.stats().left_out, 80u);
+  one_.Do(EchoServer::Process());
+  const int before = one_.requests();
+  // It gets one probe a second, and three good ones end its trouble.
+  EXPECT_TRUE(Eventually(
+      [&] { return Say("apple").response.server() == "kv-1" && one_.requests() > before + 5; }));
+}
+
+TEST_F(RouterTest, ErrorsThatAreAboutTheRequestAreNoTrouble) {
+  Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
+  one_.Do(EchoServer::Answer({grpc::StatusCode::INVALID_ARGUMENT, "no such colour"}));
+  for (int i = 0; i < 50; ++i) Say("apple");
+  EXPECT_GE(one_.requests(), 48) << "the other is looked at once a second, no more";
+  EXPECT_EQ(router_.stats().left_out, 0u);
+}
+
+TEST_F(RouterTest, WhenEverythingFailsRetriesAreHeldBackAndTheCallsStillSucceedInTheEnd) {
+  Publish(V(1), {0}, {1});
+  one_.Do(EchoServer::Refuse("loading"));
+  std::vector<std::future<Result>> calls;
+  for (int i = 0; i < 8; ++i) calls.push_back(SayLater("apple", {.timeout = 60s}));
+  // 100 attempts were saved, and 10 come each second.
+  ASSERT_TRUE(Eventually([&] { return one_.requests() >= 110; }));
+  one_.Do(EchoServer::Process());
+  for (auto& call : calls) EXPECT_TRUE(call.get().status.ok());
+  EXPECT_GT(router_.stats().held_back, 0u);
+  EXPECT_EQ(router_.stats().failed_calls, 0u);
 }
 
 TEST_F(RouterTest, CallsOfManyThreadsFollowTheMap) {

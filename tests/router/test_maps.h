@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/map_version.h"
+#include "shardmanager/types.h"
 #include "shardmanager/v1/discovery.pb.h"
 
 namespace shardmanager::router {
@@ -13,7 +14,7 @@ namespace shardmanager::router {
 struct TestServer {
   std::string name;
   std::string endpoint;
-  std::string region;
+  FaultDomain fault_domain;
 };
 
 struct TestShard {
@@ -40,7 +41,9 @@ inline v1::MapSnapshot MakeSnapshot(MapVersion version, const std::vector<TestSe
     server->set_index(static_cast<uint32_t>(i));
     server->set_name(servers[i].name);
     server->set_endpoint(servers[i].endpoint);
-    server->mutable_fault_domain()->set_region(servers[i].region);
+    server->mutable_fault_domain()->set_region(servers[i].fault_domain.region);
+    server->mutable_fault_domain()->set_datacenter(servers[i].fault_domain.datacenter);
+    server->mutable_fault_domain()->set_rack(servers[i].fault_domain.rack);
   }
   for (size_t i = 0; i < shards.size(); ++i) {
     v1::MapShard* shard = whole.add_shards();

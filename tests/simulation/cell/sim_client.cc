@@ -61,8 +61,10 @@ void SimClient::Try(const std::shared_ptr<Call>& call) {
   const ShardIndex shard = map.layout().FindById(call->shard);
   if (!shard.valid()) return Finish(call, false);  // a new layout lacks it
   ++call->attempt;
-  const router::MappedReplica* replica = router::ChooseReplica(
-      map, shard, {.avoid = call->failed_server, .random = context_.random.Next()});
+  const router::MappedReplica* replica =
+      router::ChooseReplica(map, shard,
+                            {.avoid = call->failed_server, .random = context_.random.Next()})
+          .replica;
   if (replica == nullptr) return Step(call, call->machine.OnNobody(process_->LocalNow()));
   call->for_primary = replica->role() == Role::kPrimary;
   Send(call, map.server(replica->server()));

@@ -1,0 +1,54 @@
+// How a server does, as this client sees it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace shardmanager::router {
+
+// What an attempt tells of its server.
+enum class Impression {
+  kGood,  // it answered
+  kBad,   // it did not, or with an error that is the server's own
+  kNone,  // nothing: it refused, as it does while shards move, or the attempt was given up
+};
+
+// Thread-safe, without locks. Requests that end at the same moment may lose one another's
+// share of an average; the next ones make up for it.
+class ServerHealth {
+ public:
+  // A request is sent.
+  void OnSend() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
+  // It ended, `took` after it was sent.
+  void OnEnd(Impression impression, Duration took);
+  // No request could be sent: there is no connection.
+  void OnUnsent() { Note(Impression::kBad); }
+
+  // More than half of its last requests went wrong: six in a row are enough, a few among many are
+  // not. Three in a row that go well end it.
+  bool in_trouble() const { return in_trouble_.load(std::memory_order_relaxed); }
+  // Requests under way, of this client.
+  uint32_t in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
+  // What an answer takes of late, smoothed; what did not come takes at least as long as it was
+  // waited for. Zero: nothing is known yet.
+  Duration latency() const { return Duration(latency_us_.load(std::memory_order_relaxed)); }
+
+  // True for one caller a second: it may send a request there to see how the server does now,
+  // although others do better.
+  bool TakeProbe(TimePoint now);
+
+ private:
+  void Note(Impression impression);
+  void NoteLatency(Impression impression, Duration took);
+
+  // Of the last requests, the newer the heavier: kOne is all.
+  std::atomic<uint32_t> bad_share_{0};
+  std::atomic<bool> in_trouble_{false};
+  std::atomic<uint32_t> in_flight_{0};
+  std::atomic<int64_t> latency_us_{0};
+  std::atomic<int64_t> next_probe_us_{0};
+};
+
+}  // namespace shardmanager::router

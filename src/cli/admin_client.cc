@@ -187,6 +187,10 @@ absl::StatusOr<v1::PauseAppResponse> AdminClient::PauseApp(const v1::PauseAppReq
 absl::StatusOr<v1::ResumeAppResponse> AdminClient::ResumeApp(const v1::ResumeAppRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ResumeApp, request);
 }
+absl::StatusOr<v1::PreferRegionsResponse> AdminClient::PreferRegions(
+    const v1::PreferRegionsRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::PreferRegions, request);
+}
 absl::StatusOr<v1::PinShardResponse> AdminClient::PinShard(const v1::PinShardRequest& request) {
   return impl_->Change(&v1::Admin::Stub::PinShard, request);
 }

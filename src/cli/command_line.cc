@@ -70,6 +70,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "pin" || command == "unpin") {
     words.pin.unpin = command == "unpin";
     line.command = std::move(words.pin);
+  } else if (command == "prefer") {
+    line.command = std::move(words.prefer);
   } else if (command == "maintenance") {
     words.maintenance.format = format;
     line.command = WithTimes(words);

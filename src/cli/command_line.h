@@ -91,6 +91,15 @@ struct PinCommand {
   std::string app;  // "": the only one that there is
   std::string reason;
 };
+struct PreferCommand {
+  // One shard and its region, or the name of a file of them ("-": the standard input).
+  std::string shard;
+  std::string region;  // "-": the spec's
+  std::string file;
+  bool replace = false;  // with a file: what it does not name is taken back
+  bool dry_run = false;
+  std::string app;  // "": the only one that there is
+};
 struct MaintenanceCommand {
   enum class Action { kAdd, kList, kCancel };
   Action action = Action::kList;
@@ -141,8 +150,8 @@ struct CommandLine {
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
-               PauseCommand, PinCommand, MaintenanceCommand, RolloutCommand, WatchCommand,
-               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+               PauseCommand, PinCommand, PreferCommand, MaintenanceCommand, RolloutCommand,
+               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

@@ -79,6 +79,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddEnd();
   AddPause();
   AddPin();
+  AddPrefer();
   AddMaintenance();
   AddRollout();
   AddWatch();
@@ -278,6 +279,24 @@ void CommandTree::AddPin() {
     command->add_option("NAME", words_.pin.shard, "Which one")->required()->type_name("");
     command->add_option("-a,--app", words_.pin.app, "Of this app")->type_name("APP");
   }
+}
+
+void CommandTree::AddPrefer() {
+  PreferCommand& words = words_.prefer;
+  CLI::App& command = *cli_.add_subcommand("prefer", "Say in which region shards should be");
+  command.footer(kPreferFooter);
+  CLI::Option* shard = command.add_option("SHARD", words.shard, "Which one")->type_name("");
+  CLI::Option* region =
+      command.add_option("REGION", words.region, "Where; - for what the spec says")->type_name("");
+  CLI::Option* file = command.add_option("-f,--file", words.file,
+                                         "Instead: a file with a shard and its region in each "
+                                         "line; - for the standard input");
+  file->type_name("FILE")->excludes(shard)->excludes(region);
+  shard->needs(region);
+  command.add_flag("--replace", words.replace, "What the file does not name is taken back")
+      ->needs(file);
+  command.add_flag("--dry-run", words.dry_run, "Check and report; change nothing");
+  command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
 }
 
 void CommandTree::AddMaintenance() {

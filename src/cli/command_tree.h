@@ -28,6 +28,7 @@ struct Words {
   EndCommand end;
   PauseCommand pause;
   PinCommand pin;
+  PreferCommand prefer;
   MaintenanceCommand maintenance;
   std::string maintenance_in;
   std::string maintenance_start;
@@ -71,6 +72,7 @@ class CommandTree {
   void AddEnd();
   void AddPause();
   void AddPin();
+  void AddPrefer();
   void AddMaintenance();
   void AddMaintenanceTimes(CLI::App& add);
   void AddRollout();

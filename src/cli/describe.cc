@@ -185,6 +185,31 @@ std::string PinsOf(const v1::AppStatus& app) {
   return text.empty() ? "" : absl::StrCat("\nPins:\n", text);
 }
 
+// Example: "us-east  400 shards, 398 there; 400 ordered".
+std::string PreferencesOf(const v1::AppStatus& app) {
+  if (app.preferred_regions().empty()) return "";
+  std::string text = "\nPreferred regions:";
+  if (app.preferences_since_ms() != 0) {
+    absl::StrAppend(&text, "  (last ordered ", TimeText(app.preferences_since_ms()),
+                    app.preferences_who().empty() ? "" : ", by ", Shown(app.preferences_who()),
+                    ")");
+  }
+  text += "\n";
+  for (const v1::PreferredRegion& region : app.preferred_regions()) {
+    absl::StrAppend(&text, kIndent, Shown(region.region()), "  ", Counted(region.shards(), "shard"),
+                    ", ", region.met(), " there; ", region.ordered(), " ordered",
+                    region.servers_live() == 0 ? "; no server of the app is there now" : "", "\n");
+  }
+  return text;
+}
+
+std::string PreferenceText(const v1::ShardStatus& shard) {
+  if (shard.preferred_region().empty()) return "";
+  return absl::StrCat(Shown(shard.preferred_region()),
+                      shard.preference_ordered() ? ", as ordered" : ", as the spec says",
+                      shard.preference_met() ? "" : "; no replica there serves");
+}
+
 std::string ServersOf(const absl::StatusOr<v1::GetServersResponse>& servers, bool colour) {
   if (!servers.ok()) {
     return absl::StrCat("\nServers:  unknown: ", Shown(std::string(servers.status().message())),
@@ -228,7 +253,7 @@ std::string DescribeApp(const v1::AppStatus& app,
     fields.Add("Commands", absl::StrCat("fail after ", Ms(app.spec().commands().timeout_ms())));
   }
   return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), PinsOf(app),
-                      ServersOf(servers, around.colour),
+                      PreferencesOf(app), ServersOf(servers, around.colour),
                       Events(around, [&](const auto& e) { return e.app() == app.spec().name(); }));
 }
 
@@ -260,6 +285,9 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
   fields.Add("State", StateCell(shard.state()));
   fields.Add("Reason", Shown(shard.reason()));
   if (shard.has_pin()) fields.Add("Pin", Shown(PinText(shard.pin())));
+  if (const std::string region = PreferenceText(shard); !region.empty()) {
+    fields.Add("Prefers", region);
+  }
   fields.Add("Keys", shard.has_range() ? RangeText(shard.range().start(), shard.range().end())
                                        : "no range: clients address it by id");
   return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),

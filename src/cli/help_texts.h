@@ -140,6 +140,16 @@ Examples:
   shardctl pin shard shard-3 --app kv --reason "its data is being repaired by hand"
   shardctl unpin shard shard-3 --app kv)";
 
+inline constexpr char kPreferFooter[] = R"(
+One replica of the shard should be in the region, and the primary if there is one. It moves there
+within the app's budgets, or stays where it is until the region has servers and room. What is
+ordered here goes before Shard.preferred_region and placement.preferred_region of the spec, and stays
+when a new spec is applied. Lines of a file: a shard, blanks, a region (- for what the spec says); #
+begins a comment. If one line is wrong, nothing is changed. `describe app` shows how far it is.
+Examples:
+  shardctl prefer users-0042 eu-west --app kv
+  shardctl prefer --file regions.txt --replace --app kv)";
+
 inline constexpr char kMaintenanceFooter[] = R"(
 Before a maintenance begins, what the app's spec says leaves its servers: primaries, and where data or
 machines are lost, all replicas (drain.prepare_ms: how long before). While it lasts, they are given

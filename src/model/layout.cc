@@ -31,8 +31,11 @@ std::vector<LayoutShard> FromShards(const v1::KeySpace& keys) {
   std::vector<LayoutShard> layout;
   layout.reserve(static_cast<size_t>(keys.shards_size()));
   for (const v1::Shard& shard : keys.shards()) {
-    layout.push_back({ShardId(shard.id()), shard.has_range(), shard.range().start(),
-                      shard.range().end(), shard.preferred_region()});
+    layout.push_back({.id = ShardId(shard.id()),
+                      .has_range = shard.has_range(),
+                      .start = shard.range().start(),
+                      .end = shard.range().end(),
+                      .preferred_region = shard.preferred_region()});
   }
   std::sort(layout.begin(), layout.end(), [](const LayoutShard& a, const LayoutShard& b) {
     return a.start != b.start ? a.start < b.start : a.id < b.id;

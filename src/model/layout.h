@@ -14,7 +14,8 @@ struct LayoutShard {
   bool has_range = false;
   std::string start;             // "" : from the first key
   std::string end;               // "" : to the last key
-  std::string preferred_region;  // the shard's, else the app's; "": none
+  std::string preferred_region;  // ordered, else the shard's, else the app's; "": none
+  bool region_ordered = false;   // see region_preferences.h
 };
 
 // Shards in ascending order of range start (or of id, without ranges); expands

@@ -5,16 +5,16 @@
 namespace shardmanager::router {
 
 bool RetryBudget::Take(TimePoint now) {
-  std::lock_guard lock(mutex_);
-  // Longer than it takes to be full is not counted: no product that overflows.
-  const Duration since =
-      std::clamp<Duration>(now - filled_at_, Duration(0), Seconds(kMostSaved / kEachSecond));
-  filled_at_ = std::max(filled_at_, now);
-  saved_ += brought_.exchange(0, std::memory_order_relaxed) + since.count() * kEachSecond;
-  saved_ = std::min(saved_, kMostSaved * kOne);
-  if (saved_ < kOne) return false;
-  saved_ -= kOne;
-  return true;
+  const int64_t now_us = now.time_since_epoch().count();
+  const int64_t full_at_us = now_us - kMostSaved * kAttempt.count();
+  int64_t empty_at_us = empty_at_us_.load(std::memory_order_relaxed);
+  for (;;) {
+    const int64_t next = std::max(empty_at_us, full_at_us) + kAttempt.count();
+    if (next > now_us) return false;
+    if (empty_at_us_.compare_exchange_weak(empty_at_us, next, std::memory_order_relaxed)) {
+      return true;
+    }
+  }
 }
 
 }  // namespace shardmanager::router

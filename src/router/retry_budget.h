@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <limits>
 
 #include "base/time.h"
 
@@ -11,15 +11,17 @@ namespace shardmanager::router {
 
 // When an app's servers fail, each call tries again, so the load on what is left multiplies just
 // when it can be borne least. So each call brings a share of an attempt, each further attempt takes
-// a whole one, and a few are there in any case: a client of few calls may always retry.
+// a whole one, and a few come with time: a client of few calls may always retry.
 //
-// Thread-safe; OnCall takes no lock.
+// Thread-safe, without locks: what is saved is kept as the moment at which nothing was, for it
+// grows with time (as in the generic cell rate algorithm, ITU-T I.371).
 class RetryBudget {
  public:
   // `share`: further attempts for each call, over many calls. 0: none but kEachSecond.
-  explicit RetryBudget(double share) : share_(static_cast<int64_t>(share * kOne)) {}
+  explicit RetryBudget(double share)
+      : share_us_(static_cast<int64_t>(share * static_cast<double>(kAttempt.count()))) {}
 
-  void OnCall() { brought_.fetch_add(share_, std::memory_order_relaxed); }
+  void OnCall() { empty_at_us_.fetch_sub(share_us_, std::memory_order_relaxed); }
   // May one more attempt be made now? If not, it is to wait for longer.
   bool Take(TimePoint now);
 
@@ -27,13 +29,10 @@ class RetryBudget {
   static constexpr int64_t kEachSecond = 10;
 
  private:
-  static constexpr int64_t kOne = 1'000'000;  // one attempt: parts of it, to add them up exactly
+  static constexpr Duration kAttempt = Seconds(1) / kEachSecond;  // one comes in this time
 
-  const int64_t share_;
-  std::atomic<int64_t> brought_{0};  // by calls, and not yet in saved_
-  std::mutex mutex_;
-  int64_t saved_ = kMostSaved * kOne;
-  TimePoint filled_at_{};
+  const int64_t share_us_;
+  std::atomic<int64_t> empty_at_us_{std::numeric_limits<int64_t>::min() / 2};
 };
 
 }  // namespace shardmanager::router

@@ -59,6 +59,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                           v1::UnpinShardResponse* response) override {
     return calls_.Change(context, request, response, &Operations::UnpinShard);
   }
+  grpc::Status PreferRegions(grpc::ServerContext* context, const v1::PreferRegionsRequest* request,
+                             v1::PreferRegionsResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::PreferRegions);
+  }
   grpc::Status AddMaintenance(grpc::ServerContext* context,
                               const v1::AddMaintenanceRequest* request,
                               v1::AddMaintenanceResponse* response) override {

@@ -22,6 +22,7 @@ class FakeAdmin final : public v1::Admin::Service {
   FakeAdmin() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.SetMaxReceiveMessageSize(256 << 20);  // as shardmanagerd
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
@@ -52,6 +53,8 @@ class FakeAdmin final : public v1::Admin::Service {
   // Of the second such call alone.
   grpc::Status second_rollouts_refusal;
   v1::GetMaintenancesResponse maintenances;
+  v1::PreferRegionsResponse preferred;
+  grpc::Status prefer_refusal;  // of that call alone
   v1::ExplainShardResponse explanation;
   v1::ReleaseServerResponse release;
   v1::GetStatusResponse status;
@@ -157,6 +160,10 @@ class FakeAdmin final : public v1::Admin::Service {
   grpc::Status UnpinShard(Context context, const v1::UnpinShardRequest* request,
                           v1::UnpinShardResponse* response) override {
     return Answer(context, "UnpinShard", *request, {}, response);
+  }
+  grpc::Status PreferRegions(Context context, const v1::PreferRegionsRequest* request,
+                             v1::PreferRegionsResponse* response) override {
+    return Answer(context, "PreferRegions", *request, preferred, response, prefer_refusal);
   }
   grpc::Status AddMaintenance(Context context, const v1::AddMaintenanceRequest* request,
                               v1::AddMaintenanceResponse* response) override {

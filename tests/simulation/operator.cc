@@ -62,6 +62,18 @@ auto SendUnpin(const std::string& shard) {
   return Sends(&orchestrator::Operations::UnpinShard, request);
 }
 
+auto SendPreferences(const std::vector<std::string>& shards, const std::string& region) {
+  v1::PreferRegionsRequest request;
+  request.set_app(kApp);
+  request.set_replace(true);
+  for (const std::string& shard : shards) {
+    v1::ShardPreference& preference = *request.add_preferences();
+    preference.set_shard(shard);
+    preference.set_region(region);
+  }
+  return Sends(&orchestrator::Operations::PreferRegions, request);
+}
+
 }  // namespace
 
 Operator::Operator(Cluster& cluster, Checkers& checkers, v1::AppSpec spec)
@@ -91,6 +103,11 @@ void Operator::PinUntilAcknowledged(const std::string& shard) {
 
 void Operator::UnpinUntilAcknowledged(const std::string& shard) {
   Begin(SendUnpin(shard), /*again=*/true);
+}
+
+void Operator::PreferUntilAcknowledged(const std::vector<std::string>& shards,
+                                       const std::string& region) {
+  Begin(SendPreferences(shards, region), /*again=*/true);
 }
 
 void Operator::NotifyUntilAcknowledged(const v1::Maintenance& notice) {

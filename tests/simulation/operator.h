@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/simulation/cell/cluster.h"
 #include "tests/simulation/checkers.h"
@@ -27,6 +28,8 @@ class Operator {
   // The same: pins the shard, or takes that back.
   void PinUntilAcknowledged(const std::string& shard);
   void UnpinUntilAcknowledged(const std::string& shard);
+  // The same: those shards are wanted in that region, and all others where the spec says.
+  void PreferUntilAcknowledged(const std::vector<std::string>& shards, const std::string& region);
   // The same: gives notice of a maintenance.
   void NotifyUntilAcknowledged(const v1::Maintenance& notice);
   // The store is lost: makes the cell anew, and applies the spec once more.

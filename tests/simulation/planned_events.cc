@@ -31,6 +31,7 @@ void PlannedEvents::All() {
   if (HasPrimaries()) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
   PauseForAWhile(drained);
   PinForAWhile();
+  PreferForAWhile();
   Maintain();
   const Trouble before_restarts = TroubleOfPrimaries();
   if (RestartEverything() && HasPrimaries()) {
@@ -129,6 +130,44 @@ void PlannedEvents::PinForAWhile() {
   cell_.person.DrainUntilAcknowledged(server, false);
   cell_.AwaitAcknowledged();
   cell_.AwaitRest("a drain was taken back");
+}
+
+void PlannedEvents::PreferForAWhile() {
+  // Drawn by itself: what comes after it goes on as it did.
+  Random random(cell_.options.seed);
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || random.Below(2) == 0 || !MayRestart(*spec)) return;
+  const std::set<std::string> free = cell_.person.Free();
+  const std::string& server = *std::next(free.begin(), random.Below(free.size()));
+  const std::string region = PlaceOf(cell_.cluster, server).region();
+  std::vector<std::string> shards;
+  for (const v1::Shard& shard : spec->key_space().shards()) {
+    if (random.Below(3) != 0) shards.push_back(shard.id());
+  }
+  cell_.Trace(absl::StrCat(shards.size(), " shards are wanted in ", region));
+  cell_.checkers.Promise(*spec);
+  cell_.person.PreferUntilAcknowledged(shards, region);
+  cell_.AwaitAcknowledged();
+  if (random.Below(2) == 0) cell_.RestartLeader();
+  cell_.AwaitRest("shards were wanted in a region");
+  for (const std::string& shard : shards) {
+    if (!cell_.well() || IsIn(region, shard)) continue;
+    cell_.checkers.Violate(absl::StrCat("preferred: ", shard, " is not in ", region));
+  }
+  cell_.person.PreferUntilAcknowledged({}, "");
+  cell_.AwaitAcknowledged();
+  cell_.AwaitRest("shards may be in any region again");
+}
+
+bool PlannedEvents::IsIn(const std::string& region, const std::string& shard) {
+  for (const std::string& name : cell_.cluster.servers()) {
+    if (PlaceOf(cell_.cluster, name).region() != region) continue;
+    const v1::AssignmentRecord held = cell_.checkers.AssignmentOf(name);
+    for (const v1::AssignedReplica& replica : held.replicas()) {
+      if (replica.shard() == shard && replica.phase() == v1::GRANTED) return true;
+    }
+  }
+  return false;
 }
 
 // ---- a maintenance ----

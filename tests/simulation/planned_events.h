@@ -1,6 +1,6 @@
 // What happens in a cell at rest, without faults: a server joins, another one is drained, the
-// control plane is restarted, the app is paused, a shard is pinned, a maintenance takes place, and
-// all servers are restarted. Nothing may be missed.
+// control plane is restarted, the app is paused, a shard is pinned, shards are wanted in a region,
+// a maintenance takes place, and all servers are restarted. Nothing may be missed.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ class PlannedEvents {
   void PauseForAWhile(const std::string& drained);
   // A pinned replica stays on a server that is drained, whoever leads.
   void PinForAWhile();
+  // Shards go to the region that is ordered for them, whoever leads.
+  void PreferForAWhile();
   // Of one server, or of a region whose shards can all go elsewhere.
   void Maintain();
   // Of all servers, by all managers at once. True: no request may be refused or fail. That is so if
@@ -44,6 +46,7 @@ class PlannedEvents {
   bool BeginLongRequests(const std::string& server);
   v1::DrainScope SomeScope(bool regions);
   std::set<std::string> ServersIn(const v1::DrainScope& scope);
+  bool IsIn(const std::string& region, const std::string& shard);
   std::string SomeHealthyServer() const;
   bool HasPrimaries() const;
 

@@ -27,6 +27,7 @@ ExitCode End(const EndCommand& command, AdminClient& client, Terminal& terminal)
 ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Pin(const PinCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Prefer(const PreferCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Maintenance(const MaintenanceCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Rollout(const RolloutCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);

@@ -17,6 +17,7 @@
 #include "orchestrator/control/container_operations.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/control/maintenance_notices.h"
+#include "orchestrator/control/region_orders.h"
 #include "orchestrator/control/shard_pins.h"
 #include "orchestrator/control/spec_edits.h"
 #include "orchestrator/decide/snapshot.h"
@@ -27,8 +28,6 @@
 
 namespace shardmanager::orchestrator {
 namespace {
-
-std::string Lines(const std::vector<std::string>& lines) { return absl::StrJoin(lines, "\n"); }
 
 // Replies with the response if the write succeeded, else with its error.
 template <typename Response>
@@ -55,6 +54,15 @@ void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
   if (request.dry_run()) return reply(response);
   apps.WriteSpec({ReplacementOf(app, request.spec()), damaged.node.stat.version},
                  AnswerWith(reply, response), wanted);
+}
+
+// Replies when the change is durable, or why it is not made.
+template <typename Response>
+void WriteEdit(LedApps& apps, const absl::StatusOr<LedApps::SpecToWrite>& change,
+               const Operations::Reply<Response>& reply, const Wanted& wanted,
+               Response response = {}) {
+  if (!change.ok()) return reply(change.status());
+  apps.WriteSpec(*change, AnswerWith(reply, std::move(response)), wanted);
 }
 
 // Replies with the apps that operators are told of.
@@ -107,23 +115,8 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     v1::ApplyAppResponse response;
     response.set_outcome(v1::ApplyAppResponse::CREATED);
     if (existing != nullptr) {
-      if (existing->spec().stored().deleting()) {
-        return reply(absl::FailedPreconditionError(
-            absl::StrCat("app \"", spec.name(), "\" is being deleted; try again when it is gone")));
-      }
-      if (absl::Status may = CheckReplacement(existing->spec().stored().spec(), spec); !may.ok()) {
-        return reply(may);
-      }
-      const SpecChange change = CompareSpecs(existing->spec().stored().spec(), spec);
-      response.set_outcome(change.differences.empty() ? v1::ApplyAppResponse::UNCHANGED
-                                                      : v1::ApplyAppResponse::CONFIGURED);
-      for (const std::string& line : change.differences) response.add_changes(line);
-      if (!change.losses.empty() && !request.force()) {
-        return reply(absl::FailedPreconditionError(
-            absl::StrCat("the change would lose something; nothing was changed. Use --force if "
-                         "that is meant:\n",
-                         Lines(change.losses))));
-      }
+      absl::Status may = CompareToApply(existing->spec().stored(), request, response);
+      if (!may.ok()) return reply(may);
     }
     if (request.dry_run() || response.outcome() == v1::ApplyAppResponse::UNCHANGED) {
       return reply(response);
@@ -250,7 +243,7 @@ void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppRespons
       stored.mutable_pause()->set_since_ms(since);
       return absl::OkStatus();
     };
-    WriteEdit(EditSpecOf(apps_, request.app(), pause), reply, wanted);
+    WriteEdit(apps_, EditSpecOf(apps_, request.app(), pause), reply, wanted);
   });
 }
 
@@ -267,7 +260,7 @@ void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResp
       return absl::OkStatus();
     };
     const std::string what = absl::StrCat("app ", request.app());
-    WriteEdit(EditSpecOf(apps_, request.app(), resume),
+    WriteEdit(apps_, EditSpecOf(apps_, request.app(), resume),
               Recording(reply, {"ResumeAsked", what, request.who()}), wanted);
   });
 }
@@ -282,7 +275,7 @@ void Operations::PinShard(v1::PinShardRequest request, Reply<v1::PinShardRespons
       const absl::Status may = MayLookAt(request.app(), app);
       return may.ok() ? PutPin(*app.state(), pin, stored) : may;
     };
-    WriteEdit(EditSpecOf(apps_, request.app(), put), reply, wanted);
+    WriteEdit(apps_, EditSpecOf(apps_, request.app(), put), reply, wanted);
   });
 }
 
@@ -294,8 +287,24 @@ void Operations::UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardR
       return TakeOutPin(request.shard(), stored);
     };
     const std::string what = absl::StrCat("app ", request.app(), ", shard ", request.shard());
-    WriteEdit(EditSpecOf(apps_, request.app(), take_out),
+    WriteEdit(apps_, EditSpecOf(apps_, request.app(), take_out),
               Recording(reply, {"UnpinAsked", what, request.who()}), wanted);
+  });
+}
+
+void Operations::PreferRegions(v1::PreferRegionsRequest request,
+                               Reply<v1::PreferRegionsResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
+    v1::PreferRegionsResponse response;
+    const auto prefer = [&](const PartitionDriver& app, v1::StoredSpec& stored) {
+      absl::Status may = MayLookAt(request.app(), app);
+      return may.ok() ? Prefer(*app.state(), request, context_.session.WallMs(), stored, response)
+                      : may;
+    };
+    const auto change = EditSpecOf(apps_, request.app(), prefer);
+    if (change.ok() && (request.dry_run() || response.changed() == 0)) return reply(response);
+    WriteEdit(apps_, change, reply, wanted, response);
   });
 }
 

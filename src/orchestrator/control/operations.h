@@ -56,6 +56,8 @@ class Operations {
   void PinShard(v1::PinShardRequest request, Reply<v1::PinShardResponse> reply, Wanted wanted = {});
   void UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardResponse> reply,
                   Wanted wanted = {});
+  void PreferRegions(v1::PreferRegionsRequest request, Reply<v1::PreferRegionsResponse> reply,
+                     Wanted wanted = {});
   void AddMaintenance(v1::AddMaintenanceRequest request, Reply<v1::AddMaintenanceResponse> reply,
                       Wanted wanted = {});
   void GetMaintenances(v1::GetMaintenancesRequest request,
@@ -84,17 +86,6 @@ class Operations {
   // OK: MayAnswer(), somebody still waits for the answer, and the store is connected.
   absl::Status MayChange(const Wanted& wanted) const;
 
-  // Replies when the change is durable, or why it is not made.
-  template <typename Response>
-  void WriteEdit(const absl::StatusOr<LedApps::SpecToWrite>& change, Reply<Response> reply,
-                 const Wanted& wanted) {
-    if (!change.ok()) return reply(change.status());
-    const auto done = [reply](absl::Status status) {
-      if (!status.ok()) return reply(status);
-      reply(Response());
-    };
-    apps_.WriteSpec(*change, done, wanted);
-  }
   // Who took an order back, which nothing tells once it is gone: an event of this kind.
   struct Asked {
     const char* kind;

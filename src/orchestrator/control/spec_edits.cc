@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/spec/spec_validation.h"
 #include "orchestrator/control/drain_scopes.h"
 
@@ -39,6 +40,23 @@ absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::
   }
   if (absl::Status may = edit(*driver, change.spec); !may.ok()) return may;
   return change;
+}
+
+absl::Status CompareToApply(const v1::StoredSpec& stored, const v1::ApplyAppRequest& request,
+                            v1::ApplyAppResponse& response) {
+  if (stored.deleting()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "app \"", request.spec().name(), "\" is being deleted; try again when it is gone"));
+  }
+  if (absl::Status may = CheckReplacement(stored.spec(), request.spec()); !may.ok()) return may;
+  const SpecChange change = CompareSpecs(stored.spec(), request.spec());
+  response.set_outcome(change.differences.empty() ? v1::ApplyAppResponse::UNCHANGED
+                                                  : v1::ApplyAppResponse::CONFIGURED);
+  response.mutable_changes()->Assign(change.differences.begin(), change.differences.end());
+  if (change.losses.empty() || request.force()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the change would lose something; nothing was changed. Use --force if that is meant:\n",
+      absl::StrJoin(change.losses, "\n")));
 }
 
 absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force) {

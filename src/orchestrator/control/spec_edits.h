@@ -43,6 +43,12 @@ using EditOneSpec = std::function<absl::Status(const PartitionDriver& app, v1::S
 absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::string& app,
                                                 const EditOneSpec& edit);
 
+// What the request would change of an app that there is: the outcome and the lines of `response`.
+// FAILED_PRECONDITION: the app is being deleted, the change is not possible, or it would lose
+// something and is not forced.
+absl::Status CompareToApply(const v1::StoredSpec& stored, const v1::ApplyAppRequest& request,
+                            v1::ApplyAppResponse& response);
+
 // May `by` take the place of a spec that cannot be read? REQUIRES: it cannot.
 absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force);
 // In the place of a spec that cannot be read: with what operators ordered, as far as it is known.

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
+#include "model/region_preferences.h"
+#include "model/text.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/supply.h"
@@ -23,8 +25,9 @@ constexpr Duration kMapPatience = Seconds(2);
 }  // namespace
 
 void Partition::On(Recovered& event) {
-  AdoptSpec(event.spec, event.deleting);
   state_.ordered = event.ordered;
+  if (Planted(Defect::kForgetsRegions)) state_.ordered.preferences.Clear();
+  AdoptSpec(event.spec, event.deleting);
   if (Planted(Defect::kMovesWhilePaused)) state_.ordered.pause.reset();
   if (Planted(Defect::kMovesWhatIsPinned)) state_.ordered.pins.clear();
   pausing_.Begin();
@@ -71,7 +74,12 @@ void Partition::On(SpecChanged& event) {
       MessageDifferencer::Equals(event.spec, state_.spec) && event.deleting == state_.deleting;
   state_.ordered.drains = std::move(event.ordered.drains);
   pausing_.Adopt(event.ordered.pause);
-  if (!same_spec) AdoptSpec(event.spec, event.deleting);
+  if (same_spec) {
+    AdoptPreferences(std::move(event.ordered.preferences));
+  } else {
+    state_.ordered.preferences = std::move(event.ordered.preferences);
+    AdoptSpec(event.spec, event.deleting);
+  }
   pausing_.Adopt(event.ordered.pins);
   maintenances_.Adopt(std::move(event.ordered.maintenances));
   UpdateServers();
@@ -126,7 +134,8 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     if (Mirrors(state_)) mirror_.Clear();
     AdoptLayout({});
   } else {
-    AdoptLayout(Mirrors(state_) ? std::move(state_.layout) : ExpandLayout(spec));
+    AdoptLayout(Mirrors(state_) ? std::move(state_.layout)
+                                : ExpandLayout(spec, state_.ordered.preferences));
   }
   state_.missing.RetryAll();
   state_.missing.ForgetAll();
@@ -149,13 +158,34 @@ void Partition::AdoptLayout(std::vector<LayoutShard> layout) {
     Shard& shard = state_.tables.shard(id);
     shard.wanted = static_cast<uint16_t>(std::max(1u, state_.spec.replication().replicas()));
     shard.map_index = static_cast<uint32_t>(state_.map_order.size());
-    shard.region = entry.preferred_region.empty() ? 0 : fleet_.DomainNumber(entry.preferred_region);
+    shard.region = fleet_.RegionNumber(entry.preferred_region);
     failed_shards_.ForgetPoison(id);
     state_.map_order.push_back(id);
     state_.records.most_replica_bytes =
         std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
     agenda_.MarkDirty(id);
   }
+}
+
+void Partition::AdoptPreferences(v1::StoredPreferences preferences) {
+  if (MessageDifferencer::Equals(preferences, state_.ordered.preferences)) return;
+  state_.ordered.preferences = std::move(preferences);
+  if (Mirrors(state_) || state_.deleting) return;
+  std::vector<LayoutShard> layout = ExpandLayout(state_.spec, state_.ordered.preferences);
+  size_t changed = 0;
+  for (size_t i = 0; i < layout.size(); ++i) {
+    if (layout[i].preferred_region == state_.layout[i].preferred_region) continue;
+    state_.tables.shard(state_.map_order[i]).region =
+        fleet_.RegionNumber(layout[i].preferred_region);
+    agenda_.MarkDirty(state_.map_order[i]);
+    ++changed;
+  }
+  state_.layout = std::move(layout);
+  state_.balance.at_rest = false;
+  agenda_.LookAtBalance();
+  const std::string& who = state_.ordered.preferences.who();
+  agenda_.AddNote(NoteKind::kRegionsPreferred, ServerIndex(), ShardIndex(),
+                  absl::StrCat(Counted(changed, "shard"), who.empty() ? "" : ", by ", who));
 }
 
 void Partition::Fire(const Timer& timer) {

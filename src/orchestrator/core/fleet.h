@@ -51,6 +51,10 @@ class Fleet {
   // differ even under one name.
   uint32_t DomainNumber(const std::string& region, const std::string& datacenter = {},
                         const std::string& rack = {});
+  // Of a region that is asked for; 0: none is.
+  uint32_t RegionNumber(const std::string& region) {
+    return region.empty() ? 0 : DomainNumber(region);
+  }
   void On(ServerUp& event);
   void On(ServerDown& event);
   void On(ServerReport& event);

@@ -19,8 +19,8 @@ std::optional<CommandKind> Demand(const Replica& replica);
 // Its session has ended, and no write has found that it is back.
 bool IsGone(const Server& server);
 bool IsGivenUp(const Server& server);
-// From when on the shards of a lost server do without what it alone may have: failover.delay_ms after
-// it went, whether it said good-bye or not.
+// From when on the shards of a lost server do without what it alone may have: failover.delay_ms
+// after it went, whether it said good-bye or not.
 TimePoint LastResortAt(const PartitionState& state, const Server& server);
 bool IsLastResort(const PartitionState& state, const Server& server);
 // In step: it knows all that was acknowledged, in this life of its server. (Where a

@@ -17,6 +17,7 @@
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/maintenances.h"
+#include "orchestrator/describe/preferences.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
 #include "orchestrator/describe/waits.h"
@@ -196,6 +197,9 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
     *status.add_replicas() = DescribeReplica(state, replica);
   });
   if (const v1::Pin* pin = PinOf(state, shard)) *status.mutable_pin() = *pin;
+  status.set_preferred_region(entry.preferred_region);
+  status.set_preference_ordered(entry.region_ordered);
+  status.set_preference_met(IsPreferenceMet(state, shard));
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
   if (!service.served || service.degraded()) {
@@ -241,6 +245,7 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   status.set_loads_refused(state.loads.refused);
   status.mutable_drains()->Assign(state.ordered.drains.begin(), state.ordered.drains.end());
   status.mutable_pins()->Assign(state.ordered.pins.begin(), state.ordered.pins.end());
+  DescribePreferences(state, status);
   status.set_servers_live(live);
   status.set_servers_known(known);
   if (!state.recovered) status.add_conditions("reading its records from the store");

@@ -46,6 +46,7 @@ OperatorOrders SpecWatch::ordered(TimePoint now, int64_t now_ms) const {
   ordered.drains.assign(stored_.drains().begin(), stored_.drains().end());
   if (stored_.has_pause()) ordered.pause = stored_.pause();
   ordered.pins.assign(stored_.pins().begin(), stored_.pins().end());
+  ordered.preferences = stored_.preferences();
   for (const v1::Maintenance& notice : stored_.maintenances()) {
     ordered.maintenances.push_back(OnClock(notice, now, now_ms));
   }

@@ -21,6 +21,7 @@
 #include "model/supplied_map.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/app_spec.pb.h"
+#include "shardmanager/v1/stored.pb.h"
 #include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -74,6 +75,7 @@ struct OperatorOrders {
   std::optional<v1::Pause> pause;                // see decide/pause.h
   std::vector<v1::Pin> pins;                     // likewise
   std::vector<PlannedMaintenance> maintenances;  // see decide/drains.h
+  v1::StoredPreferences preferences = {};        // see model/region_preferences.h
 };
 
 // First event: everything the store knows. Sent once.
@@ -282,6 +284,7 @@ enum class NoteKind : uint8_t {
   kResumed,
   kPinned,
   kUnpinned,
+  kRegionsPreferred,
   kMaintenanceNotified,
   kMaintenanceCancelled,
   kMaintenancePreparing,
@@ -321,6 +324,7 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "Resumed",
                                                            "Pinned",
                                                            "Unpinned",
+                                                           "RegionsPreferred",
                                                            "MaintenanceNotified",
                                                            "MaintenanceCancelled",
                                                            "MaintenancePreparing",

@@ -27,6 +27,8 @@ class SessionsTest : public ShardctlTest {
         "cell: 'c' leading: true leader_epoch: 4 leader_endpoint: 'h:1' version: '0.1.0'");
     admin_.events = ThreeEvents();
     admin_.drained = FromText<v1::DrainResponse>("apps { app: 'kv' servers: 2 replicas: 12 }");
+    admin_.preferred =
+        FromText<v1::PreferRegionsResponse>("changed: 1 regions_without_servers: 'us-east'");
     admin_.undrained = FromText<v1::UndrainResponse>("apps { app: 'kv' servers: 1 replicas: 1 }");
   }
   ~SessionsTest() override {
@@ -167,6 +169,8 @@ TEST_F(SessionsTest, ChangeWhereReplicasAre) {
   Session("pin shard shard-1 -a kv --reason debugged");
   Session("pin shard shard-1");
   Session("unpin shard shard-1 -a kv");
+  Session("prefer shard-1 us-east -a kv --dry-run");
+  Session("prefer shard-1 -");
   Session("retry shard shard-1 -a kv");
   Session("release server kv-3 -a kv");
 }

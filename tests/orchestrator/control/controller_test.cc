@@ -182,6 +182,53 @@ TEST_F(ControllerTest, APinIsStoredAndTakenBackOnce) {
   EXPECT_EQ(answer, absl::FailedPreconditionError("shard \"s-0\" of app \"kv\" is not pinned"));
 }
 
+TEST_F(ControllerTest, PreferencesAreStoredBesideTheSpecAllOrNone) {
+  MakeCell();
+  RunAll();
+  absl::Status answer = absl::UnknownError("no answer");
+  v1::PreferRegionsResponse response;
+  const auto told = [&](const absl::StatusOr<v1::PreferRegionsResponse>& told_of) {
+    answer = told_of.status();
+    if (told_of.ok()) response = *told_of;
+  };
+  v1::PreferRegionsRequest request;
+  request.set_app("kv");
+  const auto prefer = [&] {
+    controller_->operations().PreferRegions(request, told);
+    RunAll();
+    return answer;
+  };
+  EXPECT_EQ(prefer().code(), absl::StatusCode::kInvalidArgument) << "nothing is asked for";
+  request.add_preferences()->set_shard("s-0");
+  request.mutable_preferences(0)->set_region("mars");
+  request.add_preferences()->set_shard("s-99");
+  EXPECT_THAT(std::string(prefer().message()), ::testing::StartsWith("preferences[1].shard"));
+  EXPECT_FALSE(Stored().has_preferences());
+  request.mutable_preferences()->RemoveLast();
+  request.set_who("jo");
+  request.set_dry_run(true);
+  EXPECT_EQ(prefer(), absl::OkStatus());
+  EXPECT_EQ(response.changed(), 1u);
+  EXPECT_FALSE(Stored().has_preferences()) << "it only says what would change";
+  request.set_dry_run(false);
+  EXPECT_EQ(prefer(), absl::OkStatus());
+  EXPECT_THAT(response.regions_without_servers(), ::testing::ElementsAre("mars"));
+  ASSERT_EQ(Stored().preferences().regions_size(), 1);
+  EXPECT_EQ(Stored().preferences().regions(0).region(), "mars");
+  EXPECT_EQ(Stored().preferences().who(), "jo");
+  EXPECT_GT(Stored().preferences().since_ms(), 0);
+  now_ms_ += 5'000;
+  const int64_t since_ms = Stored().preferences().since_ms();
+  EXPECT_EQ(prefer(), absl::OkStatus());
+  EXPECT_EQ(response.unchanged(), 1u);
+  EXPECT_EQ(Stored().preferences().since_ms(), since_ms) << "a repeat writes nothing";
+  request.clear_preferences();
+  request.set_replace(true);
+  EXPECT_EQ(prefer(), absl::OkStatus());
+  EXPECT_EQ(response.changed(), 1u);
+  EXPECT_FALSE(Stored().has_preferences());
+}
+
 TEST_F(ControllerTest, ANoticeIsStoredWithEachAppThatHasServersThere) {
   MakeCell();
   RunAll();

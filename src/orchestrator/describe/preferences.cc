@@ -1,0 +1,44 @@
+#include "orchestrator/describe/preferences.h"
+
+#include <map>
+#include <string>
+
+#include "orchestrator/decide/view.h"
+
+namespace shardmanager::orchestrator {
+
+bool IsPreferenceMet(const PartitionState& state, ShardIndex shard) {
+  const uint32_t region = state.tables.shard(shard).region;
+  bool met = false;
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    met |= region != 0 && state.tables.server(replica.server).region == region &&
+           ServesClients(state, replica);
+  });
+  return met;
+}
+
+void DescribePreferences(const PartitionState& state, v1::AppStatus& status) {
+  std::map<std::string, v1::PreferredRegion> regions;
+  for (size_t i = 0; i < state.layout.size(); ++i) {
+    const LayoutShard& entry = state.layout[i];
+    if (entry.preferred_region.empty()) continue;
+    v1::PreferredRegion& region = regions[entry.preferred_region];
+    region.set_shards(region.shards() + 1);
+    if (entry.region_ordered) region.set_ordered(region.ordered() + 1);
+    if (IsPreferenceMet(state, state.map_order[i])) region.set_met(region.met() + 1);
+  }
+  for (const ServerIndex id : state.tables.servers()) {
+    const Server& server = state.tables.server(id);
+    const auto region = regions.find(server.location.fault_domain.region);
+    if (server.state != ServerState::kLive || region == regions.end()) continue;
+    region->second.set_servers_live(region->second.servers_live() + 1);
+  }
+  for (auto& [name, region] : regions) {
+    region.set_region(name);
+    *status.add_preferred_regions() = region;
+  }
+  status.set_preferences_who(state.ordered.preferences.who());
+  status.set_preferences_since_ms(state.ordered.preferences.since_ms());
+}
+
+}  // namespace shardmanager::orchestrator

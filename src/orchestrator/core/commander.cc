@@ -44,7 +44,7 @@ void Commander::Command(ShardIndex id) {
     } else if (replica.phase == Phase::kGranted && replica.role == Role::kPrimary &&
                state_.replication.both_roles()) {
       if (!IsCurrent(state_, replica)) return;  // it came back in another life: decide/roles.h
-      if (AwaitsUnreadMembers(state_)) return;
+      if (AwaitsUnreadMembers(state_) || RecordNamesFormerLife(state_, id)) return;
       command.grant.members = members_.MembersInGrant(id);
       command.grant.members_version = agenda_.NextEpoch().value();
     }

@@ -7,6 +7,19 @@
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
+namespace {
+
+// What the server could not do lasts for as long as it tried: not while it was away.
+void LeaveOutTimeAway(PartitionState& state, ServerIndex id) {
+  const Server& server = state.tables.server(id);
+  for (const ReplicaIndex r : server.replicas) {
+    const auto trouble = state.failures.troubles.find(Key(state.tables.replica(r).shard, id));
+    if (trouble != state.failures.troubles.end())
+      trouble->second.since += state.now - server.lost_at;
+  }
+}
+
+}  // namespace
 
 void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   Server& server = state_.tables.server(id);
@@ -24,6 +37,7 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   load_book_.AdoptCapacities(id, life.metric_capacity);
   Place(server, life.fault_domain);
   drains_.UpdateDrain(id);
+  LeaveOutTimeAway(state_, id);
   ForgetContacts(id);
   state_.failures.holds.Restarted(id);
   if (state_.failures.quarantine.Restarted(id)) {
@@ -107,11 +121,11 @@ void Fleet::UpdateFailover(ServerIndex id) {
   Server& server = state_.tables.server(id);
   const bool lost = server.state == ServerState::kLost || server.state == ServerState::kDeparted;
   if (!lost || server.record_unread) return;
-  AwaitLastResort(id);
-  if (server.failing_over) return;
   const TimePoint when = FailoverTime(server);
-  if (std::exchange(server.failover_at, when) == when) return;
-  agenda_.SetTimer(std::max(Duration(0), when - state_.now), TimerKind::kFailover, id.index());
+  if (!server.failing_over && std::exchange(server.failover_at, when) != when) {
+    agenda_.SetTimer(std::max(Duration(0), when - state_.now), TimerKind::kFailover, id.index());
+  }
+  AwaitLastResort(id);
 }
 
 // Whatever was asked of the server, or heard from it, belonged to another life.

@@ -28,7 +28,7 @@ void MemberTeller::TellMembers(ShardIndex id, const Replica& primary) {
   if (state_.tables.shard(id).in_batch || TakesNothing(state_.tables.server(primary.server))) {
     return;
   }
-  if (AwaitsUnreadMembers(state_)) return;
+  if (AwaitsUnreadMembers(state_) || RecordNamesFormerLife(state_, id)) return;
   if (!IsCurrent(state_, primary)) return;
   ToldMembers& membership = state_.members[id];
   if (membership.epoch != primary.epoch) membership = ToldMembers{.epoch = primary.epoch};

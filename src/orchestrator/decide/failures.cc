@@ -71,6 +71,7 @@ void DecideElsewhere(const PartitionState& state, Change& change, ShardIndex id)
                        replica.failures >= most && !IsEnding(change, r);
     if (!fails || (state.replication.both_roles() && replica.role == Role::kPrimary)) return;
     if (!MayLeave(state, change, replica) || IsMoving(state, id)) return;
+    if (!PrimaryOf(state, id).valid() && IsAwaitedFormer(state, replica)) return;
     // Of a paused app only a move that failed is undone.
     const bool returns =
         IsMove(replica.cause) && !replica.settled && MayReturn(state, replica.origin);
@@ -134,6 +135,12 @@ ServerIndex LastResort(const PartitionState& state, const Replica& replica) {
     if (MayReturn(state, server)) return server;
   }
   return ServerIndex();
+}
+
+bool IsInTroubleForLong(const PartitionState& state, const Replica& replica) {
+  const auto trouble = state.failures.troubles.find(Key(replica.shard, replica.server));
+  const Duration patience = Milliseconds(state.spec.failover().delay_ms());
+  return trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
 }
 
 bool IsOvertaken(const PartitionState& state, const Replica& replica) {

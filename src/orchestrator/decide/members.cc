@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/defect.h"
+#include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -73,6 +74,22 @@ std::optional<Member> NextMember(const PartitionState& state, ShardIndex id,
 bool HasLeft(const PartitionState& state, const Replica& replica) {
   if (replica.member_life == 0 || state.replication.quorum) return false;
   return IsGone(state.tables.server(replica.server)) || !IsCurrent(state, replica);
+}
+
+bool IsAwaitedFormer(const PartitionState& state, const Replica& replica) {
+  if (replica.member_life == 0 || state.replication.quorum || Serves(state, replica)) return false;
+  const Server& server = state.tables.server(replica.server);
+  if (server.state == ServerState::kLive) return !IsInTroubleForLong(state, replica);
+  return IsGone(server) && !IsLastResort(state, server);
+}
+
+bool RecordNamesFormerLife(const PartitionState& state, ShardIndex id) {
+  bool names = false;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    names |= replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
+             replica.member_life != 0 && !IsCurrent(state, replica);
+  });
+  return names;
 }
 
 bool StillMember(const PartitionState& state, const Replica& replica) {

@@ -29,6 +29,14 @@ std::optional<Member> NextMember(const PartitionState& state, ShardIndex id,
 // It is written down as a member and is in step no more: its server is lost, or has begun anew.
 // (With `quorum` it stays one until it is replaced.)
 bool HasLeft(const PartitionState& state, const Replica& replica);
+// It was in step in a former life of its server, or when that was lost: its storage may have
+// everything. It has not said yet whether it serves, and may: it is waited for, or its server is,
+// as long as a lost server is waited for.
+bool IsAwaitedFormer(const PartitionState& state, const Replica& replica);
+// Somebody stands in the record as in step in a life that is over. Until that is mended, the
+// primary is told nothing that leaves it out: if it and the leader ended, nobody would know that
+// the other one lacks what was acknowledged since.
+bool RecordNamesFormerLife(const PartitionState& state, ShardIndex id);
 // It is to be dropped, but the primary may still count on it.
 bool StillMember(const PartitionState& state, const Replica& replica);
 // May its record end, or say that it goes? With `quorum`, of what was acknowledged a member may

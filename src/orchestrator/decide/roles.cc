@@ -28,50 +28,41 @@ void Promote(const PartitionState& state, Change& change, ReplicaIndex next) {
   Entrust(state, change, next, {next, Phase::kGranted, RoleChange::kPromote});
 }
 
-// In one write.
+// In one write. From now on whoever had the role lacks what the next one acknowledges, unless it is
+// in step.
 void PassRole(const PartitionState& state, Change& change, ReplicaIndex from, bool gone,
               ReplicaIndex next) {
   PhaseChange demoted{from, Phase::kGranted, RoleChange::kDemote};
-  if (gone && !state.replication.quorum) demoted.member_life = 0;
+  const bool in_step = !gone && IsCurrent(state, state.tables.replica(from));
+  if (!in_step && !state.replication.quorum) demoted.member_life = 0;
   change.phases.push_back(demoted);
   Promote(state, change, next);
-}
-
-bool IsLiveSecondary(const PartitionState& state, const Replica& replica) {
-  return replica.phase == Phase::kGranted && replica.role == Role::kSecondary &&
-         state.tables.server(replica.server).state == ServerState::kLive;
-}
-
-// It has failed to add the shard, or could not be reached, for as long as a lost server is waited
-// for.
-bool IsInTroubleForLong(const PartitionState& state, const Replica& replica) {
-  const auto trouble = state.failures.troubles.find(Key(replica.shard, replica.server));
-  const Duration patience = Milliseconds(state.spec.failover().delay_ms());
-  return trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
 }
 
 template <typename IsAwaited>
 ServerIndex FindAwaited(const PartitionState& state, ShardIndex id, const IsAwaited& is_awaited) {
   ServerIndex awaited;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    if (IsLiveSecondary(state, replica) && is_awaited(replica)) awaited = replica.server;
+    const bool secondary = replica.phase == Phase::kGranted && replica.role == Role::kSecondary;
+    if (secondary && is_awaited(replica)) awaited = replica.server;
   });
   return awaited;
 }
 
 // One that is in step lives, and has not said yet that it serves: nobody else is elected.
 ServerIndex AwaitedMember(const PartitionState& state, ShardIndex id) {
-  return FindAwaited(state, id, [&](const Replica& replica) { return IsCurrent(state, replica); });
+  return FindAwaited(state, id, [&](const Replica& replica) {
+    const Server& server = state.tables.server(replica.server);
+    return server.state == ServerState::kLive && IsCurrent(state, replica);
+  });
 }
 
 // One that was in step in a former life: if its storage outlived that, it has everything. It is
 // waited for as long as a lost server is.
 ServerIndex AwaitedFormerMember(const PartitionState& state, ShardIndex id) {
   if (Planted(Defect::kElectsWhoIsBackFirst)) return ServerIndex();
-  return FindAwaited(state, id, [&](const Replica& replica) {
-    return replica.member_life != 0 && !Serves(state, replica) &&
-           !IsInTroubleForLong(state, replica);
-  });
+  return FindAwaited(state, id,
+                     [&](const Replica& replica) { return IsAwaitedFormer(state, replica); });
 }
 
 // Whoever is waited for before one is elected that may lack something; invalid: nobody is.

@@ -66,7 +66,7 @@ struct Trouble {
   std::string error;  // of the last one
   CommandOutcome outcome = CommandOutcome::kFailed;
   ShardEpoch serving_epoch;  // of the last one
-  TimePoint since;           // the first one
+  TimePoint since;           // the first one; the time that the server was away is left out
   TimePoint retry_at;
 };
 

@@ -5,78 +5,88 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace shardmanager::taskcontroller {
 namespace {
 
 // Sums of prices are rounded; a bound must not fall below the truth for that.
 constexpr double kRounding = 1e-6;
 
+// Only shards whose room is not enough for all free candidates that want it have a price. They lie
+// side by side, each with those candidates: a pass reads them from the first to the last, and what
+// it changes in no order, the costs, is small.
 class Prices {
  public:
-  explicit Prices(const ChosenSet& set)
-      : set_(set), price_(set.problem().shard_count(), 0), cost_(set.problem().size(), 0) {
-    for (const CandidateIndex id : set.free()) {
-      for (const ShardIndex shard : set.problem().shards(id)) Use(shard);
-    }
-    // Those with room for all who want it cost nothing.
-    std::erase_if(scarce_,
-                  [&](ShardIndex shard) { return FreeHolders(shard) <= set_.room_left(shard); });
-    std::sort(scarce_.begin(), scarce_.end());
-    std::fill(price_.begin(), price_.end(), 0);
-    for (const ShardIndex shard : scarce_) price_[shard.index()] = 1;
-    UpdateCosts();
-    for (const ShardIndex shard : scarce_) price_[shard.index()] = 1 / DearestHolder(shard);
-    UpdateCosts();
+  explicit Prices(const ChosenSet& set) : set_(set), cost_(set.problem().size(), 0) {
+    for (const ShardIndex shard : IdRange<ShardIndex>(set.problem().shard_count()))
+      AddIfScarce(shard);
+    next_cost_ = cost_;
+    SetPrices([](const Scarce&) { return 1.0; });
+    SetPrices([this](const Scarce& shard) { return 1 / DearestHolder(shard); });
   }
 
   double Value() const {
     double value = 0;
-    for (const ShardIndex shard : scarce_) value += set_.room_left(shard) * price_[shard.index()];
+    for (const Scarce& shard : scarce_) value += shard.room * shard.price;
     for (const CandidateIndex id : set_.free()) value += std::max(0.0, 1 - cost_[id.index()]);
     return value;
   }
 
   // Each price goes towards what makes its holders cost 1 on the average.
   void Improve() {
-    for (const ShardIndex shard : scarce_) {
+    SetPrices([this](const Scarce& shard) {
       double sum = 0;
-      int count = 0;
-      for (const CandidateIndex id : set_.holders(shard)) {
-        if (!set_.CanJoin(id)) continue;
-        sum += cost_[id.index()];
-        ++count;
-      }
-      if (sum > 0) price_[shard.index()] *= count / sum;
-    }
-    UpdateCosts();
+      for (const CandidateIndex id : HoldersOf(shard)) sum += cost_[id.index()];
+      return sum > 0 ? shard.price * (shard.end - shard.begin) / sum : shard.price;
+    });
   }
 
  private:
-  void Use(ShardIndex shard) {
-    if (price_[shard.index()]++ == 0) scarce_.push_back(shard);
-  }
-  uint32_t FreeHolders(ShardIndex shard) const {
-    return static_cast<uint32_t>(price_[shard.index()]);
-  }
-  double DearestHolder(ShardIndex shard) const {
-    double most = 0;
+  struct Scarce {
+    double price = 0;
+    uint32_t room = 0;
+    // Where the free candidates that hold it are, in holders_.
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+
+  void AddIfScarce(ShardIndex shard) {
+    const auto begin = static_cast<uint32_t>(holders_.size());
     for (const CandidateIndex id : set_.holders(shard)) {
-      if (set_.CanJoin(id)) most = std::max(most, cost_[id.index()]);
+      if (set_.CanJoin(id)) holders_.push_back(id);
     }
+    const auto end = static_cast<uint32_t>(holders_.size());
+    if (end - begin > set_.room_left(shard)) {
+      scarce_.push_back({.room = set_.room_left(shard), .begin = begin, .end = end});
+    } else {
+      holders_.resize(begin);
+    }
+  }
+  absl::Span<const CandidateIndex> HoldersOf(const Scarce& shard) const {
+    return {holders_.data() + shard.begin, shard.end - shard.begin};
+  }
+  double DearestHolder(const Scarce& shard) const {
+    double most = 0;
+    for (const CandidateIndex id : HoldersOf(shard)) most = std::max(most, cost_[id.index()]);
     return most;
   }
-  void UpdateCosts() {
-    for (const CandidateIndex id : set_.free()) {
-      double cost = 0;
-      for (const ShardIndex shard : set_.problem().shards(id)) cost += price_[shard.index()];
-      cost_[id.index()] = cost;
+  // `price_of` sees the costs by the prices before.
+  template <typename PriceOf>
+  void SetPrices(const PriceOf& price_of) {
+    std::fill(next_cost_.begin(), next_cost_.end(), 0);
+    for (Scarce& shard : scarce_) {
+      shard.price = price_of(shard);
+      for (const CandidateIndex id : HoldersOf(shard)) next_cost_[id.index()] += shard.price;
     }
+    std::swap(cost_, next_cost_);
   }
 
   const ChosenSet& set_;
-  std::vector<double> price_;       // by shard
-  std::vector<double> cost_;        // by candidate: of its shards
-  std::vector<ShardIndex> scarce_;  // whose room is not enough for all free holders
+  std::vector<Scarce> scarce_;
+  std::vector<CandidateIndex> holders_;  // of scarce shards
+  std::vector<double> cost_;             // by candidate: of its shards
+  std::vector<double> next_cost_;
 };
 
 uint32_t RoundDown(double value) { return static_cast<uint32_t>(std::floor(value + kRounding)); }

@@ -65,9 +65,10 @@ class Selector {
   // False: too large.
   bool SolveExactly(ChosenSet& start) {
     if (start.free().size() > options_.most_for_exact) return false;
-    ExactSearch search(
-        start, order_,
-        {.known = static_cast<uint32_t>(best_.size()), .most = at_most_, .steps = options_.steps});
+    ExactSearch search(start, order_,
+                       {.known = static_cast<uint32_t>(best_.size()),
+                        .most = at_most_,
+                        .steps = options_.exact_steps});
     const bool done = search.Run();
     if (!search.best().empty()) best_ = search.best();
     if (done) at_most_ = static_cast<uint32_t>(best_.size());
@@ -83,7 +84,7 @@ class Selector {
       if (set.size() > largest.size()) largest = std::move(set);
     }
     LocalSearch search(largest, locked_,
-                       {.enough = at_most_, .steps = options_.steps, .seed = options_.seed});
+                       {.enough = at_most_, .steps = options_.search_steps, .seed = options_.seed});
     search.Run();
     Keep(largest);
   }

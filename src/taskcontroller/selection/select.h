@@ -21,9 +21,10 @@
 namespace shardmanager::taskcontroller {
 
 struct SelectOptions {
-  // Looks at a replica, about 5 ns each, for each of phases 3 and 4. What is to be done anyway
-  // (phases 1 and 2) is not counted.
-  uint64_t steps = 2'000'000;
+  // Looks at a replica, 5 to 10 ns each, for phase 3 and for the local search of phase 4. What is
+  // to be done anyway (phases 1 and 2) is not counted.
+  uint64_t exact_steps = 2'000'000;
+  uint64_t search_steps = 1'000'000;
   // Problems up to this size are tried exactly.
   size_t most_for_exact = 48;
   uint64_t seed = 1;

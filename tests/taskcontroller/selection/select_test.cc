@@ -43,7 +43,7 @@ TEST(SelectTest, LocalSearchBreaksNoLimitAndRarelyMissesTheMaximumOfSmallCases) 
   int missed = 0;
   for (int n = 0; n < 2'000; ++n) {
     const Problem problem = Draw(DrawSizes(random), random);
-    const Selection selection = Select(problem, {.steps = 20'000, .most_for_exact = 0});
+    const Selection selection = Select(problem, {.search_steps = 20'000, .most_for_exact = 0});
     ASSERT_TRUE(Fits(problem, selection.chosen)) << "case " << n;
     const uint32_t largest = LargestByBruteForce(problem);
     ASSERT_LE(selection.chosen.size(), largest) << "case " << n;

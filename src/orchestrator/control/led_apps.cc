@@ -11,6 +11,14 @@ namespace {
 
 constexpr Duration kRelookInterval = Seconds(10);
 
+ClientsSay SayOf(const std::vector<v1::ServerSeen>& servers) {
+  ClientsSay say;
+  for (const v1::ServerSeen& seen : servers) {
+    say.servers.push_back({seen.server(), seen.in_trouble(), seen.well(), seen.problem()});
+  }
+  return say;
+}
+
 }  // namespace
 
 void LedApps::Begin(LeaderEpoch epoch) {
@@ -20,7 +28,10 @@ void LedApps::Begin(LeaderEpoch epoch) {
 
 void LedApps::Relook() {
   if (!lead_ || context_.session.closed()) return;
-  for (auto& [name, driver] : lead_->drivers) driver->Relook();
+  for (auto& [name, driver] : lead_->drivers) {
+    driver->Relook();
+    if (context_.client_views) driver->Hear(SayOf(context_.client_views(AppName(name))));
+  }
   List();
   if (!std::exchange(relook_planned_, true)) {
     context_.executor.PostAt(context_.executor.Now() + kRelookInterval, [this] {

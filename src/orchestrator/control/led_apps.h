@@ -34,6 +34,7 @@ class LedApps {
     CommandSender& sender;
     MapPublisher& publisher;
     EventLog& events;
+    ClientViewsPort client_views;
     // Another process has a higher leader epoch.
     std::function<void()> deposed;
   };

@@ -215,10 +215,8 @@ int Serve(Flags flags) {
   wire::ShardServerClient sender;
   ZookeeperStoreFactory stores(flags.zookeeper);
 
-  orchestrator::ControllerOptions options = ControllerOptionsFor(flags);
-  options.client_views = [&relay](const AppName& app) { return relay.reports().Sum(app); };
-  auto controller = std::make_unique<orchestrator::Controller>(std::move(options), stores, sender,
-                                                               publisher, events);
+  auto controller = std::make_unique<orchestrator::Controller>(ControllerOptionsFor(flags), stores,
+                                                               sender, publisher, events);
   absl::Status fatal;
   controller->on_fatal = [&](absl::Status status) {
     fatal = std::move(status);
@@ -227,7 +225,7 @@ int Serve(Flags flags) {
   Connect(*controller, relay);
   wire::AdminService admin(*controller, kVersion);
   wire::TaskControlService tasks(*controller);
-  wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports()});
+  wire::DiscoveryService discovery(relay.hub());
   int port = 0;
   wire::PlacerService placer;
   const std::unique_ptr<grpc::Server> server =

@@ -1,6 +1,5 @@
 #include "model/region_preferences.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -68,17 +67,16 @@ class ListCheck {
 };
 
 v1::StoredPreferences ToStored(const std::vector<LayoutShard>& layout, const Regions& ordered) {
-  std::map<std::string_view, std::vector<std::string_view>> shards_of;  // by region
+  std::map<std::string_view, std::map<std::string_view, bool>> sorted;
   for (const LayoutShard& shard : layout) {
     const auto order = ordered.find(shard.id.value());
-    if (order != ordered.end()) shards_of[order->second].push_back(shard.id.value());
+    if (order != ordered.end()) sorted[order->second][shard.id.value()] = true;
   }
   v1::StoredPreferences stored;
-  for (auto& [region, shards] : shards_of) {
-    std::sort(shards.begin(), shards.end());
+  for (const auto& [region, shards] : sorted) {
     auto* entry = stored.add_regions();
     entry->set_region(std::string(region));
-    for (const std::string_view shard : shards) entry->add_shards(std::string(shard));
+    for (const auto& [shard, unused] : shards) entry->add_shards(std::string(shard));
   }
   return stored;
 }

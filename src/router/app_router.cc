@@ -93,17 +93,6 @@ std::optional<MapVersion> AppRouter::Held() const {
   return holder_.map()->version();
 }
 
-std::optional<v1::ReportServersRequest> AppRouter::Report() {
-  std::lock_guard lock(holder_mutex_);
-  if (holder_.map() == nullptr) return std::nullopt;
-  return reporter_.Next(*holder_.map());
-}
-
-void AppRouter::OnSuspects(std::vector<std::string> suspects) {
-  std::lock_guard lock(holder_mutex_);
-  reporter_.SetSuspects(suspects);
-}
-
 bool AppRouter::Take(const absl::Status& applied) {
   if (!applied.ok()) {
     spdlog::warn("an update of the map of {} is refused: {}", name_,

@@ -76,19 +76,6 @@ router::Impression ImpressionOf(AttemptEnd end, const grpc::Status& status) {
   return router::Impression::kNone;
 }
 
-router::Problem ProblemOf(AttemptEnd end) {
-  switch (end) {
-    case AttemptEnd::kAnswered:
-      return router::Problem::kError;
-    case AttemptEnd::kTimedOut:
-      return router::Problem::kNoAnswer;
-    case AttemptEnd::kBroken:
-      return router::Problem::kBroken;
-    default:
-      return router::Problem::kNone;
-  }
-}
-
 class CallRun {
  public:
   CallRun(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
@@ -223,7 +210,7 @@ AttemptEnd CallRun::Send(ServerChannel& channel, grpc::ClientContext& context) {
   status_ = attempt_(channel.Stub(make_stub_).get(), &context);
   const bool superseded = options_.idempotent && app_.End(in_flight);
   const AttemptEnd end = Judge(context, superseded);
-  server_->health->OnEnd(ImpressionOf(end, status_), MonotonicNow() - sent_at, ProblemOf(end));
+  server_->health->OnEnd(ImpressionOf(end, status_), MonotonicNow() - sent_at);
   return end;
 }
 

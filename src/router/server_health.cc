@@ -14,23 +14,18 @@ constexpr Duration kBetweenProbes = Seconds(1);
 
 }  // namespace
 
-void ServerHealth::OnEnd(Impression impression, Duration took, Problem problem) {
+void ServerHealth::OnEnd(Impression impression, Duration took) {
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
   NoteLatency(impression, took);
-  Note(impression, problem);
+  Note(impression);
 }
 
-void ServerHealth::Note(Impression impression, Problem problem) {
-  // Read first: what many threads write costs each of them.
-  if (impression != Impression::kNone && !used_.load(std::memory_order_relaxed)) {
-    used_.store(true, std::memory_order_relaxed);
-  }
+void ServerHealth::Note(Impression impression) {
   const uint32_t share = bad_share_.load(std::memory_order_relaxed);
   switch (impression) {
     case Impression::kNone:
       return;
     case Impression::kBad:
-      problem_.store(problem, std::memory_order_relaxed);
       bad_share_.store(share + (kOne - share) / kWeight, std::memory_order_relaxed);
       if (share + (kOne - share) / kWeight > kTroubleAbove) {
         in_trouble_.store(true, std::memory_order_relaxed);

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "base/time.h"
 
@@ -17,30 +15,16 @@ enum class Impression {
   kNone,  // nothing: it refused, as it does while shards move, or the attempt was given up
 };
 
-// What was wrong with a request that went wrong.
-enum class Problem : uint8_t {
-  kNone,
-  kNoConnection,
-  kNoAnswer,  // in time
-  kBroken,    // the connection, under a request
-  kError,     // the answer was an error that is the server's own
-};
-constexpr std::string_view ToString(Problem problem) {
-  constexpr std::string_view kTexts[] = {"", "no connection", "no answer in time",
-                                         "broken connections", "errors"};
-  return kTexts[static_cast<size_t>(problem)];
-}
-
 // Thread-safe, without locks. Requests that end at the same moment may lose one another's
 // share of an average; the next ones make up for it.
 class ServerHealth {
  public:
   // A request is sent.
   void OnSend() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
-  // It ended, `took` after it was sent. `problem`: of a bad one.
-  void OnEnd(Impression impression, Duration took, Problem problem = Problem::kNone);
+  // It ended, `took` after it was sent.
+  void OnEnd(Impression impression, Duration took);
   // No request could be sent: there is no connection.
-  void OnUnsent() { Note(Impression::kBad, Problem::kNoConnection); }
+  void OnUnsent() { Note(Impression::kBad); }
 
   // More than half of its last requests went wrong: six in a row are enough, a few among many are
   // not. Three in a row that go well end it.
@@ -51,17 +35,12 @@ class ServerHealth {
   // waited for. Zero: nothing is known yet.
   Duration latency() const { return Duration(latency_us_.load(std::memory_order_relaxed)); }
 
-  // Of the last one that went wrong.
-  Problem problem() const { return problem_.load(std::memory_order_relaxed); }
-  // A request told something of it since the last call.
-  bool TakeUsed() { return used_.exchange(false, std::memory_order_relaxed); }
-
   // True for one caller a second: it may send a request there to see how the server does now,
   // although others do better.
   bool TakeProbe(TimePoint now);
 
  private:
-  void Note(Impression impression, Problem problem);
+  void Note(Impression impression);
   void NoteLatency(Impression impression, Duration took);
 
   // Of the last requests, the newer the heavier: kOne is all.
@@ -70,8 +49,6 @@ class ServerHealth {
   std::atomic<uint32_t> in_flight_{0};
   std::atomic<int64_t> latency_us_{0};
   std::atomic<int64_t> next_probe_us_{0};
-  std::atomic<bool> used_{false};
-  std::atomic<Problem> problem_{Problem::kNone};
 };
 
 }  // namespace shardmanager::router

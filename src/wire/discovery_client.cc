@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -13,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/random.h"
 #include "base/state_machine.h"
 #include "discovery/map_receiver.h"
 #include "discovery/reconnect_policy.h"
@@ -56,7 +54,6 @@ class DiscoveryClient::Impl {
  public:
   class Stream;
   class Watch;
-  struct ReportCall;
 
   explicit Impl(DiscoveryClientOptions given)
       : options(WithDefaults(std::move(given))), executor("sm-discovery") {
@@ -123,13 +120,6 @@ class Impl::Stream final : public grpc::ClientReadReactor<v1::WatchResponse>,
   v1::WatchResponse response_;
 };
 
-// One report, until it is answered.
-struct Impl::ReportCall {
-  grpc::ClientContext context;
-  v1::ReportServersRequest request;
-  v1::ReportServersResponse response;
-};
-
 // Everything here runs on the executor's thread.
 class Impl::Watch final : public std::enable_shared_from_this<Watch> {
  public:
@@ -141,13 +131,11 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
         policy_(impl.options.endpoints.size(),
                 {impl.options.shortest_backoff, impl.options.longest_backoff,
                  impl.options.longest_backoff_with_map},
-                seed),
-        random_(seed) {}
+                seed) {}
 
   void Begin() {
     heard_at_ = MonotonicNow();
     ListenForAnybody();
-    ReportLater();
     Open();
   }
 
@@ -243,46 +231,6 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     });
   }
 
-  // Not all clients at once, when all of them began at once.
-  void ReportLater() {
-    const Duration interval = impl_.options.report_interval;
-    const auto jitter =
-        static_cast<int64_t>(random_.Below(static_cast<uint64_t>(interval.count()) / 2 + 1));
-    const TimePoint next = MonotonicNow() + interval * 3 / 4 + Duration(jitter);
-    impl_.executor.PostAt(next, [weak = weak_from_this()] {
-      if (const auto watch = weak.lock(); watch != nullptr && !watch->closed_) watch->Report();
-    });
-  }
-
-  void Report() {
-    ReportLater();
-    if (reporting_) return;
-    std::optional<v1::ReportServersRequest> report = sink_.Report();
-    if (!report) return;
-    reporting_ = true;
-    auto call = std::make_shared<ReportCall>();
-    call->request = *std::move(report);
-    call->request.set_app(app_.value());
-    call->request.set_reporter(impl_.options.subscriber);
-    call->context.set_deadline(std::chrono::system_clock::now() +
-                               impl_.options.report_interval / 2);
-    impl_.StreamBegins();
-    impl_.stubs[policy_.endpoint()]->async()->ReportServers(
-        &call->context, &call->request, &call->response,
-        [&impl = impl_, watch = weak_from_this(), call](const grpc::Status& status) mutable {
-          impl.executor.Post([watch, call = std::move(call), ok = status.ok()] {
-            if (const auto locked = watch.lock()) locked->OnReported(ok, call->response);
-          });
-          impl.StreamIsDone();
-        });
-  }
-
-  void OnReported(bool ok, const v1::ReportServersResponse& response) {
-    reporting_ = false;
-    if (closed_ || !ok) return;  // the next report says it all again
-    sink_.OnSuspects({response.suspects().begin(), response.suspects().end()});
-  }
-
   void WatchSilence(const std::shared_ptr<Stream>& stream, Duration limit) {
     const std::weak_ptr<Stream> weak = stream;
     impl_.executor.PostAt(silent_since_ + limit, [watch = shared_from_this(), weak, limit] {
@@ -303,8 +251,6 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   MapSink& sink_;
   discovery::MapReceiver receiver_;
   discovery::ReconnectPolicy policy_;
-  Random random_;
-  bool reporting_ = false;
   std::shared_ptr<Stream> stream_;
   TimePoint silent_since_;
   TimePoint heard_at_;              // the last message of any stream

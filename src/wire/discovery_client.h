@@ -36,11 +36,6 @@ class MapSink {
   // publisher says so, or no publisher has said anything for `silence` and `first_message`
   // together. The client looks for another publisher by itself.
   virtual void OnStale(bool stale) { (void)stale; }
-  // Every 10 s or so: what is to be said of the app's servers; nothing: nothing is. Not before the
-  // last report was answered, or given up.
-  virtual std::optional<v1::ReportServersRequest> Report() { return std::nullopt; }
-  // The answer: servers that somebody is in trouble with.
-  virtual void OnSuspects(std::vector<std::string> suspects) { (void)suspects; }
   // The stream is lost (why), or one delivers again (OK). For people: nothing needs
   // to be done.
   virtual void OnStreamState(const absl::Status& status) { (void)status; }
@@ -55,8 +50,6 @@ struct DiscoveryClientOptions {
   Duration silence = 3 * kMapHeartbeat;
   // The same for the first message of a stream.
   Duration first_message = kMapHeartbeat;
-  // Between reports of servers, more or less by a quarter.
-  Duration report_interval = Seconds(10);
   // Between attempts, see ReconnectPolicy.
   Duration shortest_backoff = discovery::ReconnectPolicy::Limits{}.shortest;
   Duration longest_backoff = discovery::ReconnectPolicy::Limits{}.longest;

@@ -19,7 +19,6 @@ class DiscoveryRelay::App final : public MapSink {
   }
   ~App() override {
     watch_.reset();
-    relay_.reports_.SetSuspectsElsewhere(app_, {});
     SetConnected(false);
     SetStale(false);
   }
@@ -33,20 +32,6 @@ class DiscoveryRelay::App final : public MapSink {
   }
 
   std::optional<MapVersion> Held() const override { return relay_.hub_.Version(app_); }
-
-  std::optional<v1::ReportServersRequest> Report() override {
-    v1::ReportServersRequest report;
-    for (v1::ServerSeen& seen : relay_.reports_.Sum(app_)) {
-      *report.add_servers() = std::move(seen);
-    }
-    // (Clients that are well say so only when they have heard of suspects: so a relay that has
-    // nothing to say asks all the same.)
-    return report;
-  }
-
-  void OnSuspects(std::vector<std::string> suspects) override {
-    relay_.reports_.SetSuspectsElsewhere(app_, std::move(suspects));
-  }
 
   // The mark stays when this upstream is replaced, until the next one has said something.
   void OnStale(bool stale) override {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "discovery/hub.h"
-#include "discovery/report_desk.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/types.h"
 #include "wire/discovery_client.h"
@@ -33,8 +32,6 @@ class DiscoveryRelay {
   DiscoveryRelay& operator=(const DiscoveryRelay&) = delete;
 
   discovery::Hub& hub() { return hub_; }
-  // What clients downstream say of servers: it is passed on upstream.
-  discovery::ReportDesk& reports() { return reports_; }
 
   // From now on, hear maps from these; empty: from nobody. Thread-safe; returns at
   // once.
@@ -66,7 +63,6 @@ class DiscoveryRelay {
   std::atomic<uint64_t> refused_{0};
   // On the executor's thread, whose end comes first.
   DiscoveryClientOptions options_;
-  discovery::ReportDesk reports_;
   std::unique_ptr<DiscoveryClient> upstream_;     // null: none
   std::map<AppName, std::unique_ptr<App>> apps_;  // those wanted; null: no upstream
   SerialExecutor executor_;

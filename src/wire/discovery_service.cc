@@ -15,7 +15,6 @@
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
-#include "wire/grpc_status.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager::wire {
@@ -159,8 +158,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 }  // namespace
 
 class DiscoveryService::Impl final
-    : public v1::Discovery::WithRawCallbackMethod_Watch<
-          v1::Discovery::WithCallbackMethod_ReportServers<v1::Discovery::Service>> {
+    : public v1::Discovery::WithRawCallbackMethod_Watch<v1::Discovery::Service> {
  public:
   Impl(Hub& hub, Options options)
       : hub_(hub),
@@ -187,20 +185,6 @@ class DiscoveryService::Impl final
       stream->Begin(hub_, request);
     }
     return stream.get();
-  }
-
-  grpc::ServerUnaryReactor* ReportServers(grpc::CallbackServerContext* context,
-                                          const v1::ReportServersRequest* request,
-                                          v1::ReportServersResponse* response) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (options_.reports == nullptr) {
-      reactor->Finish({grpc::StatusCode::UNIMPLEMENTED, "this publisher hears no reports"});
-      return reactor;
-    }
-    auto taken = options_.reports->Take(*request);
-    if (taken.ok()) *response = *std::move(taken);
-    reactor->Finish(ToGrpc(taken.status()));
-    return reactor;
   }
 
   size_t waiting() const { return gate_.waiting(); }

@@ -23,7 +23,7 @@ Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stor
       executor_(OrThread(std::move(executors.control), "control")),
       session_(options_, stores, *executor_, SessionCallbacks()),
       leadership_(session_, *executor_, events, LeadershipCallbacks()),
-      apps_({session_, *executor_, *solver_, sender, publisher, events, options_.client_views,
+      apps_({session_, *executor_, *solver_, sender, publisher, events,
              [this] {
                leadership_.Lose("another process has a higher leader epoch");
                session_.Open();

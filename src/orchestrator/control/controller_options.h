@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 
-#include "orchestrator/shell/ports.h"
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -21,8 +20,6 @@ struct ControllerOptions {
   // does, as a process that has run for long may find the store emptied. Empty: of this machine,
   // and made_ms as `cell` has it.
   std::function<int64_t()> wall_ms = nullptr;
-  // See shell/ports.h. Default: nobody is asked, and no server is emptied for what clients say.
-  ClientViewsPort client_views = nullptr;
 };
 
 }  // namespace shardmanager::orchestrator

@@ -11,14 +11,6 @@ namespace {
 
 constexpr Duration kRelookInterval = Seconds(10);
 
-ClientsSay SayOf(const std::vector<v1::ServerSeen>& servers) {
-  ClientsSay say;
-  for (const v1::ServerSeen& seen : servers) {
-    say.servers.push_back({seen.server(), seen.in_trouble(), seen.well(), seen.problem()});
-  }
-  return say;
-}
-
 }  // namespace
 
 void LedApps::Begin(LeaderEpoch epoch) {
@@ -28,10 +20,7 @@ void LedApps::Begin(LeaderEpoch epoch) {
 
 void LedApps::Relook() {
   if (!lead_ || context_.session.closed()) return;
-  for (auto& [name, driver] : lead_->drivers) {
-    driver->Relook();
-    if (context_.client_views) driver->Hear(SayOf(context_.client_views(AppName(name))));
-  }
+  for (auto& [name, driver] : lead_->drivers) driver->Relook();
   List();
   if (!std::exchange(relook_planned_, true)) {
     context_.executor.PostAt(context_.executor.Now() + kRelookInterval, [this] {

@@ -34,7 +34,6 @@ class LedApps {
     CommandSender& sender;
     MapPublisher& publisher;
     EventLog& events;
-    ClientViewsPort client_views;
     // Another process has a higher leader epoch.
     std::function<void()> deposed;
   };

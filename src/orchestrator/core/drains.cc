@@ -29,7 +29,7 @@ void Drains::UpdateShedding(ServerIndex id, const ServerOrder& order) {
   Server& server = state_.tables.server(id);
   const std::vector<v1::Drain>& drains = state_.ordered.drains;
   const bool sheds =
-      order.leaving.primaries || state_.failures.by_clients.IsShunned(id) ||
+      order.leaving.primaries ||
       std::any_of(drains.begin(), drains.end(), [&](const v1::Drain& drain) {
         return Covers(drain.scope(), state_.tables.name(id), server.location.fault_domain);
       });
@@ -49,8 +49,7 @@ void Drains::UpdateDrain(ServerIndex id) {
                    [&](const auto& planned) { return planned.second == id; });
   }
   const v1::Drain* drain = DrainOf(state_, id);
-  const bool shunned = state_.failures.by_clients.IsShunned(id);
-  const bool draining = drain != nullptr || state_.leaving.Empties(order.leaving) || shunned;
+  const bool draining = drain != nullptr || state_.leaving.Empties(order.leaving);
   if (std::exchange(server.draining, draining) == draining) return;
   server.drain_since = state_.now;
   server.drain_replicas = static_cast<uint32_t>(server.replicas.size());
@@ -60,7 +59,6 @@ void Drains::UpdateDrain(ServerIndex id) {
   const PlannedMaintenance* maintenance = MaintenanceOf(state_, id);
   const std::string reason = !draining                ? ""
                              : drain != nullptr       ? drain->reason()
-                             : shunned                ? "its clients cannot use it"
                              : maintenance != nullptr ? MaintenanceText(maintenance->notice)
                                                       : "a container operation is to begin";
   agenda_.AddNote(draining ? NoteKind::kDrainStarted : NoteKind::kDrainEnded, id, ShardIndex(),

@@ -1,5 +1,5 @@
-// Servers that are to be emptied, and get nothing new: for operators, for container operations, for
-// maintenances, and as their clients cannot use them.
+// Servers that are to be emptied, and get nothing new: for operators, for container operations, and
+// for maintenances.
 #pragma once
 
 #include "orchestrator/core/agenda.h"

@@ -104,11 +104,6 @@ void Partition::On(MapSupplied& event) {
   if (first) maintenances_.Look();
 }
 
-void Partition::On(ClientsSay& event) {
-  if (Mirrors(state_)) return;
-  for (const ServerIndex id : sick_servers_.HearClients(event)) drains_.UpdateDrain(id);
-}
-
 void Partition::UpdateServers() {
   for (const ServerIndex id : state_.tables.servers()) {
     if (!IsListed(state_, state_.tables.server(id))) continue;

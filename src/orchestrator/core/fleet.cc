@@ -36,7 +36,6 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.capacity = life.capacity;
   load_book_.AdoptCapacities(id, life.metric_capacity);
   Place(server, life.fault_domain);
-  sick_servers_.ForgetClients(id);
   drains_.UpdateDrain(id);
   LeaveOutTimeAway(state_, id);
   ForgetContacts(id);

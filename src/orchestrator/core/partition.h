@@ -97,7 +97,6 @@ class Partition {
   void On(RetryAsked& event) { commander_.On(event); }
   void On(OrdersChanged& event);
   void On(MapSupplied& event);
-  void On(ClientsSay& event);
   void RecoverServer(StoredServer& stored);
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
   void AdoptLayout(std::vector<LayoutShard> layout);

@@ -1,8 +1,5 @@
-// What follows from a quarantine (quarantine.h), and from what clients say (client_trouble.h), for
-// shards and plans.
+// What follows from a quarantine (quarantine.h) for shards and plans.
 #pragma once
-
-#include <vector>
 
 #include "orchestrator/core/agenda.h"
 #include "orchestrator/state/partition_state.h"
@@ -17,10 +14,6 @@ class SickServers {
   void NoteAddFailed(const Replica& replica, const std::string& error);
   void NoteAdded(ServerIndex server);
   void EndQuarantine(ServerIndex server, const char* why);
-  // Returns the servers that are shunned from now on, or not any more.
-  std::vector<ServerIndex> HearClients(const ClientsSay& event);
-  // The server has a new process, in which clients have not failed yet.
-  void ForgetClients(ServerIndex server);
 
  private:
   PartitionState& state_;

@@ -11,7 +11,6 @@
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/maintenances.h"
-#include "orchestrator/describe/shunned.h"
 #include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
@@ -38,7 +37,6 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
 
 // Why it is closed, or emptied, without an operator's drain.
 std::string Reason(const PartitionState& state, ServerIndex id, TimePoint now) {
-  if (std::string why = ShunState(state, id, now); !why.empty()) return why;
   const PlannedMaintenance* maintenance = MaintenanceOf(state, id);
   return maintenance != nullptr ? MaintenanceState(*maintenance, now)
                                 : "a container operation is under way";

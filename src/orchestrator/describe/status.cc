@@ -20,7 +20,6 @@
 #include "orchestrator/describe/preferences.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
-#include "orchestrator/describe/shunned.h"
 #include "orchestrator/describe/waits.h"
 
 namespace shardmanager::orchestrator {
@@ -178,11 +177,6 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
     if (why.empty()) continue;
     status.add_conditions(absl::StrCat(tables.name(id), " is quarantined: ", why));
   }
-  for (const ServerIndex id : tables.servers()) {
-    const std::string why = ShunState(state, id, now);
-    if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(id), " is ", why));
-  }
-  if (state.failures.by_clients.too_many()) status.add_conditions(kTooManyShunned);
   for (std::string& line : MaintenanceConditions(state, now)) {
     status.add_conditions(std::move(line));
   }

@@ -29,8 +29,6 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kCommandFailed:
     case NoteKind::kShardPoisoned:
     case NoteKind::kServerQuarantined:
-    case NoteKind::kServerShunned:
-    case NoteKind::kClientsInTrouble:
     case NoteKind::kUncleanPromotion:
     case NoteKind::kMoveCalledOff:
     case NoteKind::kWriteRefused:

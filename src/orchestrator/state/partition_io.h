@@ -187,21 +187,9 @@ struct MapSupplied {
   SuppliedMap map;
 };
 
-// How clients get on with the servers that they speak of; of all others nothing is said. Comes
-// every 10 s or so.
-struct ClientsSay {
-  struct Seen {
-    std::string server;
-    uint32_t in_trouble = 0;  // clients that cannot use it
-    uint32_t well = 0;        // clients that can
-    std::string problem;      // of one of the former
-  };
-  std::vector<Seen> servers;
-};
-
-using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
-                           ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, OrdersChanged,
-                           MapSupplied, ClientsSay>;
+using Event =
+    std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
+                 ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, OrdersChanged, MapSupplied>;
 
 // ---- actions ----
 
@@ -291,9 +279,6 @@ enum class NoteKind : uint8_t {
   kDrainEnded,
   kServerQuarantined,
   kQuarantineEnded,
-  kServerShunned,  // its clients cannot use it
-  kShunningEnded,
-  kClientsInTrouble,  // with too many servers: with none of them for that reason
   kRetryAsked,
   kPaused,
   kResumed,
@@ -334,9 +319,6 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "DrainEnded",
                                                            "ServerQuarantined",
                                                            "QuarantineEnded",
-                                                           "ServerShunned",
-                                                           "ShunningEnded",
-                                                           "ClientsInTrouble",
                                                            "RetryAsked",
                                                            "Paused",
                                                            "Resumed",

@@ -16,7 +16,6 @@
 #include "model/leaving_rules.h"
 #include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
-#include "orchestrator/state/client_trouble.h"
 #include "orchestrator/state/load_table.h"
 #include "orchestrator/state/missing_shards.h"
 #include "orchestrator/state/move_holds.h"
@@ -62,7 +61,6 @@ struct Failures {
   MoveHolds holds;
   OvertakenGrants overtaken;
   Quarantine quarantine;
-  ClientTrouble by_clients;
 };
 
 // What servers report of their loads. `reported` follows every report; `planned` is what plans are

@@ -153,13 +153,6 @@ struct EventText {
   std::string operator()(const MapSupplied& e) const {
     return absl::StrCat("the app supplies map ", e.map.life, "/", e.map.sequence);
   }
-  std::string operator()(const ClientsSay& e) const {
-    std::string text = "clients say:";
-    for (const ClientsSay::Seen& seen : e.servers) {
-      absl::StrAppend(&text, " ", seen.server, " ", seen.in_trouble, "/", seen.well, ";");
-    }
-    return text;
-  }
   std::string operator()(const OrdersChanged& e) const {
     std::string text = "container operations:";
     for (const ServerOrder& order : e.orders) {

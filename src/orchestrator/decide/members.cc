@@ -14,6 +14,25 @@ bool Has(const MemberList& list, const Member& member) {
   return std::binary_search(list.begin(), list.end(), member);
 }
 
+// It may acknowledge what the members know that it was last told of: until it has said that it
+// stopped, and also before it has said to this leader that it serves.
+bool MayServeByOldMembers(const PartitionState& state, const Replica& replica) {
+  const bool live = state.tables.server(replica.server).state == ServerState::kLive;
+  if (replica.role != Role::kPrimary || !live) return false;
+  if (replica.phase == Phase::kDemoting) return replica.contact != Contact::kDone;
+  return replica.phase == Phase::kGranted && replica.failures == 0 && IsCurrent(state, replica);
+}
+
+// As it has said itself, under the grant that it has.
+bool GoesByOthers(const PartitionState& state, const Replica& primary, ServerIndex without) {
+  const auto found = state.members.find(primary.shard);
+  if (found == state.members.end()) return false;
+  const ToldMembers& membership = found->second;
+  if (!membership.known || membership.epoch != primary.epoch) return false;
+  return std::none_of(membership.told.begin(), membership.told.end(),
+                      [&](const Member& member) { return member.server == without; });
+}
+
 }  // namespace
 
 void DecideMembers(const PartitionState& state, Change& change, ShardIndex id,
@@ -93,16 +112,15 @@ bool RecordNamesFormerLife(const PartitionState& state, ShardIndex id) {
 }
 
 bool StillMember(const PartitionState& state, const Replica& replica) {
-  const Shard& shard = state.tables.shard(replica.shard);
   const bool leaves = replica.phase == Phase::kDropping && replica.role == Role::kSecondary;
-  if (!state.replication.both_roles() || !leaves || shard.wanted == 0) return false;
-  const ReplicaIndex primary = PrimaryOf(state, replica.shard);
-  if (!primary.valid()) return false;
-  const auto found = state.members.find(replica.shard);
-  if (found == state.members.end() || !found->second.known) return true;
-  const MemberList& told = found->second.told;
-  return std::any_of(told.begin(), told.end(),
-                     [&](const Member& member) { return member.server == replica.server; });
+  const bool wanted = state.tables.shard(replica.shard).wanted != 0;
+  if (!state.replication.both_roles() || !leaves || !wanted) return false;
+  bool counts_on_it = false;
+  state.tables.ForEach(replica.shard, [&](ReplicaIndex, const Replica& primary) {
+    counts_on_it |=
+        MayServeByOldMembers(state, primary) && !GoesByOthers(state, primary, replica.server);
+  });
+  return counts_on_it;
 }
 
 bool MayLeave(const PartitionState& state, const Change& change, const Replica& replica) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,26 @@ class RolesTest : public testing::Test {
   void Drain(const std::string& server, bool primaries_only = false) {
     world.ordered.drains = {DrainOf(server, primaries_only)};
     world.Apply(spec);
+  }
+  // kv-2 is to be emptied, and kv-3 is in step in its place. But the primary, kv-0, refuses each
+  // list of its members that lacks kv-2.
+  void LeaveKv2AMemberForThePrimary() {
+    world.watcher.asks = [this](const Action& action) {
+      const auto* sent = std::get_if<SendCommands>(&action);
+      if (sent == nullptr || sent->kind != CommandKind::kSetMembers) return;
+      const auto& members = sent->grants.front().members;
+      const ServerIndex leaves = world.partition().tables().FindServer("kv-2");
+      world.servers["kv-0"].refuses_members =
+          std::count(members.begin(), members.end(), leaves) == 0;
+    };
+    Drain("kv-2");
+    world.Advance(Seconds(1));
+    ASSERT_THAT(Stored(), ::testing::Contains("kv-2 dropping secondary 0"));
+    ASSERT_THAT(Stored(), ::testing::Contains("kv-3 granted secondary 1"));
+  }
+  void TakeAnyMembers() {
+    world.watcher.asks = nullptr;
+    world.servers["kv-0"].refuses_members = false;
   }
   // The primary is kv-0, and is to be a secondary. Its server begins anew before it has heard of
   // that, and the leader ends. (The next one: world.Restart().)

@@ -19,6 +19,10 @@ constexpr double kRounding = 1e-6;
 class Prices {
  public:
   explicit Prices(const ChosenSet& set) : set_(set), cost_(set.problem().size(), 0) {
+    // The most there can be. What stays unused costs no memory; lists that grow are copied, and
+    // each copy is new memory that the system has to map.
+    scarce_.reserve(set.problem().shard_count());
+    holders_.reserve(set.problem().entries());
     for (const ShardIndex shard : IdRange<ShardIndex>(set.problem().shard_count()))
       AddIfScarce(shard);
     next_cost_ = cost_;

@@ -25,12 +25,12 @@ void ChosenSet::Choose(CandidateIndex id) {
   chosen_[id.index()] = true;
   ++size_;
   UpdateFree(id);
-  for (const ShardIndex shard : problem_->shards(id)) TakeRoom(shard);
+  ForEachShard(id, [this](ShardIndex shard) { TakeRoom(shard); });
 }
 
 void ChosenSet::Remove(CandidateIndex id) {
   SM_CHECK(chosen(id), "only what is chosen can be removed");
-  for (const ShardIndex shard : problem_->shards(id)) GiveRoom(shard);
+  ForEachShard(id, [this](ShardIndex shard) { GiveRoom(shard); });
   chosen_[id.index()] = false;
   --size_;
   UpdateFree(id);
@@ -49,6 +49,21 @@ void ChosenSet::Include(CandidateIndex id) {
 void ChosenSet::Reserve(CandidateIndex id) {
   for (const ShardIndex shard : problem_->shards(id)) {
     if (room_[shard.index()] > 0) TakeRoom(shard);
+  }
+}
+
+// What is known of a shard lies anywhere, and there is more of it than the near caches hold.
+template <typename Visit>
+void ChosenSet::ForEachShard(CandidateIndex id, const Visit& visit) {
+  constexpr size_t kSoon = 6;
+  const absl::Span<const ShardIndex> shards = problem_->shards(id);
+  for (size_t i = 0; i < shards.size() + 2 * kSoon; ++i) {
+    if (i < shards.size()) {
+      __builtin_prefetch(&room_[shards[i].index()]);
+      holders_->Expect(shards[i]);
+    }
+    if (i >= kSoon && i - kSoon < shards.size()) holders_->ExpectSoon(shards[i - kSoon]);
+    if (i >= 2 * kSoon) visit(shards[i - 2 * kSoon]);
   }
 }
 

@@ -47,6 +47,8 @@ class ChosenSet {
  private:
   static constexpr uint32_t kNowhere = UINT32_MAX;
 
+  template <typename Visit>
+  void ForEachShard(CandidateIndex id, const Visit& visit);
   void TakeRoom(ShardIndex shard);
   void GiveRoom(ShardIndex shard);
   void UpdateFree(CandidateIndex id);

@@ -29,6 +29,10 @@ class Holders {
     return {holders_.data() + begin, ends_[shard.index()] - begin};
   }
 
+  // Hints: of() is asked of this shard soon, and sooner.
+  void Expect(ShardIndex shard) const { __builtin_prefetch(&ends_[shard.index()]); }
+  void ExpectSoon(ShardIndex shard) const { __builtin_prefetch(of(shard).data()); }
+
  private:
   std::vector<uint32_t> ends_;  // by shard: where its holders end
   std::vector<CandidateIndex> holders_;

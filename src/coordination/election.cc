@@ -1,5 +1,7 @@
 #include "coordination/election.h"
 
+#include <spdlog/spdlog.h>
+
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -69,7 +71,11 @@ class LeaderElection::State : public std::enable_shared_from_this<State> {
       return Stand();
     }
     if (absl::IsAborted(holder.status())) return Lost("the session has expired");
-    if (!holder.ok()) return Lost(std::string(holder.status().message()));
+    if (!holder.ok()) {  // it will not be answered otherwise if it is asked again
+      spdlog::error("who leads cannot be read, and this process does not stand any more: {}",
+                    holder.status().ToString());
+      return Lost(std::string(holder.status().message()));
+    }
 
     v1::LeaderRecord record;
     if (!Open(holder->data, &record).ok()) {

@@ -50,6 +50,7 @@ Message Subscription::Pull() {
       topic_->waiting.insert(this);
       return nullptr;
     }
+    told_stale_ = false;  // what is not a heartbeat says that nothing is stale
     at_ = catch_up.version;
     pending_ = std::move(catch_up.messages);
     std::reverse(pending_.begin(), pending_.end());

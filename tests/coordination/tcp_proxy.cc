@@ -48,11 +48,14 @@ TcpProxy::~TcpProxy() {
 }
 
 void TcpProxy::Set(Mode mode) {
+  swallowed_ = false;
   mode_ = mode;
   const uint64_t ticket = ++asked_;
   Wake();
   for (uint64_t seen = obeyed_; seen < ticket; seen = obeyed_) obeyed_.wait(seen);
 }
+
+void TcpProxy::AwaitSwallowed() { swallowed_.wait(false); }
 
 uint64_t TcpProxy::AwaitAccepted(uint64_t seen) {
   accepted_.wait(seen);
@@ -129,6 +132,10 @@ bool TcpProxy::Forward(int from, int to, bool drop) {
   char buffer[64 << 10];
   const ssize_t n = recv(from, buffer, sizeof buffer, 0);
   if (n <= 0) return false;
+  if (drop) {
+    swallowed_ = true;
+    swallowed_.notify_all();
+  }
   for (ssize_t sent = 0; !drop && sent < n;) {
     const ssize_t m = send(to, buffer + sent, n - sent, MSG_NOSIGNAL);
     if (m <= 0) return false;

@@ -30,6 +30,8 @@ class TcpProxy {
   void Set(Mode mode);
   // Connections accepted so far, refused ones not counted. Waits for more than `seen`.
   uint64_t AwaitAccepted(uint64_t seen);
+  // Waits until an answer was dropped since the last call of Set().
+  void AwaitSwallowed();
   // What the client has sent so far over the connection that was accepted last.
   std::string SentOverTheLast() const;
 
@@ -55,6 +57,7 @@ class TcpProxy {
   std::atomic<uint64_t> asked_{0};
   std::atomic<uint64_t> obeyed_{0};
   std::atomic<uint64_t> accepted_{0};
+  std::atomic<bool> swallowed_{false};
   std::atomic<bool> stopping_{false};
   std::vector<Link> links_;  // the thread's own
   mutable std::mutex mutex_;

@@ -120,6 +120,28 @@ TEST_F(ZookeeperSessionTest, WatchesWorkOverTheNewConnectionOfAKeptSession) {
   EXPECT_TRUE(harness.Await([&] { return created.has_value(); }));
 }
 
+// The C client breaks the connection then, and answers all that was under way with an error that
+// names no lost connection. Whoever takes it for an answer to its request waits for ever: a standby
+// that asked who leads never stood again (chaos, seed 5).
+TEST_F(ZookeeperSessionTest, AnswersOutOfOrderAreALostConnection) {
+  auto session = Connect({.timeout = kLongTimeout});
+  const int64_t id = session->session_id();
+  TcpProxy& link = harness.proxy(*session);
+  link.Set(TcpProxy::Mode::kSwallowAnswers);
+  Answer<absl::StatusOr<Node>> first(harness);
+  Answer<WriteResult> write(harness);
+  session->Get("/a", first.callback());
+  link.AwaitSwallowed();
+  link.Set(TcpProxy::Mode::kForward);
+  session->Multi({CreateNode{"/b", ""}}, write.callback());
+  ASSERT_TRUE(harness.Await([&] { return first.has_value() && write.has_value(); }));
+  EXPECT_TRUE(absl::IsUnavailable(first.value()->status())) << first.value()->status();
+  EXPECT_TRUE(absl::IsUnavailable(write.value()->status)) << write.value()->status;
+  ASSERT_TRUE(AwaitState(*session, SessionState::kConnected));
+  EXPECT_EQ(session->session_id(), id);
+  EXPECT_TRUE(absl::IsNotFound(Get(*session, "/a").status()));
+}
+
 // The handle is new, and does not tell the server what the session has seen: one that lags behind
 // could show it an older state.
 TEST_F(ZookeeperSessionTest, WhatIsReadOverANewHandleComesBehindASync) {

@@ -118,6 +118,22 @@ TEST(HubTest, SubscribersAreToldOnceThatTheMapMayBeOld) {
   EXPECT_EQ(early->Pull(), nullptr);
 }
 
+// A leader that was cut off from the store still hears from servers that they serve no more.
+TEST(HubTest, AChangeOfAStaleMapIsFollowedByTheWordThatItIsStale) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  hub.SetStale(true);
+  const auto subscription = hub.Subscribe(kApp, V(1), [] {});
+  EXPECT_TRUE(IsStale(subscription->Pull()));
+  EXPECT_EQ(subscription->Pull(), nullptr);
+  hub.Publish(kApp, MakeDelta(V(1), V(2), 0, {1}));
+  const Message change = subscription->Pull();
+  ASSERT_NE(change, nullptr);
+  EXPECT_FALSE(IsStale(change));
+  EXPECT_TRUE(IsStale(subscription->Pull()));
+  EXPECT_EQ(subscription->Pull(), nullptr);
+}
+
 TEST(HubTest, AnAppIsStaleWhenItsOwnPublisherOrAllAre) {
   Hub hub;
   hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));

@@ -21,6 +21,12 @@ absl::StatusCode CodeOf(int rc) {
       return absl::StatusCode::kFailedPrecondition;
     case ZCONNECTIONLOSS:
     case ZOPERATIONTIMEOUT:
+    // The C client breaks the connection for these, and answers all that was under way with them: an
+    // answer that did not belong to the oldest request, or that could not be read.
+    case ZRUNTIMEINCONSISTENCY:
+    case ZDATAINCONSISTENCY:
+    case ZMARSHALLINGERROR:
+    case ZSYSTEMERROR:
     case ZSESSIONMOVED:
     case ZTHROTTLEDOP:
       return absl::StatusCode::kUnavailable;

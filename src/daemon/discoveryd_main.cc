@@ -122,7 +122,7 @@ int Serve(const Flags& flags) {
         "upstream is behind, or ZooKeeper was restored and its epochs were not raised",
         known.ToString(), app.value());
   };
-  wire::DiscoveryService service(relay.hub());
+  wire::DiscoveryService service(relay.hub(), {.reports = &relay.reports()});
   const std::unique_ptr<grpc::Server> server = Listen(flags.listen, service);
   if (server == nullptr) return 1;
 

@@ -215,8 +215,13 @@ int Serve(Flags flags) {
   wire::ShardServerClient sender;
   ZookeeperStoreFactory stores(flags.zookeeper);
 
-  auto controller = std::make_unique<orchestrator::Controller>(ControllerOptionsFor(flags), stores,
-                                                               sender, publisher, events);
+  orchestrator::ControllerOptions options = ControllerOptionsFor(flags);
+  options.client_views = [&relay](const AppName& app) {
+    const v1::ReportServersRequest said = relay.reports().Sum(app);
+    return std::vector<v1::ServerSeen>(said.servers().begin(), said.servers().end());
+  };
+  auto controller = std::make_unique<orchestrator::Controller>(std::move(options), stores, sender,
+                                                               publisher, events);
   absl::Status fatal;
   controller->on_fatal = [&](absl::Status status) {
     fatal = std::move(status);
@@ -225,7 +230,7 @@ int Serve(Flags flags) {
   Connect(*controller, relay);
   wire::AdminService admin(*controller, kVersion);
   wire::TaskControlService tasks(*controller);
-  wire::DiscoveryService discovery(relay.hub());
+  wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports()});
   int port = 0;
   wire::PlacerService placer;
   const std::unique_ptr<grpc::Server> server =

@@ -46,7 +46,11 @@ Message Subscription::Pull() {
     if (catch_up.messages.empty()) {
       if (at_.has_value()) hub_.NoteIfAhead(*topic_, *at_);
       const bool stale = topic_->feed.stale();
-      if (std::exchange(told_stale_, stale) != stale) return topic_->feed.Heartbeat();
+      const uint64_t suspects = topic_->feed.suspect_changes();
+      const bool tells = std::exchange(told_stale_, stale) != stale;
+      if (std::exchange(told_suspects_, suspects) != suspects || tells) {
+        return topic_->feed.Heartbeat();
+      }
       topic_->waiting.insert(this);
       return nullptr;
     }
@@ -80,14 +84,10 @@ Verdict Hub::Publish(const AppName& app, const v1::MapDelta& delta) {
 template <typename Update>
 Verdict Hub::PublishUpdate(const AppName& app, const Update& update) {
   const std::shared_ptr<Topic> topic = GetTopic(app);
-  {
-    std::lock_guard lock(topic->mutex);
-    Verdict verdict = topic->feed.Publish(update);
-    if (verdict.kind != Verdict::kApplied || topic->waiting.empty()) return verdict;
-    if (std::exchange(topic->wake_posted, true)) return verdict;
-  }
-  fan_out_.Post([this, topic] { WakeWaiting(*topic); });
-  return {};
+  std::lock_guard lock(topic->mutex);
+  Verdict verdict = topic->feed.Publish(update);
+  if (verdict.kind == Verdict::kApplied) Wake(topic);
+  return verdict;
 }
 
 void Hub::SetStale(const AppName& app, bool stale) {
@@ -110,6 +110,18 @@ void Hub::UpdateStale(const std::shared_ptr<Topic>& topic) {
   std::lock_guard lock(topic->mutex);
   if (topic->feed.stale() == stale) return;
   topic->feed.SetStale(stale);
+  Wake(topic);
+}
+
+void Hub::SetSuspects(const AppName& app, std::vector<std::string> suspects) {
+  const std::shared_ptr<Topic> topic = FindTopic(app);
+  if (topic == nullptr) return;
+  std::lock_guard lock(topic->mutex);
+  if (topic->feed.SetSuspects(std::move(suspects))) Wake(topic);
+}
+
+// REQUIRES: topic->mutex held.
+void Hub::Wake(const std::shared_ptr<Topic>& topic) {
   if (topic->waiting.empty() || std::exchange(topic->wake_posted, true)) return;
   fan_out_.Post([this, topic] { WakeWaiting(*topic); });
 }

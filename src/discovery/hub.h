@@ -11,11 +11,13 @@
 // sent; a slow one holds one message, or the parts of one shared snapshot.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "discovery/map_encoding.h"
@@ -38,8 +40,8 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   Subscription& operator=(const Subscription&) = delete;
 
   // The next message to send. Null: the subscriber is up to date (or no map is
-  // known yet) and knows whether the map may be stale, and `wake` will be called soon after that
-  // changes (and perhaps once more for nothing).
+  // known yet) and knows whether the map may be stale and which servers are suspects, and `wake` will
+  // be called soon after that changes (and perhaps once more for nothing).
   Message Pull();
   // Tells the subscriber that the stream is alive.
   Message Heartbeat() const;
@@ -56,6 +58,7 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   std::optional<MapVersion> at_;  // once `pending_` is sent
   std::vector<Message> pending_;  // in reverse order
   bool told_stale_ = false;
+  uint64_t told_suspects_ = 0;  // MapFeed::suspect_changes
 };
 
 struct HubOptions {
@@ -87,6 +90,10 @@ class Hub {
   void SetStale(const AppName& app, bool stale);
   void SetStale(bool stale);
 
+  // From now on subscribers are told that clients cannot use these servers (Heartbeat.suspects). Of
+  // an app that nobody asked for and that has no map, nothing is kept.
+  void SetSuspects(const AppName& app, std::vector<std::string> suspects);
+
   // `known`: the version that the subscriber holds. `wake` is called on the hub's
   // thread and must not block; it may be called while (and just after) the
   // subscription is destroyed.
@@ -111,6 +118,7 @@ class Hub {
   template <typename Update>
   Verdict PublishUpdate(const AppName& app, const Update& update);
   void UpdateStale(const std::shared_ptr<Topic>& topic);
+  void Wake(const std::shared_ptr<Topic>& topic);
   void WakeWaiting(Topic& topic);
   void NoteIfAhead(Topic& topic, MapVersion known) const;
   void Forget(std::shared_ptr<Topic> topic);

@@ -81,11 +81,13 @@ Message EncodeDelta(const Change& change) {
   return Wrap(v1::WatchResponse::kDeltaFieldNumber, body);
 }
 
-Message EncodeHeartbeat(const MapVersion* version, bool stale) {
+Message EncodeHeartbeat(const MapVersion* version, bool stale,
+                        const std::vector<std::string>& suspects) {
   v1::WatchResponse response;
   v1::Heartbeat* heartbeat = response.mutable_heartbeat();
   if (version != nullptr) *heartbeat->mutable_version() = version->ToProto();
   heartbeat->set_stale(stale);
+  heartbeat->mutable_suspects()->Assign(suspects.begin(), suspects.end());
   return std::make_shared<std::string>(response.SerializeAsString());
 }
 

@@ -44,8 +44,9 @@ struct Change {
 Message EncodeDelta(const Change& change);
 // The same with WatchResponse.more.
 Message WithMore(const Message& message);
-// `version` null: no map yet. `stale`: Heartbeat.stale.
-Message EncodeHeartbeat(const MapVersion* version, bool stale);
+// `version` null: no map yet. The rest as in Heartbeat.
+Message EncodeHeartbeat(const MapVersion* version, bool stale,
+                        const std::vector<std::string>& suspects);
 
 // Builds the parts of a snapshot, each of about `part_bytes` at most. Servers
 // first, then shards in ascending order, then Finish().

@@ -100,9 +100,16 @@ MapFeed::CatchUp MapFeed::SnapshotCatchUp() {
 }
 
 Message MapFeed::Heartbeat() const {
-  if (!state_.has_value()) return EncodeHeartbeat(nullptr, stale_);
+  if (!state_.has_value()) return EncodeHeartbeat(nullptr, stale_, suspects_);
   const MapVersion version = state_->version();
-  return EncodeHeartbeat(&version, stale_);
+  return EncodeHeartbeat(&version, stale_, suspects_);
+}
+
+bool MapFeed::SetSuspects(std::vector<std::string> suspects) {
+  if (suspects == suspects_) return false;
+  suspects_ = std::move(suspects);
+  ++suspect_changes_;
+  return true;
 }
 
 }  // namespace shardmanager::discovery

@@ -5,6 +5,7 @@
 // missed, and those that stand at one place share one message.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -63,6 +64,11 @@ class MapFeed {
   void SetStale(bool stale) { stale_ = stale; }
   bool stale() const { return stale_; }
 
+  // Heartbeat.suspects. False: they are the same as before.
+  bool SetSuspects(std::vector<std::string> suspects);
+  // How often they changed.
+  uint64_t suspect_changes() const { return suspect_changes_; }
+
  private:
   struct Base {
     MapVersion version;
@@ -79,6 +85,8 @@ class MapFeed {
 
   const FeedLimits limits_;
   bool stale_ = false;
+  std::vector<std::string> suspects_;
+  uint64_t suspect_changes_ = 0;
   std::optional<MapState> state_;
   DeltaLog log_;
   // Encoded when first asked for. A snapshot stays in use as long as one delta

@@ -41,10 +41,12 @@ void MapReceiver::StreamOpened() {
   partial_.reset();
   behind_.reset();
   stale_ = false;
+  suspects_.reset();
 }
 
 Received MapReceiver::Receive(v1::WatchResponse response) {
   stale_ = response.heartbeat().stale();
+  suspects_.reset();
   switch (response.update_case()) {
     case v1::WatchResponse::kSnapshot:
       return ReceivePart(std::move(*response.mutable_snapshot()), response.more());
@@ -94,6 +96,7 @@ Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole, bool more) {
 // What the publisher said last is the newest that it has, unless it names a newer version: then
 // what leads there is on its way, and this only says that the stream is alive.
 Received MapReceiver::ReceiveHeartbeat(const v1::Heartbeat& heartbeat) {
+  suspects_.emplace(heartbeat.suspects().begin(), heartbeat.suspects().end());
   if (!behind_.has_value() || partial_.has_value()) return Nothing{};
   const MapVersion version = MapVersion::From(behind_->version());
   if (MapVersion::From(heartbeat.version()) > version) return Nothing{};

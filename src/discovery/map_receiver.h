@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "model/map_version.h"
 #include "shardmanager/v1/discovery.pb.h"
@@ -35,6 +36,8 @@ class MapReceiver {
   // The last message was a heartbeat that said that the publisher may not have the newest
   // map: another publisher may.
   bool stale() const { return stale_; }
+  // Heartbeat.suspects, if the last message was a heartbeat.
+  const std::optional<std::vector<std::string>>& suspects() const { return suspects_; }
 
   // What to send as WatchRequest.known: the version held, unless the last stream
   // broke or Distrust() was called.
@@ -57,6 +60,7 @@ class MapReceiver {
   std::optional<MapVersion> held_;
   bool needs_snapshot_ = false;
   bool stale_ = false;
+  std::optional<std::vector<std::string>> suspects_;
   std::optional<v1::MapSnapshot> partial_;
   // Where the publisher stands, as long as that is not to be used: it is behind what is
   // held, or the publisher said that more follows. It may send an old snapshot and then one

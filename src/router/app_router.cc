@@ -93,6 +93,17 @@ std::optional<MapVersion> AppRouter::Held() const {
   return holder_.map()->version();
 }
 
+v1::ReportServersRequest AppRouter::Report() {
+  std::lock_guard lock(holder_mutex_);
+  if (holder_.map() == nullptr) return {};
+  return reporter_.Next(*holder_.map(), MonotonicNow());
+}
+
+void AppRouter::OnSuspects(std::vector<std::string> suspects) {
+  std::lock_guard lock(holder_mutex_);
+  reporter_.SetSuspects(suspects);
+}
+
 bool AppRouter::Take(const absl::Status& applied) {
   if (!applied.ok()) {
     spdlog::warn("an update of the map of {} is refused: {}", name_,

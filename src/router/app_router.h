@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
@@ -16,6 +17,7 @@
 #include "router/map_holder.h"
 #include "router/published.h"
 #include "router/retry_budget.h"
+#include "router/server_reporter.h"
 #include "router/shard_map.h"
 #include "runtime/logging.h"
 #include "shardmanager/router.h"
@@ -66,6 +68,8 @@ class AppRouter final : public wire::MapSink {
   void OnSnapshot(v1::MapSnapshot whole) override;
   bool OnDelta(v1::MapDelta delta) override;
   std::optional<MapVersion> Held() const override;
+  v1::ReportServersRequest Report() override;
+  void OnSuspects(std::vector<std::string> suspects) override;
   void OnStreamState(const absl::Status& status) override;
   // Of the file that the map cache has.
   void OnCached(v1::MapSnapshot whole);
@@ -84,6 +88,7 @@ class AppRouter final : public wire::MapSink {
   // Held while a map is taken: lookups and calls do without it.
   mutable std::mutex holder_mutex_;
   router::MapHolder holder_;
+  router::ServerReporter reporter_;
   std::optional<std::string> cached_cell_;  // the map in use is the cached one, of that cell
   Repeater other_cell_;
   Repeater lost_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -74,6 +75,20 @@ router::Impression ImpressionOf(AttemptEnd end, const grpc::Status& status) {
       return router::Impression::kNone;
   }
   return router::Impression::kNone;
+}
+
+std::optional<Problem> ProblemOf(AttemptEnd end, const grpc::Status& status) {
+  switch (end) {
+    case AttemptEnd::kTimedOut:
+      return Problem::kNoAnswer;
+    case AttemptEnd::kBroken:
+      return Problem::kBroken;
+    case AttemptEnd::kAnswered:
+      if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) return std::nullopt;
+      return Problem::kErrors;
+    default:
+      return std::nullopt;
+  }
 }
 
 class CallRun {
@@ -210,7 +225,8 @@ AttemptEnd CallRun::Send(ServerChannel& channel, grpc::ClientContext& context) {
   status_ = attempt_(channel.Stub(make_stub_).get(), &context);
   const bool superseded = options_.idempotent && app_.End(in_flight);
   const AttemptEnd end = Judge(context, superseded);
-  server_->health->OnEnd(ImpressionOf(end, status_), MonotonicNow() - sent_at);
+  server_->health->OnEnd(ImpressionOf(end, status_), MonotonicNow() - sent_at,
+                         ProblemOf(end, status_));
   return end;
 }
 

@@ -12,26 +12,40 @@ constexpr uint32_t kTroubleUntil = kOne / 8;
 constexpr uint32_t kWeight = 8;
 constexpr Duration kBetweenProbes = Seconds(1);
 
-}  // namespace
-
-void ServerHealth::OnEnd(Impression impression, Duration took) {
-  in_flight_.fetch_sub(1, std::memory_order_relaxed);
-  NoteLatency(impression, took);
-  Note(impression);
+// What many threads write costs each of them.
+void Raise(std::atomic<bool>& flag) {
+  if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
 }
 
-void ServerHealth::Note(Impression impression) {
+}  // namespace
+
+void ServerHealth::OnEnd(Impression impression, Duration took, std::optional<Problem> problem) {
+  in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  NoteLatency(impression, took);
+  Note(impression, problem);
+}
+
+ServerHealth::Use ServerHealth::LookForUse(TimePoint now) {
+  if (used_well_.exchange(false, std::memory_order_relaxed)) use_.well = now;
+  if (used_badly_.exchange(false, std::memory_order_relaxed)) use_.badly = now;
+  return use_;
+}
+
+void ServerHealth::Note(Impression impression, std::optional<Problem> problem) {
   const uint32_t share = bad_share_.load(std::memory_order_relaxed);
   switch (impression) {
     case Impression::kNone:
       return;
     case Impression::kBad:
+      Raise(used_badly_);
+      problem_.store(problem, std::memory_order_relaxed);
       bad_share_.store(share + (kOne - share) / kWeight, std::memory_order_relaxed);
       if (share + (kOne - share) / kWeight > kTroubleAbove) {
         in_trouble_.store(true, std::memory_order_relaxed);
       }
       return;
     case Impression::kGood: {
+      Raise(used_well_);
       // Few requests come to a server in trouble, so each that goes well tells more.
       const uint32_t less = share - share / (in_trouble() ? 2 : kWeight);
       // What is left below is rounding.

@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "base/time.h"
+#include "model/server_view.h"
 
 namespace shardmanager::router {
 
@@ -21,10 +23,11 @@ class ServerHealth {
  public:
   // A request is sent.
   void OnSend() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
-  // It ended, `took` after it was sent.
-  void OnEnd(Impression impression, Duration took);
+  // It ended, `took` after it was sent. `problem`: of a bad one; nothing, if what it met says only that
+  // the server has too much to do.
+  void OnEnd(Impression impression, Duration took, std::optional<Problem> problem = std::nullopt);
   // No request could be sent: there is no connection.
-  void OnUnsent() { Note(Impression::kBad); }
+  void OnUnsent() { Note(Impression::kBad, Problem::kNoConnection); }
 
   // More than half of its last requests went wrong: six in a row are enough, a few among many are
   // not. Three in a row that go well end it.
@@ -35,12 +38,22 @@ class ServerHealth {
   // waited for. Zero: nothing is known yet.
   Duration latency() const { return Duration(latency_us_.load(std::memory_order_relaxed)); }
 
+  // What the last bad one met, as above.
+  std::optional<Problem> problem() const { return problem_.load(std::memory_order_relaxed); }
+  // When requests last went well, and when they went badly: as precisely as this is asked. For one
+  // thread.
+  struct Use {
+    std::optional<TimePoint> well;
+    std::optional<TimePoint> badly;
+  };
+  Use LookForUse(TimePoint now);
+
   // True for one caller a second: it may send a request there to see how the server does now,
   // although others do better.
   bool TakeProbe(TimePoint now);
 
  private:
-  void Note(Impression impression);
+  void Note(Impression impression, std::optional<Problem> problem);
   void NoteLatency(Impression impression, Duration took);
 
   // Of the last requests, the newer the heavier: kOne is all.
@@ -49,6 +62,11 @@ class ServerHealth {
   std::atomic<uint32_t> in_flight_{0};
   std::atomic<int64_t> latency_us_{0};
   std::atomic<int64_t> next_probe_us_{0};
+  std::atomic<std::optional<Problem>> problem_{std::nullopt};
+  // Since the last look.
+  std::atomic<bool> used_well_{false};
+  std::atomic<bool> used_badly_{false};
+  Use use_;
 };
 
 }  // namespace shardmanager::router

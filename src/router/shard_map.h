@@ -65,6 +65,14 @@ class ShardMap {
   // REQUIRES: of a replica of this map.
   const MappedServer& server(ServerIndex server) const { return *(*servers_)[server.index()]; }
 
+  // All that it names, also those that serve nothing.
+  template <typename Visit>
+  void ForEachServer(const Visit& visit) const {
+    for (const auto& server : *servers_) {
+      if (server != nullptr) visit(*server);
+    }
+  }
+
   static constexpr size_t kMostReplicas = 255;  // of one shard; 15 are allowed
 
  private:

@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -18,8 +16,10 @@
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
+#include "wire/calls_under_way.h"
 #include "wire/connection.h"
 #include "wire/keepalive.h"
+#include "wire/report_sender.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -60,31 +60,12 @@ class DiscoveryClient::Impl {
     SM_CHECK(!options.endpoints.empty(), "a discovery client has an endpoint");
     for (const std::string& endpoint : options.endpoints) stubs.push_back(Connect(endpoint));
   }
-
-  ~Impl() {
-    std::unique_lock lock(mutex_);
-    all_done_.wait(lock, [this] { return streams_ == 0; });
-  }
-
-  void StreamBegins() {
-    std::lock_guard lock(mutex_);
-    ++streams_;
-  }
-  void StreamIsDone() {
-    std::lock_guard lock(mutex_);
-    if (--streams_ == 0) all_done_.notify_all();
-  }
+  ~Impl() { calls.AwaitNone(); }
 
   const DiscoveryClientOptions options;
   std::vector<std::unique_ptr<v1::Discovery::Stub>> stubs;  // one for each endpoint
   std::atomic<uint64_t> watches{0};
-
- private:
-  std::mutex mutex_;
-  std::condition_variable all_done_;
-  int streams_ = 0;
-
- public:
+  CallsUnderWay calls;  // streams and reports
   SerialExecutor executor;  // the first to go: its tasks use the rest
 };
 
@@ -100,7 +81,7 @@ class Impl::Stream final : public grpc::ClientReadReactor<v1::WatchResponse>,
   void Begin(v1::Discovery::Stub& stub, v1::WatchRequest request) {
     self_ = shared_from_this();
     request_ = std::move(request);
-    impl_.StreamBegins();
+    impl_.calls.Begin();
     stub.async()->Watch(&context_, &request_, this);
     AddHold();  // reads start outside of gRPC's calls
     StartRead(&response_);
@@ -131,11 +112,19 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
         policy_(impl.options.endpoints.size(),
                 {impl.options.shortest_backoff, impl.options.longest_backoff,
                  impl.options.longest_backoff_with_map},
-                seed) {}
+                seed),
+        reports_(std::make_shared<ReportSender>(
+            ReportSender::Context{.executor = impl.executor,
+                                  .calls = impl.calls,
+                                  .interval = impl.options.report_interval,
+                                  .again = impl.options.report_again,
+                                  .seed = seed},
+            app_, [&sink] { return sink.Report(); })) {}
 
   void Begin() {
     heard_at_ = MonotonicNow();
     ListenForAnybody();
+    reports_->Begin([this]() -> v1::Discovery::Stub& { return *impl_.stubs[policy_.endpoint()]; });
     Open();
   }
 
@@ -156,6 +145,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
 
   void Close() {
     closed_ = true;
+    reports_->Close();
     if (stream_ != nullptr) stream_->Cancel();
   }
 
@@ -169,6 +159,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
       if (!receiver_.stale()) policy_.OnUseful();
       sink_.OnStreamState(absl::OkStatus());
     }
+    TakeSuspects(receiver_.suspects());
     return Deliver(std::move(received)) && TakeStale(receiver_.stale());
   }
 
@@ -204,6 +195,12 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
                                    return false;
                                  }},
                       received);
+  }
+
+  void TakeSuspects(const std::optional<std::vector<std::string>>& suspects) {
+    if (!suspects || *suspects == suspects_) return;
+    suspects_ = *suspects;
+    sink_.OnSuspects(suspects_);
   }
 
   // False: another publisher may know more.
@@ -251,7 +248,9 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   MapSink& sink_;
   discovery::MapReceiver receiver_;
   discovery::ReconnectPolicy policy_;
+  const std::shared_ptr<ReportSender> reports_;
   std::shared_ptr<Stream> stream_;
+  std::vector<std::string> suspects_;  // as the sink knows them
   TimePoint silent_since_;
   TimePoint heard_at_;              // the last message of any stream
   bool unheard_ = false;            // that is too long ago
@@ -284,7 +283,7 @@ void Impl::Stream::OnDone(const grpc::Status& status) {
   impl.executor.Post([stream = std::move(self_), status] {
     if (auto watch = stream->watch_.lock()) watch->OnEnd(*stream, status);
   });
-  impl.StreamIsDone();
+  impl.calls.End();
 }
 
 namespace {

@@ -36,6 +36,11 @@ class MapSink {
   // publisher says so, or no publisher has said anything for `silence` and `first_message`
   // together. The client looks for another publisher by itself.
   virtual void OnStale(bool stale) { (void)stale; }
+  // What is to be said of the app's servers now; without `servers`: nothing is. Asked every 2 s or so;
+  // the client sends it when it has to be sent.
+  virtual v1::ReportServersRequest Report() { return {}; }
+  // Servers that some client cannot use (Heartbeat.suspects), when that changes.
+  virtual void OnSuspects(std::vector<std::string> suspects) { (void)suspects; }
   // The stream is lost (why), or one delivers again (OK). For people: nothing needs
   // to be done.
   virtual void OnStreamState(const absl::Status& status) { (void)status; }
@@ -50,6 +55,10 @@ struct DiscoveryClientOptions {
   Duration silence = 3 * kMapHeartbeat;
   // The same for the first message of a stream.
   Duration first_message = kMapHeartbeat;
+  // How often the sink is asked for a report, more or less by a quarter.
+  Duration report_interval = Seconds(2);
+  // How often a report that stays the same is sent. Publishers forget it after 15 s.
+  Duration report_again = Seconds(5);
   // Between attempts, see ReconnectPolicy.
   Duration shortest_backoff = discovery::ReconnectPolicy::Limits{}.shortest;
   Duration longest_backoff = discovery::ReconnectPolicy::Limits{}.longest;

@@ -19,6 +19,7 @@ class DiscoveryRelay::App final : public MapSink {
   }
   ~App() override {
     watch_.reset();
+    relay_.reports_.SetSuspectsElsewhere(app_, {});
     SetConnected(false);
     SetStale(false);
   }
@@ -32,6 +33,12 @@ class DiscoveryRelay::App final : public MapSink {
   }
 
   std::optional<MapVersion> Held() const override { return relay_.hub_.Version(app_); }
+
+  v1::ReportServersRequest Report() override { return relay_.reports_.Sum(app_); }
+
+  void OnSuspects(std::vector<std::string> suspects) override {
+    relay_.reports_.SetSuspectsElsewhere(app_, std::move(suspects));
+  }
 
   // The mark stays when this upstream is replaced, until the next one has said something.
   void OnStale(bool stale) override {

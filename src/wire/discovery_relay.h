@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "discovery/hub.h"
+#include "discovery/report_desk.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/types.h"
 #include "wire/discovery_client.h"
@@ -17,7 +18,7 @@ namespace shardmanager::wire {
 // Subscribes upstream to an app when the first subscriber asks for it, and keeps the
 // subscription and the last map, also when the upstream is gone. (An app that no map
 // ever came of is dropped with its last subscriber.) While nothing is heard of an app, it
-// marks the map as stale. Serve hub() with a DiscoveryService.
+// marks the map as stale. Serve hub() and reports() with a DiscoveryService.
 //
 // A control-plane process uses one too: while another leads it relays that one's maps,
 // and while it leads it has no upstream and publishes to hub() itself. Maps are ordered
@@ -32,6 +33,8 @@ class DiscoveryRelay {
   DiscoveryRelay& operator=(const DiscoveryRelay&) = delete;
 
   discovery::Hub& hub() { return hub_; }
+  // What clients say of servers is passed on upstream, if there is any.
+  discovery::ReportDesk& reports() { return reports_; }
 
   // From now on, hear maps from these; empty: from nobody. Thread-safe; returns at
   // once.
@@ -67,6 +70,7 @@ class DiscoveryRelay {
   std::map<AppName, std::unique_ptr<App>> apps_;  // those wanted; null: no upstream
   SerialExecutor executor_;
   discovery::Hub hub_;
+  discovery::ReportDesk reports_{hub_};
 };
 
 }  // namespace shardmanager::wire

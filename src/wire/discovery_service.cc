@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
+#include "wire/grpc_status.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager::wire {
@@ -158,7 +161,8 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 }  // namespace
 
 class DiscoveryService::Impl final
-    : public v1::Discovery::WithRawCallbackMethod_Watch<v1::Discovery::Service> {
+    : public v1::Discovery::WithRawCallbackMethod_Watch<
+          v1::Discovery::WithRawCallbackMethod_ReportServers<v1::Discovery::Service>> {
  public:
   Impl(Hub& hub, Options options)
       : hub_(hub),
@@ -187,6 +191,16 @@ class DiscoveryService::Impl final
     return stream.get();
   }
 
+  grpc::ServerUnaryReactor* ReportServers(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* bytes,
+                                          grpc::ByteBuffer* answer) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const grpc::Status taken = Take(*bytes);
+    if (taken.ok()) *answer = grpc::ByteBuffer(nullptr, 0);  // an empty ReportServersResponse
+    reactor->Finish(taken);
+    return reactor;
+  }
+
   size_t waiting() const { return gate_.waiting(); }
 
   void EndStreams() {
@@ -211,6 +225,27 @@ class DiscoveryService::Impl final
                                                       "\"; allowed: 1 to 63 characters"};
     }
     return grpc::Status::OK;
+  }
+
+  grpc::Status Take(const grpc::ByteBuffer& bytes) {
+    constexpr size_t kMostBytes = 1 << 20;
+    if (options_.reports == nullptr) {
+      return {grpc::StatusCode::UNIMPLEMENTED, "this publisher hears no reports"};
+    }
+    if (bytes.Length() > kMostBytes) {
+      return ToGrpc(absl::InvalidArgumentError(absl::StrCat(
+          "the report: found ", bytes.Length(), " bytes; allowed: at most ", kMostBytes)));
+    }
+    v1::ReportServersRequest report;
+    grpc::ByteBuffer copy(bytes);
+    if (!grpc::SerializationTraits<v1::ReportServersRequest>::Deserialize(&copy, &report).ok()) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "not a ReportServersRequest"};
+    }
+    const absl::Status taken = options_.reports->Take(report);
+    taken.ok() ? refused_.Over("reports of servers are taken again")
+               : refused_.Say(absl::StrCat("a report of servers is refused: ",
+                                           std::string(taken.message())));
+    return ToGrpc(taken);
   }
 
   bool Add(const std::shared_ptr<Stream>& stream) {
@@ -253,6 +288,7 @@ class DiscoveryService::Impl final
   bool ending_ = false;
   absl::flat_hash_map<Stream*, std::weak_ptr<Stream>> streams_;
   BulkGate gate_;
+  Repeater refused_;
   SerialExecutor timer_;
 };
 

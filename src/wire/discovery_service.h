@@ -1,10 +1,11 @@
-// Discovery.Watch over a discovery::Hub. Subscribers cost no thread.
+// Discovery.Watch over a discovery::Hub, and ReportServers. Subscribers cost no thread.
 #pragma once
 
 #include <memory>
 
 #include "base/time.h"
 #include "discovery/hub.h"
+#include "discovery/report_desk.h"
 #include "model/map_reach.h"
 #include "wire/bulk_gate.h"
 
@@ -22,6 +23,8 @@ class DiscoveryService {
     Duration heartbeat = kMapHeartbeat;
     // Of whole maps and large changes. Small messages are never held up.
     BulkLimits bulk = {};
+    // Where clients' reports go; must outlive this. Default: none, reports are UNIMPLEMENTED.
+    discovery::ReportDesk* reports = nullptr;
   };
 
   // `hub` must outlive this.

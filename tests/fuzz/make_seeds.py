@@ -126,7 +126,7 @@ REPORT = """app: "kv" manager: "kube-eu" manager_life: 7 sequence: 3
     operations { id: "rollout-42/kv-3" kind: RESTART server: "kv-3" incarnation: 5 expected_ms: 900
                  deadline_ms: 60000 stage: OPERATION_BEGIN reason: "version 42" }
     operations { id: "b" kind: STOP server: "kv-4" incarnation: 1 state_lost: true }"""
-EVENTS = ["admission", "call_machine", "key_table", "map_feed", "membership", "partition",
+EVENTS = ["admission", "call_machine", "client_reports", "key_table", "map_feed", "membership", "partition",
           "shard_book", "solver", "task_controller"]
 
 

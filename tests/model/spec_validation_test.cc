@@ -246,6 +246,27 @@ TEST(SpecValidationTest, BoundsWhatMayBeAway) {
                   "0: the default"));
 }
 
+TEST(SpecValidationTest, TakesRulesForClientReports) {
+  EXPECT_THAT(Problems("client_reports { action: SHOW min_clients: 1000 patience_ms: 20000 "
+                       "                 max_servers: '2' }"),
+              IsEmpty());
+  EXPECT_THAT(Problems("client_reports { max_servers: '100%' }"), IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesRulesForClientReportsThatAreOutOfRange) {
+  EXPECT_THAT(
+      Problems("client_reports { min_clients: 1001 patience_ms: 19999 max_servers: '0' }"),
+      ElementsAre("client_reports.min_clients: found 1001; allowed: 1 to 1000, or 0: the default",
+                  "client_reports.patience_ms: found 19999; allowed: 20000 to 3600000, or 0: the "
+                  "default",
+                  "client_reports.max_servers: found \"0\"; allowed: a number from 1 to 1000000, "
+                  "or a percentage from 1% to 100%"));
+  v1::AppSpec unknown = SpecWith("");
+  unknown.mutable_client_reports()->set_action(static_cast<v1::ClientReportPolicy::Action>(9));
+  EXPECT_THAT(ProblemsOf(unknown),
+              ElementsAre(HasSubstr("client_reports.action: found 9; allowed: ")));
+}
+
 TEST(SpecValidationTest, TakesMetrics) {
   EXPECT_THAT(Problems("metrics { name: 'cpu' } "
                        "metrics { name: 'disk_gb' threshold: 0.5 capacity: 1e12 tolerance: 10 }"),
@@ -319,7 +340,8 @@ TEST(SpecValidationTest, AnAppThatDecidesItselfSaysNothingOfPlaces) {
   EXPECT_THAT(ProblemsOf(WithDefaults(SpecFromText(own))), IsEmpty());
   for (const std::string more :
        {"key_space { split_points: 'm' }", "placement { regions: 'r' }", "failover { delay_ms: 1 }",
-        "moves { max_concurrent: 1 }", "metrics { name: 'cpu' }", "commands { timeout_ms: 500 }"}) {
+        "moves { max_concurrent: 1 }", "metrics { name: 'cpu' }", "commands { timeout_ms: 500 }",
+        "client_reports { min_clients: 5 }"}) {
     EXPECT_THAT(ProblemsOf(SpecFromText(own + more)),
                 ElementsAre(HasSubstr("found a value; allowed: nothing, with orchestrator")))
         << more;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "model/load.h"
 #include "model/spec/availability.h"
+#include "model/spec/client_reports.h"
 #include "model/spec/key_space_validation.h"
 #include "model/spec/spec_names.h"
 #include "model/spec/spec_problems.h"
@@ -203,7 +204,8 @@ void CheckOrchestrator(v1::Orchestrator orchestrator, SpecProblems* problems) {
 
 // What the control plane would decide by, if it decided where replicas are.
 void CheckNothingForPlacement(const v1::AppSpec& spec, SpecProblems* problems) {
-  for (const char* name : {"key_space", "placement", "failover", "moves", "metrics", "commands"}) {
+  for (const char* name : {"key_space", "placement", "failover", "moves", "metrics", "commands",
+                           "client_reports"}) {
     const auto* field = v1::AppSpec::descriptor()->FindFieldByName(name);
     const auto* fields = spec.GetReflection();
     const bool is_set =
@@ -252,6 +254,7 @@ std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
   CheckMetrics(spec, &problems);
   CheckCommands(spec.commands(), &problems);
   CheckAvailability(spec, &problems);
+  CheckClientReports(spec.client_reports(), &problems);
   return problems.Take();
 }
 

@@ -28,7 +28,8 @@ Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stor
                leadership_.Lose("another process has a higher leader epoch");
                session_.Open();
              }}),
-      operations_({session_, leadership_, apps_, *executor_, *solver_, events}) {}
+      client_drains_({session_, leadership_, apps_, *executor_, events, options_.client_views}),
+      operations_({session_, leadership_, apps_, client_drains_, *executor_, *solver_, events}) {}
 
 Controller::~Controller() { Stop(); }
 
@@ -73,6 +74,7 @@ void Controller::Start(const std::string& endpoint) {
     leadership_.Start(self);
     session_.Open();
     leadership_.Beat();
+    client_drains_.Start();
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "coordination/store.h"
+#include "orchestrator/clients/client_drains.h"
 #include "orchestrator/control/cell_session.h"
 #include "orchestrator/control/controller_options.h"
 #include "orchestrator/control/leadership.h"
@@ -75,6 +76,7 @@ class Controller {
   CellSession session_;
   Leadership leadership_;
   LedApps apps_;
+  ClientDrains client_drains_;
   Operations operations_;
   std::map<AppName, MapVersion> ahead_;  // the highest that subscribers hold, until it is looked at
 };

@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "orchestrator/shell/ports.h"
+
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -20,6 +22,8 @@ struct ControllerOptions {
   // does, as a process that has run for long may find the store emptied. Empty: of this machine,
   // and made_ms as `cell` has it.
   std::function<int64_t()> wall_ms = nullptr;
+  // What clients say of servers. Empty: nobody is drained for it.
+  ClientViewsPort client_views = nullptr;
 };
 
 }  // namespace shardmanager::orchestrator

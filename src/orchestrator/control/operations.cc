@@ -159,6 +159,7 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
     }
     if (absl::Status may = MayNameServers(apps_, request.app()); !may.ok()) return reply(may);
     drain.set_since_ms(context_.session.WallMs());
+    drain.clear_by_clients();
     std::set<std::string> known;
     const auto edits = EditSpecs(apps_, request.app(),
                                  [&](const std::string& app, const PartitionState& state,
@@ -429,6 +430,9 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
                                   : driver->problem().ToString());
       }
       for (std::string& line : driver->damaged().Describe()) status.add_conditions(line);
+      for (std::string& line : context_.client_drains.Conditions(name)) {
+        status.add_conditions(std::move(line));
+      }
       if (driver->tasks() != nullptr && !driver->tasks()->problem().ok()) {
         status.add_conditions(
             absl::StrCat("no container operation is approved: the record of those that were cannot "

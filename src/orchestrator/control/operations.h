@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "orchestrator/clients/client_drains.h"
 #include "orchestrator/control/cell_session.h"
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"
@@ -34,6 +35,7 @@ class Operations {
     CellSession& session;
     Leadership& leadership;
     LedApps& apps;
+    const ClientDrains& client_drains;
     Executor& executor;
     Executor& solver;
     EventLog& events;

@@ -72,4 +72,8 @@ class MapPublisher {
   virtual void Publish(const AppName& app, v1::MapDelta delta) = 0;
 };
 
+// What clients say of the servers of an app now, all together; of those that nobody speaks of,
+// nothing. Thread-safe.
+using ClientViewsPort = std::function<std::vector<v1::ServerSeen>(const AppName& app)>;
+
 }  // namespace shardmanager::orchestrator

@@ -69,6 +69,9 @@ class SessionsTest : public ShardctlTest {
         drains { scope { server: "kv-3" } primaries_only: true since_ms: 1772366000000 }
         drains { scope { domain { region: "eu-west" datacenter: "dub1" } } reason: "new floor"
                  since_ms: 1772366100000 }
+        drains { scope { server: "kv-2" } since_ms: 1772366150000
+                 reason: "14 clients cannot use it (no answer in time), 1 can"
+                 by_clients { life: 7 until_ms: 1772366450000 } }
         pins { shard: "shard-1" reason: "debugged" who: "jo" since_ms: 1772366200000 }
         pause { reason: "a network change" who: "jo" since_ms: 1772366300000 })"));
     admin_.servers = ThreeServers();

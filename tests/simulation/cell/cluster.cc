@@ -74,7 +74,8 @@ void Cluster::Start(const std::string& host) {
     machine.control = std::make_unique<SimControl>(
         SimControl::Context{network, store,
                             [this](const std::string& endpoint) { return Listening(endpoint); },
-                            [this](const std::string& name) { return control(name); }},
+                            [this](const std::string& name) { return control(name); },
+                            options_.clients_say},
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(

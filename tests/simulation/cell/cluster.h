@@ -26,6 +26,8 @@ struct ClusterOptions {
   Duration between_calls = Milliseconds(50);
   v1::CellConfig cell;
   int64_t most_drift_ppm = 9'000;  // the lease margin allows for 1%
+  // What all clients say of servers. Null: they are not heard.
+  std::function<std::vector<v1::ServerSeen>()> clients_say = nullptr;
 };
 
 // What stays broken when all other faults end. (Sick servers: AppHabits.)

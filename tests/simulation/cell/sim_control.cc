@@ -53,6 +53,9 @@ SimControl::SimControl(Context context, std::shared_ptr<Process> process, v1::Ce
       std::make_unique<SimExecutor>(process_, context_.network.random(), Milliseconds(30));
   orchestrator::ControllerOptions options{.cell = std::move(cell), .process = process_->host()};
   options.wall_ms = [this] { return process_->WallMs(); };
+  if (context_.clients_say) {
+    options.client_views = [this](const AppName&) { return context_.clients_say(); };
+  }
   controller_ = std::make_unique<orchestrator::Controller>(
       std::move(options), *stores_, *sender_, *publisher_, events_, std::move(executors));
   controller_->on_leader = [this](const std::string& leader) { Follow(leader); };

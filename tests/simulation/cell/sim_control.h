@@ -23,6 +23,7 @@ class SimControl {
     // The life that listens there; null: none.
     std::function<SimServer*(const std::string& endpoint)> server;
     std::function<SimControl*(const std::string& host)> control;
+    std::function<std::vector<v1::ServerSeen>()> clients_say = nullptr;
   };
 
   SimControl(Context context, std::shared_ptr<Process> process, v1::CellConfig cell);

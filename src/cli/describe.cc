@@ -172,11 +172,10 @@ std::string DrainsOf(const v1::AppStatus& app) {
   for (const v1::Drain& drain : app.drains()) {
     absl::StrAppend(&text, kIndent, Shown(ToString(drain.scope())), " since ",
                     TimeText(drain.since_ms()), drain.primaries_only() ? ", primaries only" : "",
-                    !drain.has_by_clients()
-                        ? ""
-                        : absl::StrCat(", for its clients, until ",
-                                       TimeText(drain.by_clients().until_ms()),
-                                       " or until it is restarted"),
+                    !drain.has_by_clients() ? ""
+                                            : absl::StrCat(", for its clients, until ",
+                                                           TimeText(drain.by_clients().until_ms()),
+                                                           " or until it is restarted"),
                     drain.reason().empty() ? "" : ": ", Shown(drain.reason()), "\n");
   }
   return text.empty() ? "" : absl::StrCat("\nDrains:\n", text);

@@ -137,7 +137,8 @@ std::string Endpoint(const Flags& flags, int port) {
   return absl::StrCat(host, ":", port);
 }
 
-orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
+orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags,
+                                                     discovery::ReportDesk& reports) {
   orchestrator::ControllerOptions options;
   options.cell.set_cell(flags.cell);
   options.cell.set_zookeeper_tick_ms(flags.zookeeper_tick_ms);
@@ -146,6 +147,10 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags) {
   options.wall_ms = WallMilliseconds;
   options.process = absl::StrCat(HostName(), "/", getpid());
   options.min_session_timeout_tells_tick = !flags.min_session_timeout_is_set;
+  options.client_views = [&reports](const AppName& app) {
+    const v1::ReportServersRequest said = reports.Sum(app);
+    return std::vector<v1::ServerSeen>(said.servers().begin(), said.servers().end());
+  };
   return options;
 }
 
@@ -215,13 +220,8 @@ int Serve(Flags flags) {
   wire::ShardServerClient sender;
   ZookeeperStoreFactory stores(flags.zookeeper);
 
-  orchestrator::ControllerOptions options = ControllerOptionsFor(flags);
-  options.client_views = [&relay](const AppName& app) {
-    const v1::ReportServersRequest said = relay.reports().Sum(app);
-    return std::vector<v1::ServerSeen>(said.servers().begin(), said.servers().end());
-  };
-  auto controller = std::make_unique<orchestrator::Controller>(std::move(options), stores, sender,
-                                                               publisher, events);
+  auto controller = std::make_unique<orchestrator::Controller>(
+      ControllerOptionsFor(flags, relay.reports()), stores, sender, publisher, events);
   absl::Status fatal;
   controller->on_fatal = [&](absl::Status status) {
     fatal = std::move(status);

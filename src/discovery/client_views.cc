@@ -56,8 +56,8 @@ absl::Status ClientViews::Take(TimePoint now, const v1::ReportServersRequest& re
   if (taken.servers.empty()) return absl::OkStatus();
   if (reports_.size() >= kMostReporters || entries_ + taken.servers.size() > kMostEntries ||
       sums_.size() + unknown > kMostServers) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(reports_.size(), " others report of ", sums_.size(), " servers: no more are heard"));
+    return absl::ResourceExhaustedError(absl::StrCat(reports_.size(), " others report of ",
+                                                     sums_.size(), " servers: no more are heard"));
   }
   Add(taken);
   renewals_.emplace_back(taken.until, report.reporter());

@@ -32,8 +32,8 @@ class ClientViews {
   explicit ClientViews(uint64_t self) : self_(self) {}
 
   // Takes the place of the reporter's last one. INVALID_ARGUMENT: names the field.
-  // RESOURCE_EXHAUSTED: too many others report. A report that has passed through `self` is left out,
-  // which is no error.
+  // RESOURCE_EXHAUSTED: too many others report. A report that has passed through `self` is left
+  // out, which is no error.
   absl::Status Take(TimePoint now, const v1::ReportServersRequest& report);
   // Those that have not said anything for kReportCounts count no more.
   void Forget(TimePoint now);
@@ -57,7 +57,7 @@ class ClientViews {
   void TakeOut(uint64_t reporter);
 
   const uint64_t self_;
-  absl::flat_hash_map<uint64_t, Report> reports_;  // by reporter
+  absl::flat_hash_map<uint64_t, Report> reports_;        // by reporter
   std::deque<std::pair<TimePoint, uint64_t>> renewals_;  // until when, and by whom; ascending
   size_t entries_ = 0;
   std::map<std::string, ServerView> sums_;  // that are not zero

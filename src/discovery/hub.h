@@ -40,8 +40,8 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   Subscription& operator=(const Subscription&) = delete;
 
   // The next message to send. Null: the subscriber is up to date (or no map is
-  // known yet) and knows whether the map may be stale and which servers are suspects, and `wake` will
-  // be called soon after that changes (and perhaps once more for nothing).
+  // known yet) and knows whether the map may be stale and which servers are suspects, and `wake`
+  // will be called soon after that changes (and perhaps once more for nothing).
   Message Pull();
   // Tells the subscriber that the stream is alive.
   Message Heartbeat() const;

@@ -14,8 +14,8 @@
 
 namespace shardmanager::discovery {
 
-// The sums of all that is said, by app; and the hub tells all subscribers which servers are suspects.
-// Thread-safe.
+// The sums of all that is said, by app; and the hub tells all subscribers which servers are
+// suspects. Thread-safe.
 class ReportDesk {
  public:
   // `hub` must outlive it.

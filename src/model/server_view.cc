@@ -64,10 +64,9 @@ v1::ServerSeen ToProto(const std::string& server, const ServerView& view) {
 
 std::string ToString(const ServerView& view) {
   const uint64_t in_trouble = view.in_trouble();
-  return absl::StrCat(
-      Counted(in_trouble, "client"), " cannot use it",
-      in_trouble == 0 ? "" : absl::StrCat(" (", ToString(view.main_problem()), ")"), ", ",
-      view.well, " can");
+  return absl::StrCat(Counted(in_trouble, "client"), " cannot use it",
+                      in_trouble == 0 ? "" : absl::StrCat(" (", ToString(view.main_problem()), ")"),
+                      ", ", view.well, " can");
 }
 
 }  // namespace shardmanager

@@ -23,8 +23,8 @@ class ServerHealth {
  public:
   // A request is sent.
   void OnSend() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
-  // It ended, `took` after it was sent. `problem`: of a bad one; nothing, if what it met says only that
-  // the server has too much to do.
+  // It ended, `took` after it was sent. `problem`: of a bad one; nothing, if what it met says only
+  // that the server has too much to do.
   void OnEnd(Impression impression, Duration took, std::optional<Problem> problem = std::nullopt);
   // No request could be sent: there is no connection.
   void OnUnsent() { Note(Impression::kBad, Problem::kNoConnection); }

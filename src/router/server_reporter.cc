@@ -40,8 +40,7 @@ SlowLimits LimitsOf(const std::vector<Used>& used) {
     if (of.size() < 3) continue;
     const auto median = of.begin() + static_cast<int>((of.size() - 1) / 2);
     std::nth_element(of.begin(), median, of.end());
-    limits[region] =
-        std::max(*median * ServerReporter::kSlowTimes, ServerReporter::kSlowLeast);
+    limits[region] = std::max(*median * ServerReporter::kSlowTimes, ServerReporter::kSlowLeast);
   }
   return limits;
 }

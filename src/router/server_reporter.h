@@ -20,9 +20,9 @@ class ServerReporter {
   static constexpr int kSlowTimes = 10;
   static constexpr Duration kSlowLeast = Milliseconds(50);
 
-  // Of the servers used recently: those that the client is in trouble with, and of the suspects those
-  // that it is well with. A client in trouble with more than one, and more than a quarter of them,
-  // says nothing of its trouble: it is more likely to be its own network.
+  // Of the servers used recently: those that the client is in trouble with, and of the suspects
+  // those that it is well with. A client in trouble with more than one, and more than a quarter of
+  // them, says nothing of its trouble: it is more likely to be its own network.
   v1::ReportServersRequest Next(const ShardMap& map, TimePoint now) const;
   // Servers that some client is in trouble with, instead of those before.
   void SetSuspects(const std::vector<std::string>& suspects) {

@@ -65,7 +65,7 @@ class DiscoveryClient::Impl {
   const DiscoveryClientOptions options;
   std::vector<std::unique_ptr<v1::Discovery::Stub>> stubs;  // one for each endpoint
   std::atomic<uint64_t> watches{0};
-  CallsUnderWay calls;  // streams and reports
+  CallsUnderWay calls;      // streams and reports
   SerialExecutor executor;  // the first to go: its tasks use the rest
 };
 

@@ -36,8 +36,8 @@ class MapSink {
   // publisher says so, or no publisher has said anything for `silence` and `first_message`
   // together. The client looks for another publisher by itself.
   virtual void OnStale(bool stale) { (void)stale; }
-  // What is to be said of the app's servers now; without `servers`: nothing is. Asked every 2 s or so;
-  // the client sends it when it has to be sent.
+  // What is to be said of the app's servers now; without `servers`: nothing is. Asked every 2 s or
+  // so; the client sends it when it has to be sent.
   virtual v1::ReportServersRequest Report() { return {}; }
   // Servers that some client cannot use (Heartbeat.suspects), when that changes.
   virtual void OnSuspects(std::vector<std::string> suspects) { (void)suspects; }

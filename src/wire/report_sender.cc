@@ -51,8 +51,7 @@ void ReportSender::LookLater() {
 void ReportSender::Look() {
   v1::ReportServersRequest report = ask_();
   if (under_way_ != nullptr) return;
-  const bool is_due =
-      !report.servers().empty() && MonotonicNow() - sent_at_ >= context_.again;
+  const bool is_due = !report.servers().empty() && MonotonicNow() - sent_at_ >= context_.again;
   std::string says;
   for (const v1::ServerSeen& seen : report.servers()) seen.AppendToString(&says);
   if (says == said_ && !is_due) return;
@@ -72,7 +71,8 @@ void ReportSender::Send(v1::ReportServersRequest report) {
   publisher_().async()->ReportServers(
       &call->context, &call->request, &call->response,
       [context = context_, weak = weak_from_this(), call](const grpc::Status& status) mutable {
-        // This reference must not be the last one on gRPC's thread, which could have to join itself.
+        // This reference must not be the last one on gRPC's thread, which could have to join
+        // itself.
         context.executor.Post([weak, call = std::move(call), status] {
           const auto sender = weak.lock();
           if (sender == nullptr) return;

@@ -23,8 +23,8 @@ class ServerReporterTest : public ::testing::Test {
   ServerReporterTest() {
     std::vector<TestServer> servers;
     for (int i = 0; i < 16; ++i) {
-      servers.push_back({absl::StrCat("kv-", i), absl::StrCat("h", i, ":1"),
-                         {i < 8 ? "near" : "far", "", ""}});
+      servers.push_back(
+          {absl::StrCat("kv-", i), absl::StrCat("h", i, ":1"), {i < 8 ? "near" : "far", "", ""}});
     }
     EXPECT_TRUE(holder_.Apply(MakeSnapshot({1, 1}, servers, {{"s", "", {0}}})).ok());
   }
@@ -54,8 +54,8 @@ class ServerReporterTest : public ::testing::Test {
     for (const v1::ServerSeen& seen : report.servers()) {
       const ServerView view = ViewOf(seen);
       EXPECT_EQ(view.in_trouble() + view.well, 1u);
-      lines.push_back(absl::StrCat(seen.server(), " ",
-                                   view.well > 0 ? "well" : ToString(view.main_problem())));
+      lines.push_back(
+          absl::StrCat(seen.server(), " ", view.well > 0 ? "well" : ToString(view.main_problem())));
     }
     return lines;
   }

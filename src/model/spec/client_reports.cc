@@ -37,9 +37,8 @@ void CheckClientReports(const v1::ClientReportPolicy& policy, SpecProblems* prob
   }
   const uint32_t patience = policy.patience_ms();
   if (patience != 0 && (patience < kLeastPatienceMs || patience > kMostPatienceMs)) {
-    problems->Add(
-        "client_reports.patience_ms", absl::StrCat(patience),
-        absl::StrCat(kLeastPatienceMs, " to ", kMostPatienceMs, ", or 0: the default"));
+    problems->Add("client_reports.patience_ms", absl::StrCat(patience),
+                  absl::StrCat(kLeastPatienceMs, " to ", kMostPatienceMs, ", or 0: the default"));
   }
   if (!policy.max_servers().empty() && !ParseCountOrPercent(policy.max_servers())) {
     problems->Add("client_reports.max_servers", Quoted(policy.max_servers()),

@@ -204,8 +204,8 @@ void CheckOrchestrator(v1::Orchestrator orchestrator, SpecProblems* problems) {
 
 // What the control plane would decide by, if it decided where replicas are.
 void CheckNothingForPlacement(const v1::AppSpec& spec, SpecProblems* problems) {
-  for (const char* name : {"key_space", "placement", "failover", "moves", "metrics", "commands",
-                           "client_reports"}) {
+  for (const char* name :
+       {"key_space", "placement", "failover", "moves", "metrics", "commands", "client_reports"}) {
     const auto* field = v1::AppSpec::descriptor()->FindFieldByName(name);
     const auto* fields = spec.GetReflection();
     const bool is_set =

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "coordination/store.h"
-#include "orchestrator/clients/client_drains.h"
 #include "orchestrator/control/cell_session.h"
+#include "orchestrator/control/client_drains.h"
 #include "orchestrator/control/controller_options.h"
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"

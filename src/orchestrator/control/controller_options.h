@@ -5,7 +5,6 @@
 #include <string>
 
 #include "orchestrator/shell/ports.h"
-
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "orchestrator/clients/client_drains.h"
 #include "orchestrator/control/cell_session.h"
+#include "orchestrator/control/client_drains.h"
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"
 #include "orchestrator/shell/event_log.h"

@@ -72,10 +72,9 @@ void Cluster::Start(const std::string& host) {
   const std::shared_ptr<Process> process = NewProcess(host);
   if (machine.region.empty()) {
     machine.control = std::make_unique<SimControl>(
-        SimControl::Context{network, store,
-                            [this](const std::string& endpoint) { return Listening(endpoint); },
-                            [this](const std::string& name) { return control(name); },
-                            options_.clients_say},
+        SimControl::Context{
+            network, store, [this](const std::string& endpoint) { return Listening(endpoint); },
+            [this](const std::string& name) { return control(name); }, options_.clients_say},
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(

@@ -1,4 +1,4 @@
-#include "orchestrator/clients/client_drains.h"
+#include "orchestrator/control/client_drains.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,8 +23,8 @@ GrayServers::World WorldOf(const PartitionState& state, const v1::StoredSpec& st
   for (const ServerIndex id : tables.servers()) {
     const Server& server = tables.server(id);
     if (server.state != ServerState::kLive) continue;
-    world.live.push_back({tables.name(id), server.incarnation.value(),
-                          server.draining || server.planned.closed});
+    world.live.push_back(
+        {tables.name(id), server.incarnation.value(), server.draining || server.planned.closed});
   }
   for (const v1::ServerSeen& seen : said) world.said[seen.server()] = ViewOf(seen);
   for (const v1::Drain& drain : stored.drains()) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/clients/gray_servers.h"
 #include "orchestrator/control/cell_session.h"
+#include "orchestrator/control/gray_servers.h"
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"
 #include "orchestrator/shell/event_log.h"
@@ -17,8 +17,8 @@
 
 namespace shardmanager::orchestrator {
 
-// Looks every 2 s at what clients say, and writes drains into the records of the specs, as operators
-// do. Everything runs on the executor's thread.
+// Looks every 2 s at what clients say, and writes drains into the records of the specs, as
+// operators do. Everything runs on the executor's thread.
 class ClientDrains {
  public:
   // All must outlive it.

@@ -1,4 +1,4 @@
-#include "orchestrator/clients/gray_servers.h"
+#include "orchestrator/control/gray_servers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,9 +34,10 @@ GrayServers::Orders GrayServers::Decide(const World& world) {
   Orders orders;
   Held held = EndThoseThatAreOver(world, orders);
   EndThoseThatDidNotHelp(world, held, orders);
-  const auto complained = static_cast<size_t>(std::count_if(
-      cases_.begin(), cases_.end(),
-      [](const auto& entry) { return entry.second.complained_of && !entry.second.drained; }));
+  const auto complained =
+      static_cast<size_t>(std::count_if(cases_.begin(), cases_.end(), [](const auto& entry) {
+        return entry.second.complained_of && !entry.second.drained;
+      }));
   conditions_.clear();
   for (auto& [server, found] : cases_) {
     if (found.drained || found.view.in_trouble() <= found.view.well) continue;
@@ -134,7 +135,8 @@ void GrayServers::EndThoseThatDidNotHelp(const World& world, Held& held, Orders&
   if (!others_fail) return;
   const auto followed = [&](const v1::Drain* drain) {
     if (!drain->by_clients().may_follow_shards()) return false;
-    orders.end.push_back({drain->scope().server(), "other servers fail in the same way since then"});
+    orders.end.push_back(
+        {drain->scope().server(), "other servers fail in the same way since then"});
     following_until_ = world.now + kFollowing;
     return true;
   };
@@ -151,8 +153,8 @@ std::string GrayServers::WhyNot(const World& world, const Case& found, size_t co
   if (!world.rules.drain) return "client_reports.action is SHOW";
   const size_t limit = world.rules.Most(world.live.size());
   if (complained + held > limit) {
-    return absl::StrCat("clients cannot use ", Counted(complained + held, "server"), ", and ",
-                        limit, " of ", world.live.size(),
+    return absl::StrCat("clients cannot use ", shardmanager::Counted(complained + held, "server"),
+                        ", and ", limit, " of ", world.live.size(),
                         " may be drained for that (client_reports.max_servers): it may be a "
                         "network that many clients share");
   }

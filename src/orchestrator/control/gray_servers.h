@@ -1,5 +1,5 @@
-// Which servers are drained because their clients cannot use them although their sessions live: gray
-// failures. Rules and limits: ClientReportPolicy in app_spec.proto, docs/decisions/0027.
+// Which servers are drained because their clients cannot use them although their sessions live:
+// gray failures. Rules and limits: ClientReportPolicy in app_spec.proto, docs/decisions/0027.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace shardmanager::orchestrator {
 
 // Of one app. Deterministic: what there is in, orders out. Not thread-safe.
 //
-// The orders are drains that the spec's record keeps (Drain.by_clients), so a new leader goes on where
-// the last one stopped. What is kept here is for how long clients have said what they say.
+// The orders are drains that the spec's record keeps (Drain.by_clients), so a new leader goes on
+// where the last one stopped. What is kept here is for how long clients have said what they say.
 class GrayServers {
  public:
   static constexpr Duration kFirstDrain = Seconds(300);
@@ -68,7 +68,8 @@ class GrayServers {
     bool complained_of = false;  // by enough clients
     TimePoint since{};           // that, without a break
     bool drained = false;        // for whatever reason
-    // How often it was drained for its clients, each time again after less time than that had lasted.
+    // How often it was drained for its clients, each time again after less time than that had
+    // lasted.
     int drains = 0;
     TimePoint drain_ended{};
   };

@@ -1,4 +1,4 @@
-#include "orchestrator/clients/gray_servers.h"
+#include "orchestrator/control/gray_servers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -115,6 +115,22 @@ TEST_F(OrdersTest, AServerThatDoesNotComeBackInTimeIsReplaced) {
   EXPECT_EQ(world().Served(), 12U);
 }
 
+// Its cluster manager never says that it is finished (simulation, seeds 13292 and 13654).
+TEST_F(OrdersTest, AnOperationOnAServerThatIsGoneForGoodHoldsNoMovesBack) {
+  Serve(TestSpec(12), 4);
+  ServerOrder order = Closed("kv-1");
+  order.away_until = world().now + Seconds(30);
+  Order({order});
+  world().Depart("kv-1");
+  world().Advance(Seconds(10));
+  world().Join("kv-4");
+  world().Advance(Seconds(10));
+  EXPECT_THAT(world().Counts(), Contains(Pair("kv-4", 0))) << "it may come back";
+  world().Advance(Seconds(60));
+  EXPECT_EQ(world().Served(), 12U);
+  EXPECT_THAT(world().Counts(), Contains(Pair("kv-4", 3)));
+}
+
 TEST_F(OrdersTest, AnOperationThatIsCalledOffEndsTheWait) {
   Serve(TestSpec(12));
   ServerOrder order = Closed("kv-1");

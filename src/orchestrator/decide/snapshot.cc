@@ -126,8 +126,12 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
 }
 
 bool AnyClosed(const PartitionState& state) {
-  return std::any_of(state.orders.begin(), state.orders.end(),
-                     [](const ServerOrder& order) { return order.closed; });
+  return std::any_of(state.orders.begin(), state.orders.end(), [&](const ServerOrder& order) {
+    const ServerIndex id = state.tables.FindServer(order.server);
+    const bool back_in_time = !id.valid() || !IsGone(state.tables.server(id)) ||
+                              state.now < LastResortAt(state, state.tables.server(id));
+    return order.closed && back_in_time;
+  });
 }
 
 void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot) {

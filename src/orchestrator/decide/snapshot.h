@@ -14,7 +14,8 @@ enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
 bool WorthBalancing(const PartitionState& state);
 // The fleet, and no shards: all replicas count as "other" ones.
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads);
-// A container operation is under way.
+// A container operation is under way, on a server that lives or is expected back. (One that began on
+// a server that is gone for good is never reported as finished.)
 bool AnyClosed(const PartitionState& state);
 // Servers that are to be stopped later on get nothing, if the others have room up to a fair share:
 // what goes there would have to leave again.

@@ -24,6 +24,7 @@
 #include "runtime/clock.h"
 #include "shardmanager/server.h"
 #include "tests/local_cluster/cluster.h"
+#include "tests/local_cluster/server_flags.h"
 
 namespace shardmanager {
 namespace {
@@ -49,20 +50,12 @@ class EmptyHandler : public ShardHandler {
   absl::Status DropShard(const ShardId&) override { return absl::OkStatus(); }
 };
 
-// One of the servers; takes kvstore's flags.
+// One of the servers.
 int Serve(int argc, char** argv) {
   ServerOptions options;
   std::string unused;
   CLI::App cli("A server whose shards hold nothing.");
-  cli.add_option("--app", options.app);
-  cli.add_option("--name", options.name);
-  cli.add_option("--cell", options.cell);
-  cli.add_option("--zookeeper", options.zookeeper);
-  cli.add_option("--listen", options.listen);
-  cli.add_option("--region", options.fault_domain.region);
-  cli.add_option("--datacenter", options.fault_domain.datacenter);
-  cli.add_option("--rack", options.fault_domain.rack);
-  cli.add_option("--data", unused);
+  local::AddServerFlags(cli, options, unused);
   CLI11_PARSE(cli, argc, argv);
   EmptyHandler handler;
   Server server(options);

@@ -32,6 +32,7 @@
 #include "shardmanager/server.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "tests/local_cluster/cluster.h"
+#include "tests/local_cluster/server_flags.h"
 
 namespace shardmanager {
 namespace {
@@ -85,20 +86,12 @@ class MoodyCounter final : public counter::Counter::Service, public ShardHandler
   const std::string mood_;
 };
 
-// One of the servers; takes kvstore's flags.
+// One of the servers.
 int Serve(int argc, char** argv) {
   ServerOptions options;
   std::string data;
   CLI::App cli("A server that may turn gray.");
-  cli.add_option("--app", options.app);
-  cli.add_option("--name", options.name);
-  cli.add_option("--cell", options.cell);
-  cli.add_option("--zookeeper", options.zookeeper);
-  cli.add_option("--listen", options.listen);
-  cli.add_option("--region", options.fault_domain.region);
-  cli.add_option("--datacenter", options.fault_domain.datacenter);
-  cli.add_option("--rack", options.fault_domain.rack);
-  cli.add_option("--data", data);
+  local::AddServerFlags(cli, options, data);
   CLI11_PARSE(cli, argc, argv);
   Server server(options);
   MoodyCounter counter(server, absl::StrCat(data, "/mood-", options.name));

@@ -19,16 +19,6 @@ using testing::HasSubstr;
 
 constexpr Duration kTimeout = Seconds(4);
 
-v1::AppSpec Spec() {
-  v1::AppSpec spec;
-  spec.set_name(kApp);
-  for (int i = 0; i < 12; ++i)
-    spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
-  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
-  spec.mutable_replication()->set_replicas(1);
-  return spec;
-}
-
 class LeadershipTest : public testing::TestWithParam<int> {
  protected:
   LeadershipTest() {
@@ -38,10 +28,7 @@ class LeadershipTest : public testing::TestWithParam<int> {
     RunFor(Seconds(20));
     EXPECT_EQ(checkers_.NotConverged(), "");
   }
-  void RunFor(Duration time) {
-    const TimePoint end = cluster_.schedule.now() + time;
-    while (cluster_.schedule.RunNext(end)) cluster_.store.Kick();
-  }
+  void RunFor(Duration time) { simulation::RunFor(time, cluster_); }
   std::string Leader() {
     for (const std::string& host : cluster_.controls()) {
       if (cluster_.control(host)->controller().leads()) return host;
@@ -74,7 +61,7 @@ class LeadershipTest : public testing::TestWithParam<int> {
   Checkers checkers_;
   Cluster cluster_{SmallCluster(GetParam(), 2, kTimeout), /*seed=*/7, checkers_,
                    [](uint64_t, bool) {}};
-  Operator operator_{cluster_, checkers_, Spec()};
+  Operator operator_{cluster_, checkers_, PrimariesOnly()};
 };
 
 using AloneTest = LeadershipTest;

@@ -21,16 +21,6 @@ using testing::HasSubstr;
 
 constexpr char kControl[] = "control-0";
 
-v1::AppSpec Spec() {
-  v1::AppSpec spec;
-  spec.set_name(kApp);
-  for (int i = 0; i < 12; ++i)
-    spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
-  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
-  spec.mutable_replication()->set_replicas(1);
-  return spec;
-}
-
 class RecoveryTest : public testing::Test {
  protected:
   RecoveryTest() {
@@ -40,10 +30,7 @@ class RecoveryTest : public testing::Test {
     RunFor(Seconds(20));
     EXPECT_EQ(checkers_.NotConverged(), "");
   }
-  void RunFor(Duration time) {
-    const TimePoint end = cluster_.schedule.now() + time;
-    while (cluster_.schedule.RunNext(end)) cluster_.store.Kick();
-  }
+  void RunFor(Duration time) { simulation::RunFor(time, cluster_); }
   bool Leads() { return cluster_.control(kControl)->controller().leads(); }
   // False: it already knows the state of the app.
   bool Reads() {
@@ -79,7 +66,7 @@ class RecoveryTest : public testing::Test {
 
   Checkers checkers_;
   Cluster cluster_{SmallCluster(1, 1, Seconds(4)), /*seed=*/7, checkers_, [](uint64_t, bool) {}};
-  Operator operator_{cluster_, checkers_, Spec()};
+  Operator operator_{cluster_, checkers_, PrimariesOnly()};
 };
 
 // Each moment of the recovery in turn: what a failed one still had out must find nobody.

@@ -20,11 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 v1::AppSpec Spec() {
-  v1::AppSpec spec;
-  spec.set_name(kApp);
-  for (int i = 0; i < 12; ++i)
-    spec.mutable_key_space()->add_shards()->set_id(absl::StrCat("s-", i));
-  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  v1::AppSpec spec = PrimariesOnly();
   spec.mutable_moves()->set_balance_interval_ms(1'000);
   return spec;
 }
@@ -38,10 +34,7 @@ class ClientDrainsTest : public testing::Test {
     RunFor(Seconds(30));
     EXPECT_EQ(checkers_.NotConverged(), "");
   }
-  void RunFor(Duration time) {
-    const TimePoint end = cluster_.schedule.now() + time;
-    while (cluster_.schedule.RunNext(end)) cluster_.store.Kick();
-  }
+  void RunFor(Duration time) { simulation::RunFor(time, cluster_); }
   void Say(uint64_t in_trouble) {
     ServerView view;
     view.trouble[static_cast<size_t>(Problem::kNoAnswer)] = in_trouble;

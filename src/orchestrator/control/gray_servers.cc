@@ -165,7 +165,7 @@ std::string GrayServers::WhyNot(const World& world, const Case& found, size_t co
   }
   const Duration left = world.rules.patience - (world.now - found.since);
   if (left <= Duration(0)) return "";
-  return absl::StrFormat("unless that lasts for another %.0f s", InSeconds(left));
+  return absl::StrFormat("that has to last for another %.0f s", InSeconds(left));
 }
 
 v1::Drain GrayServers::Begin(const World& world, const std::string& server, Case& found) const {

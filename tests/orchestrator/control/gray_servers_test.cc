@@ -72,7 +72,7 @@ TEST_F(GrayServersTest, AServerThatMostOfItsClientsCannotUseIsDrainedAfterTheirP
   EXPECT_THAT(Pass(kPatience), IsEmpty());
   EXPECT_THAT(gray_.conditions(),
               ElementsAre("kv-3: 14 clients cannot use it (no answer in time), 1 can; it is not "
-                          "drained: unless that lasts for another 2 s"));
+                          "drained: that has to last for another 2 s"));
   EXPECT_THAT(Pass(kTick), ElementsAre("+kv-3"));
   const v1::Drain& drain = world_.drains.front();
   EXPECT_EQ(drain.reason(), "14 clients cannot use it (no answer in time), 1 can");

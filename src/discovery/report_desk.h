@@ -40,7 +40,7 @@ class ReportDesk {
   Hub& hub_;
   const uint64_t self_;
   std::mutex mutex_;
-  std::map<AppName, App> apps_;  // that the hub has had a map of
+  std::map<AppName, App> apps_;  // that somebody has asked for, or reported of
 };
 
 }  // namespace shardmanager::discovery

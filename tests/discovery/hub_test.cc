@@ -118,6 +118,31 @@ TEST(HubTest, SubscribersAreToldOnceThatTheMapMayBeOld) {
   EXPECT_EQ(early->Pull(), nullptr);
 }
 
+std::vector<std::string> SuspectsIn(const Message& message) {
+  v1::WatchResponse response;
+  if (message == nullptr || !response.ParseFromString(*message)) return {"no message"};
+  const auto& suspects = response.heartbeat().suspects();
+  return {suspects.begin(), suspects.end()};
+}
+
+TEST(HubTest, SubscribersAreToldOnceOfSuspectsAndWhoComesLaterToo) {
+  Hub hub;
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  const auto early = hub.Subscribe(kApp, V(1), [] {});
+  EXPECT_EQ(early->Pull(), nullptr);
+  hub.SetSuspects(kApp, {"kv-1", "kv-3"});
+  EXPECT_THAT(SuspectsIn(early->Pull()), ElementsAre("kv-1", "kv-3"));
+  EXPECT_EQ(early->Pull(), nullptr);
+  hub.SetSuspects(kApp, {"kv-1", "kv-3"});
+  EXPECT_EQ(early->Pull(), nullptr) << "that is nothing new";
+
+  const auto late = hub.Subscribe(kApp, V(1), [] {});
+  EXPECT_THAT(SuspectsIn(late->Pull()), ElementsAre("kv-1", "kv-3"));
+  hub.SetSuspects(kApp, {});
+  EXPECT_THAT(SuspectsIn(late->Pull()), ElementsAre());
+  EXPECT_EQ(late->Pull(), nullptr);
+}
+
 // A leader that was cut off from the store still hears from servers that they serve no more.
 TEST(HubTest, AChangeOfAStaleMapIsFollowedByTheWordThatItIsStale) {
   Hub hub;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "tests/simulation/checkers.h"
 #include "tests/simulation/operator.h"
 #include "tests/simulation/small_cluster.h"

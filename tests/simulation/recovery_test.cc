@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "coordination/paths.h"
 #include "tests/simulation/checkers.h"
 #include "tests/simulation/operator.h"

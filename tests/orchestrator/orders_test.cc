@@ -128,7 +128,10 @@ TEST_F(OrdersTest, AnOperationOnAServerThatIsGoneForGoodHoldsNoMovesBack) {
   EXPECT_THAT(world().Counts(), Contains(Pair("kv-4", 0))) << "it may come back";
   world().Advance(Seconds(60));
   EXPECT_EQ(world().Served(), 12U);
-  EXPECT_THAT(world().Counts(), Contains(Pair("kv-4", 3)));
+  EXPECT_THAT(world().Counts(), Contains(Pair("kv-4", 3))) << "what was lost goes there";
+  world().Join("kv-5");
+  world().Advance(Seconds(60));
+  EXPECT_THAT(world().Counts(), Contains(Pair("kv-5", 2))) << "that is balance alone";
 }
 
 TEST_F(OrdersTest, AnOperationThatIsCalledOffEndsTheWait) {

@@ -34,6 +34,7 @@ enum class Defect : uint8_t {
   kPromotesEarly,           // a new primary is granted before the old one has turned
   kSurplusFirst,            // a secondary leaves before the one that replaces it serves
   kForgetsMembers,          // members that are lost leave, though most of them are
+  kForgetsFailedMoves,      // a move that failed on one server may go where one failed before
   kStarvesMembers,          // a secondary that cannot come into step keeps the others from it
   kTrustsSickServers,       // a server on which everything fails is given more
   kLeavesItWithTheSick,     // a shard whose new owner cannot add it stays with that one
@@ -93,6 +94,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kPromotesEarly, "promotes-early"},
     DefectName{Defect::kSurplusFirst, "surplus-first"},
     DefectName{Defect::kForgetsMembers, "forgets-members"},
+    DefectName{Defect::kForgetsFailedMoves, "forgets-failed-moves"},
     DefectName{Defect::kStarvesMembers, "starves-members"},
     DefectName{Defect::kTrustsSickServers, "trusts-sick-servers"},
     DefectName{Defect::kLeavesItWithTheSick, "leaves-it-with-the-sick"},

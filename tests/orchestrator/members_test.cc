@@ -91,7 +91,7 @@ TEST_F(MemberThatCannotComeTest, AMoveToItIsCalledOffAndGoesElsewhere) {
   Drain("kv-2");
   world.Advance(Seconds(30));
   EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-2"));
-  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("its last move to kv-3")));
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("could not be moved to kv-3")));
   world.Join("kv-4");
   world.Advance(Seconds(30));
   EXPECT_THAT(world.Roles("s-0"), ElementsAre("kv-0*", "kv-1", "kv-4"));

@@ -17,6 +17,7 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
@@ -132,6 +133,24 @@ TEST_F(OrdersTest, AnOperationOnAServerThatIsGoneForGoodHoldsNoMovesBack) {
   world().Join("kv-5");
   world().Advance(Seconds(60));
   EXPECT_THAT(world().Counts(), Contains(Pair("kv-5", 2))) << "that is balance alone";
+}
+
+// Its cluster manager has forgotten it, or is gone (simulation, seed 13654).
+TEST_F(OrdersTest, AnOperationThatTakesTooLongHoldsNoMovesBack) {
+  Serve(TestSpec(12));
+  ServerOrder order = Closed("kv-1", {.primaries = true});
+  order.away_until = world().now + Seconds(30);
+  Order({order});
+  world().Advance(Seconds(10));
+  world().Join("kv-3");
+  world().Advance(Seconds(15));
+  EXPECT_THAT(world().Counts(), AllOf(Contains(Pair("kv-0", 6)), Contains(Pair("kv-3", 0))));
+  EXPECT_THAT(world().Balance(),
+              HasSubstr("moves that only balance wait for the container operation on kv-1"));
+  world().Advance(Seconds(60));
+  EXPECT_THAT(world().Counts(), AllOf(Contains(Pair("kv-3", 4)), Contains(Pair("kv-1", 0))))
+      << "it is still given nothing";
+  EXPECT_THAT(world().Balance(), Not(HasSubstr("container operation")));
 }
 
 TEST_F(OrdersTest, AnOperationThatIsCalledOffEndsTheWait) {

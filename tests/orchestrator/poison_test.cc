@@ -8,10 +8,13 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Le;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
@@ -182,6 +185,25 @@ TEST_F(PoisonSecondaryTest, WhenItsServerIsLostOneThatFailedBeforeMayHaveIt) {
   EXPECT_THAT(world->Holders("s-0"), SizeIs(2));
 }
 
+// Simulation, seed 14502: it stayed for ever where it could not be added, as it had failed, for a
+// moment, on the only other server that could have it.
+TEST_F(PoisonTest, WhereFewServersAreLeftOneThatFailedBeforeIsTriedAgain) {
+  v1::AppSpec spec = TestSpec(1, v1::SECONDARY_ONLY, 2);
+  world.emplace(spec);
+  world->Start();
+  for (const char* name : {"kv-0", "kv-1", "kv-2"}) {
+    if (name != std::string_view("kv-0")) world->servers[name].refuses = {"s-0"};
+    world->Join(name);
+    world->Advance(Seconds(10));
+  }
+  EXPECT_EQ(world->NoteCount(NoteKind::kShardPoisoned), 1u);
+  EXPECT_THAT(Waits(), Contains(HasSubstr("failed on several servers in a row")));
+  world->servers["kv-1"].refuses.clear();
+  world->Advance(Seconds(60));
+  EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-0", "kv-1"));
+  EXPECT_THAT(Waits(), IsEmpty());
+}
+
 TEST_F(PoisonTest, AWriteThatFailsCountsNoServerTwice) {
   world.emplace(TestSpec(5));
   world->Start();
@@ -247,10 +269,45 @@ TEST_F(PoisonTest, AMoveWhoseNewOwnerCannotGetReadyIsNotTriedAgainAtOnce) {
   const auto prepares =
       std::count(world->commands.begin(), world->commands.end(), "prepare-add s-0 kv-1");
   EXPECT_EQ(prepares, 3);
-  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be carried out")));
+  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be moved to kv-1")));
   world->servers["kv-1"].refuses.clear();
   world->Advance(Seconds(60));
   EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-1"));
+}
+
+// Simulation, seed 14830: as the pause kept it from the last server only, it went to and fro
+// between two that could not add it, and the pause grew with each of them.
+TEST_F(PoisonTest, AShardThatNobodyElseCanAddIsMovedRarelyAndTriedEverywhere) {
+  world.emplace(TestSpec(1));
+  world->Start();
+  world->Join("kv-0");
+  world->Gather();
+  for (int i = 1; i <= 9; ++i) {
+    world->servers[absl::StrCat("kv-", i)].refuses = {"s-0"};
+    world->Join(absl::StrCat("kv-", i));
+  }
+  world->ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  world->Apply(TestSpec(1));
+  std::set<std::string> tried;
+  const auto tries = [&] {
+    int count = 0;
+    for (const std::string& command : std::exchange(world->commands, {})) {
+      if (!command.starts_with("prepare-add s-0 ")) continue;
+      tried.insert(command);
+      ++count;
+    }
+    return count;
+  };
+  world->Advance(Seconds(29));
+  EXPECT_EQ(tries(), 9) << "three on each of three servers";
+  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be moved to several servers")));
+  world->Advance(Seconds(60 + 120 + 240 + 480));
+  EXPECT_THAT(tries(), AllOf(Ge(15), Le(30))) << "two servers in each pause of 1, 2, 4, 8 minutes";
+  EXPECT_THAT(tried, SizeIs(9)) << "of each server, in turn";
+  world->servers["kv-7"].refuses.clear();
+  world->Advance(Seconds(7'200));
+  EXPECT_THAT(world->Holders("s-0"), ElementsAre("kv-7"));
+  EXPECT_THAT(Waits(), IsEmpty());
 }
 
 // Its old owner is lost since, and nobody else is there: it would be dropped for nothing.
@@ -285,7 +342,7 @@ TEST_F(PoisonTest, AMissingReplicaGoesWhereAMoveHasFailedBefore) {
   world->ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
   world->Apply(TestSpec(1, v1::SECONDARY_ONLY, 1));
   world->Advance(Seconds(3));
-  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be carried out")));
+  EXPECT_THAT(Waits(), Contains(HasSubstr("could not be moved to kv-1")));
   world->servers["kv-1"].refuses.clear();
   world->Die("kv-0");
   world->Advance(Seconds(20));

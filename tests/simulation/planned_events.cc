@@ -32,6 +32,7 @@ void PlannedEvents::All() {
   PauseForAWhile(drained);
   PinForAWhile();
   PreferForAWhile();
+  PoisonForAWhile();
   Maintain();
   const Trouble before_restarts = TroubleOfPrimaries();
   if (RestartEverything() && HasPrimaries()) {
@@ -137,6 +138,8 @@ void PlannedEvents::PreferForAWhile() {
   Random random(cell_.options.seed);
   const auto spec = cell_.checkers.StoredSpec();
   if (!cell_.well() || !spec || random.Below(2) == 0 || !MayRestart(*spec)) return;
+  // (Balance waits for operations that have begun: seed 13654.)
+  if (OperationsStored(cell_.cluster).operations_size() > 0) return;
   const std::set<std::string> free = cell_.person.Free();
   const std::string& server = *std::next(free.begin(), random.Below(free.size()));
   const std::string region = PlaceOf(cell_.cluster, server).region();
@@ -168,6 +171,38 @@ bool PlannedEvents::IsIn(const std::string& region, const std::string& shard) {
     }
   }
   return false;
+}
+
+void PlannedEvents::PoisonForAWhile() {
+  // On three servers three times, on two more within the pause, and once more after it.
+  constexpr uint64_t kMostTries = 3 * (3 + 2 + 3);
+  Random random(cell_.options.seed + 1);  // as above
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || random.Below(2) == 0 || !MayRestart(*spec)) return;
+  if (spec->moves().primary_move() == v1::DROP_THEN_ADD) return;  // it is not served meanwhile
+  const std::set<std::string> free = cell_.person.Free();
+  const std::string& server = *std::next(free.begin(), random.Below(free.size()));
+  const v1::AssignmentRecord held = cell_.checkers.AssignmentOf(server);
+  if (held.replicas().empty()) return;
+  AppHabits& habits = cell_.cluster.habits;
+  habits.can_add_poison = server;
+  habits.poison = held.replicas(random.Below(held.replicas_size())).shard();
+  const uint64_t before = cell_.checkers.poison_tries();
+  cell_.Trace(absl::StrCat("no other server can add ", habits.poison, ", and drain of ", server));
+  cell_.checkers.Promise(*spec);
+  cell_.person.DrainUntilAcknowledged(server, true);
+  cell_.AwaitAcknowledged();
+  cell_.RunFor(Seconds(60));
+  const uint64_t tries = cell_.checkers.poison_tries() - before;
+  if (tries > kMostTries) {
+    cell_.checkers.Violate(absl::StrCat("storm: other servers were asked to add ", habits.poison,
+                                        " ", tries, " times in a minute"));
+  }
+  cell_.Trace(absl::StrCat(std::exchange(habits.poison, {}), " can be added again"));
+  cell_.AwaitRest("a shard could be added again", 2);
+  cell_.person.DrainUntilAcknowledged(server, false);
+  cell_.AwaitAcknowledged();
+  cell_.AwaitRest("a drain was taken back");
 }
 
 // ---- a maintenance ----

@@ -33,6 +33,9 @@ class PlannedEvents {
   void PinForAWhile();
   // Shards go to the region that is ordered for them, whoever leads.
   void PreferForAWhile();
+  // A shard that no other server can add stays on a server that is drained, serves, and is not
+  // tried again and again.
+  void PoisonForAWhile();
   // Of one server, or of a region whose shards can all go elsewhere.
   void Maintain();
   // Of all servers, by all managers at once. True: no request may be refused or fail. That is so if

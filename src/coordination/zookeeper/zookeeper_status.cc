@@ -21,8 +21,8 @@ absl::StatusCode CodeOf(int rc) {
       return absl::StatusCode::kFailedPrecondition;
     case ZCONNECTIONLOSS:
     case ZOPERATIONTIMEOUT:
-    // The C client breaks the connection for these, and answers all that was under way with them: an
-    // answer that did not belong to the oldest request, or that could not be read.
+    // The C client breaks the connection for these, and answers all that was under way with them:
+    // an answer that did not belong to the oldest request, or that could not be read.
     case ZRUNTIMEINCONSISTENCY:
     case ZDATAINCONSISTENCY:
     case ZMARSHALLINGERROR:

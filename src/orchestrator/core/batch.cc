@@ -340,8 +340,7 @@ void Batch::Revert() {
 
 void Batch::NoteStays(const Replica& old_owner) {
   state_.failures.troubles.erase(Key(old_owner.shard, old_owner.server));
-  const MoveHolds::Entry* held = state_.failures.holds.Find(old_owner.shard, state_.now);
-  const Duration pause = held == nullptr ? Duration(0) : held->until - state_.now;
+  const Duration pause = state_.failures.holds.HeldUntil(old_owner.shard, state_.now) - state_.now;
   agenda_.AddNote(
       NoteKind::kMoveCalledOff, old_owner.server, old_owner.shard,
       absl::StrFormat("it serves on here, as requests in flight did not end in time; the next "

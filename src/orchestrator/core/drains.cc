@@ -21,7 +21,12 @@ void Drains::UpdateOrder(ServerIndex id, const ServerOrder& order) {
     if (!closed) agenda_.RetryUnplaceable();
   }
   server.planned.avoided = order.avoid;
-  server.planned.away_until = order.away_until;
+  if (std::exchange(server.planned.away_until, order.away_until) == order.away_until) return;
+  const ServerOrder* of_operations = OperationsOrder(state_, id);
+  const TimePoint overdue = of_operations == nullptr ? kNever : OverdueAt(state_, *of_operations);
+  if (overdue > state_.now && overdue != kNever) {
+    agenda_.SetTimer(overdue - state_.now, TimerKind::kOrderOverdue, id.index());
+  }
 }
 
 // A server that is to be no primary, and keeps its replicas otherwise.

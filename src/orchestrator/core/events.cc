@@ -228,6 +228,9 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMaintenance:
       maintenances_.Look();
       return UpdateServers();
+    case TimerKind::kOrderOverdue:
+      state_.balance.at_rest = false;
+      return agenda_.LookAtBalance();
     case TimerKind::kWriteRetry:
       state_.writes.blocked = false;
       return;

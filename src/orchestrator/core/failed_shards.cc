@@ -33,15 +33,17 @@ void FailedShards::NoteFailedAt(const Replica& replica) {
 void FailedShards::NotePoison(ReplicaIndex id) {
   const Replica& replica = state_.tables.replica(id);
   Shard& shard = state_.tables.shard(replica.shard);
-  const bool last = IsLastServer(state_, replica) && replica.failures >= kMostFailures;
-  if (replica.phase != Phase::kGranted || !last || std::exchange(shard.poisoned, true)) return;
-  const Duration pause = state_.failures.holds.Hold(replica.shard, ServerIndex(), state_.now);
+  if (replica.phase != Phase::kGranted || replica.failures < kMostFailures || shard.poisoned)
+    return;
+  if (!IsLastServer(state_, replica) && !HasFailedWhereverItCouldBe(state_, replica)) return;
+  shard.poisoned = true;
+  const Duration pause = state_.failures.holds.Hold(replica.shard, state_.now);
   agenda_.SetTimer(pause, TimerKind::kTryElsewhere, replica.shard.index());
   agenda_.AddNote(
       NoteKind::kShardPoisoned, replica.server, replica.shard,
       absl::StrFormat("it failed on %d servers in a row; it stays here, and is tried elsewhere "
                       "in %.0f s: %s",
-                      kMostServers, InSeconds(pause),
+                      ServersThatFailed(state_, replica), InSeconds(pause),
                       ErrorOf(state_, replica.shard, replica.server)));
 }
 
@@ -83,8 +85,14 @@ void FailedShards::ForgetAll(ShardIndex id) {
 }
 
 void FailedShards::HoldMoves(ShardIndex id, ServerIndex avoid) {
-  agenda_.SetTimer(state_.failures.holds.Hold(id, avoid, state_.now), TimerKind::kMoveAgain,
-                   id.index());
+  MoveHolds& holds = state_.failures.holds;
+  const Duration pause =
+      avoid.valid() ? holds.HoldTo(id, avoid, state_.now) : holds.Hold(id, state_.now);
+  agenda_.SetTimer(pause, TimerKind::kMoveAgain, id.index());
+  const Duration sooner = holds.HeldUntil(id, state_.now) - state_.now;
+  if (sooner > Duration(0) && sooner < pause) {  // then it goes where it has not failed
+    agenda_.SetTimer(sooner, TimerKind::kMoveAgain, id.index());
+  }
 }
 
 }  // namespace shardmanager::orchestrator

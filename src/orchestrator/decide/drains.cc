@@ -13,14 +13,6 @@ bool Empties(const PartitionState& state, const v1::Drain& drain) {
   return !drain.primaries_only() || !state.replication.secondaries;
 }
 
-const ServerOrder* OperationsOrder(const PartitionState& state, ServerIndex id) {
-  const std::string& name = state.tables.name(id);
-  const auto found = std::lower_bound(
-      state.orders.begin(), state.orders.end(), name,
-      [](const ServerOrder& order, const std::string& server) { return order.server < server; });
-  return found == state.orders.end() || found->server != name ? nullptr : &*found;
-}
-
 void Merge(const ServerOrder& other, ServerOrder& order) {
   order.closed |= other.closed;
   order.leaving.primaries |= other.leaving.primaries;
@@ -57,6 +49,14 @@ const PlannedMaintenance* MaintenanceOf(const PartitionState& state, ServerIndex
   return first;
 }
 
+const ServerOrder* OperationsOrder(const PartitionState& state, ServerIndex id) {
+  const std::string& name = state.tables.name(id);
+  const auto found = std::lower_bound(
+      state.orders.begin(), state.orders.end(), name,
+      [](const ServerOrder& order, const std::string& server) { return order.server < server; });
+  return found == state.orders.end() || found->server != name ? nullptr : &*found;
+}
+
 std::optional<ServerOrder> OrderOf(const PartitionState& state, ServerIndex id) {
   std::optional<ServerOrder> order;
   if (const ServerOrder* of_operations = OperationsOrder(state, id)) order = *of_operations;
@@ -67,6 +67,11 @@ std::optional<ServerOrder> OrderOf(const PartitionState& state, ServerIndex id) 
     Merge(asked, *order);
   }
   return order;
+}
+
+TimePoint OverdueAt(const PartitionState& state, const ServerOrder& order) {
+  if (order.away_until == TimePoint::min()) return kNever;
+  return order.away_until + Milliseconds(state.spec.failover().delay_ms());
 }
 
 }  // namespace shardmanager::orchestrator

@@ -13,9 +13,14 @@ const v1::Drain* DrainOf(const PartitionState& state, ServerIndex id);
 // The maintenance that is prepared there, or under way; of several the one that began, or begins,
 // first. Null: there is none.
 const PlannedMaintenance* MaintenanceOf(const PartitionState& state, ServerIndex id);
+// What container operations alone ask for the server; null: nothing.
+const ServerOrder* OperationsOrder(const PartitionState& state, ServerIndex id);
 // What container operations and maintenances ask for the server, together; nothing: they ask
 // nothing.
 std::optional<ServerOrder> OrderOf(const PartitionState& state, ServerIndex id);
+// When what has begun has taken too long: balance waits for it no more. kNever: it has not begun,
+// or is not said to end.
+TimePoint OverdueAt(const PartitionState& state, const ServerOrder& order);
 
 // Is the server in the scope of the maintenance, whether it lives or not?
 bool IsIn(const PartitionState& state, const PlannedMaintenance& maintenance, ServerIndex id);

@@ -24,11 +24,15 @@ bool IsMoving(const PartitionState& state, ShardIndex id) {
   return moving;
 }
 
+bool CouldHave(const PartitionState& state, ShardIndex id, ServerIndex server) {
+  return CanBeTarget(state, id, server) && Accepts(state, server);
+}
+
 bool HasNewPlace(const PartitionState& state, ShardIndex id) {
   const Servers failed = FailedAt(state, id);
   for (const ServerIndex server : state.tables.servers()) {
     const bool fresh = std::find(failed.begin(), failed.end(), server) == failed.end();
-    if (fresh && CanBeTarget(state, id, server) && Accepts(state, server)) return true;
+    if (fresh && CouldHave(state, id, server)) return true;
   }
   return false;
 }
@@ -94,8 +98,7 @@ Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move) {
     if (!known) servers.push_back(server);
   };
   if (!of_move) return servers;
-  const MoveHolds::Entry* held = state.failures.holds.Find(id, state.now);
-  if (held != nullptr && held->avoid.valid()) add(held->avoid);
+  for (const ServerIndex server : state.failures.holds.ToAvoid(id, state.now)) add(server);
   for (const MoveHolds::HeldPair& pair : HeldPairs(state, id, state.now)) add(pair.to);
   if (const auto sent = state.switchovers.sent_to.find(id);
       sent != state.switchovers.sent_to.end()) {
@@ -112,11 +115,23 @@ std::vector<MoveHolds::HeldPair> HeldPairs(const PartitionState& state, ShardInd
   return state.failures.holds.HeldFrom(state.tables.replica(primary).server, now);
 }
 
-bool IsLastServer(const PartitionState& state, const Replica& replica) {
+size_t ServersThatFailed(const PartitionState& state, const Replica& replica) {
   const Servers failed = FailedAt(state, replica.shard);
   const auto others = std::count_if(failed.begin(), failed.end(),
                                     [&](ServerIndex id) { return id != replica.server; });
-  return static_cast<size_t>(others) + 1 >= kMostServers;
+  return static_cast<size_t>(others) + 1;
+}
+
+bool IsLastServer(const PartitionState& state, const Replica& replica) {
+  return ServersThatFailed(state, replica) >= kMostServers;
+}
+
+bool HasFailedWhereverItCouldBe(const PartitionState& state, const Replica& replica) {
+  const Servers failed = FailedAt(state, replica.shard);
+  const bool another = std::any_of(failed.begin(), failed.end(), [&](ServerIndex id) {
+    return id != replica.server && CouldHave(state, replica.shard, id);
+  });
+  return another && !HasOtherPlace(state, replica);
 }
 
 bool HasOtherPlace(const PartitionState& state, const Replica& replica) {
@@ -151,13 +166,13 @@ bool IsOvertaken(const PartitionState& state, const Replica& replica) {
 }
 
 bool MayMove(const PartitionState& state, ShardIndex id) {
-  const MoveHolds::Entry* held = state.failures.holds.Find(id, state.now);
-  return held == nullptr || held->avoid.valid();
+  return state.failures.holds.HeldUntil(id, state.now) <= state.now;
 }
 
 bool MayMoveTo(const PartitionState& state, ShardIndex id, ServerIndex server) {
-  const MoveHolds::Entry* held = state.failures.holds.Find(id, state.now);
-  if (held != nullptr && (!held->avoid.valid() || held->avoid == server)) return false;
+  if (!MayMove(state, id)) return false;
+  const Servers avoided = state.failures.holds.ToAvoid(id, state.now);
+  if (std::find(avoided.begin(), avoided.end(), server) != avoided.end()) return false;
   const std::vector<MoveHolds::HeldPair> pairs = HeldPairs(state, id, state.now);
   return std::none_of(pairs.begin(), pairs.end(),
                       [&](const MoveHolds::HeldPair& pair) { return pair.to == server; });

@@ -14,7 +14,7 @@
 namespace shardmanager::orchestrator {
 
 // On so many servers in a row a shard fails before the last of them keeps it.
-inline constexpr size_t kMostServers = 3;
+inline constexpr size_t kMostServers = MoveHolds::kMostServers;
 
 // Adds to `change` the end of a grant that is over for its server.
 void DecideOvertaken(const PartitionState& state, Change& change, ShardIndex id);
@@ -32,8 +32,12 @@ Servers Avoided(const PartitionState& state, ShardIndex id, bool of_move);
 // Where the shard is not moved for now, because of the server that has its primary.
 std::vector<MoveHolds::HeldPair> HeldPairs(const PartitionState& state, ShardIndex id,
                                            TimePoint now);
+// On how many in a row it has failed, with the one where it is.
+size_t ServersThatFailed(const PartitionState& state, const Replica& replica);
 // So many others failed before that its server is to keep it.
 bool IsLastServer(const PartitionState& state, const Replica& replica);
+// No server is left where it has not failed, and one is where it did: that one may be well by now.
+bool HasFailedWhereverItCouldBe(const PartitionState& state, const Replica& replica);
 // Where else the shard could be: where it came from, or on a server where it has not failed yet.
 // (A plan chooses none of those where it has: snapshot.h.)
 bool HasOtherPlace(const PartitionState& state, const Replica& replica);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "orchestrator/decide/census.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/loads.h"
@@ -125,13 +126,15 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
   return snapshot;
 }
 
-bool AnyClosed(const PartitionState& state) {
-  return std::any_of(state.orders.begin(), state.orders.end(), [&](const ServerOrder& order) {
-    const ServerIndex id = state.tables.FindServer(order.server);
-    const bool back_in_time = !id.valid() || !IsGone(state.tables.server(id)) ||
-                              state.now < LastResortAt(state, state.tables.server(id));
-    return order.closed && back_in_time;
-  });
+const ServerOrder* HoldsBalance(const PartitionState& state) {
+  const auto found =
+      std::find_if(state.orders.begin(), state.orders.end(), [&](const ServerOrder& order) {
+        const ServerIndex id = state.tables.FindServer(order.server);
+        const bool lost = id.valid() && IsGone(state.tables.server(id)) &&
+                          state.now >= LastResortAt(state, state.tables.server(id));
+        return order.closed && !lost && state.now < OverdueAt(state, order);
+      });
+  return found == state.orders.end() ? nullptr : &*found;
 }
 
 void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot) {

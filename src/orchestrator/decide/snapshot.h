@@ -14,9 +14,10 @@ enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
 bool WorthBalancing(const PartitionState& state);
 // The fleet, and no shards: all replicas count as "other" ones.
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads);
-// A container operation is under way, on a server that lives or is expected back. (One that began on
-// a server that is gone for good is never reported as finished.)
-bool AnyClosed(const PartitionState& state);
+// The first of the container operations for which moves that only balance wait; null: they wait for
+// none. (One that takes failover.delay_ms longer than it was to take, or whose server is gone for
+// good, may never be reported as finished.)
+const ServerOrder* HoldsBalance(const PartitionState& state);
 // Servers that are to be stopped later on get nothing, if the others have room up to a fair share:
 // what goes there would have to leave again.
 void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot);

@@ -66,15 +66,25 @@ std::optional<Wait> ReplicaWait(const PartitionState& state, const Replica& repl
   return CommandWait(state, replica);
 }
 
+void AddHeldMoves(const MoveHolds::Entry& held, TimePoint now, std::vector<Wait>& waits) {
+  if (now < held.until)
+    waits.push_back({.reason = WaitReason::kMoveCalledOff, .until = held.until});
+  if (now >= held.avoid_until) return;
+  waits.push_back({.reason = WaitReason::kMoveHeld,
+                   .other = held.avoided.back(),
+                   .count = static_cast<uint32_t>(held.avoided.size() - 1),
+                   .until = held.avoid_until});
+  if (now < held.tried_until) {
+    waits.push_back({.reason = WaitReason::kMovesFail, .until = held.tried_until});
+  }
+}
+
 void AddHolds(const PartitionState& state, ShardIndex id, TimePoint now, std::vector<Wait>& waits) {
-  const MoveHolds::Entry* held = state.failures.holds.Find(id, now);
+  const MoveHolds& holds = state.failures.holds;
   if (state.tables.shard(id).poisoned) {
-    waits.push_back(
-        {.reason = WaitReason::kPoisoned, .until = held == nullptr ? now : held->until});
-  } else if (held != nullptr && held->avoid.valid()) {
-    waits.push_back({.reason = WaitReason::kMoveHeld, .other = held->avoid, .until = held->until});
-  } else if (held != nullptr) {
-    waits.push_back({.reason = WaitReason::kMoveCalledOff, .until = held->until});
+    waits.push_back({.reason = WaitReason::kPoisoned, .until = holds.HeldUntil(id, now)});
+  } else if (const MoveHolds::Entry* held = holds.Find(id); held != nullptr) {
+    AddHeldMoves(*held, now, waits);
   }
   if (state.failures.overtaken.Contains(id)) waits.push_back({WaitReason::kEpochsBehind});
 }

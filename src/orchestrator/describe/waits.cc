@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "model/pause.h"
 #include "model/text.h"
+#include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
 
 namespace shardmanager::orchestrator {
@@ -93,7 +94,9 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "failover.max_concurrent_per_server: every server is being given as many replicas"},
     {WaitReason::kMovePlanned, "MovePlanned", "a move from $server to $other is planned ($detail)"},
     {WaitReason::kMoveHeld, "MoveHeld",
-     "its last move to $other could not be carried out; the next one to $other is tried $until"},
+     "it could not be moved to $other$nor; that is tried again $until"},
+    {WaitReason::kMovesFail, "MovesFail",
+     "it could not be moved to several servers: another one is tried $until"},
     {WaitReason::kMoveCalledOff, "MoveCalledOff",
      "its last move was called off, as requests in flight did not end in time; the next one is "
      "tried $until"},
@@ -158,6 +161,8 @@ std::string Describe(const PartitionState& state, const Wait& wait, TimePoint no
       {"$server", NameOf(state, wait.server)},
       {"$others", Counted(wait.count, "other shard")},
       {"$other", NameOf(state, wait.other)},
+      {"$nor",
+       wait.count == 0 ? "" : absl::StrCat(", nor to ", Counted(wait.count, "more server"))},
       {"$unread", UnreadServers(state)},
       {"$paused", WhilePaused(state)},
       {"$until", In(wait.until, now)},
@@ -199,6 +204,10 @@ std::string BalanceState(const PartitionState& state, TimePoint now) {
       absl::StrAppend(&text, "made ", state.balance.last_moves, " moves; ",
                       state.moves.budgets.planned_moves(), " are under way");
     }
+  }
+  if (const ServerOrder* order = HoldsBalance(state); order != nullptr) {
+    absl::StrAppend(&text, "; moves that only balance wait for the container operation on ",
+                    order->server);
   }
   if (state.balance.at_rest && state.balance.ever) {
     return absl::StrCat(text, "; at rest until a server, a shard or a load changes");

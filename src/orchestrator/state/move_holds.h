@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "base/defect.h"
 #include "base/time.h"
 #include "orchestrator/state/tables.h"
 
@@ -20,37 +22,73 @@ class MoveHolds {
  public:
   static constexpr Duration kFirst = Seconds(60);
   static constexpr int kMostDoublings = 5;  // 32 minutes
+  // What could not be moved to so many servers may be at fault itself: for half of the pause it is
+  // not moved at all. After that it goes where it has not failed.
+  static constexpr size_t kMostServers = 3;
+  static constexpr size_t kMostAvoided = 16;  // then the first one may have it again
+  using Servers = absl::InlinedVector<ServerIndex, 2>;
 
-  // The shard's move has failed, because of the server `avoid` (invalid: wherever it might go).
-  // How long it is not tried again.
-  Duration Hold(ShardIndex shard, ServerIndex avoid, TimePoint now) {
+  // The shard's move has failed wherever it might have gone. How long it is not tried again.
+  Duration Hold(ShardIndex shard, TimePoint now) {
     Entry& entry = entries_[shard];
-    entry.avoid = avoid;
-    uint8_t& failures = avoid.valid() ? entry.failures_there : entry.failures;
-    const Duration pause = NextPause(failures);
+    const Duration pause = NextPause(entry.failures);
     entry.until = now + pause;
     return pause;
+  }
+  // The shard's move has failed because of this server. How long it is moved neither there nor to
+  // those on which it failed before, unless a longer pause was over in between. (What fails within
+  // the pause of the first failure is the same trouble, and makes the pause no longer.)
+  Duration HoldTo(ShardIndex shard, ServerIndex server, TimePoint now) {
+    Entry& entry = entries_[shard];
+    Servers& avoided = entry.avoided;
+    if (now >= entry.avoid_until || Planted(Defect::kForgetsFailedMoves)) avoided.clear();
+    if (now >= entry.round_until) {
+      entry.pause = NextPause(entry.rounds);
+      entry.round_until = now + entry.pause;
+    }
+    if (std::find(avoided.begin(), avoided.end(), server) == avoided.end()) {
+      if (avoided.size() == kMostAvoided) avoided.erase(avoided.begin());
+      avoided.push_back(server);
+    }
+    entry.avoid_until = now + entry.pause;
+    if (avoided.size() >= kMostServers) entry.tried_until = now + entry.pause / 2;
+    return entry.pause;
   }
   // Its requests have ended in time: those that took too long are not counted any more.
   void LetGo(ShardIndex shard) {
     const auto found = entries_.find(shard);
     if (found == entries_.end()) return;
     found->second.failures = 0;
-    if (!found->second.avoid.valid()) found->second.until = TimePoint{};
+    found->second.until = TimePoint{};
   }
   void Forget(ShardIndex shard) {
     if (!entries_.empty()) entries_.erase(shard);
   }
+  // Why the shard is not moved, or not to some servers.
   struct Entry {
-    TimePoint until{};
-    ServerIndex avoid;
-    uint8_t failures = 0;        // in a row, wherever it might go
-    uint8_t failures_there = 0;  // in a row, each because of some server
+    TimePoint until{};        // its requests took too long: it is not moved
+    TimePoint tried_until{};  // it failed on many servers: it is not moved
+    TimePoint avoid_until{};  // it is not moved to those where it failed
+    Servers avoided;          // by the time of the first failure there
+    TimePoint round_until{};  // what fails later belongs to the next round
+    Duration pause{};         // of this round
+    uint8_t failures = 0;     // in a row, wherever it might go
+    uint8_t rounds = 0;       // in a row, of failures because of servers
   };
-  // Null: it may go anywhere.
-  const Entry* Find(ShardIndex shard, TimePoint now) const {
+  // Null: its moves have not failed.
+  const Entry* Find(ShardIndex shard) const {
     const auto found = entries_.find(shard);
-    return found == entries_.end() || now >= found->second.until ? nullptr : &found->second;
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+  // Until when it is not moved, wherever it might go; `now`: it may be moved.
+  TimePoint HeldUntil(ShardIndex shard, TimePoint now) const {
+    const Entry* entry = Find(shard);
+    return entry == nullptr ? now : std::max({now, entry->until, entry->tried_until});
+  }
+  // Where it is not moved to.
+  Servers ToAvoid(ShardIndex shard, TimePoint now) const {
+    const Entry* entry = Find(shard);
+    return entry == nullptr || now >= entry->avoid_until ? Servers() : entry->avoided;
   }
 
   // A move to `to` failed, as the shard's primary at `from` could not bring the new secondary into

@@ -23,9 +23,9 @@ inline constexpr char kEpochsBehind[] =
 class OvertakenGrants {
  public:
   bool MayGrantAnew(ShardIndex shard, TimePoint now) const {
-    return holds_.Find(shard, now) == nullptr;
+    return holds_.HeldUntil(shard, now) <= now;
   }
-  void GrantedAnew(ShardIndex shard, TimePoint now) { holds_.Hold(shard, ServerIndex(), now); }
+  void GrantedAnew(ShardIndex shard, TimePoint now) { holds_.Hold(shard, now); }
   // The shard's grant is overtaken. True: its newest grant is so, too, and of no other shard was
   // that known.
   bool NoteOvertaken(ShardIndex shard, TimePoint now) {

@@ -28,6 +28,7 @@ enum class TimerKind : uint8_t {
   kTryElsewhere,    // of a poison shard
   kPrimarySettled,  // of a shard: its primary may change again
   kMaintenance,     // one begins, ends, or is to be prepared for
+  kOrderOverdue,    // of a server: an operation there has taken too long
   kMapDeadline,     // publish even if some server has not reported
   kMapAge,          // the map that the application supplied may be too old
 };

@@ -52,7 +52,8 @@ enum class WaitReason : uint8_t {
   kFailoverBudgetOfShard,
   kFailoverBudgetOfServers,
   kMovePlanned,    // from [server] to [other], [detail]
-  kMoveHeld,       // the last one, to [other], failed; [until]
+  kMoveHeld,       // those to [other], and to [count] more servers, failed; [until]
+  kMovesFail,      // those to several servers failed; [until]
   kMoveCalledOff,  // [until]
   kMovedJustNow,
   kMoveBudget,          // [cause, count]

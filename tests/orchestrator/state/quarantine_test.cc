@@ -1,11 +1,15 @@
 #include "orchestrator/state/quarantine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orchestrator/state/move_holds.h"
 
 namespace shardmanager::orchestrator {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 const ServerIndex kServer(1);
 constexpr TimePoint kStart{};
@@ -91,17 +95,57 @@ TEST_F(QuarantineTest, ARestartEndsItButTheNextOneIsLonger) {
 TEST(MoveHoldsTest, ThePauseDoublesUntilAMoveSucceeds) {
   MoveHolds holds;
   const ShardIndex shard(3);
-  EXPECT_EQ(holds.Find(shard, kStart), nullptr);
-  EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(60));
-  EXPECT_EQ(holds.Find(shard, kStart)->avoid, kServer);
-  EXPECT_NE(holds.Find(shard, kStart + Seconds(60) - Milliseconds(1)), nullptr);
-  EXPECT_EQ(holds.Find(shard, kStart + Seconds(60)), nullptr);
-  EXPECT_EQ(holds.Hold(shard, kServer, kStart + Seconds(90)), Seconds(120));
-  for (int i = 0; i < 5; ++i) holds.Hold(shard, kServer, kStart);
-  EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(60 * 32));
+  TimePoint now = kStart;
+  EXPECT_EQ(holds.HeldUntil(shard, now), now);
+  EXPECT_EQ(holds.Hold(shard, now), Seconds(60));
+  EXPECT_EQ(holds.HeldUntil(shard, now), now + Seconds(60));
+  now += Seconds(60);
+  EXPECT_EQ(holds.HeldUntil(shard, now), now);
+  for (const int minutes : {2, 4, 8, 16, 32, 32}) {
+    EXPECT_EQ(holds.Hold(shard, now), Seconds(60 * minutes));
+  }
   holds.Forget(shard);
-  EXPECT_EQ(holds.Find(shard, kStart), nullptr);
-  EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(60));
+  EXPECT_EQ(holds.HeldUntil(shard, now), now);
+  EXPECT_EQ(holds.Hold(shard, now), Seconds(60));
+}
+
+TEST(MoveHoldsTest, WhereItFailedItIsNotMovedForAPauseThatDoubles) {
+  MoveHolds holds;
+  const ShardIndex shard(3);
+  TimePoint now = kStart;
+  for (const int minutes : {1, 2, 4, 8, 16, 32, 32}) {
+    EXPECT_EQ(holds.HoldTo(shard, kServer, now), Seconds(60 * minutes));
+    EXPECT_EQ(holds.HeldUntil(shard, now), now) << "it may go elsewhere";
+    EXPECT_THAT(holds.ToAvoid(shard, now), ElementsAre(kServer));
+    now += Seconds(60 * minutes);
+    EXPECT_THAT(holds.ToAvoid(shard, now), IsEmpty());
+  }
+}
+
+// Seed 14830 of the simulation: it failed on three servers in a minute, on each for the first time.
+TEST(MoveHoldsTest, WhatFailsOnSeveralServersAtATimeIsOneFailure) {
+  MoveHolds holds;
+  const ShardIndex shard(3);
+  const auto server = [](uint32_t i) { return ServerIndex(i); };
+  const auto at = [](int seconds) { return kStart + Seconds(seconds); };
+  EXPECT_EQ(holds.HoldTo(shard, server(1), at(0)), Seconds(60));
+  EXPECT_EQ(holds.HoldTo(shard, server(2), at(1)), Seconds(60));
+  EXPECT_EQ(holds.HeldUntil(shard, at(1)), at(1));
+  EXPECT_EQ(holds.HoldTo(shard, server(3), at(2)), Seconds(60));
+  EXPECT_EQ(holds.HeldUntil(shard, at(2)), at(32)) << "on three servers: it is not moved at all";
+  EXPECT_EQ(holds.HoldTo(shard, server(4), at(61)), Seconds(120)) << "the first pause was over";
+  EXPECT_THAT(holds.ToAvoid(shard, at(61)),
+              ElementsAre(server(1), server(2), server(3), server(4)));
+  EXPECT_EQ(holds.HeldUntil(shard, at(61)), at(121)) << "a fifth one is tried before those";
+  EXPECT_THAT(holds.ToAvoid(shard, at(181)), IsEmpty());
+}
+
+TEST(MoveHoldsTest, AMoveThatFailsOnManyServersMayGoToTheFirstOnesAgain) {
+  MoveHolds holds;
+  const ShardIndex shard(3);
+  for (uint32_t i = 0; i < 100; ++i) holds.HoldTo(shard, ServerIndex(i), kStart);
+  EXPECT_EQ(holds.ToAvoid(shard, kStart).size(), MoveHolds::kMostAvoided);
+  EXPECT_EQ(holds.ToAvoid(shard, kStart).back(), ServerIndex(99));
 }
 
 // Seed 940 of the simulation: a drain waited for eight minutes, as the shard could not be added
@@ -109,11 +153,11 @@ TEST(MoveHoldsTest, ThePauseDoublesUntilAMoveSucceeds) {
 TEST(MoveHoldsTest, WhereItCouldNotBeAddedDoesNotLengthenThePauseAfterAMoveThatWasCalledOff) {
   MoveHolds holds;
   const ShardIndex shard(3);
-  for (int i = 0; i < 3; ++i) holds.Hold(shard, kServer, kStart);
-  EXPECT_EQ(holds.Hold(shard, ServerIndex(), kStart), Seconds(60));
-  EXPECT_FALSE(holds.Find(shard, kStart)->avoid.valid());
-  EXPECT_EQ(holds.Hold(shard, ServerIndex(), kStart), Seconds(120));
-  EXPECT_EQ(holds.Hold(shard, kServer, kStart), Seconds(480));
+  EXPECT_EQ(holds.HoldTo(shard, kServer, kStart), Seconds(60));
+  EXPECT_EQ(holds.HoldTo(shard, kServer, kStart + Seconds(60)), Seconds(120));
+  EXPECT_EQ(holds.Hold(shard, kStart + Seconds(60)), Seconds(60));
+  EXPECT_EQ(holds.Hold(shard, kStart + Seconds(120)), Seconds(120));
+  EXPECT_EQ(holds.HoldTo(shard, kServer, kStart + Seconds(180)), Seconds(240));
 }
 
 }  // namespace

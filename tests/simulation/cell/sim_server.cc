@@ -106,8 +106,10 @@ absl::Status SimServer::Run(const server::HandlerCall& call) {
     return fails ? absl::InternalError(error) : absl::OkStatus();
   };
   switch (call.method) {
-    case CommandKind::kPrepareAdd:
-      return unless(context_.habits.add_fails, "disk full");
+    case CommandKind::kPrepareAdd: {
+      absl::Status status = unless(context_.habits.add_fails, "disk full");
+      return IsPoisoned(grant.shard.value()) ? absl::InternalError("data corrupt") : status;
+    }
     case CommandKind::kAdd:
       return RunAdd(grant);
     case CommandKind::kChangeRole: {
@@ -126,7 +128,14 @@ absl::Status SimServer::Run(const server::HandlerCall& call) {
   return absl::InternalError("no such method");
 }
 
+bool SimServer::IsPoisoned(const std::string& shard) const {
+  const bool poisoned = shard == context_.habits.poison && context_.habits.can_add_poison != name_;
+  if (poisoned) context_.witness.TriedPoison();
+  return poisoned;
+}
+
 absl::Status SimServer::RunAdd(const server::Grant& grant) {
+  if (IsPoisoned(grant.shard.value())) return absl::InternalError("data corrupt");
   const bool sick = context_.habits.sick.contains(name_);
   const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
   if (sick) context_.witness.AddFailed(*this, grant);

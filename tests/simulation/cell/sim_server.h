@@ -31,6 +31,8 @@ struct AppHabits {
   Duration slowest_work = Milliseconds(20);
   Duration slowest_drop = Milliseconds(20);  // DropShard and PrepareDropShard
   double drop_fails = 0;                     // likewise
+  std::string poison;          // a shard that no server but one can prepare or add; empty: none
+  std::string can_add_poison;  // that server
 };
 
 struct Request {
@@ -66,6 +68,8 @@ class ServerWitness {
   virtual void Added(const class SimServer& server) = 0;
   // AddShard fails on a sick server.
   virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
+  // It was to prepare or add the poison shard.
+  virtual void TriedPoison() = 0;
   // Of apps with primaries and secondaries: a write is known to all members.
   virtual void Acknowledged(const std::string& shard, uint64_t request) = 0;
 };
@@ -142,6 +146,7 @@ class SimServer {
   server::Engine::Ports Ports();
   // The application's methods.
   absl::Status Run(const server::HandlerCall& call);
+  bool IsPoisoned(const std::string& shard) const;
   absl::Status RunAdd(const server::Grant& grant);
   // sim_copies.cc
   Copies& copies() { return context_.on_disk() ? context_.disk : memory_; }

@@ -425,8 +425,6 @@ std::pair<std::string, std::string> World::DrainState(const std::string& server)
                                   now);
 }
 
-std::string World::Balance() const { return BalanceState(partition_->state(), now); }
-
 std::string World::Quarantine(const std::string& server) const {
   return QuarantineState(partition_->state(), partition_->tables().FindServer(server), now);
 }

@@ -90,7 +90,6 @@ class World {
   std::vector<std::string> WaitsOf(const std::string& shard) const;
   // Its state and how far it is, as `shardctl get servers` shows them.
   std::pair<std::string, std::string> DrainState(const std::string& server) const;
-  std::string Balance() const;  // what is said of it
   // Why the server is quarantined; empty: it is not.
   std::string Quarantine(const std::string& server) const;
   // Servers that serve the shard, as the processes have it.

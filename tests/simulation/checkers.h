@@ -75,8 +75,6 @@ class Checkers final : public ServerWitness {
   void ObeyedDeposed(const SimServer& server, LeaderEpoch leader, LeaderEpoch deposed) override;
   void Added(const SimServer& server) override;
   void AddFailed(const SimServer& server, const server::Grant& grant) override;
-  void TriedPoison() override { ++poison_tries_; }
-  uint64_t poison_tries() const { return poison_tries_; }
 
   // Asks every server for every shard that there ever was whether it would admit a request.
   void Probe();
@@ -192,7 +190,6 @@ class Checkers final : public ServerWitness {
     std::map<std::string, First> first;  // of each shard, under its newest grant
     std::vector<TimePoint> trials;       // when shards came after it was found out
   };
-  uint64_t poison_tries_ = 0;
   ShardEpoch NewestGrant(const SimServer& server) const;
   std::map<std::string, Failures> failures_;
   struct Success {

@@ -8,6 +8,12 @@
 namespace shardmanager::simulation {
 namespace {
 
+bool TriesPoison(const AppHabits& habits, const std::string& server, const ShardId& shard) {
+  const bool tries = shard.value() == habits.poison && server != habits.can_add_poison;
+  habits.poison_tries += tries;
+  return tries;
+}
+
 const Duration kDrainTimeout = ServerOptions().drain_timeout;
 const Duration kHoldTimeout = ServerOptions().hold_timeout;
 constexpr Duration kAskAgain = Milliseconds(1);
@@ -108,7 +114,8 @@ absl::Status SimServer::Run(const server::HandlerCall& call) {
   switch (call.method) {
     case CommandKind::kPrepareAdd: {
       absl::Status status = unless(context_.habits.add_fails, "disk full");
-      return IsPoisoned(grant.shard.value()) ? absl::InternalError("data corrupt") : status;
+      return TriesPoison(context_.habits, name_, grant.shard) ? absl::InternalError("data corrupt")
+                                                              : status;
     }
     case CommandKind::kAdd:
       return RunAdd(grant);
@@ -128,14 +135,8 @@ absl::Status SimServer::Run(const server::HandlerCall& call) {
   return absl::InternalError("no such method");
 }
 
-bool SimServer::IsPoisoned(const std::string& shard) const {
-  const bool poisoned = shard == context_.habits.poison && context_.habits.can_add_poison != name_;
-  if (poisoned) context_.witness.TriedPoison();
-  return poisoned;
-}
-
 absl::Status SimServer::RunAdd(const server::Grant& grant) {
-  if (IsPoisoned(grant.shard.value())) return absl::InternalError("data corrupt");
+  if (TriesPoison(context_.habits, name_, grant.shard)) return absl::InternalError("data corrupt");
   const bool sick = context_.habits.sick.contains(name_);
   const bool fails = sick || context_.network.Lucky(context_.habits.add_fails);
   if (sick) context_.witness.AddFailed(*this, grant);

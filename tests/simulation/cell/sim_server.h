@@ -33,6 +33,7 @@ struct AppHabits {
   double drop_fails = 0;                     // likewise
   std::string poison;          // a shard that no server but one can prepare or add; empty: none
   std::string can_add_poison;  // that server
+  mutable uint64_t poison_tries = 0;  // by others
 };
 
 struct Request {
@@ -68,8 +69,6 @@ class ServerWitness {
   virtual void Added(const class SimServer& server) = 0;
   // AddShard fails on a sick server.
   virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
-  // It was to prepare or add the poison shard.
-  virtual void TriedPoison() = 0;
   // Of apps with primaries and secondaries: a write is known to all members.
   virtual void Acknowledged(const std::string& shard, uint64_t request) = 0;
 };
@@ -146,7 +145,6 @@ class SimServer {
   server::Engine::Ports Ports();
   // The application's methods.
   absl::Status Run(const server::HandlerCall& call);
-  bool IsPoisoned(const std::string& shard) const;
   absl::Status RunAdd(const server::Grant& grant);
   // sim_copies.cc
   Copies& copies() { return context_.on_disk() ? context_.disk : memory_; }

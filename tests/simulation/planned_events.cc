@@ -174,9 +174,9 @@ bool PlannedEvents::IsIn(const std::string& region, const std::string& shard) {
 }
 
 void PlannedEvents::PoisonForAWhile() {
-  // On three servers three times, on two more within the pause, and once more after it.
+  // On each server three times: on three at once, two more within the pause, three more after it.
   constexpr uint64_t kMostTries = 3 * (3 + 2 + 3);
-  Random random(cell_.options.seed + 1);  // as above
+  Random random(cell_.options.seed + 1);  // by itself, as in PreferForAWhile()
   const auto spec = cell_.checkers.StoredSpec();
   if (!cell_.well() || !spec || random.Below(2) == 0 || !MayRestart(*spec)) return;
   if (spec->moves().primary_move() == v1::DROP_THEN_ADD) return;  // it is not served meanwhile

@@ -97,7 +97,7 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   options.moves = left(Cause::kBalance);
   // While container operations are under way, only what has to leave moves: each shard at most
   // once, if there is room where nothing is pending.
-  if (HoldsBalance(state_) != nullptr) options.moves.total = 0;
+  if (OrderThatHoldsBalance(state_) != nullptr) options.moves.total = 0;
   options.drain_moves = left(Cause::kDrain);
   if (mode == allocator::Mode::kPeriodic) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();

@@ -126,7 +126,7 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
   return snapshot;
 }
 
-const ServerOrder* HoldsBalance(const PartitionState& state) {
+const ServerOrder* OrderThatHoldsBalance(const PartitionState& state) {
   const auto found =
       std::find_if(state.orders.begin(), state.orders.end(), [&](const ServerOrder& order) {
         const ServerIndex id = state.tables.FindServer(order.server);

@@ -17,7 +17,7 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
 // The first of the container operations for which moves that only balance wait; null: they wait for
 // none. (One that takes failover.delay_ms longer than it was to take, or whose server is gone for
 // good, may never be reported as finished.)
-const ServerOrder* HoldsBalance(const PartitionState& state);
+const ServerOrder* OrderThatHoldsBalance(const PartitionState& state);
 // Servers that are to be stopped later on get nothing, if the others have room up to a fair share:
 // what goes there would have to leave again.
 void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot);

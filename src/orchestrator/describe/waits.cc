@@ -205,7 +205,7 @@ std::string BalanceState(const PartitionState& state, TimePoint now) {
                       state.moves.budgets.planned_moves(), " are under way");
     }
   }
-  if (const ServerOrder* order = HoldsBalance(state); order != nullptr) {
+  if (const ServerOrder* order = OrderThatHoldsBalance(state); order != nullptr) {
     absl::StrAppend(&text, "; moves that only balance wait for the container operation on ",
                     order->server);
   }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "base/defect.h"
 #include "base/time.h"
 #include "orchestrator/state/tables.h"
@@ -26,9 +25,9 @@ class MoveHolds {
   // not moved at all. After that it goes where it has not failed.
   static constexpr size_t kMostServers = 3;
   static constexpr size_t kMostAvoided = 16;  // then the first one may have it again
-  using Servers = absl::InlinedVector<ServerIndex, 2>;
 
-  // The shard's move has failed wherever it might have gone. How long it is not tried again.
+  // The shard is to stay, as its requests take too long or it fails on all servers. How long it is
+  // not moved anywhere.
   Duration Hold(ShardIndex shard, TimePoint now) {
     Entry& entry = entries_[shard];
     const Duration pause = NextPause(entry.failures);
@@ -36,8 +35,9 @@ class MoveHolds {
     return pause;
   }
   // The shard's move has failed because of this server. How long it is moved neither there nor to
-  // those on which it failed before, unless a longer pause was over in between. (What fails within
-  // the pause of the first failure is the same trouble, and makes the pause no longer.)
+  // those on which it failed before; when such a pause is over, it may go to all of them again.
+  // (What fails within the pause of the first failure is the same trouble, and makes the pause no
+  // longer.)
   Duration HoldTo(ShardIndex shard, ServerIndex server, TimePoint now) {
     Entry& entry = entries_[shard];
     Servers& avoided = entry.avoided;
@@ -64,11 +64,11 @@ class MoveHolds {
   void Forget(ShardIndex shard) {
     if (!entries_.empty()) entries_.erase(shard);
   }
-  // Why the shard is not moved, or not to some servers.
+  // For how long a shard is not moved, or not to some servers.
   struct Entry {
-    TimePoint until{};        // its requests took too long: it is not moved
-    TimePoint tried_until{};  // it failed on many servers: it is not moved
-    TimePoint avoid_until{};  // it is not moved to those where it failed
+    TimePoint until{};        // Hold(): it stays
+    TimePoint tried_until{};  // HoldTo(), of many servers: it stays
+    TimePoint avoid_until{};  // HoldTo(): it is not moved to `avoided`
     Servers avoided;          // by the time of the first failure there
     TimePoint round_until{};  // what fails later belongs to the next round
     Duration pause{};         // of this round

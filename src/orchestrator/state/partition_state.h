@@ -29,8 +29,6 @@
 
 namespace shardmanager::orchestrator {
 
-using Servers = absl::InlinedVector<ServerIndex, 2>;
-
 // A replica's place in the tables that are kept by shard and server.
 inline uint64_t Key(ShardIndex shard, ServerIndex server) {
   return uint64_t{shard.index()} << 32 | server.index();

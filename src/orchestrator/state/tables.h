@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "base/dense_id.h"
 #include "base/interner.h"
 #include "base/time.h"
@@ -15,6 +16,8 @@
 namespace shardmanager::orchestrator {
 
 using ReplicaIndex = DenseId<struct ReplicaIndexTag>;
+// A few of them, as those where a shard has failed.
+using Servers = absl::InlinedVector<ServerIndex, 2>;
 
 // How far the server is with what the durable phase asks of it.
 enum class Contact : uint8_t {

@@ -214,6 +214,11 @@ std::string PreferenceText(const v1::ShardStatus& shard) {
                       shard.preference_met() ? "" : "; no replica there serves");
 }
 
+std::string ScalingText(const v1::ShardScaling& scaling) {
+  return absl::StrCat(scaling.replicas_wanted(), " of ", scaling.least(), " to ", scaling.most(),
+                      " replicas; ", Shown(scaling.message()));
+}
+
 std::string ServersOf(const absl::StatusOr<v1::GetServersResponse>& servers, bool colour) {
   if (!servers.ok()) {
     return absl::StrCat("\nServers:  unknown: ", Shown(std::string(servers.status().message())),
@@ -292,6 +297,7 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
   if (const std::string region = PreferenceText(shard); !region.empty()) {
     fields.Add("Prefers", region);
   }
+  if (shard.has_scaling()) fields.Add("Scaling", ScalingText(shard.scaling()));
   fields.Add("Keys", shard.has_range() ? RangeText(shard.range().start(), shard.range().end())
                                        : "no range: clients address it by id");
   return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),

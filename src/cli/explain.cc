@@ -123,6 +123,7 @@ std::string ExplainText(const std::string& app, const v1::ExplainShardResponse& 
   fields.Add("Reason", Shown(shard.reason()));
   fields.Add("Replicas",
              absl::StrCat(shard.replicas_size(), "; ", explained.replicas_wanted(), " wanted"));
+  if (shard.has_scaling()) fields.Add("Scaling", Shown(shard.scaling().message()));
   fields.Add("Balance", Shown(explained.balance()));
   std::string text = absl::StrCat(fields.Render(), Waits(explained), Replicas(explained, colour),
                                   Candidates(explained, colour));

@@ -11,6 +11,7 @@
 namespace shardmanager {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -267,6 +268,57 @@ TEST(SpecValidationTest, RefusesRulesForClientReportsThatAreOutOfRange) {
               ElementsAre(HasSubstr("client_reports.action: found 9; allowed: ")));
 }
 
+const std::string kTwo = "replication { strategy: SECONDARY_ONLY replicas: 2 } ";
+const std::string kCpu = "metrics { name: 'cpu' } metrics { name: 'disk' } ";
+
+TEST(SpecValidationTest, TakesScaling) {
+  EXPECT_THAT(Problems(kTwo + kCpu + "scaling { metric: 'disk' target: 50 max_replicas: 6 }"),
+              IsEmpty());
+  EXPECT_THAT(Problems(kTwo + kCpu +
+                       "scaling { metric: 'cpu' target: 1e12 max_replicas: 15 "
+                       "mode: RECOMMEND tolerance: 1 down_after_ms: 1000 "
+                       "max_changes_per_minute: '7' }"),
+              IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesScalingByWhatIsNotThere) {
+  EXPECT_THAT(Problems(kTwo + "scaling { metric: 'cpu' target: 1 max_replicas: 2 }"),
+              ElementsAre("scaling.metric: found \"cpu\"; allowed: the name of one of `metrics`, "
+                          "which is empty"));
+  EXPECT_THAT(Problems(kTwo + kCpu + "scaling { target: 1 max_replicas: 2 }"),
+              ElementsAre("scaling.metric: found nothing; allowed: one of `metrics`: cpu, disk"));
+}
+
+TEST(SpecValidationTest, RefusesScalingOutOfRange) {
+  EXPECT_THAT(Problems(kTwo + kCpu +
+                       "scaling { metric: 'cpu' max_replicas: 1 tolerance: 1.5 "
+                       "down_after_ms: 999 max_changes_per_minute: '0%' }"),
+              ElementsAre("scaling.max_replicas: found 1; allowed: 2 (replication.replicas) to 15",
+                          "scaling.target: found 0; allowed: above 0, at most 1e12",
+                          "scaling.tolerance: found 1.5; allowed: 0 to 1; 0 is the default",
+                          "scaling.down_after_ms: found 999; allowed: 1000 to 86400000, or 0: the "
+                          "default",
+                          "scaling.max_changes_per_minute: found \"0%\"; allowed: a number from 1 "
+                          "to 1000000, or a percentage from 1% to 100%"));
+  EXPECT_THAT(Problems(kTwo + kCpu + "scaling { metric: 'cpu' target: 1 max_replicas: 16 } "),
+              ElementsAre(HasSubstr("allowed: 2 (replication.replicas) to 15")));
+  EXPECT_THAT(Problems(kTwo + kCpu +
+                       "scaling { metric: 'cpu' target: 1 max_replicas: 3 } "
+                       "placement { spread: REGION regions: 'a' regions: 'b' }"),
+              ElementsAre(HasSubstr("allowed: 2 (replication.replicas) to 2 (placement.regions)")));
+  EXPECT_THAT(Problems(kTwo + kCpu + "scaling { metric: 'cpu' target: nan max_replicas: 3 } "),
+              ElementsAre(HasSubstr("scaling.target: found nan")));
+}
+
+TEST(SpecValidationTest, RefusesScalingWhereTheNumberOfReplicasIsFixed) {
+  const std::string scaling = "scaling { metric: 'cpu' target: 1 max_replicas: 3 } ";
+  EXPECT_THAT(Problems(kCpu + scaling + "replication { strategy: PRIMARY_ONLY }"),
+              Contains(HasSubstr("strategy PRIMARY_ONLY; allowed: nothing")));
+  EXPECT_THAT(Problems(kCpu + scaling +
+                       "replication { strategy: PRIMARY_SECONDARY replicas: 3 quorum: true } "),
+              ElementsAre(HasSubstr("with replication.quorum; allowed: nothing")));
+}
+
 TEST(SpecValidationTest, TakesMetrics) {
   EXPECT_THAT(Problems("metrics { name: 'cpu' } "
                        "metrics { name: 'disk_gb' threshold: 0.5 capacity: 1e12 tolerance: 10 }"),
@@ -341,7 +393,7 @@ TEST(SpecValidationTest, AnAppThatDecidesItselfSaysNothingOfPlaces) {
   for (const std::string more :
        {"key_space { split_points: 'm' }", "placement { regions: 'r' }", "failover { delay_ms: 1 }",
         "moves { max_concurrent: 1 }", "metrics { name: 'cpu' }", "commands { timeout_ms: 500 }",
-        "client_reports { min_clients: 5 }"}) {
+        "client_reports { min_clients: 5 }", "scaling { target: 1 }"}) {
     EXPECT_THAT(ProblemsOf(SpecFromText(own + more)),
                 ElementsAre(HasSubstr("found a value; allowed: nothing, with orchestrator")))
         << more;

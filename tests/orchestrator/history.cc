@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
@@ -14,6 +17,28 @@ namespace {
 constexpr uint32_t kServers = 5;
 
 std::string Name(uint32_t i) { return absl::StrCat("kv-", i); }
+
+// Of every second spec with secondaries. (Nothing is drawn for it: histories that were kept stay as
+// they are.)
+void Scale(v1::AppSpec& spec) {
+  const v1::Replication& replication = spec.replication();
+  const bool may = replication.strategy() != v1::PRIMARY_ONLY && !replication.quorum();
+  if (!may || spec.key_space().shards_size() % 2 != 0) return;
+  spec.add_metrics()->set_name("cpu");
+  spec.mutable_moves()->set_collect_interval_ms(1'000);
+  spec.mutable_scaling()->set_metric("cpu");
+  spec.mutable_scaling()->set_target(50);
+  spec.mutable_scaling()->set_max_replicas(4);
+  spec.mutable_scaling()->set_down_after_ms(5'000);
+  spec.mutable_scaling()->set_max_changes_per_minute("50");
+  spec = WithDefaults(spec);
+}
+
+// Up and down within a minute, each shard at another time.
+double LoadAt(const std::string& shard, TimePoint now) {
+  const int64_t second = now.time_since_epoch() / Seconds(1);
+  return static_cast<double>((second * 7 + std::stoi(shard.substr(2)) * 100) % 400);
+}
 
 }  // namespace
 
@@ -26,6 +51,11 @@ std::string History::Draw(uint64_t seed) {
 
 History::History(fuzz::FuzzInput& input)
     : input_(input), kind_(NextKind(input)), world_(NextSpec()) {
+  world_.load = [this](const std::string& shard, const std::string&) {
+    const double replicas = static_cast<double>(world_.Holders(shard).size());
+    const double load = LoadAt(shard, world_.now) / std::max(1.0, replicas);
+    return std::vector<MetricAmount>{{"cpu", load}};
+  };
   world_.Start();
 }
 
@@ -51,6 +81,7 @@ v1::AppSpec History::NextSpec() {
   spec.mutable_replication()->set_quorum(kind_.quorum);
   spec.mutable_drain()->set_prepare_ms(10'000);
   if (input_.Below(4) == 0) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  Scale(spec);
   return spec;
 }
 

@@ -1,5 +1,5 @@
 // Balance by what servers report.
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

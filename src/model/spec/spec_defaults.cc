@@ -36,6 +36,14 @@ void FillPlacement(v1::AppSpec& spec) {
     metric.set_tolerance(Or(metric.tolerance(), 0.1));
   }
 
+  if (spec.has_scaling()) {
+    v1::ScalingPolicy& scaling = *spec.mutable_scaling();
+    scaling.set_mode(Or(scaling.mode(), v1::ScalingPolicy::SCALE));
+    scaling.set_tolerance(Or(scaling.tolerance(), 0.1));
+    scaling.set_down_after_ms(Or(scaling.down_after_ms(), 300'000u));
+    if (scaling.max_changes_per_minute().empty()) scaling.set_max_changes_per_minute("10%");
+  }
+
   v1::CommandPolicy& commands = *spec.mutable_commands();
   commands.set_timeout_ms(Or(commands.timeout_ms(), 60'000u));
 }

@@ -9,6 +9,7 @@
 #include "model/spec/availability.h"
 #include "model/spec/client_reports.h"
 #include "model/spec/key_space_validation.h"
+#include "model/spec/scaling.h"
 #include "model/spec/spec_names.h"
 #include "model/spec/spec_problems.h"
 #include "model/text.h"
@@ -204,8 +205,8 @@ void CheckOrchestrator(v1::Orchestrator orchestrator, SpecProblems* problems) {
 
 // What the control plane would decide by, if it decided where replicas are.
 void CheckNothingForPlacement(const v1::AppSpec& spec, SpecProblems* problems) {
-  for (const char* name :
-       {"key_space", "placement", "failover", "moves", "metrics", "commands", "client_reports"}) {
+  for (const char* name : {"key_space", "placement", "failover", "moves", "metrics", "commands",
+                           "client_reports", "scaling"}) {
     const auto* field = v1::AppSpec::descriptor()->FindFieldByName(name);
     const auto* fields = spec.GetReflection();
     const bool is_set =
@@ -255,6 +256,7 @@ std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
   CheckCommands(spec.commands(), &problems);
   CheckAvailability(spec, &problems);
   CheckClientReports(spec.client_reports(), &problems);
+  if (spec.orchestrator() != v1::APPLICATION) CheckScaling(spec, &problems);
   return problems.Take();
 }
 

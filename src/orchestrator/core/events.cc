@@ -33,6 +33,7 @@ void Partition::On(Recovered& event) {
   pausing_.Begin();
   if (!Mirrors(state_)) {
     for (StoredServer& stored : event.servers) RecoverServer(stored);
+    scaler_.Recover();
   }
   moves_.RecoverMoves();
   unread_.NoteRights();
@@ -124,6 +125,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   state_.moves.budgets.Adopt(spec);
   state_.deleting = deleting;
   if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();
+  scaler_.AdoptSpec();
   state_.region_allowed.clear();
   for (const std::string& region : spec.placement().regions()) {
     const uint32_t number = fleet_.DomainNumber(region);
@@ -156,7 +158,7 @@ void Partition::AdoptLayout(std::vector<LayoutShard> layout) {
   for (const LayoutShard& entry : state_.layout) {
     const ShardIndex id = state_.tables.InternShard(entry.id.value());
     Shard& shard = state_.tables.shard(id);
-    shard.wanted = static_cast<uint16_t>(std::max(1u, state_.spec.replication().replicas()));
+    shard.wanted = scaler_.Wanted(id);
     shard.map_index = static_cast<uint32_t>(state_.map_order.size());
     shard.region = fleet_.RegionNumber(entry.preferred_region);
     failed_shards_.ForgetPoison(id);
@@ -205,6 +207,8 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMoveAgain:
       state_.missing.Retry(ShardIndex(timer.id));  // it may go to any server again
       return agenda_.MarkDirty(ShardIndex(timer.id));
+    case TimerKind::kScale:
+      return scaler_.Look();
     case TimerKind::kTryElsewhere:
       state_.missing.Retry(ShardIndex(timer.id));
       return failed_shards_.TryElsewhere(ShardIndex(timer.id));

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/view.h"
 

@@ -4,7 +4,7 @@
 #include "orchestrator/core/agenda.h"
 #include "orchestrator/core/commander.h"
 #include "orchestrator/core/drains.h"
-#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/moves_under_way.h"
 #include "orchestrator/core/planner.h"

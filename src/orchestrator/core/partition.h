@@ -26,7 +26,7 @@
 #include "orchestrator/core/drains.h"
 #include "orchestrator/core/failed_shards.h"
 #include "orchestrator/core/fleet.h"
-#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/maintenances.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/mirror.h"
@@ -35,6 +35,7 @@
 #include "orchestrator/core/planner.h"
 #include "orchestrator/core/publication.h"
 #include "orchestrator/core/shard_looks.h"
+#include "orchestrator/core/load/shard_scaler.h"
 #include "orchestrator/core/sick_servers.h"
 #include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/core/unread_records.h"
@@ -115,6 +116,7 @@ class Partition {
   LoadBook load_book_{state_, agenda_};
   FailedShards failed_shards_{state_, agenda_};
   SickServers sick_servers_{state_, agenda_};
+  ShardScaler scaler_{state_, agenda_};
   SwitchoversUnderWay switchovers_{state_, agenda_};
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};

@@ -3,7 +3,7 @@
 
 #include "orchestrator/core/agenda.h"
 #include "orchestrator/core/failed_shards.h"
-#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/switchovers_under_way.h"
 #include "orchestrator/state/partition_state.h"
 

@@ -138,8 +138,11 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
     if (!Serves(state, replica) || IsEnding(change, r)) return;
     const auto rank = [&](const Replica& x) {
       const bool hinted = hint != state.moves.from.end() && hint->second == x.server;
-      return std::tuple(
-          !hinted, -static_cast<int64_t>(state.tables.server(x.server).replicas.size()), x.epoch);
+      // (Where the number of replicas follows the load, one goes often: never the primary.)
+      const bool primary = state.scaling.rules.on && x.role == Role::kPrimary;
+      return std::tuple(!hinted, primary,
+                        -static_cast<int64_t>(state.tables.server(x.server).replicas.size()),
+                        x.epoch);
     };
     if (!victim.valid() || rank(replica) < rank(state.tables.replica(victim))) victim = r;
   });

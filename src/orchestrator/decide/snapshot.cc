@@ -6,7 +6,7 @@
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"

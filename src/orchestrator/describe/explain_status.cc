@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/load.h"
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/waits.h"
 #include "orchestrator/describe/status.h"

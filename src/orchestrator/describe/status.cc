@@ -11,13 +11,15 @@
 #include "model/proto_values.h"
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/pause.h"
+#include "orchestrator/decide/load/scaling.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/preferences.h"
+#include "orchestrator/describe/scaling.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
 #include "orchestrator/describe/waits.h"
@@ -129,13 +131,14 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
 // What clients meet.
 struct Service {
   uint32_t wanted = 0;   // replicas
+  uint32_t least = 0;    // of those, not for its load
   uint32_t serving = 0;  // in any role
   bool served = false;   // where shards have a primary: it serves
-  bool degraded() const { return serving < wanted; }
+  bool degraded() const { return serving < least; }
 };
 
 Service ServiceOf(const PartitionState& state, ShardIndex shard) {
-  Service service{.wanted = state.tables.shard(shard).wanted};
+  Service service{.wanted = state.tables.shard(shard).wanted, .least = LeastReplicas(state, shard)};
   bool primary = false;
   state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
     const bool serves = ServesClients(state, replica);
@@ -180,6 +183,7 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
   for (std::string& line : MaintenanceConditions(state, now)) {
     status.add_conditions(std::move(line));
   }
+  for (std::string& line : ScalingConditions(state)) status.add_conditions(std::move(line));
 }
 
 }  // namespace
@@ -200,6 +204,7 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
   status.set_preferred_region(entry.preferred_region);
   status.set_preference_ordered(entry.region_ordered);
   status.set_preference_met(IsPreferenceMet(state, shard));
+  if (state.scaling.rules.on) *status.mutable_scaling() = DescribeScaling(state, shard, state.now);
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
   if (!service.served || service.degraded()) {

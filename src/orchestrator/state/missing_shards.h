@@ -56,7 +56,9 @@ class MissingShards {
   const allocator::SkipReason* Find(ShardIndex shard) const;
   // No plan looks at the shard before something changes, or time passes.
   bool Waits(ShardIndex shard) const;
-  // How many shards have no place for this reason.
+  // How many shards have no place.
+  size_t waiting() const { return parked_.size(); }
+  // For this reason.
   size_t count(allocator::SkipReason reason) const { return count_[Index(reason)]; }
   // Latest time of the next plan for shards that wait.
   TimePoint retry_by(TimePoint now) const { return std::max(retry_at_, now) + kTick; }

@@ -23,6 +23,7 @@
 #include "orchestrator/state/overtaken_grants.h"
 #include "orchestrator/state/partition_parts.h"
 #include "orchestrator/state/quarantine.h"
+#include "orchestrator/state/scaling.h"
 #include "orchestrator/state/tables.h"
 #include "orchestrator/state/told_members.h"
 #include "orchestrator/state/unread_members.h"
@@ -130,6 +131,7 @@ struct PartitionState {
   MissingShards missing;
   Records records;
   Loads loads;
+  Scaling scaling;
   Unread unread;
   Writes writes;
   BalanceLooks balance;

@@ -25,6 +25,7 @@ enum class TimerKind : uint8_t {
   kMembersRetry,    // of a shard
   kMoveAgain,       // of a shard
   kTrial,           // of a server that is quarantined
+  kScale,           // look how many replicas the loads ask for
   kTryElsewhere,    // of a poison shard
   kPrimarySettled,  // of a shard: its primary may change again
   kMaintenance,     // one begins, ends, or is to be prepared for

@@ -193,7 +193,7 @@ TEST(ReadYamlErrorTest, RefusesAFieldNamedTwice) {
 TEST(ReadYamlErrorTest, RefusesADocumentThatIsNotASetOfFields) {
   const std::string rule =
       "; allowed: fields (name, key_space, replication, placement, failover, "
-      "moves, drain, metrics, commands, availability, orchestrator, client_reports)";
+      "moves, drain, metrics, commands, availability, orchestrator, client_reports, scaling)";
   EXPECT_EQ(ReadSpec("hello"), "kv.yaml:1:1: found \"hello\"" + rule);
   EXPECT_EQ(ReadSpec("- name: a"), "kv.yaml:1:1: found a list" + rule);
   EXPECT_EQ(ReadSpec("? [a, b]\n: c\n"), "kv.yaml:1:3: found a list" + rule);
@@ -231,7 +231,7 @@ failover: []
 )"),
       "kv.yaml:1:1: found unknown field \"nam\" (did you mean \"name\"?); allowed: name, "
       "key_space, replication, placement, failover, moves, drain, metrics, commands, availability, "
-      "orchestrator, client_reports\n"
+      "orchestrator, client_reports, scaling\n"
       "kv.yaml:3:13: replication.strategy: found \"paxos\"; allowed: primary-only, "
       "secondary-only, primary-secondary\n"
       "kv.yaml:4:13: replication.replicas: found \"-1\"; allowed: a whole number from 0 to "
@@ -245,7 +245,7 @@ TEST(ReadYamlErrorTest, PassesOverWhatBelongsToAnUnknownField) {
   EXPECT_EQ(ReadSpec("colours: {red: [1, {x: [y]}], name: 3}\nname: kv\n"),
             "kv.yaml:1:1: found unknown field \"colours\"; allowed: name, key_space, replication, "
             "placement, failover, moves, drain, metrics, commands, availability, orchestrator, "
-            "client_reports");
+            "client_reports, scaling");
 }
 
 TEST(ReadYamlErrorTest, ListsTwentyProblemsAndCountsTheRest) {

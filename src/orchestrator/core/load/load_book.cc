@@ -1,11 +1,11 @@
-#include "orchestrator/core/load_book.h"
+#include "orchestrator/core/load/load_book.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "model/load.h"
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 
 namespace shardmanager::orchestrator {
 namespace {

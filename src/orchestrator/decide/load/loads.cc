@@ -1,4 +1,4 @@
-#include "orchestrator/decide/loads.h"
+#include "orchestrator/decide/load/loads.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,99 @@
+#include "orchestrator/decide/load/scaling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/defect.h"
+#include "orchestrator/decide/pause.h"
+#include "orchestrator/decide/unread.h"
+#include "orchestrator/decide/view.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+// Of the load that each replica is to have (ShardScaler::ShareLoad): what is known after two
+// reports.
+Duration UntilReported(const PartitionState& state) {
+  return 2 * Milliseconds(state.spec.moves().collect_interval_ms());
+}
+
+struct Carried {
+  uint32_t replicas = 0;  // that serve
+  uint32_t known = 0;     // of those
+  double sum = 0;         // of the known ones
+};
+
+Carried CarriedBy(const PartitionState& state, ShardIndex id) {
+  Carried carried;
+  const size_t metric = state.scaling.rules.metric;
+  state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (!Serves(state, replica)) return;
+    ++carried.replicas;
+    if (!state.loads.reported.Knows(r, metric)) return;
+    ++carried.known;
+    carried.sum += state.loads.reported.Of(r, metric);
+  });
+  return carried;
+}
+
+uint8_t Needed(const ScalingRules& rules, double load, uint32_t replicas) {
+  // (What is exactly enough does not ask for one more because of how it is rounded.)
+  const double exact = std::ceil(load * replicas / rules.target - 1e-9);
+  return static_cast<uint8_t>(std::clamp<double>(exact, rules.least, rules.most));
+}
+
+ScaleState Judge(const PartitionState& state, ShardIndex id, double load, uint32_t replicas) {
+  const ScalingRules& rules = state.scaling.rules;
+  if (load > rules.upper) {
+    if (replicas >= rules.most) return ScaleState::kAtMost;
+    const bool no_room = state.now < state.scaling.shards[id.index()].no_room_until;
+    return no_room ? ScaleState::kNoRoom : ScaleState::kTooFew;
+  }
+  const bool fewer_do = replicas > rules.least && load * replicas <= rules.lower * (replicas - 1);
+  return fewer_do ? ScaleState::kTooMany : ScaleState::kSteady;
+}
+
+}  // namespace
+
+ScaleNeed NeedOf(const PartitionState& state, ShardIndex id, bool whole) {
+  const Carried carried = CarriedBy(state, id);
+  if (carried.known == 0) return {};
+  const double load = carried.sum / carried.known;
+  ScaleNeed need{.needed = Needed(state.scaling.rules, load, carried.replicas),
+                 .load = static_cast<float>(load)};
+  const ScaledShard& shard = state.scaling.shards[id.index()];
+  if (StaysPut(state, id) || HeldBack(state, id)) {
+    need.state = ScaleState::kHeld;
+  } else if (!whole || state.now < shard.settled_since + UntilReported(state)) {
+    need.state = ScaleState::kSettling;
+  } else {
+    need.state = Judge(state, id, load, carried.replicas);
+  }
+  return need;
+}
+
+bool IsWhole(const PartitionState& state, ShardIndex id) {
+  uint32_t replicas = 0;
+  bool all_serve = true;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    ++replicas;
+    all_serve &= ServesClients(state, replica) && !replica.in_write;
+  });
+  return all_serve && replicas == state.tables.shard(id).wanted;
+}
+
+bool LacksRoomToScale(const PartitionState& state, ShardIndex id) {
+  return state.tables.shard(id).wanted > state.scaling.rules.least && state.missing.Waits(id);
+}
+
+uint8_t MoreReplicas(const ScalingRules& rules, uint32_t wanted, uint32_t needed) {
+  return static_cast<uint8_t>(
+      std::min(std::max(needed, wanted + 1), std::min(2 * wanted, rules.most)));
+}
+
+uint32_t LeastReplicas(const PartitionState& state, ShardIndex id) {
+  const uint32_t wanted = state.tables.shard(id).wanted;
+  return state.scaling.rules.on ? std::min(wanted, state.scaling.rules.least) : wanted;
+}
+
+}  // namespace shardmanager::orchestrator

@@ -1,0 +1,35 @@
+// Whether a shard has as many replicas as its load needs. The rule is that of Kubernetes'
+// horizontal pod autoscaling (kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale):
+// the load of all over the target of one, unless the load of one is within a tolerance of the
+// target.
+#pragma once
+
+#include <cstdint>
+
+#include "orchestrator/state/partition_state.h"
+
+namespace shardmanager::orchestrator {
+
+// No replica is added again so long after there was no place for one.
+inline constexpr Duration kNoRoomPause = Seconds(300);
+
+struct ScaleNeed {
+  ScaleState state = ScaleState::kUnknown;
+  uint8_t needed = 0;  // 0: not known
+  float load = -1;     // of one replica, on average; below 0: not known
+};
+
+// All that are wanted serve, and nothing else is there or on its way.
+bool IsWhole(const PartitionState& state, ShardIndex id);
+// What the shard's load asks for now; `whole`: IsWhole(). REQUIRES: the app has a scaling policy.
+ScaleNeed NeedOf(const PartitionState& state, ShardIndex id, bool whole);
+// The shard has more replicas than it has to have, and the last plan found no place for one of
+// them.
+bool LacksRoomToScale(const PartitionState& state, ShardIndex id);
+// How many the shard is to have next, too few being there: more, at most twice as many.
+uint8_t MoreReplicas(const ScalingRules& rules, uint32_t wanted, uint32_t needed);
+// How many replicas a shard has to have whatever its load is: its others do not count for what is
+// shown as degraded.
+uint32_t LeastReplicas(const PartitionState& state, ShardIndex id);
+
+}  // namespace shardmanager::orchestrator

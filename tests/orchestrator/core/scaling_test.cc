@@ -1,0 +1,281 @@
+// The number of replicas follows the load of a shard.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/describe/status.h"
+#include "tests/orchestrator/world.h"
+
+namespace shardmanager::orchestrator {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+
+v1::AppSpec ScalingSpec(int shards, v1::ReplicationStrategy strategy = v1::SECONDARY_ONLY,
+                        uint32_t replicas = 1) {
+  v1::AppSpec spec = TestSpec(shards, strategy, replicas);
+  spec.add_metrics()->set_name("cpu");
+  spec.mutable_moves()->set_collect_interval_ms(5'000);
+  spec.mutable_scaling()->set_metric("cpu");
+  spec.mutable_scaling()->set_target(50);
+  spec.mutable_scaling()->set_max_replicas(6);
+  spec.mutable_scaling()->set_max_changes_per_minute("100");
+  return WithDefaults(spec);
+}
+
+// Eight servers; what each shard carries is shared by its replicas.
+class ScalingTest : public ::testing::Test {
+ protected:
+  void Start(const v1::AppSpec& spec, int servers = 8) {
+    world_.emplace(spec);
+    world().load = [this](const std::string& shard, const std::string&) {
+      const size_t replicas = world().Holders(shard).size();
+      return std::vector<MetricAmount>{
+          {"cpu", total_[shard] / static_cast<double>(std::max<size_t>(1, replicas))}};
+    };
+    world().Start();
+    for (int i = 0; i < servers; ++i) world().Join(absl::StrCat("kv-", i));
+    world().Advance(Seconds(60));
+    world().notes.clear();
+  }
+  void Carry(const std::string& shard, double total) { total_[shard] = total; }
+  size_t Replicas(const std::string& shard) { return world().Holders(shard).size(); }
+  v1::ShardStatus Status(size_t shard) { return DescribeShard(world().partition().state(), shard); }
+  // Of s-0.
+  std::string Says() { return Status(0).scaling().message(); }
+  std::vector<std::string> Conditions() {
+    const v1::AppStatus app = DescribeApp(world().partition().state(), world().now);
+    return {app.conditions().begin(), app.conditions().end()};
+  }
+  std::vector<std::string> Details(NoteKind kind) {
+    std::vector<std::string> details;
+    for (const Note& note : world().notes) {
+      if (note.kind == kind) details.push_back(note.detail);
+    }
+    return details;
+  }
+  // Of s-0: which server has it.
+  std::string Primary() {
+    for (const std::string& role : world().Roles("s-0")) {
+      if (role.ends_with('*')) return role;
+    }
+    return "";
+  }
+  World& world() { return *world_; }
+
+ private:
+  std::map<std::string, double> total_;
+  std::optional<World> world_;
+};
+
+TEST_F(ScalingTest, AsManyReplicasComeAsTheLoadNeeds) {
+  Start(ScalingSpec(4));
+  Carry("s-1", 190);
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 1U);
+  EXPECT_EQ(Replicas("s-1"), 4U);
+  EXPECT_EQ(Status(1).state(), "serving");
+  // (What is known of a load follows reports half-way.)
+  EXPECT_THAT(Details(NoteKind::kShardScaled),
+              ElementsAre("from 1 to 2 replicas: each carries 95 cpu of 50",
+                          HasSubstr("from 2 to 3 replicas"), HasSubstr("from 3 to 4 replicas")));
+  world().Advance(Seconds(1'000));
+  EXPECT_EQ(Replicas("s-1"), 4U) << "three would carry 63 each";
+  EXPECT_THAT(Status(1).scaling().message(), HasSubstr("each carries 47.5 cpu of 50: enough"));
+}
+
+TEST_F(ScalingTest, TheyGoOneByOneWhenFewerWereEnoughForLong) {
+  Start(ScalingSpec(1));
+  Carry("s-0", 200);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  Carry("s-0", 20);
+  world().Advance(Seconds(280));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+  EXPECT_THAT(Says(), HasSubstr("one fewer is enough: one is dropped in "));
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 3U);
+  world().Advance(Seconds(330));
+  EXPECT_EQ(Replicas("s-0"), 2U);
+  world().Advance(Seconds(2'000));
+  EXPECT_EQ(Replicas("s-0"), 1U) << "replication.replicas stay";
+}
+
+TEST_F(ScalingTest, AShortLullDropsNothing) {
+  Start(ScalingSpec(1));
+  for (int i = 0; i < 10; ++i) {
+    Carry("s-0", 100);
+    world().Advance(Seconds(120));
+    EXPECT_EQ(Replicas("s-0"), 2U);
+    Carry("s-0", 10);
+    world().Advance(Seconds(120));
+    EXPECT_EQ(Replicas("s-0"), 2U);
+  }
+}
+
+TEST_F(ScalingTest, WhatIsWithinTheToleranceChangesNothing) {
+  Start(ScalingSpec(1));
+  Carry("s-0", 54);
+  world().Advance(Seconds(600));
+  EXPECT_EQ(Replicas("s-0"), 1U);
+  Carry("s-0", 56);
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 2U);
+  Carry("s-0", 46);
+  world().Advance(Seconds(1'000));
+  EXPECT_EQ(Replicas("s-0"), 2U) << "one would carry more than 45";
+  Carry("s-0", 44);
+  world().Advance(Seconds(1'000));
+  EXPECT_EQ(Replicas("s-0"), 1U);
+}
+
+TEST_F(ScalingTest, NoMoreThanTheSpecAllowsAndThatIsSaid) {
+  Start(ScalingSpec(1));
+  Carry("s-0", 1'000);
+  world().Advance(Seconds(200));
+  EXPECT_EQ(Replicas("s-0"), 6U);
+  EXPECT_THAT(Says(), HasSubstr("as many as scaling.max_replicas allows"));
+  EXPECT_THAT(Conditions(), Contains("1 shard carries more than scaling.target with "
+                                     "scaling.max_replicas"));
+  EXPECT_EQ(Status(0).state(), "serving");
+}
+
+TEST_F(ScalingTest, WithoutRoomItSaysSoAndNothingElseSuffers) {
+  v1::AppSpec spec = ScalingSpec(4, v1::SECONDARY_ONLY, 2);
+  spec.mutable_placement()->set_max_replicas_per_server(4);
+  Start(spec, 3);
+  Carry("s-0", 400);
+  world().Advance(Seconds(120));
+  EXPECT_EQ(Replicas("s-0"), 3U) << "there are three servers";
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(Status(i).state(), "serving");
+  EXPECT_THAT(Says(), HasSubstr("too few, and there is no room for more; tried again in "));
+  EXPECT_THAT(Conditions(), Contains(HasSubstr("there is no room for more replicas")));
+  EXPECT_EQ(world().NoteCount(NoteKind::kScalingHasNoRoom), 1U);
+  world().Join("kv-3");
+  world().Advance(Seconds(400));
+  EXPECT_EQ(Replicas("s-0"), 4U) << "it is tried again";
+}
+
+TEST_F(ScalingTest, ASuccessorKeepsThem) {
+  Start(ScalingSpec(4));
+  Carry("s-1", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-1"), 4U);
+  world().Restart();
+  world().commands.clear();
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-1"), 4U);
+  EXPECT_THAT(world().commands, IsEmpty());
+}
+
+TEST_F(ScalingTest, AReplicaThatIsLostIsReplacedAndTheNumberStays) {
+  Start(ScalingSpec(2));
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  world().Die(world().Holders("s-0")[0]);
+  world().Advance(Seconds(100));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+}
+
+TEST_F(ScalingTest, NoMoreChangeInAMinuteThanTheSpecAllows) {
+  v1::AppSpec spec = ScalingSpec(40);
+  spec.mutable_scaling()->set_max_changes_per_minute("10%");
+  Start(spec);
+  for (int i = 0; i < 40; ++i) Carry(absl::StrCat("s-", i), 100);
+  size_t before = 40;
+  for (int minute = 0; minute < 5; ++minute) {
+    world().Advance(Seconds(60));
+    size_t replicas = 0;
+    for (int i = 0; i < 40; ++i) replicas += Replicas(absl::StrCat("s-", i));
+    EXPECT_THAT(replicas - before, AllOf(Ge(2U), Le(8U))) << minute;
+    before = replicas;
+  }
+}
+
+TEST_F(ScalingTest, ARecommendationIsNotFollowed) {
+  v1::AppSpec spec = ScalingSpec(1);
+  spec.mutable_scaling()->set_mode(v1::ScalingPolicy::RECOMMEND);
+  Start(spec);
+  Carry("s-0", 190);
+  world().Advance(Seconds(600));
+  EXPECT_EQ(Replicas("s-0"), 1U);
+  EXPECT_EQ(Says(), "each carries 190 cpu of 50: 4 replicas would be right");
+  spec.mutable_scaling()->set_mode(v1::ScalingPolicy::SCALE);
+  world().Apply(spec);
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+}
+
+TEST_F(ScalingTest, WithoutThePolicyTheNumberIsThatOfTheSpecAgain) {
+  v1::AppSpec spec = ScalingSpec(2);
+  Start(spec);
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  spec.clear_scaling();
+  world().Apply(spec);
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 1U);
+  EXPECT_FALSE(Status(0).has_scaling());
+}
+
+TEST_F(ScalingTest, ANewSpecKeepsThem) {
+  v1::AppSpec spec = ScalingSpec(2);
+  Start(spec);
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  spec.mutable_key_space()->add_shards()->set_id("s-9");
+  spec.mutable_scaling()->set_max_replicas(3);
+  world().Apply(spec);
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 3U);
+  EXPECT_EQ(Replicas("s-9"), 1U);
+}
+
+TEST_F(ScalingTest, WhilePausedNothingChanges) {
+  v1::AppSpec spec = ScalingSpec(1);
+  Start(spec);
+  world().ordered.pause.emplace();
+  world().Apply(spec);
+  Carry("s-0", 190);
+  world().Advance(Seconds(600));
+  EXPECT_EQ(Replicas("s-0"), 1U);
+  EXPECT_THAT(Says(), HasSubstr("the app is paused, or the shard is held where it is"));
+}
+
+TEST_F(ScalingTest, ThePrimaryStaysWhereItIs) {
+  Start(ScalingSpec(1, v1::PRIMARY_SECONDARY, 2));
+  const std::string before = Primary();
+  Carry("s-0", 190);
+  world().Advance(Seconds(120));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+  Carry("s-0", 0);
+  world().Advance(Seconds(2'000));
+  EXPECT_EQ(Replicas("s-0"), 2U);
+  EXPECT_EQ(Primary(), before);
+}
+
+TEST_F(ScalingTest, WhatIsNotReportedChangesNothing) {
+  Start(ScalingSpec(1));
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  world().load = [](const std::string&, const std::string&) { return std::vector<MetricAmount>(); };
+  world().Restart();
+  world().Advance(Seconds(2'000));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+  EXPECT_EQ(Says(), "how much cpu a replica carries is not known: the number of replicas stays");
+}
+
+}  // namespace
+}  // namespace shardmanager::orchestrator

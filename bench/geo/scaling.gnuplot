@@ -1,9 +1,9 @@
-# The picture of `bench_scaling`: load up, replicas up; load down, replicas down.
-#   gnuplot -e "folder='build/scaling'; picture='docs/performance/scaling.svg'" bench/geo/scaling.gnuplot
+# The picture of `bench_geo --only scaling`: load up, replicas up; load down, replicas down.
+#   gnuplot -e "folder='build/geo/scaling'; picture='docs/performance/scaling.svg'" bench/geo/scaling.gnuplot
 set terminal svg size 900,420 font "sans-serif,13" background "white"
 set output picture
 set grid
-set key top left
+set key below
 set xlabel "seconds"
 set ylabel "requests a second, of one shard"
 set y2label "replicas of one shard"

@@ -29,10 +29,26 @@ const std::map<std::string, Format> kFormats = {{"table", Format::kTable}, {"wid
 // The times as they are meant.
 MaintenanceCommand WithTimes(const Words& words) {
   MaintenanceCommand command = words.maintenance;
-  if (!words.maintenance_in.empty()) command.begins_in = ParseAge(words.maintenance_in);
-  if (!words.maintenance_for.empty()) command.length = ParseAge(words.maintenance_for);
-  command.start_ms = ParseMoment(words.maintenance_start);
-  command.end_ms = ParseMoment(words.maintenance_end);
+  if (!words.maintenance_times.begins_in.empty())
+    command.begins_in = ParseAge(words.maintenance_times.begins_in);
+  if (!words.maintenance_times.length.empty())
+    command.length = ParseAge(words.maintenance_times.length);
+  command.start_ms = ParseMoment(words.maintenance_times.start);
+  command.end_ms = ParseMoment(words.maintenance_times.end);
+  return command;
+}
+
+SimulateCommand ToSimulate(const Words& words, Format format) {
+  SimulateCommand command = words.simulate;
+  command.format = format;
+  command.load_time = *ParseAge(words.simulate_load_time);
+  return command;
+}
+
+PlaceCommand ToPlace(const Words& words) {
+  PlaceCommand command = words.place;
+  command.roadef = words.place_format == "roadef";
+  command.time = *ParseAge(words.place_time);
   return command;
 }
 
@@ -78,15 +94,17 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "rollout") {
     words.rollout.format = format;
     line.command = std::move(words.rollout);
+  } else if (command == "snapshot") {
+    line.command = std::move(words.snapshot);
+  } else if (command == "simulate") {
+    line.command = ToSimulate(words, format);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);
   } else if (command == "status") {
     line.command = StatusCommand{format};
   } else if (command == "place") {
-    words.place.roadef = words.place_format == "roadef";
-    words.place.time = *ParseAge(words.place_time);
-    line.command = std::move(words.place);
+    line.command = ToPlace(words);
   } else if (command == "completion") {
     line.command = std::move(words.completion);
   } else {

@@ -122,6 +122,22 @@ struct RolloutCommand {
   bool wait = false;  // until nothing is left
   Format format = Format::kTable;
 };
+struct SnapshotCommand {
+  std::string app;   // "": the only one that there is
+  std::string file;  // "-": the standard output
+};
+struct SimulateCommand {
+  std::string app;                 // "": the only one that there is
+  std::string snapshot;            // a file; "": one is taken now
+  std::vector<std::string> lose;   // "LEVEL=NAME", as in DrainCommand
+  std::vector<std::string> drain;  // likewise
+  std::vector<std::string> add;    // "COUNT" or "COUNT@REGION"
+  double load_factor = 1;
+  std::string spec;  // a file; "": as it is
+  std::chrono::milliseconds load_time{1'000};
+  bool placement = false;  // of the answer for programs: where everything is then
+  Format format = Format::kTable;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -151,7 +167,8 @@ struct CommandLine {
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, MaintenanceCommand, RolloutCommand,
-               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+               SnapshotCommand, SimulateCommand, WatchCommand, StatusCommand, PlaceCommand,
+               CompletionCommand, VersionCommand>
       command;
 };
 

@@ -82,6 +82,8 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddPrefer();
   AddMaintenance();
   AddRollout();
+  AddSnapshot();
+  AddSimulate();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -347,10 +349,11 @@ void CommandTree::AddMaintenanceTimes(CLI::App& add) {
     span->check(CLI::Validator(CheckTimeout, ""))->type_name("TIME");
     moment->check(CLI::Validator(CheckMoment, ""))->excludes(span)->type_name("MOMENT");
   };
-  add_either(add.add_option("--in", words_.maintenance_in, "It begins in so long (now)"),
-             add.add_option("--start", words_.maintenance_start, "Or: it begins then"));
-  add_either(add.add_option("--for", words_.maintenance_for, "It lasts so long"),
-             add.add_option("--end", words_.maintenance_end, "Or: it is over then"));
+  add_either(
+      add.add_option("--in", words_.maintenance_times.begins_in, "It begins in so long (now)"),
+      add.add_option("--start", words_.maintenance_times.start, "Or: it begins then"));
+  add_either(add.add_option("--for", words_.maintenance_times.length, "It lasts so long"),
+             add.add_option("--end", words_.maintenance_times.end, "Or: it is over then"));
 }
 
 void CommandTree::AddRollout() {
@@ -365,6 +368,45 @@ void CommandTree::AddRollout() {
   status.add_option("APP", words_.rollout.app, "Of this app only")->type_name("");
   status.add_flag("-w,--wait", words_.rollout.wait, "Show the progress, until all are over");
   AddFormat(status, {"table", "wide", "json", "yaml"});
+}
+
+void CommandTree::AddSnapshot() {
+  CLI::App& command =
+      *cli_.add_subcommand("snapshot", "Write down all of an app as it is, for `simulate`");
+  command.footer(kSnapshotFooter);
+  command.add_option("-a,--app", words_.snapshot.app, "Of this app")->type_name("APP");
+  command.add_option("-o,--output", words_.snapshot.file, "A file; - for the standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
+
+void CommandTree::AddSimulate() {
+  SimulateCommand& words = words_.simulate;
+  CLI::App& command = *cli_.add_subcommand("simulate", "Show what would follow from a change");
+  command.footer(kSimulateFooter);
+  command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
+  command
+      .add_option("--snapshot", words.snapshot,
+                  "Of that moment, instead of now; - for the "
+                  "standard input")
+      ->type_name("FILE");
+  command.add_option("--lose", words.lose, "These servers are gone at once")
+      ->type_name("LEVEL=NAME ...");
+  command.add_option("--drain", words.drain, "These servers are emptied")
+      ->type_name("LEVEL=NAME ...");
+  command.add_option("--add-servers", words.add, "So many join, in a region or in all in turn")
+      ->type_name("COUNT[@REGION] ...");
+  command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command.add_option("--spec", words.spec, "The app has this spec")->type_name("FILE");
+  command
+      .add_option("--load-time", words_.simulate_load_time, "A server takes so long for a shard")
+      ->check(CLI::Validator(CheckTimeout, ""))
+      ->type_name("TIME")
+      ->capture_default_str();
+  command.add_flag("--placement", words.placement, "With json and yaml: all shards, too");
+  AddFormat(command, {"table", "json", "yaml"});
 }
 
 void CommandTree::AddWatch() {

@@ -10,6 +10,14 @@
 
 namespace shardmanager::cli {
 
+// Of a maintenance: as they were typed; "": not.
+struct MaintenanceTimes {
+  std::string begins_in;
+  std::string start;
+  std::string length;
+  std::string end;
+};
+
 // What CLI11 fills while it parses.
 struct Words {
   std::string server = "127.0.0.1:7400";
@@ -30,11 +38,11 @@ struct Words {
   PinCommand pin;
   PreferCommand prefer;
   MaintenanceCommand maintenance;
-  std::string maintenance_in;
-  std::string maintenance_start;
-  std::string maintenance_for;
-  std::string maintenance_end;
+  MaintenanceTimes maintenance_times;
   RolloutCommand rollout;
+  SnapshotCommand snapshot{.file = "-"};
+  SimulateCommand simulate;
+  std::string simulate_load_time = "1s";
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -76,6 +84,8 @@ class CommandTree {
   void AddMaintenance();
   void AddMaintenanceTimes(CLI::App& add);
   void AddRollout();
+  void AddSnapshot();
+  void AddSimulate();
   void AddWatch();
   void AddPlace();
   void AddOthers();

@@ -18,6 +18,7 @@ First steps:
   shardctl explain kv shard-007        why is it there and not elsewhere?
   shardctl drain server kv-3 --wait    move everything off it, ahead of planned work
   shardctl rollout status kv --wait    stay until all restarts that were asked for are over
+  shardctl simulate --app kv --lose region=eu-west    what would follow?
   shardctl watch                       what the control plane does, as it happens
   shardctl place problem.yaml          the allocator alone, without a control plane
 Exit codes:
@@ -183,6 +184,24 @@ come; goes on with the next leader when that one goes. Ends on Ctrl-C.
 Examples:
   shardctl watch --app kv
   shardctl watch --no-follow -o json | jq -r .kind | sort | uniq -c)";
+
+inline constexpr char kSnapshotFooter[] = R"(
+The app's spec and orders, its servers, and its shards with their loads, as JSON: AppSnapshot in
+what_if.proto.
+Examples:
+  shardctl snapshot --app kv -o kv.json)";
+
+inline constexpr char kSimulateFooter[] = R"(
+The control plane's own decisions are made on a copy of the app, in this process: nothing is changed
+anywhere. All that is asked for happens at once; then time passes until the app is at rest. New replicas
+carry what others of their shard do. Not known here: container operations, maintenances, quarantines,
+and how long a loss takes to be noticed. LEVEL=NAME as `drain` has it: server=kv-3, rack=REGION/DC/RACK,
+datacenter=REGION/DC, region=REGION.
+Examples:
+  shardctl simulate --app kv --lose region=eu-west
+  shardctl simulate --app kv --drain rack=eu-west/dub1/r07 --add-servers 4@eu-west
+  shardctl simulate --app kv --load-factor 1.5 -o json
+  shardctl simulate --snapshot kv.json --spec kv-new.yaml)";
 
 inline constexpr char kPlaceFooter[] = R"(
 Asks no control plane: reads a problem, writes a plan, moves nothing. The fields are

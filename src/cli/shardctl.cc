@@ -44,6 +44,8 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const PreferCommand& command) { return Prefer(command, client, terminal); },
           [&](const MaintenanceCommand& command) { return Maintenance(command, client, terminal); },
           [&](const RolloutCommand& command) { return Rollout(command, client, terminal); },
+          [&](const SnapshotCommand& command) { return Snapshot(command, client, terminal); },
+          [&](const SimulateCommand& command) { return Simulate(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

@@ -27,6 +27,7 @@ inline constexpr std::array kLayers = {
     Layer{"src/taskcontroller", 65},
     Layer{"src/orchestrator", 70},
     Layer{"src/discovery", 70},
+    Layer{"src/whatif", 75},
     Layer{"src/wire", 80},
     Layer{"include/shardmanager/server.h", 90},
     Layer{"src/server", 90},

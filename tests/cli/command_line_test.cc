@@ -124,8 +124,9 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       answer.text,
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
-      "pin, unpin, prefer, maintenance, rollout, watch, place, status, completion, version\nSee "
-      "`shardctl "
+      "pin, unpin, prefer, maintenance, rollout, snapshot, simulate, watch, place, status, "
+      "completion, "
+      "version\nSee `shardctl "
       "--help`.\n");
 }
 

@@ -30,6 +30,9 @@ ExitCode Pin(const PinCommand& command, AdminClient& client, Terminal& terminal)
 ExitCode Prefer(const PreferCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Maintenance(const MaintenanceCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Rollout(const RolloutCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal& terminal);
+// `client` is asked for a snapshot unless the command names a file.
+ExitCode Simulate(const SimulateCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

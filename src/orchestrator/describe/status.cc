@@ -12,8 +12,8 @@
 #include "model/text.h"
 #include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/load/loads.h"
-#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/load/scaling.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
@@ -87,6 +87,16 @@ std::string ServerReason(const PartitionState& state, const Server& server, Time
   return "";
 }
 
+void AddLoads(const PartitionState& state, const Replica& replica, v1::ReplicaStatus& status) {
+  const ReplicaIndex id = state.tables.server(replica.server).replicas[replica.position];
+  for (size_t metric = 0; metric < state.loads.metrics.size(); ++metric) {
+    if (!state.loads.reported.Knows(id, metric)) continue;
+    v1::MetricUse& use = *status.add_loads();
+    use.set_metric(state.loads.metrics[metric]);
+    use.set_used(state.loads.reported.Of(id, metric));
+  }
+}
+
 v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& replica) {
   const Tables& tables = state.tables;
   const Server& server = tables.server(replica.server);
@@ -95,6 +105,7 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
   status.set_role(ToProto(replica.role));
   status.set_epoch(replica.epoch.value());
   status.set_reason(ErrorOf(state, replica.shard, replica.server));
+  AddLoads(state, replica, status);
   if (replica.phase == Phase::kReserved || replica.phase == Phase::kAbsent) {
     status.set_state("reserved");
     status.set_reason("waiting for the old primary to stop");

@@ -1,21 +1,5 @@
-// The number of replicas follows the load, with real processes.
-// scripts/bench scaling
-//
-// Six server processes, twelve shards. The load of half of the shards rises from 20 to 200 requests
-// a second, stays, falls, and stays; one replica is to carry 50. Each second the clients' requests
-// and the replicas of the map are noted (FOLDER/scaling.txt; the picture:
-// bench/geo/scaling.gnuplot).
-//   scaling_replicas_pct      replicas of those shards, over time, in percent of as many as the
-//   highest
-//                             load needs
-//   scaling_over_pct          of the time, in which one of their replicas carried more than the
-//   target
-//                             and its tolerance
-//   scaling_over_pct_fixed    the same, if each of them had one replica (by the requests that came)
-//   scaling_failed_calls      of all calls
 #include <grpcpp/grpcpp.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -23,10 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,11 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "counter.grpc.pb.h"
+#include "geo/scenarios.h"
 #include "runtime/clock.h"
 #include "shardmanager/router.h"
-#include "shardmanager/server.h"
 #include "tests/local_cluster/cluster.h"
-#include "tests/local_cluster/server_flags.h"
 
 namespace shardmanager {
 namespace {
@@ -47,6 +27,7 @@ using local::Cluster;
 using local::MapView;
 
 constexpr std::chrono::seconds kPatience{120};
+constexpr int kServers = 6;
 constexpr int kShards = 12;
 constexpr int kHot = kShards / 2;
 constexpr double kLow = 20;     // requests a second
@@ -55,64 +36,6 @@ constexpr double kTarget = 50;  // of one replica
 constexpr double kTolerance = 0.1;
 
 std::string ShardName(int shard) { return absl::StrFormat("s-%02d", shard); }
-
-// ---- a server ----
-
-// Says how many requests a second each shard gets here.
-class MeteredCounter final : public counter::Counter::Service, public ShardHandler {
- public:
-  explicit MeteredCounter(Server& server) : server_(server) {}
-
-  absl::Status AddShard(const ShardGrant& grant, const LoadProgress&) override {
-    const std::lock_guard lock(mutex_);
-    meters_[grant.shard.value()] = {0, MonotonicNow()};
-    return absl::OkStatus();
-  }
-  absl::Status DropShard(const ShardId& shard) override {
-    const std::lock_guard lock(mutex_);
-    meters_.erase(shard.value());
-    return absl::OkStatus();
-  }
-  std::map<std::string, double> CollectLoad(const ShardId& shard) override {
-    const std::lock_guard lock(mutex_);
-    const TimePoint now = MonotonicNow();
-    Meter& meter = meters_[shard.value()];
-    const double seconds = std::max(0.1, InSeconds(now - meter.since));
-    const double rate = static_cast<double>(meter.requests) / seconds;
-    meter = {0, now};
-    return {{"requests", rate}};
-  }
-  grpc::Status Add(grpc::ServerContext* context, const counter::AddRequest* request,
-                   counter::AddResponse* response) override {
-    const auto admission = server_.Admit(*context, &counter::Counter::Stub::Add, request, response);
-    if (!admission.ok()) return admission.status();
-    const std::lock_guard lock(mutex_);
-    ++meters_[admission.shard().value()].requests;
-    return grpc::Status::OK;
-  }
-
- private:
-  struct Meter {
-    uint64_t requests = 0;
-    TimePoint since{};
-  };
-  Server& server_;
-  std::mutex mutex_;
-  std::map<std::string, Meter> meters_;
-};
-
-int Serve(int argc, char** argv) {
-  ServerOptions options;
-  std::string data;
-  CLI::App cli("A server that measures its requests.");
-  local::AddServerFlags(cli, options, data);
-  CLI11_PARSE(cli, argc, argv);
-  Server server(options);
-  MeteredCounter counter(server);
-  const absl::Status status = server.Run(counter, {&counter});
-  if (!status.ok()) std::cerr << status << "\n";
-  return status.ok() ? 0 : 1;
-}
 
 // ---- clients ----
 
@@ -190,15 +113,9 @@ v1::AppSpec Spec() {
   return spec;
 }
 
-struct Flags {
-  int servers = 6;
-  int day_s = 180;
-  std::string folder = "build/scaling";
-};
-
-class Bench {
+class ScalingDay {
  public:
-  explicit Bench(const Flags& flags) : flags_(flags) {}
+  explicit ScalingDay(const GeoFlags& flags) : flags_(flags) {}
 
   absl::Status SetUp() {
     auto cluster = Cluster::Make({.folder = flags_.folder});
@@ -206,7 +123,7 @@ class Bench {
     cluster_ = *std::move(cluster);
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    for (int i = 1; i <= flags_.servers; ++i) {
+    for (int i = 1; i <= kServers; ++i) {
       const std::string name = absl::StrCat("server-", i);
       absl::Status s =
           cluster_->StartServer({.name = name, .rack = name, .program = {self, "serve"}});
@@ -219,7 +136,7 @@ class Bench {
     return absl::DeadlineExceededError(map_->view().Describe());
   }
 
-  absl::Status Day(std::vector<std::string>& figures) {
+  absl::Status Run(Figures& figures) {
     Clients clients(cluster_->discovery_endpoint(), flags_.day_s);
     std::ofstream samples(flags_.folder + "/scaling.txt");
     samples << "# seconds; of a shard that gets hot, on average: requests a second, replicas\n";
@@ -273,31 +190,19 @@ class Bench {
     return 0;
   }
 
-  const Flags flags_;
+  const GeoFlags& flags_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<local::MapWatcher> map_;
 };
 
-int Main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "serve") return Serve(argc - 1, argv + 1);
-  Flags flags;
-  CLI::App cli("Lets the load of shards rise and fall, and counts their replicas.");
-  cli.add_option("--servers", flags.servers)->check(CLI::Range(6, 100))->capture_default_str();
-  cli.add_option("--day", flags.day_s, "Seconds")
-      ->check(CLI::Range(60, 3'600))
-      ->capture_default_str();
-  cli.add_option("--folder", flags.folder, "Data, logs and samples; kept")->capture_default_str();
-  CLI11_PARSE(cli, argc, argv);
-  Bench bench(flags);
-  std::vector<std::string> figures;
-  absl::Status status = bench.SetUp();
-  if (status.ok()) status = bench.Day(figures);
-  if (!status.ok()) std::cerr << bench.Logs() << "error: " << status << "\n";
-  for (const std::string& figure : figures) std::printf("%s\n", figure.c_str());
-  return status.ok() ? 0 : 1;
+}  // namespace
+
+absl::Status RunScaling(const GeoFlags& flags, Figures& figures) {
+  ScalingDay day(flags);
+  absl::Status status = day.SetUp();
+  if (status.ok()) status = day.Run(figures);
+  if (!status.ok()) std::fprintf(stderr, "%s\n", day.Logs().c_str());
+  return status;
 }
 
-}  // namespace
 }  // namespace shardmanager
-
-int main(int argc, char** argv) { return shardmanager::Main(argc, argv); }

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "geo/regions.h"
+#include "geo/scenarios.h"
+#include "runtime/clock.h"
+
+namespace shardmanager {
+namespace {
+
+using local::MapView;
+
+constexpr double kRate = 80;  // calls a second, of each caller
+constexpr int kBatches = 2;
+constexpr std::chrono::seconds kCalm{20};
+constexpr std::chrono::seconds kUntilTheOrder{10};
+
+const std::vector<std::string>& RegionNames() {
+  static const std::vector<std::string> kNames = {"east", "central", "mountain", "west"};
+  return kNames;
+}
+
+std::string ShardName(int shard) { return absl::StrFormat("s-%04d", shard); }
+
+// 1 and 2: a batch; 0: its partner stays.
+int BatchOf(int shard) {
+  const int quarter = shard / 4 % 4;
+  return quarter < kBatches ? quarter + 1 : 0;
+}
+
+// Where its partner is once so many batches have moved. The first goes one region on, the second
+// two.
+const std::string& PartnerOf(int shard, int batches) {
+  const int batch = BatchOf(shard);
+  const int moved = batch > 0 && batch <= batches ? batch : 0;
+  return RegionNames()[static_cast<size_t>((shard + moved) % 4)];
+}
+
+v1::AppSpec Spec(const GeoFlags& flags) {
+  v1::AppSpec spec;
+  spec.set_name("kv");
+  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  for (int shard = 0; shard < flags.shards; ++shard) {
+    v1::Shard& added = *spec.mutable_key_space()->add_shards();
+    added.set_id(ShardName(shard));
+    added.set_preferred_region(PartnerOf(shard, 0));
+  }
+  return spec;
+}
+
+class Follow {
+ public:
+  Follow(const GeoFlags& flags, Figures& figures)
+      : flags_(flags),
+        figures_(figures),
+        regions_({.folder = flags.folder,
+                  .regions = RegionNames(),
+                  .servers_each = std::max(2, flags.servers / 4)}) {}
+
+  absl::Status Run() {
+    absl::Status status = Measure();
+    if (!status.ok()) std::fprintf(stderr, "%s\n", regions_.Logs().c_str());
+    return status;
+  }
+
+ private:
+  absl::Status Measure() {
+    if (absl::Status s = regions_.SetUp(Spec(flags_)); !s.ok()) return s;
+    if (auto s = AwaitPartners(0, MonotonicNow()); !s.ok()) return s.status();
+    SetCalls(0);
+    for (const std::string& region : RegionNames()) {
+      if (absl::Status s = regions_.StartCaller(region, kRate, /*reads=*/false); !s.ok()) return s;
+    }
+    for (int batch = 1; batch <= kBatches; ++batch) {
+      std::this_thread::sleep_for(kCalm);
+      if (absl::Status s = Move(batch); !s.ok()) return s;
+    }
+    std::this_thread::sleep_for(kCalm);
+    return Report();
+  }
+
+  // The partners of the batch go, and their shards follow.
+  absl::Status Move(int batch) {
+    SetCalls(batch);
+    moved_at_.push_back(regions_.SecondsNow());
+    std::this_thread::sleep_for(kUntilTheOrder);
+    const std::string file = absl::StrCat(flags_.folder, "/preferences-", batch);
+    std::ofstream preferences(file);
+    for (int shard = 0; shard < flags_.shards; ++shard) {
+      if (BatchOf(shard) == batch) {
+        preferences << ShardName(shard) << " " << PartnerOf(shard, batch) << "\n";
+      }
+    }
+    preferences.close();
+    const TimePoint begin = MonotonicNow();
+    ordered_at_.push_back(regions_.SecondsNow());
+    const auto ordered = regions_.cluster().Shardctl({"prefer", "--file", file, "--app", "kv"});
+    std::printf("%s", ordered.output.c_str());
+    if (ordered.exit_code != 0) return absl::InternalError(ordered.output);
+    const auto took = AwaitPartners(batch, begin);
+    if (!took.ok()) return took.status();
+    recovered_at_.push_back(regions_.SecondsNow());
+    figures_.push_back(absl::StrFormat("FIGURE follow_recover_s_%d %.1f s", batch, *took));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<double> AwaitPartners(int batches, TimePoint begin) const {
+    const auto there = [batches](const MapView& view) {
+      int shard = 0;
+      return view.all_served() &&
+             std::all_of(view.shards.begin(), view.shards.end(), [&](const MapView::Shard& s) {
+               return IsIn(view, s, PartnerOf(shard++, batches));
+             });
+    };
+    return regions_.Await("all are where their partners are", there, begin);
+  }
+
+  void SetCalls(int batches) {
+    std::map<std::string, std::string> lines;
+    for (int shard = 0; shard < flags_.shards; ++shard) {
+      absl::StrAppend(&lines[PartnerOf(shard, batches)], ShardName(shard), " ", BatchOf(shard),
+                      "\n");
+    }
+    for (const std::string& region : RegionNames()) regions_.SetCalls(region, lines[region]);
+  }
+
+  absl::Status Report() {
+    const double end = regions_.SecondsNow();
+    CallerLog log;
+    if (absl::Status s = regions_.StopCallers(log); !s.ok()) return s;
+    std::ofstream samples(flags_.folder + "/follow.txt");
+    for (int i = 0; i < kBatches; ++i) {
+      samples << absl::StrFormat("# batch %d: moved at %.1f s, ordered at %.1f s\n", i + 1,
+                                 moved_at_[i], ordered_at_[i]);
+    }
+    samples << "# second; ms on average, of calls of: the first batch, the second, the others\n";
+    CallerSecond before, away, after;
+    for (auto& [second, groups] : log.seconds) {
+      if (second + 1 > end) break;  // a part of one
+      const CallerSecond& first = groups[1];
+      samples << absl::StrFormat("%d %.2f %.2f %.2f\n", second, first.mean_ms(),
+                                 groups[2].mean_ms(), groups[0].mean_ms());
+      if (second > 2 && second + 1 < moved_at_[0]) before.Add(first);
+      if (second > moved_at_[0] + 1 && second + 1 < ordered_at_[0]) away.Add(first);
+      if (second > recovered_at_[0] + 1 && second + 1 < moved_at_[1]) after.Add(first);
+    }
+    uint64_t failed = 0;
+    for (int group = 0; group <= kBatches; ++group) failed += log.Total(group).failed;
+    figures_.push_back(
+        absl::StrFormat("FIGURE follow_latency_ms_before %.1f ms", before.mean_ms()));
+    figures_.push_back(absl::StrFormat("FIGURE follow_latency_ms_away %.1f ms", away.mean_ms()));
+    figures_.push_back(absl::StrFormat("FIGURE follow_latency_ms_after %.1f ms", after.mean_ms()));
+    figures_.push_back(absl::StrFormat("FIGURE follow_failed_calls %d calls", failed));
+    figures_.push_back(absl::StrFormat("FIGURE follow_refused_calls %d calls", log.refused));
+    figures_.push_back(absl::StrFormat("FIGURE follow_retried_calls %d calls", log.retried));
+    return absl::OkStatus();
+  }
+
+  const GeoFlags& flags_;
+  Figures& figures_;
+  Regions regions_;
+  // Of each batch, in seconds since the callers began.
+  std::vector<double> moved_at_;
+  std::vector<double> ordered_at_;
+  std::vector<double> recovered_at_;
+};
+
+}  // namespace
+
+absl::Status RunFollow(const GeoFlags& flags, Figures& figures) {
+  return Follow(flags, figures).Run();
+}
+
+}  // namespace shardmanager

@@ -1,0 +1,175 @@
+// `shardctl snapshot` and `shardctl simulate`.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/scope_text.h"
+#include "cli/text_file.h"
+#include "cli/what_if.h"
+#include "cli/yaml/proto_to_text.h"
+#include "cli/yaml/yaml_to_proto.h"
+#include "model/text.h"
+#include "whatif/what_if.h"
+
+namespace shardmanager::cli {
+namespace {
+
+ExitCode Wrong(const absl::Status& status, Terminal& terminal) {
+  *terminal.err << "error: " << std::string(status.message()) << "\n";
+  return kUsage;
+}
+
+// ---- a snapshot ----
+
+// The app, from three answers. They fit together if no map was published in between; an app that
+// moves all the time gets the last of a few tries.
+absl::StatusOr<v1::AppSnapshot> TakeSnapshot(const std::string& app, AdminClient& client,
+                                             const Terminal& terminal) {
+  constexpr int kTries = 3;
+  v1::AppSnapshot snapshot;
+  for (int i = 0; i < kTries; ++i) {
+    snapshot.Clear();
+    snapshot.set_taken_ms(terminal.now_ms);
+    v1::GetAppsRequest apps_request;
+    apps_request.set_app(app);
+    auto apps = client.GetApps(apps_request);
+    if (!apps.ok()) return apps.status();
+    *snapshot.mutable_app() = std::move(*apps->mutable_apps(0));
+    v1::GetServersRequest servers_request;
+    servers_request.set_app(app);
+    auto servers = client.GetServers(servers_request);
+    if (!servers.ok()) return servers.status();
+    snapshot.mutable_servers()->Swap(servers->mutable_servers());
+    v1::GetShardsRequest shards_request;
+    shards_request.set_app(app);
+    auto shards = client.GetShards(shards_request);
+    if (!shards.ok()) return shards.status();
+    snapshot.mutable_shards()->Swap(shards->mutable_shards());
+    apps = client.GetApps(apps_request);
+    if (!apps.ok()) return apps.status();
+    if (ToJsonLine(apps->apps(0).map_version()) == ToJsonLine(snapshot.app().map_version())) break;
+  }
+  return snapshot;
+}
+
+template <typename Message>
+absl::StatusOr<Message> ReadOne(const std::string& name, const char* what, Terminal& terminal) {
+  const auto file = ReadTextFile(name, terminal);
+  if (!file.ok()) return file.status();
+  auto documents = ReadYaml(file->text, file->name, Message());
+  if (!documents.ok()) return documents.status();
+  if (documents->size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file->name, ": found ", documents->size(), " documents; allowed: one ", what));
+  }
+  Message message;
+  message.GetReflection()->Swap(&message, documents->front().message.get());
+  return message;
+}
+
+// ---- a change ----
+
+absl::Status AddScopes(const std::vector<std::string>& words, const char* flag,
+                       google::protobuf::RepeatedPtrField<v1::DrainScope>& scopes) {
+  for (const std::string& word : words) {
+    const size_t sign = word.find('=');
+    const std::string level = word.substr(0, sign);
+    const bool known =
+        level == "server" || level == "rack" || level == "datacenter" || level == "region";
+    if (sign == std::string::npos || !known) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, ": found ", Quoted(word),
+                       "; allowed: server=NAME, rack=REGION/DATACENTER/RACK, "
+                       "datacenter=REGION/DATACENTER or region=NAME"));
+    }
+    auto scope = ParseScope(level, word.substr(sign + 1));
+    if (!scope.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, ": ", std::string(scope.status().message())));
+    }
+    *scopes.Add() = *std::move(scope);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddServers(const std::vector<std::string>& words, v1::ImaginedChange& change) {
+  for (const std::string& word : words) {
+    const size_t sign = word.find('@');
+    uint32_t count = 0;
+    const bool empty_region = sign != std::string::npos && sign + 1 == word.size();
+    if (!absl::SimpleAtoi(word.substr(0, sign), &count) || count == 0 || empty_region) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--add-servers: found ", Quoted(word), "; allowed: COUNT or COUNT@REGION, as 4@eu-west"));
+    }
+    v1::AddedServers& added = *change.add_add();
+    added.set_count(count);
+    if (sign != std::string::npos) added.set_region(word.substr(sign + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ImaginedChange> ChangeOf(const SimulateCommand& command, Terminal& terminal) {
+  v1::ImaginedChange change;
+  if (absl::Status s = AddScopes(command.lose, "lose", *change.mutable_lose()); !s.ok()) return s;
+  if (absl::Status s = AddScopes(command.drain, "drain", *change.mutable_drain()); !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = AddServers(command.add, change); !s.ok()) return s;
+  if (!(command.load_factor > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--load-factor: found ", command.load_factor, "; allowed: above 0 to 1000"));
+  }
+  change.set_load_factor(command.load_factor);
+  change.set_load_ms(static_cast<uint32_t>(command.load_time.count()));
+  if (command.spec.empty()) return change;
+  auto spec = ReadOne<v1::AppSpec>(command.spec, "app", terminal);
+  if (!spec.ok()) return spec.status();
+  *change.mutable_spec() = *std::move(spec);
+  return change;
+}
+
+}  // namespace
+
+ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto app = ChooseApp(command.app, client);
+  if (!app.ok()) return Fail(app.status(), client, terminal);
+  const auto snapshot = TakeSnapshot(*app, client, terminal);
+  if (!snapshot.ok()) return Fail(snapshot.status(), client, terminal);
+  if (command.file == "-") {
+    *terminal.out << ToJson(*snapshot);
+    return kOk;
+  }
+  if (const absl::Status s = WriteTextFile(command.file, ToJson(*snapshot)); !s.ok()) {
+    return Wrong(s, terminal);
+  }
+  *terminal.out << Shown(*app) << ": " << Counted(snapshot->shards_size(), "shard") << " on "
+                << Counted(snapshot->servers_size(), "server") << " written to " << command.file
+                << "\n";
+  return kOk;
+}
+
+ExitCode Simulate(const SimulateCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto change = ChangeOf(command, terminal);
+  if (!change.ok()) return Wrong(change.status(), terminal);
+  absl::StatusOr<v1::AppSnapshot> snapshot;
+  if (command.snapshot.empty()) {
+    const auto app = ChooseApp(command.app, client);
+    if (!app.ok()) return Fail(app.status(), client, terminal);
+    snapshot = TakeSnapshot(*app, client, terminal);
+    if (!snapshot.ok()) return Fail(snapshot.status(), client, terminal);
+  } else {
+    snapshot = ReadOne<v1::AppSnapshot>(command.snapshot, "snapshot", terminal);
+    if (!snapshot.ok()) return Wrong(snapshot.status(), terminal);
+  }
+  auto report = whatif::Simulate(*snapshot, *change);
+  if (!report.ok()) return Wrong(report.status(), terminal);
+  if (!command.placement) report->clear_placement();
+  if (ShowForPrograms(*report, command.format, terminal)) return kOk;
+  *terminal.out << WhatIfText(*snapshot, *change, *report, terminal.colour);
+  return kOk;
+}
+
+}  // namespace shardmanager::cli

@@ -1,0 +1,254 @@
+#include "whatif/what_if.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/describe/status.h"
+#include "tests/orchestrator/world.h"
+#include "whatif/imagined_cell.h"
+#include "whatif/outlook.h"
+
+namespace shardmanager::whatif {
+namespace {
+
+using orchestrator::MetricAmount;
+using orchestrator::TestSpec;
+using orchestrator::World;
+using ::testing::HasSubstr;
+
+constexpr int kServersEach = 4;
+const char* const kRegions[] = {"east", "central", "west"};
+
+v1::AppSpec Spread(int shards, v1::ReplicationStrategy strategy = v1::SECONDARY_ONLY) {
+  v1::AppSpec spec = TestSpec(shards, strategy, 2);
+  spec.mutable_placement()->set_spread(v1::REGION);
+  v1::Metric& cpu = *spec.add_metrics();
+  cpu.set_name("cpu");
+  cpu.set_capacity(100);
+  cpu.set_threshold(0.9);
+  cpu.set_tolerance(0.1);
+  return spec;
+}
+
+void JoinAll(World& world) {
+  for (const char* region : kRegions) {
+    for (int i = 0; i < kServersEach; ++i) {
+      world.JoinAt(absl::StrCat(region, "-", i), {region, "dc", absl::StrCat(region, "-r", i)});
+    }
+  }
+}
+
+v1::AppSnapshot SnapshotOf(World& world) {
+  v1::AppSnapshot snapshot;
+  snapshot.set_taken_ms(1'700'000'000'000);
+  const orchestrator::PartitionState& state = world.partition().state();
+  *snapshot.mutable_app() = orchestrator::DescribeApp(state, world.now);
+  for (auto& server : orchestrator::DescribeServers(state, world.now, "")) {
+    *snapshot.add_servers() = std::move(server);
+  }
+  for (auto& shard : orchestrator::DescribeShards(state, "")) {
+    *snapshot.add_shards() = std::move(shard);
+  }
+  return snapshot;
+}
+
+class WhatIfTest : public ::testing::Test {
+ protected:
+  void Start(v1::AppSpec spec) {
+    world_.emplace(std::move(spec));
+    world_->load = [](const std::string& shard, const std::string&) {
+      return std::vector<MetricAmount>{{"cpu", 1.0 + std::stoi(shard.substr(2)) % 7}};
+    };
+    world_->Start();
+    JoinAll(*world_);
+    world_->Advance(Seconds(900));
+  }
+  v1::AppSnapshot Snapshot() { return SnapshotOf(*world_); }
+  v1::WhatIfReport Ask(const v1::ImaginedChange& change) {
+    auto report = Simulate(Snapshot(), change);
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : v1::WhatIfReport();
+  }
+
+  std::optional<World> world_;
+};
+
+v1::ImaginedChange LoseRegion(const std::string& region) {
+  v1::ImaginedChange change;
+  change.add_lose()->mutable_domain()->set_region(region);
+  return change;
+}
+
+std::map<std::string, std::set<std::string>> RegionsOf(const v1::AppSnapshot& snapshot) {
+  std::map<std::string, std::set<std::string>> regions;
+  for (const v1::ShardStatus& shard : snapshot.shards()) {
+    for (const v1::ReplicaStatus& replica : shard.replicas()) {
+      regions[shard.shard()].insert(replica.server().substr(0, replica.server().find('-')));
+    }
+  }
+  return regions;
+}
+
+TEST_F(WhatIfTest, WithoutAChangeNothingMoves) {
+  for (const auto strategy : {v1::SECONDARY_ONLY, v1::PRIMARY_SECONDARY}) {
+    Start(Spread(60, strategy));
+    const v1::WhatIfReport report = Ask({});
+    EXPECT_TRUE(report.at_rest());
+    EXPECT_LE(report.loads_begun_anyway(), 6u) << "as after a change of the leader";
+    EXPECT_EQ(report.loads_begun(), 0u);
+    EXPECT_EQ(report.replicas_added(), 0u);
+    EXPECT_EQ(report.replicas_gone(), 0u);
+    EXPECT_EQ(report.primaries_changed(), 0u);
+    EXPECT_EQ(report.after().shards_served(), 60u);
+    EXPECT_EQ(report.after().shards_degraded(), 0u);
+    EXPECT_NEAR(report.after().metrics(1).mean(), report.before().metrics(1).mean(), 0.01);
+  }
+}
+
+TEST_F(WhatIfTest, ALostRegionsReplicasGoToTheOthersAsTheyThenDo) {
+  Start(Spread(60));
+  const v1::WhatIfReport report = Ask(LoseRegion("east"));
+  EXPECT_TRUE(report.at_rest());
+  EXPECT_EQ(report.before().servers_live(), 12u);
+  EXPECT_EQ(report.after().servers_live(), 8u);
+  EXPECT_EQ(report.after().shards_served(), 60u);
+  EXPECT_EQ(report.after().replicas_serving(), 120u);
+  EXPECT_EQ(report.replicas_gone(), report.replicas_added());
+  EXPECT_GE(report.loads_begun(), report.replicas_added());
+  EXPECT_EQ(report.served_after_ms(), 0) << "each shard had a replica elsewhere";
+  EXPECT_GE(report.at_rest_after_ms(), 1'000) << "a load takes a second";
+
+  for (int i = 0; i < kServersEach; ++i) world_->Die(absl::StrCat("east-", i));
+  world_->Advance(Seconds(1'800));
+  EXPECT_EQ(RegionsOf(Snapshot()), RegionsOf(report.placement()));
+}
+
+TEST_F(WhatIfTest, WhereOnlyOneReplicaIsShardsAreUnservedUntilTheyAreLoaded) {
+  Start(TestSpec(24, v1::PRIMARY_ONLY, 1));
+  v1::ImaginedChange change = LoseRegion("west");
+  change.set_load_ms(20'000);
+  const v1::WhatIfReport report = Ask(change);
+  EXPECT_EQ(report.after().shards_served(), 24u);
+  EXPECT_GE(report.served_after_ms(), 20'000);
+  EXPECT_LE(report.served_after_ms(), 25'000);
+  EXPECT_EQ(report.primaries_changed(), report.replicas_added());
+}
+
+TEST_F(WhatIfTest, ADrainedServerIsEmptyAndLives) {
+  Start(Spread(60));
+  v1::ImaginedChange change;
+  change.add_drain()->set_server("west-1");
+  const v1::WhatIfReport report = Ask(change);
+  EXPECT_EQ(report.after().servers_live(), 12u);
+  EXPECT_EQ(report.after().replicas_serving(), 120u);
+  for (const v1::ServerStatus& server : report.placement().servers()) {
+    if (server.server() == "west-1") {
+      EXPECT_EQ(server.replicas(), 0u);
+      EXPECT_EQ(server.state(), "drained");
+    }
+  }
+}
+
+TEST_F(WhatIfTest, ServersThatJoinTakeTheirShare) {
+  Start(Spread(60));
+  v1::ImaginedChange change;
+  change.add_add()->set_count(6);
+  const v1::WhatIfReport report = Ask(change);
+  EXPECT_EQ(report.after().servers_live(), 18u);
+  for (const v1::RegionOutlook& region : report.after().regions()) {
+    EXPECT_EQ(region.servers_live(), 6u) << region.region();
+  }
+  EXPECT_NEAR(report.after().metrics(0).mean(), 120.0 / 18, 0.01);
+  EXPECT_LE(report.after().metrics(0).most(), 9);
+  EXPECT_GT(report.replicas_added(), 20u);
+}
+
+TEST_F(WhatIfTest, LoadsAreAsManyTimesAsHighAndWhatIsTooMuchIsSaid) {
+  Start(Spread(60));
+  v1::ImaginedChange change;
+  change.set_load_factor(2.5);
+  const v1::WhatIfReport report = Ask(change);
+  const v1::MetricOutlook& before = report.before().metrics(1);
+  const v1::MetricOutlook& after = report.after().metrics(1);
+  EXPECT_EQ(after.metric(), "cpu");
+  EXPECT_NEAR(after.mean(), 2.5 * before.mean(), 0.02 * after.mean());
+  EXPECT_EQ(before.servers_over(), 0u);
+  EXPECT_EQ(after.servers_over(), 12u) << after.mean();
+  EXPECT_GT(after.most_pct(), 90);
+}
+
+TEST_F(WhatIfTest, AnotherSpecIsFollowed) {
+  Start(Spread(60));
+  v1::ImaginedChange change;
+  *change.mutable_spec() = Snapshot().app().spec();
+  change.mutable_spec()->mutable_replication()->set_replicas(3);
+  const v1::WhatIfReport report = Ask(change);
+  EXPECT_EQ(report.after().replicas_serving(), 180u);
+  EXPECT_EQ(report.replicas_added(), 60u);
+  EXPECT_EQ(report.replicas_gone(), 0u);
+}
+
+TEST_F(WhatIfTest, WhatHasNoPlaceIsSaid) {
+  Start(Spread(60));
+  v1::ImaginedChange change = LoseRegion("east");
+  change.add_lose()->mutable_domain()->set_region("west");
+  const v1::WhatIfReport report = Ask(change);
+  EXPECT_TRUE(report.at_rest());
+  EXPECT_EQ(report.after().shards_served(), 60u);
+  EXPECT_EQ(report.after().shards_degraded(), 60u);
+  EXPECT_GT(report.after().conditions_size(), 0);
+}
+
+TEST_F(WhatIfTest, IsDeterministic) {
+  Start(Spread(60));
+  EXPECT_EQ(Ask(LoseRegion("east")).SerializeAsString(),
+            Ask(LoseRegion("east")).SerializeAsString());
+}
+
+// ---- what is refused ----
+
+TEST_F(WhatIfTest, APlaceWithoutServersIsRefused) {
+  Start(Spread(6));
+  const absl::Status status = Simulate(Snapshot(), LoseRegion("north")).status();
+  EXPECT_EQ(status.message(),
+            "lose[0]: found region north, where no server is live; allowed: a place with live "
+            "servers");
+}
+
+TEST_F(WhatIfTest, FieldsOutOfRangeAreRefused) {
+  Start(Spread(6));
+  v1::ImaginedChange change;
+  change.add_add();
+  change.set_load_factor(-1);
+  change.set_load_ms(100'000'000);
+  const std::string message(Simulate(Snapshot(), change).status().message());
+  EXPECT_THAT(message, HasSubstr("add.count: found 0; allowed: 1 to 10000 in all"));
+  EXPECT_THAT(message, HasSubstr("load_factor: found -1; allowed: above 0 to 1000"));
+  EXPECT_THAT(message, HasSubstr("load_ms: found 100000000; allowed: 0 to 86400000"));
+}
+
+TEST_F(WhatIfTest, ASpecThatMayNotReplaceTheOldOneIsRefused) {
+  Start(Spread(6));
+  v1::ImaginedChange change;
+  *change.mutable_spec() = Snapshot().app().spec();
+  change.mutable_spec()->set_name("other");
+  EXPECT_THAT(std::string(Simulate(Snapshot(), change).status().message()),
+              HasSubstr("spec.name: found"));
+}
+
+TEST_F(WhatIfTest, ASnapshotThatContradictsItselfIsRefused) {
+  Start(Spread(6));
+  v1::AppSnapshot snapshot = Snapshot();
+  snapshot.mutable_shards(0)->mutable_replicas(0)->set_server("nobody");
+  EXPECT_THAT(std::string(Simulate(snapshot, {}).status().message()),
+              HasSubstr("shards: s-0: replicas: found server \"nobody\"; allowed: each of "
+                        "`servers`, once for a shard"));
+  snapshot = Snapshot();
+  *snapshot.add_servers() = snapshot.servers(0);
+  EXPECT_THAT(std::string(Simulate(snapshot, {}).status().message()), HasSubstr("servers: found"));
+  EXPECT_FALSE(Simulate({}, {}).ok());
+}
+
+}  // namespace
+}  // namespace shardmanager::whatif

@@ -29,10 +29,8 @@ float PeakHour(Random& random) {
 }  // namespace
 
 DayOfLoads::DayOfLoads(const DayOptions& options) : random_(options.seed) {
-  double sum = 0;
   for (uint32_t shard = 0; shard < options.shards; ++shard) {
     base_.push_back(static_cast<float>(std::exp(kSpread * Normal(random_))));
-    sum += base_.back();
     peak_h_.push_back(PeakHour(random_));
     double drift = 1;
     for (int step = 0; step <= kSteps; ++step) {
@@ -40,7 +38,24 @@ DayOfLoads::DayOfLoads(const DayOptions& options) : random_(options.seed) {
       drift *= std::exp(kDriftStep * Normal(random_) - kDriftStep * kDriftStep / 2);
     }
   }
-  for (float& base : base_) base *= static_cast<float>(options.peak / sum / (1 + kSwing));
+  const double scale = options.peak / Busiest();
+  for (float& base : base_) base *= static_cast<float>(scale);
+}
+
+double DayOfLoads::Busiest() const {
+  double most = 0;
+  for (int hour = 0; hour < 24; ++hour) {
+    double sum = 0;
+    for (uint32_t shard = 0; shard < base_.size(); ++shard) sum += Average(shard, hour * kHour);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// Without the drift.
+double DayOfLoads::Average(uint32_t shard, double second) const {
+  const double angle = 2 * std::numbers::pi * (second / kHour - peak_h_[shard]) / 24;
+  return base_[shard] * (1 + kSwing * std::cos(angle));
 }
 
 double DayOfLoads::Drift(uint32_t shard, double second) const {
@@ -51,8 +66,7 @@ double DayOfLoads::Drift(uint32_t shard, double second) const {
 }
 
 double DayOfLoads::At(uint32_t shard, double second) const {
-  const double angle = 2 * std::numbers::pi * (second / kHour - peak_h_[shard]) / 24;
-  return base_[shard] * (1 + kSwing * std::cos(angle)) * Drift(shard, second);
+  return Average(shard, second) * Drift(shard, second);
 }
 
 double DayOfLoads::Reported(uint32_t shard, double second) {

@@ -28,7 +28,9 @@ class DayOfLoads {
  private:
   static constexpr int kSteps = 24;  // of the drift: one in an hour
 
+  double Average(uint32_t shard, double second) const;
   double Drift(uint32_t shard, double second) const;
+  double Busiest() const;
 
   Random random_;
   std::vector<float> base_;    // on average, by shard

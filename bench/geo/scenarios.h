@@ -14,7 +14,7 @@ using Figures = std::vector<std::string>;
 struct GeoFlags {
   std::string folder = "build/geo";
   int servers = 30;   // of each region
-  int shards = 1000;  // region-loss and follow
+  int shards = 1000;  // region-loss, follow and what-if
   int day_s = 180;    // scaling
 };
 
@@ -26,7 +26,8 @@ struct GeoFlags {
 //   region_return_settle_s    from the first server's start until each shard that prefers the
 //                             region has a replica there, in two regions each
 //   region_latency_ms_before, _away, _after   of calls from there, on average: before, while the
-//                             region is away, and in the last ten seconds
+//                             region is away (but for its first six seconds), and in the last ten
+//                             seconds
 absl::Status RunRegionLoss(const GeoFlags& flags, Figures& figures);
 
 // Shards follow their partners' regions, as in Figure 20: four regions; each shard is called from
@@ -41,18 +42,20 @@ absl::Status RunFollow(const GeoFlags& flags, Figures& figures);
 
 // The number of replicas follows the load: twelve shards on six servers. The load of half of the
 // shards rises from 20 to 200 requests a second, stays, falls, and stays; a replica is to carry 50.
-//   scaling_replicas_pct   replicas of those shards, over time, of as many as the highest load
-//   needs scaling_over_pct       of the time, in which one of their replicas carried more than the
-//   target
-//                          and its tolerance
+//   scaling_replicas_pct   replicas of those shards, in percent of as many as the highest load
+//   needs scaling_over_pct       time in which one of their replicas carried more than the target
+//   and its
+//                          tolerance, in percent
 //   scaling_over_pct_fixed the same, if each of them had one replica (by the requests that came)
 //   scaling_failed_calls   of all calls
 absl::Status RunScaling(const GeoFlags& flags, Figures& figures);
 
-// What `shardctl simulate` says of a region's loss against what then happens: three regions, shards
-// of different weights with two replicas in two regions.
-//   whatif_moves_agreement_pct   of the replicas that really came, those in the region that was
-//                                predicted for the shard
+// What `shardctl simulate` says of a region's loss against what then happens: four regions, shards
+// of different weights with two replicas in two regions each.
+//   whatif_moves_agreement_pct   of the replicas that really came, as many as were predicted for
+//   their
+//                                region: whichever shards they are of
+//   whatif_shards_agreement_pct  those in the region that was predicted for their shard
 //   whatif_servers_agreement_pct those on the very server that was predicted
 //   whatif_moves_predicted, whatif_moves_real   replicas that came
 //   whatif_most_weight_predicted, _real   what the fullest server carries then

@@ -59,12 +59,19 @@ struct MetricInfo {
   double tolerance = 0.1;
 };
 
+// So many replicas of each shard should be in the region.
+struct RegionWish {
+  uint32_t region = 0;
+  uint32_t replicas = 1;
+};
+
 // A partition at one moment. Servers and shards each in ascending order of id. For
 // an emergency it is enough to list the shards that miss replicas.
 struct Snapshot {
   std::vector<ServerInfo> servers;
   std::vector<ShardInfo> shards;
   Spread spread = Spread::kServer;
+  std::vector<RegionWish> region_wishes;  // each region once
 
   // Empty: only the number of replicas counts, and the tables below are empty, too.
   std::vector<MetricInfo> metrics;

@@ -23,6 +23,9 @@ SnapshotTables::SnapshotTables(const Snapshot& snapshot, const Options& options)
   AddMetrics();
   input_.spread = snapshot.spread;
   input_.emergency = options.mode == Mode::kEmergency;
+  for (const RegionWish& wish : snapshot.region_wishes) {
+    input_.region_wishes.emplace_back(wish.region, wish.replicas);
+  }
   if (options.mode == Mode::kPeriodic) {
     input_.moves = {options.moves.total, options.moves.per_server, {}};
     input_.drain_moves = {options.drain_moves.total, options.drain_moves.per_server, {}};

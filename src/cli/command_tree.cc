@@ -401,7 +401,8 @@ void CommandTree::AddSimulate() {
       ->capture_default_str();
   command.add_option("--spec", words.spec, "The app has this spec")->type_name("FILE");
   command
-      .add_option("--load-time", words_.simulate_load_time, "A server takes so long for a shard")
+      .add_option("--load-time", words_.simulate_load_time,
+                  "How long a server takes to load a shard")
       ->check(CLI::Validator(CheckTimeout, ""))
       ->type_name("TIME")
       ->capture_default_str();

@@ -22,7 +22,16 @@ std::string After(int64_t ms) { return "after " + AgeText(std::chrono::milliseco
 
 std::string Servers(uint32_t count) { return Counted(count, "server"); }
 
-std::string Number(double value) { return absl::StrFormat("%.4g", value); }
+std::string Number(double value) {
+  const bool whole = value == std::floor(value) || std::abs(value) >= 10'000;
+  return absl::StrFormat(whole ? "%.0f" : "%.4g", value);
+}
+
+// "" if it cannot be seen.
+std::string Difference(double before, double after) {
+  if (Number(before) == Number(after)) return "";
+  return absl::StrCat(after > before ? "+" : "", Number(after - before));
+}
 
 // Rows of a quantity before and after.
 class Comparison {
@@ -31,18 +40,15 @@ class Comparison {
 
   // `less_is_bad`: a fall is shown as a lack.
   void Add(const std::string& name, double before, double after, bool less_is_bad = false) {
-    const double change = after - before;
-    const std::string text = change == 0 ? "" : absl::StrCat(change > 0 ? "+" : "", Number(change));
-    const Tone tone = less_is_bad && change < 0 ? Tone::kBad : Tone::kPlain;
-    table_.AddRow({{name}, {Number(before)}, {Number(after)}, {text, tone}});
+    const Tone tone = less_is_bad && after < before ? Tone::kBad : Tone::kPlain;
+    table_.AddRow({{name}, {Number(before)}, {Number(after)}, {Difference(before, after), tone}});
   }
   // More than none is a lack.
   void AddLack(const std::string& name, uint32_t before, uint32_t after) {
-    const double change = static_cast<double>(after) - before;
     table_.AddRow({{name},
                    {Number(before), before > 0 ? Tone::kWarning : Tone::kPlain},
                    {Number(after), after > 0 ? Tone::kBad : Tone::kPlain},
-                   {change == 0 ? "" : absl::StrCat(change > 0 ? "+" : "", Number(change))}});
+                   {Difference(before, after)}});
   }
   std::string Render(bool colour) const { return table_.Render(colour); }
 
@@ -78,23 +84,26 @@ void AddRegions(const v1::Outlook& before, const v1::Outlook& after, Comparison&
   }
 }
 
-std::string WhenServed(const v1::WhatIfReport& report) {
+std::string WhenServed(const v1::ImaginedChange& change, const v1::WhatIfReport& report) {
   const v1::Outlook& after = report.after();
   const uint32_t unserved = after.shards() - std::min(after.shards(), after.shards_served());
   if (unserved > 0) {
     return absl::StrCat(Counted(unserved, "shard"), " of ", after.shards(),
                         " not served at the end");
   }
-  return absl::StrCat(
-      "all ", Counted(after.shards(), "shard"), ", ",
-      report.served_after_ms() == 0 ? "without a break" : After(report.served_after_ms()));
+  // (A primary that was lost is missed until that is noticed.)
+  const bool noticed = change.lose_size() > 0 && report.primaries_changed() > 0;
+  const std::string when = report.served_after_ms() > 0 ? After(report.served_after_ms())
+                           : noticed                    ? "once the loss is noticed"
+                                                        : "without a break";
+  return absl::StrCat("all ", Counted(after.shards(), "shard"), ", ", when);
 }
 
 std::string WhenAtRest(const v1::WhatIfReport& report) {
   if (!report.at_rest()) return "not after a day";
-  return report.loads_begun() == 0 && report.primaries_changed() == 0
-             ? "nothing moves"
-             : After(report.at_rest_after_ms());
+  const uint32_t moves = report.loads_begun() + report.primaries_changed() +
+                         report.replicas_added() + report.replicas_gone();
+  return moves == 0 ? "nothing moves" : After(report.at_rest_after_ms());
 }
 
 }  // namespace
@@ -126,7 +135,7 @@ std::string WhatIfText(const v1::AppSnapshot& snapshot, const v1::ImaginedChange
   fields.Add("App", absl::StrCat(Shown(snapshot.app().spec().name()), ", as it was ",
                                  TimeText(snapshot.taken_ms())));
   fields.Add("Change", ChangeText(change));
-  fields.Add("Served", {WhenServed(report),
+  fields.Add("Served", {WhenServed(change, report),
                         after.shards_served() < after.shards() ? Tone::kBad : Tone::kGood});
   fields.Add("At rest", {WhenAtRest(report), report.at_rest() ? Tone::kPlain : Tone::kBad});
   fields.Add("Moves", absl::StrFormat(

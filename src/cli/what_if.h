@@ -7,7 +7,7 @@
 
 namespace shardmanager::cli {
 
-// "lose region eu-west; 4 servers join in eu-west". Nothing: "no change".
+// "lose region eu-west; 4 servers join in eu-west". Nothing: "none".
 std::string ChangeText(const v1::ImaginedChange& change);
 // Before, after and the difference, as a table with a few lines above it.
 std::string WhatIfText(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& change,

@@ -1,7 +1,9 @@
 #include "whatif/imagined_cell.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <string_view>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -22,12 +24,9 @@ using orchestrator::Persist;
 using orchestrator::PlanReady;
 using orchestrator::SendCommands;
 using orchestrator::ServerReport;
-using orchestrator::StoredReplica;
 using orchestrator::StoredServer;
 using orchestrator::WriteDone;
 using orchestrator::WriteOutcome;
-
-constexpr const char* kNotInStep = "not in step with the primary";
 
 // Above those of all grants in the snapshot.
 LeaderEpoch NextLeader(const v1::AppSnapshot& snapshot) {
@@ -42,6 +41,21 @@ LeaderEpoch NextLeader(const v1::AppSnapshot& snapshot) {
 
 Role RoleOf(const v1::ReplicaStatus& replica) {
   return replica.role() == v1::PRIMARY ? Role::kPrimary : Role::kSecondary;
+}
+
+// Of several (one hands over, or was lost and has a successor), the one that is most likely to go
+// on.
+const v1::ReplicaStatus* PrimaryToKeep(const v1::ShardStatus& shard) {
+  constexpr std::array<std::string_view, 6> kBestFirst = {"serving", "demoting",   "loading",
+                                                          "failed",  "forwarding", "unreachable"};
+  const v1::ReplicaStatus* best = nullptr;
+  auto best_rank = kBestFirst.end();
+  for (const v1::ReplicaStatus& replica : shard.replicas()) {
+    if (replica.role() != v1::PRIMARY) continue;
+    const auto rank = std::find(kBestFirst.begin(), kBestFirst.end(), replica.state());
+    if (rank < best_rank) best = &replica, best_rank = rank;
+  }
+  return best;
 }
 
 orchestrator::OperatorOrders OrdersOf(const v1::AppSnapshot& snapshot) {
@@ -90,7 +104,8 @@ orchestrator::ServerLife LifeOf(const v1::AppSpec& spec, const v1::ServerStatus&
 ImaginedCell::ImaginedCell(const v1::AppSnapshot& snapshot, Duration load_time)
     : load_time_(load_time),
       partition_({.leader_epoch = NextLeader(snapshot)}),
-      ordered_(OrdersOf(snapshot)) {
+      ordered_(OrdersOf(snapshot)),
+      shared_metric_(snapshot.app().spec().scaling().metric()) {
   RememberLoads(snapshot);
   std::map<std::string, StoredServer> stored;
   for (const v1::ServerStatus& server : snapshot.servers()) {
@@ -105,25 +120,27 @@ ImaginedCell::ImaginedCell(const v1::AppSnapshot& snapshot, Duration load_time)
     servers_[server.server()] = {.incarnation = life.incarnation, .live = IsLive(server)};
   }
   for (const v1::ShardStatus& shard : snapshot.shards()) {
+    const v1::ReplicaStatus* const primary = PrimaryToKeep(shard);
     for (const v1::ReplicaStatus& replica : shard.replicas()) {
       const auto server = stored.find(replica.server());
-      if (server == stored.end() || !IsThere(replica)) continue;
-      const bool member = replica.state() == "serving" && replica.reason() != kNotInStep;
+      const bool counts = replica.role() == v1::PRIMARY ? &replica == primary : IsThere(replica);
+      if (server == stored.end() || !counts) continue;
+      const bool serves = Serves(replica) || replica.state() == "forwarding";
+      const bool member = serves && replica.reason() != orchestrator::kNotInStep;
       const auto life = static_cast<uint32_t>(server->second.last_life.value());
       server->second.assignment.push_back({shard.shard(), RoleOf(replica),
                                            ShardEpoch(replica.epoch()), Phase::kGranted,
                                            member ? life : 0});
+      if (serves && server->second.live) {
+        servers_.at(replica.server()).held[shard.shard()] = {ShardEpoch(replica.epoch()),
+                                                             RoleOf(replica)};
+      }
     }
   }
   orchestrator::Recovered recovered{.spec = snapshot.app().spec(), .ordered = ordered_};
-  for (auto& [name, server] : stored) {
-    if (server.live) {
-      Server& holder = servers_.at(name);
-      for (const StoredReplica& r : server.assignment) holder.held[r.shard] = {r.epoch, r.role};
-    }
-    recovered.servers.push_back(std::move(server));
-  }
-  Send(std::move(recovered));
+  for (auto& [name, server] : stored) recovered.servers.push_back(std::move(server));
+  pending_.push_back(std::move(recovered));
+  Pump();
 }
 
 // A shard's new replicas carry what those of their role do on average.
@@ -135,7 +152,8 @@ void ImaginedCell::RememberLoads(const v1::AppSnapshot& snapshot) {
     };
     std::map<std::string, Sum> sums[2];
     for (const v1::ReplicaStatus& replica : shard.replicas()) {
-      if (replica.loads_size() > 0) ++replicas_before_[shard.shard()];
+      if (!Serves(replica)) continue;
+      ++replicas_before_[shard.shard()];
       for (const v1::MetricUse& use : replica.loads()) {
         Sum& sum = sums[static_cast<size_t>(RoleOf(replica))][use.metric()];
         sum.amount += use.used();
@@ -156,22 +174,24 @@ void ImaginedCell::Lose(const std::string& name) {
   if (!server.live) return;
   server.live = false;
   server.held.clear();
-  Send(orchestrator::ServerDown{name, server.incarnation,
-                                static_cast<int32_t>(server.incarnation.value())});
+  pending_.push_back(orchestrator::ServerDown{name, server.incarnation,
+                                              static_cast<int32_t>(server.incarnation.value())});
 }
 
 void ImaginedCell::Join(orchestrator::ServerLife life) {
   servers_[life.name] = {.incarnation = life.incarnation, .live = true};
-  Send(orchestrator::ServerUp{std::move(life)});
+  pending_.push_back(orchestrator::ServerUp{std::move(life)});
 }
 
 void ImaginedCell::Apply(const v1::AppSpec& spec, orchestrator::OperatorOrders ordered) {
   ordered_ = std::move(ordered);
-  Send(orchestrator::SpecChanged{spec, /*deleting=*/false, ordered_});
+  if (spec.has_scaling()) shared_metric_ = spec.scaling().metric();
+  pending_.push_back(orchestrator::SpecChanged{spec, /*deleting=*/false, ordered_});
 }
 
 void ImaginedCell::Run(Duration time) {
   const TimePoint end = now_ + time;
+  Pump();
   for (TimePoint next = NextStep(); next <= end; next = NextStep()) Step(next);
   now_ = end;
 }
@@ -179,6 +199,7 @@ void ImaginedCell::Run(Duration time) {
 bool ImaginedCell::RunToRest(Duration quiet, Duration most) {
   const TimePoint end = now_ + most;
   last_step_ = last_served_ = now_;
+  Pump();
   NoteServed();
   for (TimePoint next = NextStep(); next <= last_step_ + quiet; next = NextStep()) {
     if (next > end) return false;
@@ -210,8 +231,9 @@ void ImaginedCell::FinishLoads() {
     if (done.result.kind == CommandKind::kAdd) {
       server.held[partition_.tables().name(done.result.shard)] = done.held;
     }
-    Send(std::move(done.result));
+    pending_.push_back(std::move(done.result));
   }
+  Pump();
 }
 
 void ImaginedCell::NoteServed() {
@@ -221,19 +243,12 @@ void ImaginedCell::NoteServed() {
   served_ = served;
 }
 
-void ImaginedCell::Send(Event event) {
-  pending_.push_back(std::move(event));
-  Pump();
-}
-
 void ImaginedCell::Pump() {
-  if (std::exchange(pumping_, true)) return;
   while (!pending_.empty()) {
     for (Event& event : std::exchange(pending_, {})) {
       Carry(partition_.OnEvent(now_, std::move(event)));
     }
   }
-  pumping_ = false;
 }
 
 void ImaginedCell::Carry(Output<orchestrator::Action> output) {
@@ -323,7 +338,7 @@ std::vector<MetricAmount> ImaginedCell::LoadOf(const std::string& shard, Role ro
 // What scaling.metric measures is shared by the replicas; of other metrics each carries the same
 // however many there are.
 double ImaginedCell::ShareOf(const std::string& shard, const std::string& metric) const {
-  if (state().spec.scaling().metric() != metric) return 1;
+  if (metric != shared_metric_) return 1;
   const orchestrator::Tables& tables = state().tables;
   uint32_t held = 0;
   tables.ForEach(tables.FindShard(shard), [&](auto, const orchestrator::Replica& replica) {

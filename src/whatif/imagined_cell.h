@@ -26,7 +26,7 @@ class ImaginedCell {
   // server takes to load a shard.
   ImaginedCell(const v1::AppSnapshot& snapshot, Duration load_time);
 
-  // ---- what happens ----
+  // ---- what happens, all of it at once when time passes next ----
   void Lose(const std::string& server);
   // All loads are so many times those of the snapshot from now on.
   void SetLoadFactor(double factor) { load_factor_ = factor; }
@@ -34,6 +34,8 @@ class ImaginedCell {
   void SetLoads(LoadOfShard loads) { own_loads_ = std::move(loads); }
   void Join(orchestrator::ServerLife life);
   void Apply(const v1::AppSpec& spec, orchestrator::OperatorOrders ordered);
+
+  // ---- time passes ----
   void Run(Duration time);
   // Runs until nothing but the collection of loads has happened for `quiet`. False: `most` has
   // passed before that.
@@ -77,7 +79,6 @@ class ImaginedCell {
   };
 
   void RememberLoads(const v1::AppSnapshot& snapshot);
-  void Send(orchestrator::Event event);
   void Pump();
   void Carry(Output<orchestrator::Action> output);
   void Do(orchestrator::SendCommands& action);
@@ -97,12 +98,12 @@ class ImaginedCell {
   LoadOfShard own_loads_;
   orchestrator::Partition partition_;
   orchestrator::OperatorOrders ordered_;
+  std::string shared_metric_;  // by which the number of replicas follows the load, or did
   std::map<std::string, Server> servers_;
   std::map<std::string, Loads> loads_;               // by shard
   std::map<std::string, uint32_t> replicas_before_;  // that told a load, by shard
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
   std::vector<orchestrator::Event> pending_;
-  bool pumping_ = false;
   TimePoint now_{};
   TimePoint next_wake_ = kNever;
   TimePoint last_step_{};

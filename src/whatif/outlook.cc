@@ -31,6 +31,13 @@ struct Use {
   double part() const { return capacity > 0 ? used / capacity : 0; }
 };
 
+// Most replicas that the server takes; 0: no limit.
+double ReplicaCapacity(const v1::AppSpec& spec, const v1::ServerStatus& server) {
+  const uint32_t cap = spec.placement().max_replicas_per_server();
+  if (cap == 0 || server.capacity() == 0) return std::max(cap, server.capacity());
+  return std::min(cap, server.capacity());
+}
+
 std::vector<Use> UsesOf(const v1::AppSnapshot& snapshot, const std::string& metric) {
   std::vector<Use> uses;
   for (const v1::ServerStatus& server : snapshot.servers()) {
@@ -38,7 +45,7 @@ std::vector<Use> UsesOf(const v1::AppSnapshot& snapshot, const std::string& metr
     Use use{.server = &server};
     if (metric == kReplicaCountMetric) {
       use.used = server.replicas();
-      use.capacity = server.capacity();
+      use.capacity = ReplicaCapacity(snapshot.app().spec(), server);
     }
     for (const v1::MetricUse& m : server.loads()) {
       if (m.metric() == metric) use = {&server, m.used(), m.capacity()};
@@ -68,8 +75,8 @@ v1::MetricOutlook MetricOf(const v1::AppSnapshot& snapshot, const std::string& m
   out.set_servers_over(over);
   std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.used < b.used; });
   out.set_mean(sum / static_cast<double>(uses.size()));
-  out.set_p50(uses[(uses.size() - 1) / 2].used);
-  out.set_p99(uses[(uses.size() - 1) * 99 / 100].used);
+  out.set_p50(uses[(uses.size() + 1) / 2 - 1].used);
+  out.set_p99(uses[(99 * uses.size() + 99) / 100 - 1].used);
   out.set_most(uses.back().used);
   return out;
 }
@@ -90,7 +97,7 @@ Placement PlacementOf(const v1::AppSnapshot& snapshot) {
   Placement placement;
   for (const v1::ShardStatus& shard : snapshot.shards()) {
     for (const v1::ReplicaStatus& replica : shard.replicas()) {
-      if (IsThere(replica)) placement.insert({shard.shard(), replica.server()});
+      if (IsHeld(replica)) placement.insert({shard.shard(), replica.server()});
     }
   }
   return placement;
@@ -98,7 +105,7 @@ Placement PlacementOf(const v1::AppSnapshot& snapshot) {
 
 std::string_view PrimaryOf(const v1::ShardStatus& shard) {
   for (const v1::ReplicaStatus& replica : shard.replicas()) {
-    if (replica.role() == v1::PRIMARY && IsThere(replica)) return replica.server();
+    if (replica.role() == v1::PRIMARY && IsHeld(replica)) return replica.server();
   }
   return "";
 }
@@ -147,7 +154,8 @@ void CountDifferences(const v1::AppSnapshot& before, const v1::AppSnapshot& afte
   uint32_t changed = 0;
   for (const v1::ShardStatus& shard : after.shards()) {
     const auto found = primaries.find(shard.shard());
-    changed += found != primaries.end() && found->second != PrimaryOf(shard);
+    const std::string_view now = PrimaryOf(shard);
+    changed += found != primaries.end() && !now.empty() && found->second != now;
   }
   report.set_primaries_changed(changed);
 }

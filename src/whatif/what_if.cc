@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/drain.h"
+#include "model/load.h"
 #include "model/spec/spec_validation.h"
+#include "model/text.h"
 #include "whatif/imagined_cell.h"
 #include "whatif/outlook.h"
 #include "whatif/states.h"
@@ -33,31 +35,77 @@ bool IsIn(const v1::DrainScope& scope, const v1::ServerStatus& server) {
 
 using Problems = std::vector<std::string>;
 
-void CheckSnapshot(const v1::AppSnapshot& snapshot, Problems& problems) {
-  for (const SpecProblem& problem : ValidateSpec(snapshot.app().spec())) {
+void CheckApp(const v1::AppStatus& app, Problems& problems) {
+  for (const SpecProblem& problem : ValidateSpec(app.spec())) {
     problems.push_back(absl::StrCat("app.spec.", problem.ToString()));
   }
+  if (app.spec().orchestrator() == v1::APPLICATION) {
+    problems.push_back(
+        "app.spec.orchestrator: found application; allowed: an app whose shards are "
+        "placed by Shard Manager");
+  }
+  if (app.deleting()) problems.push_back("app.deleting: found true; allowed: false");
+}
+
+void CheckLoads(const std::string& path,
+                const google::protobuf::RepeatedPtrField<v1::MetricUse>& loads,
+                Problems& problems) {
+  const auto fits = [](double amount) { return amount >= 0 && amount <= kMostLoad; };
+  for (const v1::MetricUse& use : loads) {
+    if (fits(use.used()) && fits(use.capacity())) continue;
+    problems.push_back(absl::StrCat(path, ": loads of ", Quoted(use.metric()), ": found ",
+                                    fits(use.used()) ? use.capacity() : use.used(),
+                                    "; allowed: 0 to 1e12"));
+  }
+}
+
+// Of one shard.
+void CheckReplicas(const v1::AppSpec& spec, const v1::ShardStatus& shard,
+                   const std::set<std::string>& servers, Problems& problems) {
+  const std::string path = absl::StrCat("shards: ", Quoted(shard.shard()), ": replicas");
+  std::set<std::string> holders;
+  for (const v1::ReplicaStatus& replica : shard.replicas()) {
+    if (!servers.contains(replica.server()) || !holders.insert(replica.server()).second) {
+      problems.push_back(absl::StrCat(path, ": found server ", Quoted(replica.server()),
+                                      "; allowed: each of `servers`, once for a shard"));
+    }
+    const auto strategy = spec.replication().strategy();
+    const bool fits = replica.role() == v1::PRIMARY     ? strategy != v1::SECONDARY_ONLY
+                      : replica.role() == v1::SECONDARY ? strategy != v1::PRIMARY_ONLY
+                                                        : false;
+    if (!fits) {
+      problems.push_back(absl::StrCat(path, ": found role ", EnumLabel(replica.role()),
+                                      "; allowed: one that replication.strategy has"));
+    }
+    if (!IsKnownState(replica)) {
+      problems.push_back(absl::StrCat(path, ": found state ", Quoted(replica.state()),
+                                      "; allowed: as in ReplicaStatus"));
+    }
+    CheckLoads(path, replica.loads(), problems);
+  }
+}
+
+void CheckSnapshot(const v1::AppSnapshot& snapshot, Problems& problems) {
+  CheckApp(snapshot.app(), problems);
   std::set<std::string> servers;
   for (const v1::ServerStatus& server : snapshot.servers()) {
     if (server.server().empty() || !servers.insert(server.server()).second) {
-      problems.push_back(absl::StrCat("servers: found \"", server.server(),
-                                      "\" twice, or without a name; allowed: each server once"));
+      problems.push_back(absl::StrCat("servers: found ", Quoted(server.server()),
+                                      " twice, or without a name; allowed: each server once"));
     }
+    if (!IsKnownState(server)) {
+      problems.push_back(absl::StrCat("servers: ", Quoted(server.server()), ": found state ",
+                                      Quoted(server.state()), "; allowed: as in ServerStatus"));
+    }
+    CheckLoads(absl::StrCat("servers: ", Quoted(server.server())), server.loads(), problems);
   }
   std::set<std::string> shards;
   for (const v1::ShardStatus& shard : snapshot.shards()) {
     if (!shards.insert(shard.shard()).second) {
-      problems.push_back(
-          absl::StrCat("shards: found \"", shard.shard(), "\" twice; allowed: each shard once"));
+      problems.push_back(absl::StrCat("shards: found ", Quoted(shard.shard()),
+                                      " twice; allowed: each shard once"));
     }
-    std::set<std::string> holders;
-    for (const v1::ReplicaStatus& replica : shard.replicas()) {
-      if (!servers.contains(replica.server()) || !holders.insert(replica.server()).second) {
-        problems.push_back(absl::StrCat("shards: ", shard.shard(), ": replicas: found server \"",
-                                        replica.server(),
-                                        "\"; allowed: each of `servers`, once for a shard"));
-      }
-    }
+    CheckReplicas(snapshot.app().spec(), shard, servers, problems);
   }
 }
 
@@ -106,8 +154,8 @@ void CheckChange(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& chan
   }
   const std::string& name = snapshot.app().spec().name();
   if (change.spec().name() != name) {
-    problems.push_back(absl::StrCat("spec.name: found \"", change.spec().name(), "\"; allowed: \"",
-                                    name, "\", the app of the snapshot"));
+    problems.push_back(absl::StrCat("spec.name: found ", Quoted(change.spec().name()),
+                                    "; allowed: ", Quoted(name), ", the app of the snapshot"));
   }
   if (!problems.empty()) return;
   const absl::Status may = CheckReplacement(snapshot.app().spec(), WithDefaults(change.spec()));
@@ -206,28 +254,35 @@ void Carry(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& change, Im
 }
 
 // Longer than anything that the core waits for before it acts again (load_book.h takes a new
-// picture after ten minutes), and long enough for loads to be reported twice.
+// picture after ten minutes), and long enough for loads, which are averaged, to be known within 1
+// %.
 Duration QuietFor(const v1::AppSpec& spec, Duration load_time) {
-  return std::max(Seconds(660), Milliseconds(spec.failover().delay_ms()) + Seconds(60)) +
-         2 * Milliseconds(spec.moves().collect_interval_ms()) +
+  const Duration down_after =
+      spec.has_scaling() ? Milliseconds(spec.scaling().down_after_ms()) : Duration(0);
+  return std::max({Seconds(660), Milliseconds(spec.failover().delay_ms()) + Seconds(60),
+                   down_after + Seconds(60)}) +
+         8 * Milliseconds(spec.moves().collect_interval_ms()) +
          2 * Milliseconds(spec.moves().balance_interval_ms()) + load_time;
 }
 
 }  // namespace
 
-absl::StatusOr<v1::WhatIfReport> Simulate(const v1::AppSnapshot& snapshot,
+absl::StatusOr<v1::WhatIfReport> Simulate(v1::AppSnapshot snapshot,
                                           const v1::ImaginedChange& change) {
   if (absl::Status s = Check(snapshot, change); !s.ok()) return s;
+  v1::AppSpec& spec = *snapshot.mutable_app()->mutable_spec();
+  spec = WithDefaults(std::move(spec));
   const Duration load_time =
       Milliseconds(change.load_ms() == 0 ? kDefaultLoadMs : change.load_ms());
   ImaginedCell cell(snapshot, load_time);
   v1::WhatIfReport report;
-  cell.RunToRest(QuietFor(cell.state().spec, load_time), kMostTime);
+  const bool rested = cell.RunToRest(QuietFor(snapshot.app().spec(), load_time), kMostTime);
   report.set_loads_begun_anyway(cell.loads_begun());
   const v1::AppSnapshot settled = cell.Snapshot();
   const TimePoint begin = cell.now();
   Carry(snapshot, change, cell);
-  report.set_at_rest(cell.RunToRest(QuietFor(cell.state().spec, load_time), kMostTime));
+  const v1::AppSpec& then = change.has_spec() ? WithDefaults(change.spec()) : snapshot.app().spec();
+  report.set_at_rest(cell.RunToRest(QuietFor(then, load_time), kMostTime) && rested);
   *report.mutable_placement() = cell.Snapshot();
   report.mutable_placement()->set_taken_ms(snapshot.taken_ms());
   *report.mutable_before() = OutlookOf(snapshot);

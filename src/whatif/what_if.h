@@ -10,7 +10,7 @@ namespace shardmanager::whatif {
 
 // INVALID_ARGUMENT: a field of the snapshot or of the change that is wrong, "<path>: found <x>;
 // allowed: <y>", a line each; or a change that concerns no server.
-absl::StatusOr<v1::WhatIfReport> Simulate(const v1::AppSnapshot& snapshot,
+absl::StatusOr<v1::WhatIfReport> Simulate(v1::AppSnapshot snapshot,
                                           const v1::ImaginedChange& change);
 
 }  // namespace shardmanager::whatif

@@ -294,6 +294,8 @@ struct CollectCall {
   v1::CollectLoadResponse response;
 };
 
+}  // namespace
+
 std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& response) {
   std::vector<orchestrator::HeldReplica> held;
   held.reserve(static_cast<size_t>(response.shards_size()));
@@ -311,8 +313,6 @@ std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& res
   }
   return held;
 }
-
-}  // namespace
 
 ShardServerClient::ShardServerClient() : ShardServerClient(Options{}) {}
 ShardServerClient::ShardServerClient(Options options) : impl_(std::make_unique<Impl>(options)) {}

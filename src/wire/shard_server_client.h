@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "orchestrator/shell/ports.h"
+#include "shardmanager/v1/shard_server.pb.h"
 
 namespace shardmanager::wire {
 
@@ -39,5 +41,8 @@ class ShardServerClient final : public orchestrator::CommandSender {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// An answer as the core takes it; of each shard so many metrics at most as a spec may have.
+std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& response);
 
 }  // namespace shardmanager::wire

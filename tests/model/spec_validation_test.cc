@@ -276,7 +276,7 @@ TEST(SpecValidationTest, TakesScaling) {
               IsEmpty());
   EXPECT_THAT(Problems(kTwo + kCpu +
                        "scaling { metric: 'cpu' target: 1e12 max_replicas: 15 "
-                       "mode: RECOMMEND tolerance: 1 down_after_ms: 1000 "
+                       "mode: RECOMMEND tolerance: 0.9 down_after_ms: 1000 "
                        "max_changes_per_minute: '7' }"),
               IsEmpty());
 }
@@ -295,7 +295,7 @@ TEST(SpecValidationTest, RefusesScalingOutOfRange) {
                        "down_after_ms: 999 max_changes_per_minute: '0%' }"),
               ElementsAre("scaling.max_replicas: found 1; allowed: 2 (replication.replicas) to 15",
                           "scaling.target: found 0; allowed: above 0, at most 1e12",
-                          "scaling.tolerance: found 1.5; allowed: 0 to 1; 0 is the default",
+                          "scaling.tolerance: found 1.5; allowed: 0 to 0.9; 0 is the default",
                           "scaling.down_after_ms: found 999; allowed: 1000 to 86400000, or 0: the "
                           "default",
                           "scaling.max_changes_per_minute: found \"0%\"; allowed: a number from 1 "
@@ -317,6 +317,33 @@ TEST(SpecValidationTest, RefusesScalingWhereTheNumberOfReplicasIsFixed) {
   EXPECT_THAT(Problems(kCpu + scaling +
                        "replication { strategy: PRIMARY_SECONDARY replicas: 3 quorum: true } "),
               ElementsAre(HasSubstr("with replication.quorum; allowed: nothing")));
+}
+
+TEST(SpecValidationTest, TakesReplicasOfRegions) {
+  EXPECT_THAT(Problems(kTwo + "placement { region_replicas { region: 'a' replicas: 1 } "
+                              "region_replicas { region: 'b' replicas: 1 } }"),
+              IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesReplicasOfRegionsThatCannotBe) {
+  EXPECT_THAT(
+      Problems(kTwo + "placement { regions: 'a' region_replicas { region: 'c' replicas: 1 } "
+                      "region_replicas { replicas: 1 } }"),
+      ElementsAre("placement.region_replicas[0].region: found \"c\" (unknown region); "
+                  "allowed: one of placement.regions: \"a\"",
+                  HasSubstr("placement.region_replicas[1].region: found nothing")));
+  EXPECT_THAT(Problems(kTwo + "placement { region_replicas { region: 'a' replicas: 2 } "
+                              "region_replicas { region: 'a' replicas: 0 } "
+                              "region_replicas { region: 'b' replicas: 1 } }"),
+              ElementsAre("placement.region_replicas[1].region: found \"a\" (already "
+                          "placement.region_replicas[0]); allowed: each region once",
+                          "placement.region_replicas[1].replicas: found 0; allowed: 1 to 15",
+                          "placement.region_replicas: found 3 replicas in all; allowed: at most 2, "
+                          "as replication.replicas has"));
+  EXPECT_THAT(Problems(kTwo + "placement { spread: REGION "
+                              "region_replicas { region: 'a' replicas: 2 } }"),
+              ElementsAre("placement.region_replicas[0].replicas: found 2; allowed: 1 with "
+                          "placement.spread region"));
 }
 
 TEST(SpecValidationTest, TakesMetrics) {

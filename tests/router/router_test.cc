@@ -79,6 +79,14 @@ class RouterTest : public ::testing::Test {
     result.took = std::chrono::steady_clock::now() - begin;
     return result;
   }
+  // The first call that comes to the near server. (One in 128 looks how the far one does.)
+  Result SayToTheNearOne(const std::string& key, const CallOptions& options) {
+    Result result;
+    do {
+      result = Say(key, options);
+    } while (one_.requests() == 0);
+    return result;
+  }
   std::future<Result> SayLater(const std::string& key, const CallOptions& options = {}) {
     return std::async(std::launch::async, [=, this] { return Say(key, options); });
   }
@@ -298,8 +306,8 @@ TEST_F(RouterTest, AHungServerIsLeftWhenTheMapNamesAnother) {
 
 TEST_F(RouterTest, AHungSecondaryCostsAnIdempotentCallAQuarterOfItsTime) {
   Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
-  one_.Do(one_.Hang());  // the near one, tried first
-  const Result result = Say("apple", {.timeout = 2s, .idempotent = true});
+  one_.Do(one_.Hang());
+  const Result result = SayToTheNearOne("apple", {.timeout = 2s, .idempotent = true});
   ASSERT_TRUE(result.status.ok()) << result.status.error_message();
   EXPECT_EQ(result.response.server(), "kv-2");
   EXPECT_GE(result.took, 500ms);
@@ -309,11 +317,12 @@ TEST_F(RouterTest, AHungSecondaryCostsAnIdempotentCallAQuarterOfItsTime) {
 TEST_F(RouterTest, AHungServerGetsARequestThatIsNotIdempotentOnlyOnce) {
   Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
   one_.Do(one_.Hang());
-  const Result result = Say("apple", {.timeout = 300ms});
+  const Result result = SayToTheNearOne("apple", {.timeout = 300ms});
   EXPECT_EQ(result.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(result.status.error_message(),
               HasSubstr("kv-1 (" + one_.endpoint() + ") did not answer"));
-  EXPECT_EQ(one_.requests() + two_.requests(), 1);
+  EXPECT_EQ(one_.requests(), 1);
+  EXPECT_EQ(router_.stats().attempts, router_.stats().calls);
 }
 
 TEST_F(RouterTest, WorksOnFromTheLastMapWhenDiscoveryIsGone) {

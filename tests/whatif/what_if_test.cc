@@ -3,7 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "model/spec/spec_validation.h"
 #include "orchestrator/describe/status.h"
 #include "tests/orchestrator/world.h"
 #include "whatif/imagined_cell.h"
@@ -55,6 +64,9 @@ v1::AppSnapshot SnapshotOf(World& world) {
 
 class WhatIfTest : public ::testing::Test {
  protected:
+  static std::string Refusal(const v1::AppSnapshot& snapshot) {
+    return std::string(Simulate(snapshot, {}).status().message());
+  }
   void Start(v1::AppSpec spec) {
     world_.emplace(std::move(spec));
     world_->load = [](const std::string& shard, const std::string&) {
@@ -115,7 +127,7 @@ TEST_F(WhatIfTest, ALostRegionsReplicasGoToTheOthersAsTheyThenDo) {
   EXPECT_EQ(report.after().shards_served(), 60u);
   EXPECT_EQ(report.after().replicas_serving(), 120u);
   EXPECT_EQ(report.replicas_gone(), report.replicas_added());
-  EXPECT_GE(report.loads_begun(), report.replicas_added());
+  EXPECT_EQ(report.loads_begun(), report.replicas_added()) << "nothing goes to a server that dies";
   EXPECT_EQ(report.served_after_ms(), 0) << "each shard had a replica elsewhere";
   EXPECT_GE(report.at_rest_after_ms(), 1'000) << "a load takes a second";
 
@@ -242,12 +254,120 @@ TEST_F(WhatIfTest, ASnapshotThatContradictsItselfIsRefused) {
   v1::AppSnapshot snapshot = Snapshot();
   snapshot.mutable_shards(0)->mutable_replicas(0)->set_server("nobody");
   EXPECT_THAT(std::string(Simulate(snapshot, {}).status().message()),
-              HasSubstr("shards: s-0: replicas: found server \"nobody\"; allowed: each of "
+              HasSubstr("shards: \"s-0\": replicas: found server \"nobody\"; allowed: each of "
                         "`servers`, once for a shard"));
   snapshot = Snapshot();
   *snapshot.add_servers() = snapshot.servers(0);
   EXPECT_THAT(std::string(Simulate(snapshot, {}).status().message()), HasSubstr("servers: found"));
   EXPECT_FALSE(Simulate({}, {}).ok());
+}
+
+TEST_F(WhatIfTest, NumbersAndStatesThatCannotBeAreRefused) {
+  Start(Spread(6));
+  v1::AppSnapshot snapshot = Snapshot();
+  snapshot.mutable_servers(0)->mutable_loads(0)->set_used(std::nan(""));
+  EXPECT_THAT(Refusal(snapshot), HasSubstr("servers: \"central-0\": loads of \"cpu\": found nan; "
+                                           "allowed: 0 to 1e12"));
+  snapshot = Snapshot();
+  snapshot.mutable_servers(0)->set_state("Live");
+  EXPECT_THAT(Refusal(snapshot), HasSubstr("found state \"Live\""));
+  snapshot = Snapshot();
+  snapshot.mutable_shards(0)->mutable_replicas(0)->set_role(v1::PRIMARY);
+  EXPECT_THAT(Refusal(snapshot), HasSubstr("found role primary; allowed: one that "
+                                           "replication.strategy has"));
+  snapshot = Snapshot();
+  snapshot.mutable_app()->mutable_spec()->set_orchestrator(v1::APPLICATION);
+  EXPECT_THAT(Refusal(snapshot), HasSubstr("app.spec.orchestrator: found application"));
+}
+
+// ---- snapshots of a moment, and by hand ----
+
+TEST_F(WhatIfTest, ASpecWithoutItsDefaultsHasThem) {
+  Start(Spread(60));
+  v1::AppSnapshot snapshot = Snapshot();
+  snapshot.mutable_app()->mutable_spec()->clear_moves();
+  snapshot.mutable_app()->mutable_spec()->clear_failover();
+  const auto report = Simulate(snapshot, LoseRegion("east"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->after().replicas_serving(), 120u);
+}
+
+TEST_F(WhatIfTest, OfTwoPrimariesTheOneThatServesGoesOn) {
+  Start(Spread(6, v1::PRIMARY_SECONDARY));
+  v1::AppSnapshot snapshot = Snapshot();
+  v1::ShardStatus& shard = *snapshot.mutable_shards(0);
+  // One was lost, and its successor is elected.
+  for (v1::ReplicaStatus& replica : *shard.mutable_replicas()) replica.set_role(v1::PRIMARY);
+  shard.mutable_replicas(0)->set_state("unreachable");
+  const auto report = Simulate(snapshot, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->after().shards_served(), 6u);
+  shard.mutable_replicas(0)->set_state("serving");  // by hand: never so
+  EXPECT_TRUE(Simulate(snapshot, LoseRegion("east")).ok());
+}
+
+TEST_F(WhatIfTest, WhatFailsToLoadIsLoadedAnew) {
+  Start(Spread(6));
+  v1::AppSnapshot snapshot = Snapshot();
+  snapshot.mutable_shards(0)->mutable_replicas(0)->set_state("failed");
+  const auto report = Simulate(snapshot, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GE(report->loads_begun_anyway(), 1u);
+  EXPECT_EQ(report->after().replicas_serving(), 12u);
+}
+
+// ---- together with other rules ----
+
+TEST_F(WhatIfTest, SeveralChangesHappenAtOnce) {
+  Start(Spread(60));
+  v1::ImaginedChange change = LoseRegion("east");
+  change.add_add()->set_count(4);
+  change.mutable_add(0)->set_region("west");
+  const v1::WhatIfReport report = Ask(change);
+  EXPECT_EQ(report.after().servers_live(), 12u);
+  EXPECT_EQ(report.after().shards_degraded(), 0u);
+  EXPECT_EQ(report.after().replicas_serving(), 120u);
+}
+
+TEST_F(WhatIfTest, TheNumberOfReplicasFollowsALoadThatTheyShare) {
+  v1::AppSpec spec = TestSpec(12, v1::SECONDARY_ONLY, 2);
+  spec.add_metrics()->set_name("cpu");
+  spec.mutable_scaling()->set_metric("cpu");
+  spec.mutable_scaling()->set_target(5);
+  spec.mutable_scaling()->set_max_replicas(6);
+  spec.mutable_scaling()->set_max_changes_per_minute("100");
+  world_.emplace(WithDefaults(spec));
+  world_->load = [this](const std::string& shard, const std::string&) {
+    const double replicas = static_cast<double>(std::max<size_t>(1, world_->Holders(shard).size()));
+    return std::vector<MetricAmount>{{"cpu", 10 / replicas}};
+  };
+  world_->Start();
+  JoinAll(*world_);
+  world_->Advance(Seconds(900));
+
+  v1::ImaginedChange change;
+  change.set_load_factor(2);
+  v1::WhatIfReport report = Ask(change);
+  EXPECT_EQ(report.before().replicas_serving(), 24u);
+  EXPECT_EQ(report.after().replicas_serving(), 48u) << "20 of each shard, 5 of a replica";
+  EXPECT_NEAR(report.after().metrics(1).mean(), 20, 0.5);
+  // Without the policy, all is carried by two again.
+  *change.mutable_spec() = Snapshot().app().spec();
+  change.mutable_spec()->clear_scaling();
+  report = Ask(change);
+  EXPECT_EQ(report.after().replicas_serving(), 24u);
+  EXPECT_NEAR(report.after().metrics(1).mean(), 20, 0.5);
+}
+
+TEST_F(WhatIfTest, APausedAppStaysAsItIs) {
+  Start(Spread(60));
+  v1::AppSnapshot snapshot = Snapshot();
+  snapshot.mutable_app()->mutable_pause()->set_who("jo");
+  const auto report = Simulate(snapshot, LoseRegion("east"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->loads_begun(), 0u);
+  EXPECT_GT(report->after().shards_degraded(), 0u);
+  EXPECT_GT(report->replicas_gone(), 0u) << "those of the lost servers";
 }
 
 }  // namespace

@@ -68,12 +68,26 @@ absl::Status AddSpreadGoal(const PlacementInput& in, Model& model, const char* s
   return model.AddGoal(spec, Goal(PlacementGoal::kSpread, weight));
 }
 
-absl::Status AddRegionPreference(const PlacementInput& in, Model& model,
-                                 std::vector<DomainId> region_of_shard) {
-  if (in.preferred_region.empty()) return absl::OkStatus();
-  AffinitySpec spec{.scope = kRegionScope, .domain = {}, .objects = 1, .objects_of_group = {}};
-  for (DomainId region : region_of_shard) spec.domain.push_back(region);
+// `replicas` of each shard in its region; an invalid one: anywhere.
+absl::Status AddRegionGoal(const std::vector<DomainId>& region_of_shard, uint32_t replicas,
+                           Model& model) {
+  AffinitySpec spec{
+      .scope = kRegionScope, .domain = {}, .objects = replicas, .objects_of_group = {}};
+  for (const DomainId region : region_of_shard) spec.domain.push_back(region);
   return model.AddGoal(spec, Goal(PlacementGoal::kRegionPreference));
+}
+
+absl::Status AddRegionPreferences(const PlacementInput& in, const PreferredRegions& regions,
+                                  Model& model) {
+  if (!in.preferred_region.empty()) {
+    if (auto s = AddRegionGoal(regions.of_shard, 1, model); !s.ok()) return s;
+  }
+  for (size_t i = 0; i < in.region_wishes.size(); ++i) {
+    if (!regions.of_wish[i].valid()) continue;  // no server is there
+    const std::vector<DomainId> all(in.shards(), regions.of_wish[i]);
+    if (auto s = AddRegionGoal(all, in.region_wishes[i].second, model); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 // Of the balance of one metric. Where a capacity is missing the solver counts in units of
@@ -138,13 +152,11 @@ absl::Status AddMoveLimit(const PlacementInput& in, bool drains, Model& model) {
 absl::StatusOr<std::unique_ptr<PlacementModel>> PlacementModel::Make(const PlacementInput& input) {
   if (absl::Status s = CheckInput(input); !s.ok()) return s;
   std::unique_ptr<PlacementModel> made(new PlacementModel);
-  std::vector<DomainId> region_of_shard;
-  made->problem_ = MakeProblem(input, region_of_shard);
+  PreferredRegions regions;
+  made->problem_ = MakeProblem(input, regions);
   if (absl::Status s = made->problem_.Validate(); !s.ok()) return s;
   made->model_ = std::make_unique<Model>(made->problem_);
-  if (absl::Status s = AddRegionPreference(input, *made->model_, std::move(region_of_shard));
-      !s.ok())
-    return s;
+  if (absl::Status s = AddRegionPreferences(input, regions, *made->model_); !s.ok()) return s;
   if (absl::Status s = made->AddSpecs(input); !s.ok()) return s;
   return made;
 }

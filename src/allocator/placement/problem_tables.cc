@@ -194,7 +194,7 @@ absl::Status CheckInput(const PlacementInput& in) {
   return CheckReplicas(in);
 }
 
-solver::Problem MakeProblem(const PlacementInput& in, std::vector<DomainId>& region_of_shard) {
+solver::Problem MakeProblem(const PlacementInput& in, PreferredRegions& preferred) {
   solver::Problem p;
   for (const MetricPolicy& metric : in.metrics) p.metrics.push_back(metric.name);
   p.containers = static_cast<uint32_t>(in.servers.size());
@@ -203,8 +203,11 @@ solver::Problem MakeProblem(const PlacementInput& in, std::vector<DomainId>& reg
   p.scopes.push_back(MakeScope(in, kRackScope, &ServerRow::rack, racks));
   p.scopes.push_back(MakeScope(in, kDatacenterScope, &ServerRow::datacenter, datacenters));
   p.scopes.push_back(MakeScope(in, kRegionScope, &ServerRow::region, regions));
-  region_of_shard.reserve(in.preferred_region.size());
-  for (uint32_t region : in.preferred_region) region_of_shard.push_back(regions.Known(region));
+  preferred.of_shard.reserve(in.preferred_region.size());
+  for (uint32_t region : in.preferred_region) preferred.of_shard.push_back(regions.Known(region));
+  for (const auto& [region, replicas] : in.region_wishes) {
+    preferred.of_wish.push_back(regions.Known(region));
+  }
   p.closed.reserve(in.servers.size());
   for (const ServerRow& server : in.servers) {
     p.closed.push_back(!server.accepts || server.draining);

@@ -13,9 +13,13 @@ inline constexpr char kRegionScope[] = "region";
 // INVALID_ARGUMENT names the field that is wrong.
 absl::Status CheckInput(const PlacementInput& input);
 
-// REQUIRES: CheckInput() is OK. `region_of_shard` gets the domain that each
-// shard prefers.
-solver::Problem MakeProblem(const PlacementInput& input,
-                            std::vector<solver::DomainId>& region_of_shard);
+// The domains of the regions that an input names; invalid: no server is there.
+struct PreferredRegions {
+  std::vector<solver::DomainId> of_shard;
+  std::vector<solver::DomainId> of_wish;
+};
+
+// REQUIRES: CheckInput() is OK.
+solver::Problem MakeProblem(const PlacementInput& input, PreferredRegions& preferred);
 
 }  // namespace shardmanager::allocator

@@ -123,6 +123,10 @@ absl::StatusOr<v1::ImaginedChange> ChangeOf(const SimulateCommand& command, Term
         absl::StrCat("--load-factor: found ", command.load_factor, "; allowed: above 0 to 1000"));
   }
   change.set_load_factor(command.load_factor);
+  constexpr std::chrono::hours kMostLoadTime{24};
+  if (command.load_time > kMostLoadTime) {
+    return absl::InvalidArgumentError("--load-time: found more than a day; allowed: 1ms to 24h");
+  }
   change.set_load_ms(static_cast<uint32_t>(command.load_time.count()));
   if (command.spec.empty()) return change;
   auto spec = ReadOne<v1::AppSpec>(command.spec, "app", terminal);
@@ -138,13 +142,17 @@ ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal&
   if (!app.ok()) return Fail(app.status(), client, terminal);
   const auto snapshot = TakeSnapshot(*app, client, terminal);
   if (!snapshot.ok()) return Fail(snapshot.status(), client, terminal);
+  const std::string text = ToJsonLine(*snapshot);
+  if (text.size() > kMostYamlBytes) {
+    *terminal.err << "error: the snapshot has " << text.size() << " bytes; `simulate` reads up to "
+                  << kMostYamlBytes << ": ask it without --snapshot\n";
+    return kRefused;
+  }
   if (command.file == "-") {
-    *terminal.out << ToJson(*snapshot);
+    *terminal.out << text << "\n";
     return kOk;
   }
-  if (const absl::Status s = WriteTextFile(command.file, ToJson(*snapshot)); !s.ok()) {
-    return Wrong(s, terminal);
-  }
+  if (const absl::Status s = WriteTextFile(command.file, text); !s.ok()) return Wrong(s, terminal);
   *terminal.out << Shown(*app) << ": " << Counted(snapshot->shards_size(), "shard") << " on "
                 << Counted(snapshot->servers_size(), "server") << " written to " << command.file
                 << "\n";

@@ -63,6 +63,7 @@ ScalingRules ScalingOf(const v1::AppSpec& spec) {
   rules.recommend = policy.mode() == v1::ScalingPolicy::RECOMMEND;
   while (spec.metrics(static_cast<int>(rules.metric)).name() != policy.metric()) ++rules.metric;
   rules.target = policy.target();
+  rules.metric_name = policy.metric();
   rules.upper = policy.target() * (1 + policy.tolerance());
   rules.lower = policy.target() * (1 - policy.tolerance());
   rules.most = policy.max_replicas();
@@ -84,9 +85,9 @@ void CheckScaling(const v1::AppSpec& spec, SpecProblems* problems) {
     problems->Add("scaling.target", absl::StrFormat("%g", policy.target()),
                   "above 0, at most 1e12");
   }
-  if (!(policy.tolerance() >= 0 && policy.tolerance() <= 1)) {
+  if (!(policy.tolerance() >= 0 && policy.tolerance() <= 0.9)) {
     problems->Add("scaling.tolerance", absl::StrFormat("%g", policy.tolerance()),
-                  "0 to 1; 0 is the default");
+                  "0 to 0.9; 0 is the default");
   }
   if (!v1::ScalingPolicy::Mode_IsValid(policy.mode())) {
     problems->Add("scaling.mode", absl::StrCat(static_cast<int>(policy.mode())),

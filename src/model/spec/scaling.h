@@ -15,7 +15,8 @@ namespace shardmanager {
 struct ScalingRules {
   bool on = false;  // the spec has such a policy
   bool recommend = false;
-  size_t metric = 0;   // its place among the spec's
+  size_t metric = 0;  // its place among the spec's
+  std::string metric_name;
   double target = 0;   // of one replica
   double upper = 0;    // above this load of a replica there are too few
   double lower = 0;    // if each would carry at most this with one fewer, there are too many
@@ -23,8 +24,6 @@ struct ScalingRules {
   uint32_t most = 1;
   Duration down_after{};
   CountOrPercent changes_per_minute;  // of the number of shards
-
-  bool scales() const { return on && !recommend; }
 };
 // REQUIRES: the spec is valid, and has its defaults.
 ScalingRules ScalingOf(const v1::AppSpec& spec);

@@ -99,11 +99,47 @@ void CheckRegionList(const v1::PlacementPolicy& placement, SpecProblems* problem
   }
 }
 
-void CheckPlacement(const v1::PlacementPolicy& placement, const KnownRegions& regions,
-                    SpecProblems* problems) {
+void CheckRegionReplicas(const v1::AppSpec& spec, const KnownRegions& regions,
+                         SpecProblems* problems) {
+  const v1::PlacementPolicy& placement = spec.placement();
+  const uint32_t most = std::max(1U, spec.replication().replicas());
+  absl::flat_hash_map<std::string, int> seen;
+  uint64_t sum = 0;
+  for (int i = 0; i < placement.region_replicas_size() && !problems->full(); ++i) {
+    const v1::RegionReplicas& wanted = placement.region_replicas(i);
+    const std::string path = absl::StrCat("placement.region_replicas[", i, "]");
+    problems->CheckKnown(path, wanted);
+    sum += wanted.replicas();
+    if (!IsPlainName(wanted.region(), kMostRegionBytes)) {
+      problems->Add(path + ".region", wanted.region().empty() ? "nothing" : Quoted(wanted.region()),
+                    PlainNameRule(kMostRegionBytes));
+    } else if (auto [first, is_new] = seen.emplace(wanted.region(), i); !is_new) {
+      problems->Add(path + ".region",
+                    absl::StrCat(Quoted(wanted.region()), " (already placement.region_replicas[",
+                                 first->second, "])"),
+                    "each region once");
+    } else {
+      regions.Check(path + ".region", wanted.region(), problems);
+    }
+    if (placement.spread() == v1::REGION && wanted.replicas() != 1) {
+      problems->Add(path + ".replicas", absl::StrCat(wanted.replicas()),
+                    "1 with placement.spread region");
+    } else {
+      CheckBounds(path + ".replicas", wanted.replicas(), {1, kMostReplicas, false}, problems);
+    }
+  }
+  if (sum > most) {
+    problems->Add("placement.region_replicas", absl::StrCat(Counted(sum, "replica"), " in all"),
+                  absl::StrCat("at most ", most, ", as replication.replicas has"));
+  }
+}
+
+void CheckPlacement(const v1::AppSpec& spec, const KnownRegions& regions, SpecProblems* problems) {
+  const v1::PlacementPolicy& placement = spec.placement();
   problems->CheckKnown("placement", placement);
   CheckRegionList(placement, problems);
   regions.Check("placement.preferred_region", placement.preferred_region(), problems);
+  CheckRegionReplicas(spec, regions, problems);
   if (!v1::FaultDomainLevel_IsValid(placement.spread())) {
     problems->Add("placement.spread", EnumLabel(placement.spread()),
                   EnumLabels(*v1::FaultDomainLevel_descriptor()));
@@ -248,7 +284,7 @@ std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
     CheckKeySpace(spec, regions, &problems);
   }
   CheckReplication(spec, &problems);
-  CheckPlacement(spec.placement(), regions, &problems);
+  CheckPlacement(spec, regions, &problems);
   CheckFailover(spec.failover(), &problems);
   CheckMoves(spec.moves(), &problems);
   CheckDrainPolicy(spec, &problems);

@@ -132,6 +132,10 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     if (state_.region_allowed.size() <= number) state_.region_allowed.resize(number + 1);
     state_.region_allowed[number] = true;
   }
+  state_.region_wishes.clear();
+  for (const v1::RegionReplicas& wanted : spec.placement().region_replicas()) {
+    state_.region_wishes.push_back({fleet_.DomainNumber(wanted.region()), wanted.replicas()});
+  }
   if (deleting) {
     if (Mirrors(state_)) mirror_.Clear();
     AdoptLayout({});

@@ -125,6 +125,21 @@ void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id,
   }
 }
 
+// Its region is to have as many replicas of the shard as it has, or is the one that is preferred.
+bool IsWishedWhereItIs(const PartitionState& state, ShardIndex id, const Replica& replica) {
+  const uint32_t region = state.tables.server(replica.server).region;
+  uint32_t wished = state.tables.shard(id).region == region && region != 0 ? 1 : 0;
+  for (const allocator::RegionWish& wish : state.region_wishes) {
+    if (wish.region == region) wished = std::max(wished, wish.replicas);
+  }
+  if (wished == 0) return false;
+  uint32_t there = 0;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& other) {
+    there += state.tables.server(other.server).region == region && Serves(state, other);
+  });
+  return there <= wished;
+}
+
 void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
                    const Census& census) {
   if (state.replication.both_roles() && census.healthy > state.tables.shard(id).wanted) {
@@ -138,9 +153,11 @@ void DecideSurplus(const PartitionState& state, Change& change, ShardIndex id,
     if (!Serves(state, replica) || IsEnding(change, r)) return;
     const auto rank = [&](const Replica& x) {
       const bool hinted = hint != state.moves.from.end() && hint->second == x.server;
-      // (Where the number of replicas follows the load, one goes often: never the primary.)
+      // (Where the number of replicas follows the load, one goes often: never the primary, and none
+      // that its region is to have.)
       const bool primary = state.scaling.rules.on && x.role == Role::kPrimary;
-      return std::tuple(!hinted, primary,
+      const bool wished = state.scaling.rules.on && IsWishedWhereItIs(state, id, x);
+      return std::tuple(!hinted, primary, wished,
                         -static_cast<int64_t>(state.tables.server(x.server).replicas.size()),
                         x.epoch);
     };

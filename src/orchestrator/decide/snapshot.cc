@@ -89,12 +89,14 @@ bool WorthBalancing(const PartitionState& state) {
   const bool preferences =
       std::any_of(state.layout.begin(), state.layout.end(),
                   [](const LayoutShard& s) { return !s.preferred_region.empty(); });
-  return high >= low + 2 || preferences || state.spec.replication().replicas() > 1;
+  return high >= low + 2 || preferences || !state.region_wishes.empty() ||
+         state.spec.replication().replicas() > 1;
 }
 
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads) {
   allocator::Snapshot snapshot;
   snapshot.spread = ToSpread(state.spec.placement().spread());
+  snapshot.region_wishes = state.region_wishes;
   for (const v1::Metric& metric : state.spec.metrics()) {
     snapshot.metrics.push_back(
         {.name = metric.name(), .threshold = metric.threshold(), .tolerance = metric.tolerance()});

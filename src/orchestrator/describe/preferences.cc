@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "model/text.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -39,6 +41,29 @@ void DescribePreferences(const PartitionState& state, v1::AppStatus& status) {
   }
   status.set_preferences_who(state.ordered.preferences.who());
   status.set_preferences_since_ms(state.ordered.preferences.since_ms());
+}
+
+std::vector<std::string> RegionConditions(const PartitionState& state) {
+  std::vector<std::string> conditions;
+  for (size_t i = 0; i < state.region_wishes.size(); ++i) {
+    const allocator::RegionWish& wish = state.region_wishes[i];
+    size_t lacking = 0;
+    for (const ShardIndex shard : state.map_order) {
+      uint32_t there = 0;
+      state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+        there += state.tables.server(replica.server).region == wish.region &&
+                 ServesClients(state, replica);
+      });
+      lacking += there < wish.replicas;
+    }
+    if (lacking == 0) continue;
+    conditions.push_back(
+        absl::StrCat(Counted(lacking, "shard"), lacking == 1 ? " has" : " have", " fewer than ",
+                     Counted(wish.replicas, "replica"), " in ",
+                     state.spec.placement().region_replicas(static_cast<int>(i)).region(),
+                     " (placement.region_replicas)"));
+  }
+  return conditions;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -24,8 +24,9 @@ std::string WhenMore(const PartitionState& state, const ScaledShard& shard) {
     return absl::StrCat("none is added while ", Counted(others, "shard"), " of the app ",
                         others == 1 ? "has" : "have", " no place");
   }
-  return absl::StrCat("it is to have ", uint32_t{shard.needed},
-                      " as soon as scaling.max_changes_per_minute lets it");
+  return absl::StrCat(Plural(shard.needed),
+                      " would be right: more are added, at most twice as many at "
+                      "a time, as scaling.max_changes_per_minute lets it");
 }
 
 std::string WhatFollows(const PartitionState& state, const ScaledShard& shard, TimePoint now) {
@@ -46,7 +47,7 @@ std::string WhatFollows(const PartitionState& state, const ScaledShard& shard, T
       return "too few, and there are as many as scaling.max_replicas allows";
     case ScaleState::kNoRoom:
       return absl::StrFormat("too few, and there is no room for more; tried again in %.0f s",
-                             InSeconds(shard.no_room_until - now));
+                             std::max(0.0, InSeconds(shard.no_room_until - now)));
     case ScaleState::kTooMany:
       return absl::StrCat("one fewer is enough: ", WhenFewer(state, shard, now));
   }

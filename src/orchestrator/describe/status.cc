@@ -126,7 +126,7 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
   } else if (replica.contact == Contact::kDone) {
     status.set_state("serving");
     if (state.replication.both_roles() && !InStep(state, replica)) {
-      status.set_reason("not in step with the primary");
+      status.set_reason(kNotInStep);
     }
   } else if (replica.contact == Contact::kRetry) {
     status.set_state("failed");
@@ -194,6 +194,7 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
   for (std::string& line : MaintenanceConditions(state, now)) {
     status.add_conditions(std::move(line));
   }
+  for (std::string& line : RegionConditions(state)) status.add_conditions(std::move(line));
   for (std::string& line : ScalingConditions(state)) status.add_conditions(std::move(line));
 }
 

@@ -10,6 +10,9 @@
 
 namespace shardmanager::orchestrator {
 
+// ReplicaStatus.reason of a secondary that serves and lacks writes.
+inline constexpr char kNotInStep[] = "not in step with the primary";
+
 // What the server carries of the metric, by its position in metric_names().
 v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_t metric);
 v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now);

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "allocator/allocator.h"
 #include "model/layout.h"
 #include "model/leaving_rules.h"
 #include "model/replication_rules.h"
@@ -120,6 +121,7 @@ struct PartitionState {
   std::vector<LayoutShard> layout;
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
   std::vector<bool> region_allowed;   // by domain number; empty: all are
+  std::vector<allocator::RegionWish> region_wishes;  // of placement.region_replicas, in its order
   OperatorOrders ordered;
   std::vector<ServerOrder> orders;  // of container operations, ascending by server
   Tables tables;

@@ -1,5 +1,5 @@
 // The hot state of a partition: plain structs under dense ids. Sized for millions
-// of replicas (bench/core_bench.cc measures it).
+// of replicas (bench/core/events.cc measures it).
 #pragma once
 
 #include <cstdint>

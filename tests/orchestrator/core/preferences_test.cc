@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "orchestrator/describe/status.h"
 #include "tests/orchestrator/world.h"
 
@@ -12,6 +16,7 @@ namespace shardmanager::orchestrator {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // Two servers in r0, two in r1; twelve shards.
 class PreferenceTest : public ::testing::Test {
@@ -150,6 +155,97 @@ TEST_F(PrimaryPreferenceTest, ThePrimaryFollowsItsRegion) {
     EXPECT_THAT(roles, ::testing::Contains(::testing::AnyOf("kv-2*", "kv-3*"))) << shard;
   }
   EXPECT_EQ(world.Served(), 6u);
+}
+
+// ---- placement.region_replicas ----
+
+// Four servers in each of three regions.
+class RegionReplicasTest : public ::testing::Test {
+ protected:
+  static v1::AppSpec SpecWith(const std::vector<std::pair<std::string, uint32_t>>& wanted,
+                              uint32_t replicas = 4) {
+    v1::AppSpec spec = TestSpec(30, v1::SECONDARY_ONLY, replicas);
+    for (const auto& [region, count] : wanted) {
+      v1::RegionReplicas& added = *spec.mutable_placement()->add_region_replicas();
+      added.set_region(region);
+      added.set_replicas(count);
+    }
+    return spec;
+  }
+  void Start(const v1::AppSpec& spec) {
+    world_.emplace(spec);
+    world_->Start();
+    for (int i = 0; i < 12; ++i) {
+      world_->Join(absl::StrCat("kv-", i), absl::StrCat("r", i / 4));
+    }
+    world_->Advance(Seconds(120));
+  }
+  // How many shards have how many replicas in the region.
+  std::map<size_t, size_t> In(const std::string& region) const {
+    std::map<std::string, size_t> there;
+    for (int i = 0; i < 30; ++i) there[absl::StrCat("s-", i)] = 0;
+    for (const auto& [name, server] : world_->servers) {
+      if (server.at.region != region || !server.live) continue;
+      for (const auto& [shard, held] : server.held) ++there[shard];
+    }
+    std::map<size_t, size_t> counts;
+    for (const auto& [shard, count] : there) ++counts[count];
+    return counts;
+  }
+  std::vector<std::string> Conditions() {
+    const v1::AppStatus status = DescribeApp(world_->partition().state(), world_->now);
+    return {status.conditions().begin(), status.conditions().end()};
+  }
+  using Counts = std::map<size_t, size_t>;
+
+  std::optional<World> world_;
+};
+
+TEST_F(RegionReplicasTest, EachRegionHasAsManyAsTheSpecSays) {
+  Start(SpecWith({{"r0", 2}, {"r1", 1}, {"r2", 1}}));
+  EXPECT_EQ(In("r0"), (Counts{{2, 30}}));
+  EXPECT_EQ(In("r1"), (Counts{{1, 30}}));
+  EXPECT_EQ(In("r2"), (Counts{{1, 30}}));
+  EXPECT_THAT(Conditions(), IsEmpty());
+}
+
+TEST_F(RegionReplicasTest, TheOthersStandAnywhere) {
+  Start(SpecWith({{"r1", 1}}, 2));
+  EXPECT_EQ(In("r1").count(0), 0u) << "one of each is there";
+  EXPECT_GT(In("r0")[1] + In("r2")[1], 15u);
+}
+
+TEST_F(RegionReplicasTest, ANewSpecMovesNoMoreThanItMust) {
+  Start(SpecWith({{"r0", 2}, {"r1", 1}, {"r2", 1}}));
+  world_->commands.clear();
+  world_->Apply(SpecWith({{"r0", 1}, {"r1", 2}, {"r2", 1}}));
+  world_->Advance(Seconds(300));
+  EXPECT_EQ(In("r0"), (Counts{{1, 30}}));
+  EXPECT_EQ(In("r1"), (Counts{{2, 30}}));
+  EXPECT_EQ(In("r2"), (Counts{{1, 30}}));
+  EXPECT_LE(world_->commands.size(), 30u * 2 + 20) << "an add and a drop of each shard";
+}
+
+TEST_F(RegionReplicasTest, ALostRegionsReplicasComeBackWithIt) {
+  Start(SpecWith({{"r0", 2}, {"r1", 1}, {"r2", 1}}));
+  for (int i = 8; i < 12; ++i) world_->Die(absl::StrCat("kv-", i));
+  world_->Advance(Seconds(60));
+  EXPECT_EQ(world_->Served(), 30u) << "they stand elsewhere meanwhile";
+  EXPECT_THAT(Conditions(), ElementsAre("30 shards have fewer than 1 replica in r2 "
+                                        "(placement.region_replicas)"));
+  for (int i = 8; i < 12; ++i) world_->Join(absl::StrCat("kv-", i), "r2");
+  world_->Advance(Seconds(300));
+  EXPECT_EQ(In("r0"), (Counts{{2, 30}}));
+  EXPECT_EQ(In("r2"), (Counts{{1, 30}}));
+  EXPECT_THAT(Conditions(), IsEmpty());
+}
+
+TEST_F(RegionReplicasTest, ARegionWithoutServersIsWaitedForAndSaid) {
+  Start(SpecWith({{"r0", 1}, {"mars", 1}}, 2));
+  EXPECT_EQ(world_->Served(), 30u);
+  EXPECT_EQ(In("r0").count(0), 0u);
+  EXPECT_THAT(Conditions(), ElementsAre("30 shards have fewer than 1 replica in mars "
+                                        "(placement.region_replicas)"));
 }
 
 }  // namespace

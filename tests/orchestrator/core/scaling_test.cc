@@ -216,6 +216,80 @@ TEST_F(ScalingTest, ARecommendationIsNotFollowed) {
   EXPECT_EQ(Replicas("s-0"), 4U);
 }
 
+TEST_F(ScalingTest, ToRecommendAgainTakesNothingAwayThatIsNeeded) {
+  v1::AppSpec spec = ScalingSpec(1);
+  Start(spec);
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  spec.mutable_scaling()->set_mode(v1::ScalingPolicy::RECOMMEND);
+  world().Apply(spec);
+  world().Advance(Seconds(600));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+  world().Restart();
+  world().Advance(Seconds(600));
+  EXPECT_EQ(Replicas("s-0"), 4U) << "a new leader keeps them, too";
+  Carry("s-0", 20);
+  world().Advance(Seconds(1'800));
+  EXPECT_EQ(Replicas("s-0"), 1U) << "slowly";
+}
+
+TEST_F(ScalingTest, AnOutageOfAllServersTakesNoReplicaAway) {
+  Start(ScalingSpec(1));
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  for (int i = 0; i < 8; ++i) world().Die(absl::StrCat("kv-", i));
+  world().Advance(Seconds(120));
+  for (int i = 0; i < 8; ++i) world().Join(absl::StrCat("kv-", i));
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+  EXPECT_THAT(Details(NoteKind::kScalingHasNoRoom), IsEmpty());
+}
+
+TEST_F(ScalingTest, ARestartWhereThereIsNoOtherRoomTakesNoReplicaAway) {
+  Start(ScalingSpec(1), /*servers=*/4);
+  Carry("s-0", 190);
+  world().Advance(Seconds(60));
+  ASSERT_EQ(Replicas("s-0"), 4U);
+  world().Die("kv-0");
+  world().Advance(Seconds(40));
+  world().Join("kv-0");
+  world().Advance(Seconds(40));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+}
+
+TEST_F(ScalingTest, AnotherSpecInTheMiddleOfAChangeAddsNoReplicaTooMany) {
+  v1::AppSpec spec = ScalingSpec(1);
+  Start(spec);
+  Carry("s-0", 190);
+  while (world().NoteCount(NoteKind::kShardScaled) == 0) world().Advance(Seconds(1));
+  spec.mutable_moves()->set_max_concurrent(33);
+  world().Apply(spec);
+  world().Advance(Seconds(300));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+}
+
+TEST_F(ScalingTest, TheReplicaThatGoesIsNotTheOneThatItsRegionIsToHave) {
+  v1::AppSpec spec = ScalingSpec(1, v1::SECONDARY_ONLY, 2);
+  spec.mutable_placement()->set_preferred_region("r1");
+  Start(spec);  // in r1
+  world().Join("far", "r9");
+  Carry("s-0", 500);
+  world().Advance(Seconds(300));
+  ASSERT_EQ(Replicas("s-0"), 6U);
+  spec.mutable_placement()->set_preferred_region("r9");
+  world().Apply(spec);
+  world().Advance(Seconds(120));
+  ASSERT_THAT(world().Holders("s-0"), Contains("far"));
+  Carry("s-0", 20);
+  while (Replicas("s-0") > 2) {
+    world().Advance(Seconds(10));
+    ASSERT_THAT(world().Holders("s-0"), Contains("far"));
+    ASSERT_LT(world().now, TimePoint(Seconds(7'200)));
+  }
+}
+
 TEST_F(ScalingTest, WithoutThePolicyTheNumberIsThatOfTheSpecAgain) {
   v1::AppSpec spec = ScalingSpec(2);
   Start(spec);

@@ -11,13 +11,15 @@ namespace shardmanager::orchestrator {
 
 void ShardScaler::AdoptSpec() {
   Scaling& scaling = state_.scaling;
+  const std::string before = scaling.rules.metric_name;
   scaling.rules = state_.deleting ? ScalingRules() : ScalingOf(state_.spec);
   if (!scaling.rules.on) {
     scaling = {.rules = scaling.rules};
     return;
   }
-  // What was known of loads may be of another metric.
-  for (ScaledShard& shard : scaling.shards) shard = {.wanted = shard.wanted};
+  if (scaling.rules.metric_name != before) {  // what was known of loads is of another one
+    for (ScaledShard& shard : scaling.shards) shard = {.wanted = shard.wanted};
+  }
   if (!std::exchange(timer_is_set_, true)) agenda_.SetTimer(kLookAgain, TimerKind::kScale);
 }
 
@@ -27,13 +29,12 @@ uint16_t ShardScaler::Wanted(ShardIndex id) {
   if (!rules.on) return static_cast<uint16_t>(rules.least);
   if (scaling.shards.size() <= id.index()) scaling.shards.resize(id.index() + 1);
   ScaledShard& shard = At(id);
-  const uint32_t wanted = rules.scales() ? shard.wanted : 0;
-  shard.wanted = static_cast<uint8_t>(std::clamp(wanted, rules.least, rules.most));
+  shard.wanted = static_cast<uint8_t>(std::clamp<uint32_t>(shard.wanted, rules.least, rules.most));
   return shard.wanted;
 }
 
 void ShardScaler::Recover() {
-  if (!state_.scaling.rules.scales()) return;
+  if (!state_.scaling.rules.on) return;
   for (const ShardIndex id : state_.map_order) {
     uint8_t held = 0;
     state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
@@ -51,7 +52,7 @@ void ShardScaler::Look() {
   std::vector<ShardIndex> up;
   std::vector<ShardIndex> down;
   for (const ShardIndex id : state_.map_order) LookAt(id, up, down);
-  if (state_.scaling.rules.recommend) return;
+  if (state_.scaling.rules.recommend) up.clear();
   size_t left = ChangesLeft();
   // Those that carry most first. None while others have no place: they need it more.
   std::stable_sort(up.begin(), up.end(),
@@ -105,8 +106,10 @@ void ShardScaler::ShareLoad(ShardIndex id) {
 void ShardScaler::GiveUpRoom(ShardIndex id) {
   ScaledShard& shard = At(id);
   uint32_t held = 0;
-  state_.tables.ForEach(
-      id, [&](ReplicaIndex, const Replica& replica) { held += replica.phase == Phase::kGranted; });
+  state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    held += replica.phase == Phase::kGranted &&
+            state_.tables.server(replica.server).state == ServerState::kLive;
+  });
   const uint32_t keeps = std::clamp<uint32_t>(held, state_.scaling.rules.least, shard.wanted - 1U);
   shard.no_room_until = state_.now + kNoRoomPause;
   agenda_.AddNote(NoteKind::kScalingHasNoRoom, ServerIndex(), id,

@@ -83,7 +83,18 @@ bool IsWhole(const PartitionState& state, ShardIndex id) {
 }
 
 bool LacksRoomToScale(const PartitionState& state, ShardIndex id) {
-  return state.tables.shard(id).wanted > state.scaling.rules.least && state.missing.Waits(id);
+  if (state.tables.shard(id).wanted <= state.scaling.rules.least || !state.missing.Waits(id)) {
+    return false;
+  }
+  const allocator::SkipReason why = *state.missing.Find(id);
+  bool may_come_back = false;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const Server& server = state.tables.server(replica.server);
+    may_come_back |=
+        server.state != ServerState::kLive && state.now < server.lost_at + kNoRoomPause;
+  });
+  return !may_come_back && (why == allocator::SkipReason::kNoCapacity ||
+                            why == allocator::SkipReason::kNoFaultDomain);
 }
 
 uint8_t MoreReplicas(const ScalingRules& rules, uint32_t wanted, uint32_t needed) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core_world.h"
+#include "core/world.h"
 #include "model/spec/spec_validation.h"
 
 namespace shardmanager::orchestrator {
@@ -29,7 +29,7 @@ v1::AppSpec Spec() {
   v1::AppSpec spec;
   spec.set_name("bench");
   for (uint32_t i = 0; i < kShards; ++i)
-    spec.mutable_key_space()->add_shards()->set_id(ShardName(i));
+    spec.mutable_key_space()->add_shards()->set_id(NthShard(i));
   spec.mutable_replication()->set_strategy(v1::SECONDARY_ONLY);
   spec.mutable_replication()->set_replicas(kRegions);
   spec.mutable_placement()->set_spread(v1::REGION);
@@ -42,7 +42,7 @@ Recovered StoredState() {
   state.servers.resize(kServers);
   for (uint32_t i = 0; i < kServers; ++i) {
     StoredServer& server = state.servers[i];
-    server.name = ServerName(i);
+    server.name = NthServer(i);
     server.registration_version = 1;
     server.live =
         ServerLife{.name = server.name,
@@ -54,7 +54,7 @@ Recovered StoredState() {
   for (uint32_t i = 0; i < kShards; ++i) {
     for (uint32_t r = 0; r < kRegions; ++r) {
       state.servers[kRegions * (i % kServersPerRegion) + r].assignment.push_back(
-          {ShardName(i), Role::kSecondary, ShardEpoch(kRegions * i + r + 1), Phase::kGranted});
+          {NthShard(i), Role::kSecondary, ShardEpoch(kRegions * i + r + 1), Phase::kGranted});
     }
   }
   return state;
@@ -63,7 +63,7 @@ Recovered StoredState() {
 // What the server says when it serves all that it should.
 ServerReport ReportOf(const Partition& partition, uint32_t i) {
   const Tables& tables = partition.tables();
-  ServerReport report{.server = tables.FindServer(ServerName(i)), .incarnation = Incarnation(1)};
+  ServerReport report{.server = tables.FindServer(NthServer(i)), .incarnation = Incarnation(1)};
   for (ReplicaIndex id : tables.server(report.server).replicas) {
     const Replica& replica = tables.replica(id);
     report.held.push_back({tables.name(replica.shard), replica.epoch, /*serving=*/true});
@@ -103,7 +103,7 @@ int RegionLost() {
   FinishAllPlans(world);
 
   for (uint32_t i = 0; i < kServers; i += kRegions) {
-    world.Send(ServerDown{ServerName(i), Incarnation(1), 1, /*departed=*/true});
+    world.Send(ServerDown{NthServer(i), Incarnation(1), 1, /*departed=*/true});
   }
   world.Advance(Milliseconds(1));
   std::printf("lost %u servers; planning for %u shards\n", kServersPerRegion, kShards);

@@ -26,14 +26,14 @@
 #include "allocator/allocator.h"
 #include "allocator/explain.h"
 #include "base/random.h"
-#include "core_world.h"
+#include "core/world.h"
 #include "model/spec/spec_validation.h"
 #include "orchestrator/core/partition.h"
 #include "orchestrator/decide/snapshot.h"
 
 namespace shardmanager::orchestrator {
 
-int RegionLost();  // core_region_lost.cc
+int RegionLost();  // core/region_lost.cc
 
 namespace {
 
@@ -46,7 +46,7 @@ v1::AppSpec Spec() {
   spec.set_name("bench");
   for (uint32_t i = 0; i < kShards; ++i) {
     v1::Shard* shard = spec.mutable_key_space()->add_shards();
-    shard->set_id(ShardName(i));
+    shard->set_id(NthShard(i));
     if (i > 0) shard->mutable_range()->set_start(absl::StrFormat("key:%08d", i * 7));
     if (i + 1 < kShards) shard->mutable_range()->set_end(absl::StrFormat("key:%08d", (i + 1) * 7));
   }
@@ -60,7 +60,7 @@ Recovered StoredState() {
   state.servers.resize(kServers);
   for (uint32_t i = 0; i < kServers; ++i) {
     StoredServer& server = state.servers[i];
-    server.name = ServerName(i);
+    server.name = NthServer(i);
     server.registration_version = 1;
     server.live =
         ServerLife{.name = server.name,
@@ -71,7 +71,7 @@ Recovered StoredState() {
   }
   for (uint32_t i = 0; i < kShards; ++i) {
     state.servers[i % kServers].assignment.push_back(
-        {ShardName(i), Role::kPrimary, ShardEpoch(i + 1), Phase::kGranted});
+        {NthShard(i), Role::kPrimary, ShardEpoch(i + 1), Phase::kGranted});
   }
   return state;
 }
@@ -121,7 +121,7 @@ int Main() {
   start = std::chrono::steady_clock::now();
   size_t moved = 0;
   for (uint32_t i = 0; i < kFailovers; ++i) {
-    world.Send(ServerDown{ServerName(i * 11), Incarnation(1), 1, /*departed=*/false});
+    world.Send(ServerDown{NthServer(i * 11), Incarnation(1), 1, /*departed=*/false});
     world.Pump();
     moved += world.results().size();
     world.SendResults();

@@ -29,8 +29,8 @@ inline void Figure(const char* name, double value, const char* unit) {
   std::fflush(stdout);  // a long run shows what it has
 }
 
-inline std::string ServerName(uint32_t i) { return absl::StrFormat("server-%05d", i); }
-inline std::string ShardName(uint32_t i) { return absl::StrFormat("shard-%07d", i); }
+inline std::string NthServer(uint32_t i) { return absl::StrFormat("server-%05d", i); }
+inline std::string NthShard(uint32_t i) { return absl::StrFormat("shard-%07d", i); }
 
 // Plays the world: obeys at once, in order, without being measured for it.
 class World {

@@ -45,6 +45,17 @@ SimulateCommand ToSimulate(const Words& words, Format format) {
   return command;
 }
 
+void SetWhatIf(const std::string& command, Words& words, Format format, CommandLine& line) {
+  words.capacity.format = format;
+  if (command == "snapshot") {
+    line.command = std::move(words.snapshot);
+  } else if (command == "simulate") {
+    line.command = ToSimulate(words, format);
+  } else {
+    line.command = std::move(words.capacity);
+  }
+}
+
 PlaceCommand ToPlace(const Words& words) {
   PlaceCommand command = words.place;
   command.roadef = words.place_format == "roadef";
@@ -94,10 +105,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "rollout") {
     words.rollout.format = format;
     line.command = std::move(words.rollout);
-  } else if (command == "snapshot") {
-    line.command = std::move(words.snapshot);
-  } else if (command == "simulate") {
-    line.command = ToSimulate(words, format);
+  } else if (command == "snapshot" || command == "simulate" || command == "capacity") {
+    SetWhatIf(command, words, format, line);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

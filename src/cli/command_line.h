@@ -138,6 +138,13 @@ struct SimulateCommand {
   bool placement = false;  // of the answer for programs: where everything is then
   Format format = Format::kTable;
 };
+struct CapacityCommand {
+  std::string app;       // "": the only one that there is
+  std::string snapshot;  // a file; "": one is taken now
+  double load_factor = 1;
+  uint32_t most_added = 0;  // to one region; 0: as many as the app has
+  Format format = Format::kTable;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -167,8 +174,8 @@ struct CommandLine {
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, MaintenanceCommand, RolloutCommand,
-               SnapshotCommand, SimulateCommand, WatchCommand, StatusCommand, PlaceCommand,
-               CompletionCommand, VersionCommand>
+               SnapshotCommand, SimulateCommand, CapacityCommand, WatchCommand, StatusCommand,
+               PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

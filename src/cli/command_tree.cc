@@ -84,6 +84,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddRollout();
   AddSnapshot();
   AddSimulate();
+  AddCapacity();
   AddWatch();
   AddPlace();
   AddOthers();
@@ -391,11 +392,10 @@ void CommandTree::AddSimulate() {
                   "standard input")
       ->type_name("FILE");
   command.add_option("--lose", words.lose, "These servers are gone at once")
-      ->type_name("LEVEL=NAME ...");
-  command.add_option("--drain", words.drain, "These servers are emptied")
-      ->type_name("LEVEL=NAME ...");
+      ->type_name("LEVEL=NAME");
+  command.add_option("--drain", words.drain, "These servers are emptied")->type_name("LEVEL=NAME");
   command.add_option("--add-servers", words.add, "So many join, in a region or in all in turn")
-      ->type_name("COUNT[@REGION] ...");
+      ->type_name("COUNT[@REGION]");
   command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
       ->type_name("NUMBER")
       ->capture_default_str();
@@ -407,6 +407,24 @@ void CommandTree::AddSimulate() {
       ->type_name("TIME")
       ->capture_default_str();
   command.add_flag("--placement", words.placement, "With json and yaml: all shards, too");
+  AddFormat(command, {"table", "json", "yaml"});
+}
+
+void CommandTree::AddCapacity() {
+  CapacityCommand& words = words_.capacity;
+  CLI::App& command = *cli_.add_subcommand(
+      "capacity", "Show how many servers each region needs, if one region may be lost");
+  command.footer(kCapacityFooter);
+  command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
+  command.add_option("--snapshot", words.snapshot, "Of that moment, instead of now")
+      ->type_name("FILE");
+  command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command
+      .add_option("--most-added", words.most_added,
+                  "Servers to add to one region at most (as many as the app has)")
+      ->type_name("NUMBER");
   AddFormat(command, {"table", "json", "yaml"});
 }
 

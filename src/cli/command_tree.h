@@ -43,6 +43,7 @@ struct Words {
   SnapshotCommand snapshot{.file = "-"};
   SimulateCommand simulate;
   std::string simulate_load_time = "1s";
+  CapacityCommand capacity;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";
@@ -86,6 +87,7 @@ class CommandTree {
   void AddRollout();
   void AddSnapshot();
   void AddSimulate();
+  void AddCapacity();
   void AddWatch();
   void AddPlace();
   void AddOthers();

@@ -203,6 +203,15 @@ Examples:
   shardctl simulate --app kv --load-factor 1.5 -o json
   shardctl simulate --snapshot kv.json --spec kv-new.yaml)";
 
+inline constexpr char kCapacityFooter[] = R"(
+Each region's loss is played as `simulate --lose` does, with more and more servers in the others, until
+every shard is served, no server is above a threshold, and no shard lacks a replica that it could have.
+Fewer servers than there are now are never proposed. It takes a few hundred such plays.
+Examples:
+  shardctl capacity --app kv
+  shardctl capacity --app kv --load-factor 1.5
+  shardctl capacity --snapshot friday.json -o json)";
+
 inline constexpr char kPlaceFooter[] = R"(
 Asks no control plane: reads a problem, writes a plan, moves nothing. The fields are
 those of PlacementProblem in placer.proto; docs/data-placer.md lists them all.

@@ -46,6 +46,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const RolloutCommand& command) { return Rollout(command, client, terminal); },
           [&](const SnapshotCommand& command) { return Snapshot(command, client, terminal); },
           [&](const SimulateCommand& command) { return Simulate(command, client, terminal); },
+          [&](const CapacityCommand& command) { return Capacity(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

@@ -166,4 +166,35 @@ std::string WhatIfText(const v1::AppSnapshot& snapshot, const v1::ImaginedChange
   return text;
 }
 
+std::string CapacityText(const v1::AppSnapshot& snapshot, const v1::CapacityQuestion& question,
+                         const v1::CapacityReport& report, bool colour) {
+  FieldList fields(colour);
+  fields.Add("App", absl::StrCat(Shown(snapshot.app().spec().name()), ", as it was ",
+                                 TimeText(snapshot.taken_ms())));
+  if (question.load_factor() != 0 && question.load_factor() != 1) {
+    fields.Add("Loads", absl::StrFormat("%g times as high", question.load_factor()));
+  }
+  fields.Add("Needed", report.servers_added() == 0
+                           ? Cell{"no more servers: any one region may be lost", Tone::kGood}
+                           : Cell{absl::StrCat(Counted(report.servers_added(), "more server"),
+                                               ", so that any one region may be lost"),
+                                  Tone::kWarning});
+  Table table({"REGION", "SERVERS", "NEEDED", "FULLEST IF IT IS LOST"});
+  for (const v1::RegionCapacity& region : report.regions()) {
+    const auto& metrics = region.if_lost().metrics();
+    const auto fullest =
+        std::max_element(metrics.begin(), metrics.end(),
+                         [](const auto& a, const auto& b) { return a.most_pct() < b.most_pct(); });
+    const bool known = fullest != metrics.end() && fullest->most_pct() > 0;
+    const bool more = region.servers_needed() > region.servers_live();
+    table.AddRow({{Shown(region.region())},
+                  {absl::StrCat(region.servers_live())},
+                  {absl::StrCat(region.servers_needed()), more ? Tone::kWarning : Tone::kPlain},
+                  {known ? absl::StrFormat("%s, %.1f %% of %s", Shown(fullest->most_server()),
+                                           fullest->most_pct(), Shown(fullest->metric()))
+                         : "no server has a capacity"}});
+  }
+  return absl::StrCat(fields.Render(), "\n", table.Render(colour));
+}
+
 }  // namespace shardmanager::cli

@@ -13,4 +13,7 @@ std::string ChangeText(const v1::ImaginedChange& change);
 std::string WhatIfText(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& change,
                        const v1::WhatIfReport& report, bool colour);
 
+std::string CapacityText(const v1::AppSnapshot& snapshot, const v1::CapacityQuestion& question,
+                         const v1::CapacityReport& report, bool colour);
+
 }  // namespace shardmanager::cli

@@ -15,6 +15,7 @@
 #include "model/spec/spec_validation.h"
 #include "orchestrator/describe/status.h"
 #include "tests/orchestrator/world.h"
+#include "whatif/capacity.h"
 #include "whatif/imagined_cell.h"
 #include "whatif/outlook.h"
 
@@ -216,6 +217,83 @@ TEST_F(WhatIfTest, IsDeterministic) {
   Start(Spread(60));
   EXPECT_EQ(Ask(LoseRegion("east")).SerializeAsString(),
             Ask(LoseRegion("east")).SerializeAsString());
+}
+
+// ---- how many servers are needed ----
+
+TEST_F(WhatIfTest, WithRoomToSpareNoServerIsNeeded) {
+  Start(Spread(60));
+  const auto report = PlanCapacity(Snapshot(), {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->servers_added(), 0u);
+  ASSERT_EQ(report->regions_size(), 3);
+  EXPECT_EQ(report->regions(0).region(), "central");
+  EXPECT_EQ(report->regions(0).servers_live(), 4u);
+  EXPECT_EQ(report->regions(0).servers_needed(), 4u);
+  EXPECT_EQ(report->regions(0).if_lost().servers_live(), 8u);
+}
+
+TEST_F(WhatIfTest, AsManyServersAreNeededAsTheLoadOfALostRegionTakes) {
+  Start(Spread(60));
+  // 60 shards of 4 on average, twice: 480, times 2. Two regions carry it with 90 of each
+  // server: 11.
+  v1::CapacityQuestion question;
+  question.set_load_factor(2);
+  int losses = 0;
+  const auto report = PlanCapacity(Snapshot(), question, [&] { ++losses; });
+  ASSERT_TRUE(report.ok()) << report.status();
+  uint32_t least_of_two = 100, all = 0;
+  for (const v1::RegionCapacity& region : report->regions()) {
+    EXPECT_EQ(region.if_lost().metrics(1).servers_over(), 0u) << region.region();
+    EXPECT_LE(region.if_lost().metrics(1).most_pct(), 90) << region.region();
+    EXPECT_EQ(region.if_lost().shards_degraded(), 0u) << region.region();
+    all += region.servers_needed();
+  }
+  for (const v1::RegionCapacity& region : report->regions()) {
+    least_of_two = std::min(least_of_two, all - region.servers_needed());
+  }
+  EXPECT_GE(least_of_two, 11u) << "whichever is lost";
+  EXPECT_LE(least_of_two, 14u);
+  EXPECT_GT(losses, 3);
+  // One server fewer where some were added is not enough.
+  EXPECT_EQ(report->servers_added() + 12, all);
+}
+
+TEST_F(WhatIfTest, WhatNoNumberOfServersHelpsIsSaid) {
+  Start(Spread(60));
+  v1::CapacityQuestion question;
+  question.set_load_factor(100);
+  question.set_most_added(2);
+  const absl::Status status = PlanCapacity(Snapshot(), question).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("with 2 more servers in each region, the loss of central still breaks a "
+                        "limit: "));
+  question.set_most_added(1'001);
+  EXPECT_EQ(PlanCapacity(Snapshot(), question).status().message(),
+            "most_added: found 1001; allowed: 0 to 1000");
+}
+
+TEST_F(WhatIfTest, ReplicasThatCannotBeAreNotAskedOfServers) {
+  v1::AppSpec spec = TestSpec(12, v1::SECONDARY_ONLY, 3);
+  spec.mutable_placement()->set_spread(v1::REGION);
+  Start(spec);  // with two regions left there are two replicas of each
+  const auto report = PlanCapacity(Snapshot(), {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->servers_added(), 0u);
+  EXPECT_EQ(report->regions(0).if_lost().shards_degraded(), 12u);
+}
+
+TEST_F(WhatIfTest, OneRegionHasNoOtherOneToLoseItTo) {
+  world_.emplace(TestSpec(6));
+  world_->Start();
+  world_->Join("kv-0", "east");
+  world_->Advance(Seconds(60));
+  EXPECT_EQ(PlanCapacity(Snapshot(), {}).status().code(), absl::StatusCode::kFailedPrecondition);
+  world_->Join("kv-1", "");
+  world_->Advance(Seconds(60));
+  EXPECT_EQ(PlanCapacity(Snapshot(), {}).status().message(),
+            "found 1 live server without a region; allowed: all of them in regions");
 }
 
 // ---- what is refused ----

@@ -1,4 +1,4 @@
-// `shardctl snapshot` and `shardctl simulate`.
+// `shardctl snapshot`, `shardctl simulate` and `shardctl capacity`.
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "cli/yaml/proto_to_text.h"
 #include "cli/yaml/yaml_to_proto.h"
 #include "model/text.h"
+#include "whatif/capacity.h"
 #include "whatif/what_if.h"
 
 namespace shardmanager::cli {
@@ -68,6 +69,23 @@ absl::StatusOr<Message> ReadOne(const std::string& name, const char* what, Termi
   Message message;
   message.GetReflection()->Swap(&message, documents->front().message.get());
   return message;
+}
+
+// The file; "": one is taken now. kOk, or the error is said.
+ExitCode ReadSnapshot(const std::string& app, const std::string& file, AdminClient& client,
+                      Terminal& terminal, v1::AppSnapshot& snapshot) {
+  if (!file.empty()) {
+    auto read = ReadOne<v1::AppSnapshot>(file, "snapshot", terminal);
+    if (!read.ok()) return Wrong(read.status(), terminal);
+    snapshot = *std::move(read);
+    return kOk;
+  }
+  const auto chosen = ChooseApp(app, client);
+  if (!chosen.ok()) return Fail(chosen.status(), client, terminal);
+  auto taken = TakeSnapshot(*chosen, client, terminal);
+  if (!taken.ok()) return Fail(taken.status(), client, terminal);
+  snapshot = *std::move(taken);
+  return kOk;
 }
 
 // ---- a change ----
@@ -159,24 +177,44 @@ ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal&
   return kOk;
 }
 
+ExitCode Capacity(const CapacityCommand& command, AdminClient& client, Terminal& terminal) {
+  if (!(command.load_factor > 0)) {
+    return Wrong(absl::InvalidArgumentError(absl::StrCat(
+                     "--load-factor: found ", command.load_factor, "; allowed: above 0 to 1000")),
+                 terminal);
+  }
+  v1::AppSnapshot snapshot;
+  const ExitCode code = ReadSnapshot(command.app, command.snapshot, client, terminal, snapshot);
+  if (code != kOk) return code;
+  v1::CapacityQuestion question;
+  question.set_load_factor(command.load_factor);
+  question.set_most_added(command.most_added);
+  int losses = 0;
+  const auto report = whatif::PlanCapacity(snapshot, question, [&] {
+    if (terminal.interactive) *terminal.err << "\r" << ++losses << " losses played" << std::flush;
+  });
+  if (losses > 0) *terminal.err << "\r" << std::string(40, ' ') << "\r" << std::flush;
+  if (absl::IsFailedPrecondition(report.status())) {
+    *terminal.err << "error: " << std::string(report.status().message()) << "\n";
+    return kRefused;
+  }
+  if (!report.ok()) return Wrong(report.status(), terminal);
+  if (ShowForPrograms(*report, command.format, terminal)) return kOk;
+  *terminal.out << CapacityText(snapshot, question, *report, terminal.colour);
+  return kOk;
+}
+
 ExitCode Simulate(const SimulateCommand& command, AdminClient& client, Terminal& terminal) {
   const auto change = ChangeOf(command, terminal);
   if (!change.ok()) return Wrong(change.status(), terminal);
-  absl::StatusOr<v1::AppSnapshot> snapshot;
-  if (command.snapshot.empty()) {
-    const auto app = ChooseApp(command.app, client);
-    if (!app.ok()) return Fail(app.status(), client, terminal);
-    snapshot = TakeSnapshot(*app, client, terminal);
-    if (!snapshot.ok()) return Fail(snapshot.status(), client, terminal);
-  } else {
-    snapshot = ReadOne<v1::AppSnapshot>(command.snapshot, "snapshot", terminal);
-    if (!snapshot.ok()) return Wrong(snapshot.status(), terminal);
-  }
-  auto report = whatif::Simulate(*snapshot, *change);
+  v1::AppSnapshot snapshot;
+  const ExitCode code = ReadSnapshot(command.app, command.snapshot, client, terminal, snapshot);
+  if (code != kOk) return code;
+  auto report = whatif::Simulate(snapshot, *change);
   if (!report.ok()) return Wrong(report.status(), terminal);
   if (!command.placement) report->clear_placement();
   if (ShowForPrograms(*report, command.format, terminal)) return kOk;
-  *terminal.out << WhatIfText(*snapshot, *change, *report, terminal.colour);
+  *terminal.out << WhatIfText(snapshot, *change, *report, terminal.colour);
   return kOk;
 }
 

@@ -95,6 +95,25 @@ TEST_F(SimulateCommandTest, ProgramsGetThePlacementIfTheyAskForIt) {
   EXPECT_THAT(out_, HasSubstr("\"placement\""));
 }
 
+TEST_F(SimulateCommandTest, CapacityNamesTheServersThatEachRegionNeeds) {
+  EXPECT_EQ(Run({"capacity", "--app", "kv"}), kOk) << err_;
+  EXPECT_EQ(out_,
+            "App:     kv, as it was 2026-03-01T12:02:03.000Z\n"
+            "Needed:  no more servers: any one region may be lost\n"
+            "\n"
+            "REGION   SERVERS   NEEDED   FULLEST IF IT IS LOST\n"
+            "eu       2         2        no server has a capacity\n"
+            "us       2         2        no server has a capacity\n");
+  EXPECT_EQ(Run({"capacity", "--load-factor", "-1"}), kUsage);
+  EXPECT_EQ(err_, "error: --load-factor: found -1; allowed: above 0 to 1000\n");
+  admin_.servers.mutable_servers()->DeleteSubrange(2, 2);
+  admin_.shards.mutable_shards()->DeleteSubrange(2, 2);
+  EXPECT_EQ(Run({"capacity", "--app", "kv"}), kRefused);
+  EXPECT_EQ(err_,
+            "error: found live servers in 1 region; allowed: two or more, of which the others take "
+            "a lost one's shards\n");
+}
+
 TEST_F(SimulateCommandTest, WordsThatAreWrongAreNamedAndNobodyIsAsked) {
   EXPECT_EQ(Run({"simulate", "--lose", "us"}), kUsage);
   EXPECT_EQ(err_,

@@ -44,27 +44,6 @@ v1::AppSpec Spec() {
   return WithDefaults(std::move(spec));
 }
 
-Recovered StoredState() {
-  Recovered state{.spec = Spec()};
-  state.servers.resize(kServers);
-  for (uint32_t i = 0; i < kServers; ++i) {
-    StoredServer& server = state.servers[i];
-    server.name = NthServer(i);
-    server.registration_version = 1;
-    server.live =
-        ServerLife{.name = server.name,
-                   .incarnation = Incarnation(1),
-                   .endpoint = absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250),
-                   .fault_domain = {absl::StrCat("region-", i % 3), absl::StrCat("dc-", i % 12),
-                                    absl::StrCat("rack-", i % 600)}};
-  }
-  for (uint32_t i = 0; i < kShards; ++i) {
-    state.servers[i % kServers].assignment.push_back(
-        {NthShard(i), Role::kPrimary, ShardEpoch(i + 1), Phase::kGranted});
-  }
-  return state;
-}
-
 // The answers of all servers as they come over the wire.
 std::vector<std::string> Answers(Random& random) {
   std::vector<std::string> answers(kServers);
@@ -98,7 +77,7 @@ void Take(World& world, const std::vector<std::string>& answers) {
 int Main() {
   World world;
   world.hold_plans = true;
-  world.Send(StoredState());
+  world.Send(StoredPrimaries(Spec(), kServers, kShards));
   world.Pump();
   world.SendResults();
   world.Pump();

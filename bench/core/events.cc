@@ -55,27 +55,6 @@ v1::AppSpec Spec() {
   return WithDefaults(std::move(spec));
 }
 
-Recovered StoredState() {
-  Recovered state{.spec = Spec()};
-  state.servers.resize(kServers);
-  for (uint32_t i = 0; i < kServers; ++i) {
-    StoredServer& server = state.servers[i];
-    server.name = NthServer(i);
-    server.registration_version = 1;
-    server.live =
-        ServerLife{.name = server.name,
-                   .incarnation = Incarnation(1),
-                   .endpoint = absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250),
-                   .fault_domain = {absl::StrCat("region-", i % 3), absl::StrCat("dc-", i % 12),
-                                    absl::StrCat("rack-", i % 600)}};
-  }
-  for (uint32_t i = 0; i < kShards; ++i) {
-    state.servers[i % kServers].assignment.push_back(
-        {NthShard(i), Role::kPrimary, ShardEpoch(i + 1), Phase::kGranted});
-  }
-  return state;
-}
-
 double PlainMapUpdatesPerSecond() {
   std::map<std::pair<uint32_t, uint32_t>, int> states;
   for (uint32_t i = 0; i < kShards; ++i) states[{i, i % kServers}] = 0;
@@ -98,7 +77,7 @@ int Main() {
   World world;
   const size_t before = HeapBytes();
   {
-    Recovered state = StoredState();
+    Recovered state = StoredPrimaries(Spec(), kServers, kShards);
     std::printf("recovering %u replicas on %u servers\n", kShards, kServers);
     const auto start = std::chrono::steady_clock::now();
     world.Send(std::move(state));

@@ -38,19 +38,7 @@ v1::AppSpec Spec() {
 
 // Server i is in region i % kRegions.
 Recovered StoredState() {
-  Recovered state{.spec = Spec()};
-  state.servers.resize(kServers);
-  for (uint32_t i = 0; i < kServers; ++i) {
-    StoredServer& server = state.servers[i];
-    server.name = NthServer(i);
-    server.registration_version = 1;
-    server.live =
-        ServerLife{.name = server.name,
-                   .incarnation = Incarnation(1),
-                   .endpoint = absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250),
-                   .fault_domain = {absl::StrCat("region-", i % kRegions),
-                                    absl::StrCat("dc-", i % 12), absl::StrCat("rack-", i % 600)}};
-  }
+  Recovered state = StoredServers(Spec(), kServers);
   for (uint32_t i = 0; i < kShards; ++i) {
     for (uint32_t r = 0; r < kRegions; ++r) {
       state.servers[kRegions * (i % kServersPerRegion) + r].assignment.push_back(

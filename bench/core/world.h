@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "allocator/allocator.h"
 #include "orchestrator/core/partition.h"
@@ -31,6 +32,34 @@ inline void Figure(const char* name, double value, const char* unit) {
 
 inline std::string NthServer(uint32_t i) { return absl::StrFormat("server-%05d", i); }
 inline std::string NthShard(uint32_t i) { return absl::StrFormat("shard-%07d", i); }
+
+// What the store knows of live servers without shards: server i in region i % 3.
+inline Recovered StoredServers(v1::AppSpec spec, uint32_t servers) {
+  Recovered state{.spec = std::move(spec)};
+  state.servers.resize(servers);
+  for (uint32_t i = 0; i < servers; ++i) {
+    StoredServer& server = state.servers[i];
+    server.name = NthServer(i);
+    server.registration_version = 1;
+    server.live =
+        ServerLife{.name = server.name,
+                   .incarnation = Incarnation(1),
+                   .endpoint = absl::StrFormat("10.0.%d.%d:7000", i / 250, i % 250),
+                   .fault_domain = {absl::StrCat("region-", i % 3), absl::StrCat("dc-", i % 12),
+                                    absl::StrCat("rack-", i % 600)}};
+  }
+  return state;
+}
+
+// The same; server i % servers has the primary of shard i.
+inline Recovered StoredPrimaries(v1::AppSpec spec, uint32_t servers, uint32_t shards) {
+  Recovered state = StoredServers(std::move(spec), servers);
+  for (uint32_t i = 0; i < shards; ++i) {
+    state.servers[i % servers].assignment.push_back(
+        {NthShard(i), Role::kPrimary, ShardEpoch(i + 1), Phase::kGranted});
+  }
+  return state;
+}
 
 // Plays the world: obeys at once, in order, without being measured for it.
 class World {

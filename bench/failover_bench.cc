@@ -14,13 +14,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "own_servers.h"
 #include "runtime/clock.h"
 #include "shardmanager/server.h"
 #include "tests/local_cluster/cluster.h"
@@ -96,13 +96,7 @@ class Bench {
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    for (int i = 1; i <= flags_.servers; ++i) {
-      const std::string name = absl::StrCat("server-", i);
-      absl::Status s =
-          cluster_->StartServer({.name = name, .rack = name, .program = {self, "serve"}});
-      if (!s.ok()) return s;
-    }
+    if (absl::Status s = StartOwnServers(*cluster_, flags_.servers); !s.ok()) return s;
     if (absl::Status s = cluster_->admin().Apply(Spec(flags_)).status(); !s.ok()) return s;
     map_ = cluster_->WatchMap();
     events_ = cluster_->WatchEvents();

@@ -36,12 +36,6 @@ struct Flags {
   bool reads = false;
 };
 
-int64_t WallMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 struct CalledShard {
   std::string id;
   int group = 0;
@@ -130,6 +124,12 @@ class Caller {
 };
 
 }  // namespace
+
+int64_t WallMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 void CallerSecond::Add(const CallerSecond& other) {
   calls += other.calls;

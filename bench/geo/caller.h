@@ -11,6 +11,9 @@
 
 namespace shardmanager {
 
+// Milliseconds since 1970, the same for all processes here.
+int64_t WallMs();
+
 // `call --discovery E --region R --shards FILE --out FILE --begin MS [--rate N]
 // [--reads]`. FILE `shards` has a line "shard group" for each shard to call; it may be replaced at
 // any time. Runs until SIGTERM. Returns the exit code.

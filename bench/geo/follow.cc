@@ -27,8 +27,6 @@ const std::vector<std::string>& RegionNames() {
   return kNames;
 }
 
-std::string ShardName(int shard) { return absl::StrFormat("s-%04d", shard); }
-
 // 1 and 2: a batch; 0: its partner stays.
 int BatchOf(int shard) {
   const int quarter = shard / 4 % 4;
@@ -44,13 +42,9 @@ const std::string& PartnerOf(int shard, int batches) {
 }
 
 v1::AppSpec Spec(const GeoFlags& flags) {
-  v1::AppSpec spec;
-  spec.set_name("kv");
-  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  v1::AppSpec spec = SpecOf(v1::PRIMARY_ONLY, flags.shards);
   for (int shard = 0; shard < flags.shards; ++shard) {
-    v1::Shard& added = *spec.mutable_key_space()->add_shards();
-    added.set_id(ShardName(shard));
-    added.set_preferred_region(PartnerOf(shard, 0));
+    spec.mutable_key_space()->mutable_shards(shard)->set_preferred_region(PartnerOf(shard, 0));
   }
   return spec;
 }
@@ -64,11 +58,7 @@ class Follow {
                   .regions = RegionNames(),
                   .servers_each = std::max(2, flags.servers / 4)}) {}
 
-  absl::Status Run() {
-    absl::Status status = Measure();
-    if (!status.ok()) std::fprintf(stderr, "%s\n", regions_.Logs().c_str());
-    return status;
-  }
+  absl::Status Run() { return regions_.Explained(Measure()); }
 
  private:
   absl::Status Measure() {

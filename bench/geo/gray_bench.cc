@@ -15,7 +15,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -27,6 +26,7 @@
 #include "absl/strings/str_format.h"
 #include "base/random.h"
 #include "counter.grpc.pb.h"
+#include "own_servers.h"
 #include "runtime/clock.h"
 #include "shardmanager/router.h"
 #include "shardmanager/server.h"
@@ -171,12 +171,7 @@ class Bench {
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    for (int i = 1; i <= flags_.servers; ++i) {
-      absl::Status s =
-          cluster_->StartServer({.name = Name(i), .rack = Name(i), .program = {self, "serve"}});
-      if (!s.ok()) return s;
-    }
+    if (absl::Status s = StartOwnServers(*cluster_, flags_.servers); !s.ok()) return s;
     if (absl::Status s = cluster_->admin().Apply(Spec(flags_)).status(); !s.ok()) return s;
     map_ = cluster_->WatchMap();
     return AwaitBalance();

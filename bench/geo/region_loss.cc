@@ -22,26 +22,14 @@ constexpr double kRate = 150;  // calls a second, of each caller
 constexpr int kNear = 0;       // the group of shards that prefer kLost
 constexpr int kOthers = 1;
 
-std::string ShardName(int shard) { return absl::StrFormat("s-%04d", shard); }
 bool PrefersLost(const GeoFlags& flags, int shard) { return shard < flags.shards * 4 / 10; }
 
 v1::AppSpec Spec(const GeoFlags& flags) {
-  v1::AppSpec spec;
-  spec.set_name("kv");
-  spec.mutable_replication()->set_strategy(v1::SECONDARY_ONLY);
-  spec.mutable_replication()->set_replicas(2);
-  spec.mutable_placement()->set_spread(v1::REGION);
-  for (int shard = 0; shard < flags.shards; ++shard) {
-    v1::Shard& added = *spec.mutable_key_space()->add_shards();
-    added.set_id(ShardName(shard));
-    if (PrefersLost(flags, shard)) added.set_preferred_region(kLost);
+  v1::AppSpec spec = SpecOfTwoRegionsEach(flags.shards);
+  for (int shard = 0; PrefersLost(flags, shard); ++shard) {
+    spec.mutable_key_space()->mutable_shards(shard)->set_preferred_region(kLost);
   }
   return spec;
-}
-
-bool IsSpread(const MapView& view) {
-  return std::all_of(view.shards.begin(), view.shards.end(),
-                     [&](const MapView::Shard& shard) { return RegionsOfShard(view, shard) == 2; });
 }
 
 class RegionLoss {
@@ -53,16 +41,14 @@ class RegionLoss {
                   .regions = {kLost, kNext, "west"},
                   .servers_each = flags.servers}) {}
 
-  absl::Status Run() {
-    absl::Status status = Measure();
-    if (!status.ok()) std::fprintf(stderr, "%s\n", regions_.Logs().c_str());
-    return status;
-  }
+  absl::Status Run() { return regions_.Explained(Measure()); }
 
  private:
   absl::Status Measure() {
     if (absl::Status s = regions_.SetUp(Spec(flags_)); !s.ok()) return s;
-    const auto home = [this](const MapView& view) { return IsSpread(view) && IsHome(view); };
+    const auto home = [this](const MapView& view) {
+      return HasTwoRegionsEach(view) && IsHome(view);
+    };
     if (auto s = regions_.Await("all is home", home, MonotonicNow()); !s.ok()) return s.status();
     if (absl::Status s = StartCallers(); !s.ok()) return s;
     std::this_thread::sleep_for(std::chrono::seconds(20));
@@ -70,7 +56,8 @@ class RegionLoss {
     lost_at_ = regions_.SecondsNow();
     TimePoint begin = MonotonicNow();
     regions_.KillServers(kLost);
-    auto settle = regions_.Await("two regions again", AreElsewhere, begin);
+    const auto left = [](const MapView& view) { return HasLeft(view, kLost); };
+    auto settle = regions_.Await("two regions again", left, begin);
     if (!settle.ok()) return settle.status();
     figures_.push_back(absl::StrFormat("FIGURE region_loss_settle_s %.1f s", *settle));
     std::this_thread::sleep_for(std::chrono::seconds(20));
@@ -94,11 +81,6 @@ class RegionLoss {
       there += prefers && IsIn(view, shard, kLost);
     }
     return there == wanted;
-  }
-  static bool AreElsewhere(const MapView& view) {
-    return IsSpread(view) &&
-           std::none_of(view.shards.begin(), view.shards.end(),
-                        [&](const MapView::Shard& shard) { return IsIn(view, shard, kLost); });
   }
 
   absl::Status StartCallers() {

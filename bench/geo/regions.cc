@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,20 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "own_servers.h"
 #include "runtime/clock.h"
 
 namespace shardmanager {
 namespace {
 
 constexpr std::chrono::seconds kPatience{300};
-
-int64_t WallMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::string Self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 }  // namespace
 
@@ -90,7 +84,7 @@ absl::Status Regions::StartServers(const std::string& region) {
                                             .region = region,
                                             .datacenter = absl::StrCat("dc-", region),
                                             .rack = name,
-                                            .program = {Self(), "serve"},
+                                            .program = {OwnProgram(), "serve"},
                                             .machine = region});
     if (!s.ok()) return s;
   }
@@ -116,7 +110,7 @@ absl::Status Regions::StartCaller(const std::string& region, double rate, bool r
   const auto machine = network_->Get(region);
   if (!machine.ok()) return machine.status();
   const std::string name = absl::StrCat("caller-", region);
-  std::vector<std::string> argv = {Self(),        "call",
+  std::vector<std::string> argv = {OwnProgram(),  "call",
                                    "--discovery", cluster_->discovery_endpoint(),
                                    "--region",    region,
                                    "--shards",    CallsFile(region),
@@ -142,6 +136,13 @@ absl::Status Regions::StopCallers(CallerLog& log) {
   return absl::OkStatus();
 }
 
+absl::Status Regions::Explained(absl::Status status) const {
+  if (!status.ok() && cluster_ != nullptr) {
+    std::fprintf(stderr, "%s\n", cluster_->Logs(20).c_str());
+  }
+  return status;
+}
+
 double Regions::SecondsNow() const { return static_cast<double>(WallMs() - begin_ms_) / 1e3; }
 
 absl::StatusOr<double> Regions::Await(const std::string& what,
@@ -151,6 +152,36 @@ absl::StatusOr<double> Regions::Await(const std::string& what,
   if (map_->WaitFor(so, kPatience, &seen)) return InSeconds(seen.changed - begin);
   return absl::DeadlineExceededError(
       absl::StrCat(what, ": not so after ", kPatience.count(), " s: ", map_->view().Describe()));
+}
+
+std::string ShardName(int shard) { return absl::StrFormat("s-%04d", shard); }
+
+v1::AppSpec SpecOf(v1::ReplicationStrategy strategy, int shards) {
+  v1::AppSpec spec;
+  spec.set_name("kv");
+  spec.mutable_replication()->set_strategy(strategy);
+  for (int shard = 0; shard < shards; ++shard) {
+    spec.mutable_key_space()->add_shards()->set_id(ShardName(shard));
+  }
+  return spec;
+}
+
+v1::AppSpec SpecOfTwoRegionsEach(int shards) {
+  v1::AppSpec spec = SpecOf(v1::SECONDARY_ONLY, shards);
+  spec.mutable_replication()->set_replicas(2);
+  spec.mutable_placement()->set_spread(v1::REGION);
+  return spec;
+}
+
+bool HasTwoRegionsEach(const local::MapView& view) {
+  return std::all_of(view.shards.begin(), view.shards.end(),
+                     [&](const auto& shard) { return RegionsOfShard(view, shard) == 2; });
+}
+
+bool HasLeft(const local::MapView& view, const std::string& region) {
+  return HasTwoRegionsEach(view) &&
+         std::none_of(view.shards.begin(), view.shards.end(),
+                      [&](const auto& shard) { return IsIn(view, shard, region); });
 }
 
 size_t RegionsOfShard(const local::MapView& view, const local::MapView::Shard& shard) {

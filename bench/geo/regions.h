@@ -59,7 +59,8 @@ class Regions {
                                TimePoint begin) const;
   local::MapWatcher& map() { return *map_; }
   local::Cluster& cluster() { return *cluster_; }
-  std::string Logs() const { return cluster_ ? cluster_->Logs(20) : ""; }
+  // The same status; if it is an error, what the processes logged is shown.
+  absl::Status Explained(absl::Status status) const;
 
  private:
   std::vector<std::string> ServerNames(const std::string& region) const;
@@ -74,6 +75,16 @@ class Regions {
   int64_t begin_ms_ = 0;  // of the callers, in ms since 1970
 };
 
+// Of the app "kv", whose shards are s-0000, s-0001 ...
+std::string ShardName(int shard);
+v1::AppSpec SpecOf(v1::ReplicationStrategy strategy, int shards);
+// Each shard has two equal replicas, in two regions.
+v1::AppSpec SpecOfTwoRegionsEach(int shards);
+
+// It is so.
+bool HasTwoRegionsEach(const local::MapView& view);
+// And none is in this one.
+bool HasLeft(const local::MapView& view, const std::string& region);
 // In how many regions its servers are.
 size_t RegionsOfShard(const local::MapView& view, const local::MapView::Shard& shard);
 // One of its servers is there.

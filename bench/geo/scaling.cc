@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "counter.grpc.pb.h"
 #include "geo/scenarios.h"
+#include "own_servers.h"
 #include "runtime/clock.h"
 #include "shardmanager/router.h"
 #include "tests/local_cluster/cluster.h"
@@ -122,13 +122,7 @@ class ScalingDay {
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    for (int i = 1; i <= kServers; ++i) {
-      const std::string name = absl::StrCat("server-", i);
-      absl::Status s =
-          cluster_->StartServer({.name = name, .rack = name, .program = {self, "serve"}});
-      if (!s.ok()) return s;
-    }
+    if (absl::Status s = StartOwnServers(*cluster_, kServers); !s.ok()) return s;
     if (absl::Status s = cluster_->admin().Apply(Spec()).status(); !s.ok()) return s;
     map_ = cluster_->WatchMap();
     const auto served = [](const MapView& view) { return view.all_served(); };

@@ -28,14 +28,7 @@ constexpr char kWeight[] = "weight";
 constexpr std::chrono::seconds kSettles{60};  // the balance, after all is served
 
 v1::AppSpec Spec(const GeoFlags& flags) {
-  v1::AppSpec spec;
-  spec.set_name("kv");
-  spec.mutable_replication()->set_strategy(v1::SECONDARY_ONLY);
-  spec.mutable_replication()->set_replicas(2);
-  spec.mutable_placement()->set_spread(v1::REGION);
-  for (int shard = 0; shard < flags.shards; ++shard) {
-    spec.mutable_key_space()->add_shards()->set_id(absl::StrFormat("s-%04d", shard));
-  }
+  v1::AppSpec spec = SpecOfTwoRegionsEach(flags.shards);
   v1::Metric& weight = *spec.add_metrics();
   weight.set_name(kWeight);
   // Five eighths full: the other regions can take it.
@@ -102,11 +95,7 @@ class WhatIf {
                   .regions = {kLost, "central", "mountain", "west"},
                   .servers_each = flags.servers}) {}
 
-  absl::Status Run() {
-    absl::Status status = Measure();
-    if (!status.ok()) std::fprintf(stderr, "%s\n", regions_.Logs().c_str());
-    return status;
-  }
+  absl::Status Run() { return regions_.Explained(Measure()); }
 
  private:
   absl::Status Measure() {
@@ -118,12 +107,8 @@ class WhatIf {
     if (absl::Status s = Predict(report); !s.ok()) return s;
     const TimePoint begin = MonotonicNow();
     regions_.KillServers(kLost);
-    const auto elsewhere = [](const MapView& view) {
-      return std::all_of(view.shards.begin(), view.shards.end(), [&](const auto& shard) {
-        return shard.servers.size() == 2 && !IsIn(view, shard, kLost);
-      });
-    };
-    if (auto s = regions_.Await("two replicas again", elsewhere, begin); !s.ok()) return s.status();
+    const auto left = [](const MapView& view) { return HasLeft(view, kLost); };
+    if (auto s = regions_.Await("two regions again", left, begin); !s.ok()) return s.status();
     std::this_thread::sleep_for(kSettles);
     if (absl::Status s = Take("after.json", after); !s.ok()) return s;
     Compare(before, report.placement(), after);

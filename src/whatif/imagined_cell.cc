@@ -107,40 +107,43 @@ ImaginedCell::ImaginedCell(const v1::AppSnapshot& snapshot, Duration load_time)
       ordered_(OrdersOf(snapshot)),
       shared_metric_(snapshot.app().spec().scaling().metric()) {
   RememberLoads(snapshot);
-  std::map<std::string, StoredServer> stored;
-  for (const v1::ServerStatus& server : snapshot.servers()) {
-    StoredServer& added = stored[server.server()];
-    const orchestrator::ServerLife life = LifeOf(snapshot.app().spec(), server);
-    added = {.name = server.server(),
-             .registration_version = static_cast<int32_t>(life.incarnation.value()),
-             .departed = server.state() == "departed",
-             .last_life = life.incarnation,
-             .last_place = life.fault_domain};
-    if (IsLive(server)) added.live = life;
-    servers_[server.server()] = {.incarnation = life.incarnation, .live = IsLive(server)};
-  }
-  for (const v1::ShardStatus& shard : snapshot.shards()) {
-    const v1::ReplicaStatus* const primary = PrimaryToKeep(shard);
-    for (const v1::ReplicaStatus& replica : shard.replicas()) {
-      const auto server = stored.find(replica.server());
-      const bool counts = replica.role() == v1::PRIMARY ? &replica == primary : IsThere(replica);
-      if (server == stored.end() || !counts) continue;
-      const bool serves = Serves(replica) || replica.state() == "forwarding";
-      const bool member = serves && replica.reason() != orchestrator::kNotInStep;
-      const auto life = static_cast<uint32_t>(server->second.last_life.value());
-      server->second.assignment.push_back({shard.shard(), RoleOf(replica),
-                                           ShardEpoch(replica.epoch()), Phase::kGranted,
-                                           member ? life : 0});
-      if (serves && server->second.live) {
-        servers_.at(replica.server()).held[shard.shard()] = {ShardEpoch(replica.epoch()),
-                                                             RoleOf(replica)};
-      }
-    }
-  }
   orchestrator::Recovered recovered{.spec = snapshot.app().spec(), .ordered = ordered_};
+  std::map<std::string, StoredServer> stored;
+  for (const v1::ServerStatus& server : snapshot.servers()) Store(server, recovered.spec, stored);
+  for (const v1::ShardStatus& shard : snapshot.shards()) Store(shard, stored);
   for (auto& [name, server] : stored) recovered.servers.push_back(std::move(server));
   pending_.push_back(std::move(recovered));
   Pump();
+}
+
+void ImaginedCell::Store(const v1::ServerStatus& server, const v1::AppSpec& spec,
+                         std::map<std::string, StoredServer>& stored) {
+  const orchestrator::ServerLife life = LifeOf(spec, server);
+  StoredServer& added = stored[server.server()];
+  added = {.name = server.server(),
+           .registration_version = static_cast<int32_t>(life.incarnation.value()),
+           .departed = server.state() == "departed",
+           .last_life = life.incarnation,
+           .last_place = life.fault_domain};
+  if (IsLive(server)) added.live = life;
+  servers_[server.server()] = {.incarnation = life.incarnation, .live = IsLive(server)};
+}
+
+void ImaginedCell::Store(const v1::ShardStatus& shard,
+                         std::map<std::string, StoredServer>& stored) {
+  const v1::ReplicaStatus* const primary = PrimaryToKeep(shard);
+  for (const v1::ReplicaStatus& replica : shard.replicas()) {
+    const auto server = stored.find(replica.server());
+    const bool counts = replica.role() == v1::PRIMARY ? &replica == primary : IsThere(replica);
+    if (server == stored.end() || !counts) continue;
+    const Held held = {ShardEpoch(replica.epoch()), RoleOf(replica)};
+    const bool serves = Serves(replica) || replica.state() == "forwarding";
+    const bool member = serves && replica.reason() != orchestrator::kNotInStep;
+    const auto life = static_cast<uint32_t>(server->second.last_life.value());
+    server->second.assignment.push_back(
+        {shard.shard(), held.role, held.epoch, Phase::kGranted, member ? life : 0});
+    if (serves && server->second.live) servers_.at(replica.server()).held[shard.shard()] = held;
+  }
 }
 
 // A shard's new replicas carry what those of their role do on average.

@@ -78,6 +78,11 @@ class ImaginedCell {
     }
   };
 
+  // What the snapshot says of a server, and then of a shard, as the store and the servers have it.
+  void Store(const v1::ServerStatus& server, const v1::AppSpec& spec,
+             std::map<std::string, orchestrator::StoredServer>& stored);
+  void Store(const v1::ShardStatus& shard,
+             std::map<std::string, orchestrator::StoredServer>& stored);
   void RememberLoads(const v1::AppSnapshot& snapshot);
   void Pump();
   void Carry(Output<orchestrator::Action> output);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/load.h"
+#include "orchestrator/decide/room.h"
 #include "whatif/states.h"
 
 namespace shardmanager::whatif {
@@ -31,13 +32,6 @@ struct Use {
   double part() const { return capacity > 0 ? used / capacity : 0; }
 };
 
-// Most replicas that the server takes; 0: no limit.
-double ReplicaCapacity(const v1::AppSpec& spec, const v1::ServerStatus& server) {
-  const uint32_t cap = spec.placement().max_replicas_per_server();
-  if (cap == 0 || server.capacity() == 0) return std::max(cap, server.capacity());
-  return std::min(cap, server.capacity());
-}
-
 std::vector<Use> UsesOf(const v1::AppSnapshot& snapshot, const std::string& metric) {
   std::vector<Use> uses;
   for (const v1::ServerStatus& server : snapshot.servers()) {
@@ -45,7 +39,8 @@ std::vector<Use> UsesOf(const v1::AppSnapshot& snapshot, const std::string& metr
     Use use{.server = &server};
     if (metric == kReplicaCountMetric) {
       use.used = server.replicas();
-      use.capacity = ReplicaCapacity(snapshot.app().spec(), server);
+      use.capacity = orchestrator::TighterCap(
+          server.capacity(), snapshot.app().spec().placement().max_replicas_per_server());
     }
     for (const v1::MetricUse& m : server.loads()) {
       if (m.metric() == metric) use = {&server, m.used(), m.capacity()};

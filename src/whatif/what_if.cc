@@ -1,6 +1,7 @@
 #include "whatif/what_if.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -174,6 +175,10 @@ absl::Status Check(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& ch
 
 // ---- what happens ----
 
+int64_t InMilliseconds(Duration time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
+
 // The server that those in the region are like.
 const v1::ServerStatus* ModelFor(const v1::AppSnapshot& snapshot, const std::string& region) {
   const v1::ServerStatus* model = nullptr;
@@ -198,10 +203,9 @@ class Newcomers {
     std::vector<ServerLife> lives;
     auto region = regions_.begin();
     for (uint32_t i = 0; i < added.count(); ++i) {
-      lives.push_back(One(!added.region().empty() ? added.region()
-                          : regions_.empty()      ? ""
-                                                  : *region));
-      if (!regions_.empty() && ++region == regions_.end()) region = regions_.begin();
+      const bool in_turn = added.region().empty() && !regions_.empty();
+      lives.push_back(One(in_turn ? *region : added.region()));
+      if (in_turn && ++region == regions_.end()) region = regions_.begin();
     }
     return lives;
   }
@@ -230,17 +234,16 @@ class Newcomers {
   uint32_t number_ = 0;
 };
 
-void Carry(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& change, ImaginedCell& cell) {
+// `spec`: the one that holds from now on.
+void MakeHappen(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& change,
+                const v1::AppSpec& spec, ImaginedCell& cell) {
   orchestrator::OperatorOrders ordered = cell.ordered();
   for (const v1::DrainScope& scope : change.drain()) {
     v1::Drain& drain = ordered.drains.emplace_back();
     *drain.mutable_scope() = scope;
     drain.set_reason("imagined");
   }
-  if (change.has_spec() || change.drain_size() > 0) {
-    cell.Apply(change.has_spec() ? WithDefaults(change.spec()) : snapshot.app().spec(),
-               std::move(ordered));
-  }
+  if (change.has_spec() || change.drain_size() > 0) cell.Apply(spec, std::move(ordered));
   if (change.load_factor() > 0) cell.SetLoadFactor(change.load_factor());
   Newcomers newcomers(snapshot);
   for (const v1::AddedServers& added : change.add()) {
@@ -254,8 +257,7 @@ void Carry(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& change, Im
 }
 
 // Longer than anything that the core waits for before it acts again (load_book.h takes a new
-// picture after ten minutes), and long enough for loads, which are averaged, to be known within 1
-// %.
+// picture after ten minutes). Loads, which are averaged, are known well enough by then, too.
 Duration QuietFor(const v1::AppSpec& spec, Duration load_time) {
   const Duration down_after =
       spec.has_scaling() ? Milliseconds(spec.scaling().down_after_ms()) : Duration(0);
@@ -270,29 +272,30 @@ Duration QuietFor(const v1::AppSpec& spec, Duration load_time) {
 absl::StatusOr<v1::WhatIfReport> Simulate(v1::AppSnapshot snapshot,
                                           const v1::ImaginedChange& change) {
   if (absl::Status s = Check(snapshot, change); !s.ok()) return s;
-  v1::AppSpec& spec = *snapshot.mutable_app()->mutable_spec();
-  spec = WithDefaults(std::move(spec));
+  const v1::AppSpec now = WithDefaults(snapshot.app().spec());
+  const v1::AppSpec then = change.has_spec() ? WithDefaults(change.spec()) : now;
+  *snapshot.mutable_app()->mutable_spec() = now;
   const Duration load_time =
       Milliseconds(change.load_ms() == 0 ? kDefaultLoadMs : change.load_ms());
+
   ImaginedCell cell(snapshot, load_time);
-  v1::WhatIfReport report;
-  const bool rested = cell.RunToRest(QuietFor(snapshot.app().spec(), load_time), kMostTime);
-  report.set_loads_begun_anyway(cell.loads_begun());
+  const bool rested = cell.RunToRest(QuietFor(now, load_time), kMostTime);
   const v1::AppSnapshot settled = cell.Snapshot();
+  const uint32_t loads_before = cell.loads_begun();
   const TimePoint begin = cell.now();
-  Carry(snapshot, change, cell);
-  const v1::AppSpec& then = change.has_spec() ? WithDefaults(change.spec()) : snapshot.app().spec();
+  MakeHappen(snapshot, change, then, cell);
+
+  v1::WhatIfReport report;
   report.set_at_rest(cell.RunToRest(QuietFor(then, load_time), kMostTime) && rested);
   *report.mutable_placement() = cell.Snapshot();
   report.mutable_placement()->set_taken_ms(snapshot.taken_ms());
   *report.mutable_before() = OutlookOf(snapshot);
   *report.mutable_after() = OutlookOf(report.placement());
   CountDifferences(settled, report.placement(), report);
-  report.set_loads_begun(cell.loads_begun() - report.loads_begun_anyway());
-  report.set_served_after_ms(
-      std::chrono::duration_cast<std::chrono::milliseconds>(cell.last_served() - begin).count());
-  report.set_at_rest_after_ms(
-      std::chrono::duration_cast<std::chrono::milliseconds>(cell.last_step() - begin).count());
+  report.set_loads_begun_anyway(loads_before);
+  report.set_loads_begun(cell.loads_begun() - loads_before);
+  report.set_served_after_ms(InMilliseconds(cell.last_served() - begin));
+  report.set_at_rest_after_ms(InMilliseconds(cell.last_step() - begin));
   return report;
 }
 

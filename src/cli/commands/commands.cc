@@ -81,6 +81,11 @@ bool MayPass(const absl::Status& status) {
          absl::IsFailedPrecondition(status);
 }
 
+ExitCode Wrong(const absl::Status& status, Terminal& terminal) {
+  *terminal.err << "error: " << std::string(status.message()) << "\n";
+  return absl::IsInvalidArgument(status) ? kUsage : kRefused;
+}
+
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal) {
   // Of several lines each is shown, but without any other control character.
   std::string message;

@@ -44,6 +44,9 @@ ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 // Says what went wrong in a call and returns the exit code for it.
 ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& terminal);
 
+// The same where no control plane was asked: kUsage for INVALID_ARGUMENT.
+ExitCode Wrong(const absl::Status& status, Terminal& terminal);
+
 // True: the answer was to be JSON or YAML, and is written. False: it is for people, and the command
 // shows it.
 bool ShowForPrograms(const google::protobuf::Message& answer, Format format, Terminal& terminal);

@@ -23,11 +23,6 @@ using std::chrono::steady_clock;
 // The challenge starts from a valid placement; annealing does the work.
 constexpr uint64_t kRoadefDescentSteps = 100'000;
 
-ExitCode Wrong(const absl::Status& status, Terminal& terminal) {
-  *terminal.err << "error: " << std::string(status.message()) << "\n";
-  return absl::IsInvalidArgument(status) ? kUsage : kRefused;
-}
-
 // A bar on the standard error, where a person watches; gone at the end.
 class ProgressBar {
  public:

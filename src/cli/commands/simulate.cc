@@ -18,11 +18,6 @@
 namespace shardmanager::cli {
 namespace {
 
-ExitCode Wrong(const absl::Status& status, Terminal& terminal) {
-  *terminal.err << "error: " << std::string(status.message()) << "\n";
-  return kUsage;
-}
-
 // ---- a snapshot ----
 
 // The app, from three answers. They fit together if no map was published in between; an app that
@@ -90,6 +85,13 @@ ExitCode ReadSnapshot(const std::string& app, const std::string& file, AdminClie
 
 // ---- a change ----
 
+// (That it is not too high is checked where it is used.)
+absl::Status CheckLoadFactor(double factor) {
+  if (factor > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--load-factor: found ", factor, "; allowed: above 0 to 1000"));
+}
+
 absl::Status AddScopes(const std::vector<std::string>& words, const char* flag,
                        google::protobuf::RepeatedPtrField<v1::DrainScope>& scopes) {
   for (const std::string& word : words) {
@@ -136,10 +138,7 @@ absl::StatusOr<v1::ImaginedChange> ChangeOf(const SimulateCommand& command, Term
     return s;
   }
   if (absl::Status s = AddServers(command.add, change); !s.ok()) return s;
-  if (!(command.load_factor > 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--load-factor: found ", command.load_factor, "; allowed: above 0 to 1000"));
-  }
+  if (absl::Status s = CheckLoadFactor(command.load_factor); !s.ok()) return s;
   change.set_load_factor(command.load_factor);
   constexpr std::chrono::hours kMostLoadTime{24};
   if (command.load_time > kMostLoadTime) {
@@ -178,11 +177,7 @@ ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal&
 }
 
 ExitCode Capacity(const CapacityCommand& command, AdminClient& client, Terminal& terminal) {
-  if (!(command.load_factor > 0)) {
-    return Wrong(absl::InvalidArgumentError(absl::StrCat(
-                     "--load-factor: found ", command.load_factor, "; allowed: above 0 to 1000")),
-                 terminal);
-  }
+  if (absl::Status s = CheckLoadFactor(command.load_factor); !s.ok()) return Wrong(s, terminal);
   v1::AppSnapshot snapshot;
   const ExitCode code = ReadSnapshot(command.app, command.snapshot, client, terminal, snapshot);
   if (code != kOk) return code;
@@ -194,10 +189,6 @@ ExitCode Capacity(const CapacityCommand& command, AdminClient& client, Terminal&
     if (terminal.interactive) *terminal.err << "\r" << ++losses << " losses played" << std::flush;
   });
   if (losses > 0) *terminal.err << "\r" << std::string(40, ' ') << "\r" << std::flush;
-  if (absl::IsFailedPrecondition(report.status())) {
-    *terminal.err << "error: " << std::string(report.status().message()) << "\n";
-    return kRefused;
-  }
   if (!report.ok()) return Wrong(report.status(), terminal);
   if (ShowForPrograms(*report, command.format, terminal)) return kOk;
   *terminal.out << CapacityText(snapshot, question, *report, terminal.colour);

@@ -9,14 +9,23 @@
 
 namespace shardmanager::orchestrator {
 
+namespace {
+
+// How many replicas of the shard serve clients there.
+uint32_t ServingIn(const PartitionState& state, ShardIndex shard, uint32_t region) {
+  uint32_t serving = 0;
+  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
+    serving +=
+        state.tables.server(replica.server).region == region && ServesClients(state, replica);
+  });
+  return serving;
+}
+
+}  // namespace
+
 bool IsPreferenceMet(const PartitionState& state, ShardIndex shard) {
   const uint32_t region = state.tables.shard(shard).region;
-  bool met = false;
-  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
-    met |= region != 0 && state.tables.server(replica.server).region == region &&
-           ServesClients(state, replica);
-  });
-  return met;
+  return region != 0 && ServingIn(state, shard, region) > 0;
 }
 
 void DescribePreferences(const PartitionState& state, v1::AppStatus& status) {
@@ -49,12 +58,7 @@ std::vector<std::string> RegionConditions(const PartitionState& state) {
     const allocator::RegionWish& wish = state.region_wishes[i];
     size_t lacking = 0;
     for (const ShardIndex shard : state.map_order) {
-      uint32_t there = 0;
-      state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
-        there += state.tables.server(replica.server).region == wish.region &&
-                 ServesClients(state, replica);
-      });
-      lacking += there < wish.replicas;
+      lacking += ServingIn(state, shard, wish.region) < wish.replicas;
     }
     if (lacking == 0) continue;
     conditions.push_back(

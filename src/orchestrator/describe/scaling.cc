@@ -92,8 +92,8 @@ v1::ShardScaling DescribeScaling(const PartitionState& state, ShardIndex id, Tim
 std::vector<std::string> ScalingConditions(const PartitionState& state) {
   size_t at_most = 0;
   size_t no_room = 0;
+  if (!state.scaling.rules.on) return {};
   for (const ShardIndex id : state.map_order) {
-    if (state.scaling.shards.empty()) return {};
     const ScaleState found = state.scaling.shards[id.index()].state;
     at_most += found == ScaleState::kAtMost;
     no_room += found == ScaleState::kNoRoom;

@@ -115,8 +115,12 @@ void ShardScaler::GiveUpRoom(ShardIndex id) {
   agenda_.AddNote(NoteKind::kScalingHasNoRoom, ServerIndex(), id,
                   absl::StrFormat("it is to have %d replicas, and there is room for %d: %s",
                                   shard.wanted, keeps, UnplaceableReason(state_, id)));
-  shard.wanted = static_cast<uint8_t>(keeps);
-  state_.tables.shard(id).wanted = shard.wanted;
+  SetWanted(id, static_cast<uint8_t>(keeps));
+}
+
+void ShardScaler::SetWanted(ShardIndex id, uint8_t wanted) {
+  At(id).wanted = wanted;
+  state_.tables.shard(id).wanted = wanted;
   agenda_.MarkDirty(id);
 }
 
@@ -127,12 +131,10 @@ void ShardScaler::Change(ShardIndex id, uint8_t wanted) {
                   absl::StrFormat("from %d to %d replicas: %s", shard.wanted, wanted,
                                   LoadOfOne(state_, shard)));
   shard.to_share = shard.load * shard.wanted;
-  shard.wanted = wanted;
   shard.state = ScaleState::kSettling;
   shard.since = shard.settled_since = state_.now;
-  state_.tables.shard(id).wanted = wanted;
   state_.scaling.changes.insert(state_.scaling.changes.end(), std::abs(change), state_.now);
-  agenda_.MarkDirty(id);
+  SetWanted(id, wanted);
 }
 
 size_t ShardScaler::ChangesLeft() {

@@ -33,6 +33,7 @@ class ShardScaler {
   void GiveUpRoom(ShardIndex id);
   void ShareLoad(ShardIndex id);
   void Change(ShardIndex id, uint8_t wanted);
+  void SetWanted(ShardIndex id, uint8_t wanted);
   // How many more replicas may be added and dropped now.
   size_t ChangesLeft();
   ScaledShard& At(ShardIndex id) { return state_.scaling.shards[id.index()]; }

@@ -47,6 +47,13 @@ class ScalingTest : public ::testing::Test {
     world().Advance(Seconds(60));
     world().notes.clear();
   }
+  // s-0 carries 190: four replicas of it have come.
+  void StartWithFour(const v1::AppSpec& spec, int servers = 8) {
+    Start(spec, servers);
+    Carry("s-0", 190);
+    world().Advance(Seconds(60));
+    ASSERT_EQ(Replicas("s-0"), 4U);
+  }
   void Carry(const std::string& shard, double total) { total_[shard] = total; }
   size_t Replicas(const std::string& shard) { return world().Holders(shard).size(); }
   v1::ShardStatus Status(size_t shard) { return DescribeShard(world().partition().state(), shard); }
@@ -178,10 +185,7 @@ TEST_F(ScalingTest, ASuccessorKeepsThem) {
 }
 
 TEST_F(ScalingTest, AReplicaThatIsLostIsReplacedAndTheNumberStays) {
-  Start(ScalingSpec(2));
-  Carry("s-0", 190);
-  world().Advance(Seconds(60));
-  ASSERT_EQ(Replicas("s-0"), 4U);
+  StartWithFour(ScalingSpec(2));
   world().Die(world().Holders("s-0")[0]);
   world().Advance(Seconds(100));
   EXPECT_EQ(Replicas("s-0"), 4U);
@@ -218,10 +222,7 @@ TEST_F(ScalingTest, ARecommendationIsNotFollowed) {
 
 TEST_F(ScalingTest, ToRecommendAgainTakesNothingAwayThatIsNeeded) {
   v1::AppSpec spec = ScalingSpec(1);
-  Start(spec);
-  Carry("s-0", 190);
-  world().Advance(Seconds(60));
-  ASSERT_EQ(Replicas("s-0"), 4U);
+  StartWithFour(spec);
   spec.mutable_scaling()->set_mode(v1::ScalingPolicy::RECOMMEND);
   world().Apply(spec);
   world().Advance(Seconds(600));
@@ -235,10 +236,7 @@ TEST_F(ScalingTest, ToRecommendAgainTakesNothingAwayThatIsNeeded) {
 }
 
 TEST_F(ScalingTest, AnOutageOfAllServersTakesNoReplicaAway) {
-  Start(ScalingSpec(1));
-  Carry("s-0", 190);
-  world().Advance(Seconds(60));
-  ASSERT_EQ(Replicas("s-0"), 4U);
+  StartWithFour(ScalingSpec(1));
   for (int i = 0; i < 8; ++i) world().Die(absl::StrCat("kv-", i));
   world().Advance(Seconds(120));
   for (int i = 0; i < 8; ++i) world().Join(absl::StrCat("kv-", i));
@@ -248,10 +246,7 @@ TEST_F(ScalingTest, AnOutageOfAllServersTakesNoReplicaAway) {
 }
 
 TEST_F(ScalingTest, ARestartWhereThereIsNoOtherRoomTakesNoReplicaAway) {
-  Start(ScalingSpec(1), /*servers=*/4);
-  Carry("s-0", 190);
-  world().Advance(Seconds(60));
-  ASSERT_EQ(Replicas("s-0"), 4U);
+  StartWithFour(ScalingSpec(1), /*servers=*/4);
   world().Die("kv-0");
   world().Advance(Seconds(40));
   world().Join("kv-0");
@@ -292,10 +287,7 @@ TEST_F(ScalingTest, TheReplicaThatGoesIsNotTheOneThatItsRegionIsToHave) {
 
 TEST_F(ScalingTest, WithoutThePolicyTheNumberIsThatOfTheSpecAgain) {
   v1::AppSpec spec = ScalingSpec(2);
-  Start(spec);
-  Carry("s-0", 190);
-  world().Advance(Seconds(60));
-  ASSERT_EQ(Replicas("s-0"), 4U);
+  StartWithFour(spec);
   spec.clear_scaling();
   world().Apply(spec);
   world().Advance(Seconds(60));
@@ -340,10 +332,7 @@ TEST_F(ScalingTest, ThePrimaryStaysWhereItIs) {
 }
 
 TEST_F(ScalingTest, WhatIsNotReportedChangesNothing) {
-  Start(ScalingSpec(1));
-  Carry("s-0", 190);
-  world().Advance(Seconds(60));
-  ASSERT_EQ(Replicas("s-0"), 4U);
+  StartWithFour(ScalingSpec(1));
   world().load = [](const std::string&, const std::string&) { return std::vector<MetricAmount>(); };
   world().Restart();
   world().Advance(Seconds(2'000));

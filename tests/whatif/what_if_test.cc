@@ -296,6 +296,29 @@ TEST_F(WhatIfTest, OneRegionHasNoOtherOneToLoseItTo) {
             "found 1 live server without a region; allowed: all of them in regions");
 }
 
+// ---- what a snapshot comes to ----
+
+TEST(OutlookTest, OfTwoServersTheFullerOneIsThe99thPercentile) {
+  v1::AppSnapshot snapshot;
+  for (const uint32_t replicas : {100u, 0u}) {
+    v1::ServerStatus& server = *snapshot.add_servers();
+    server.set_server(absl::StrCat("kv-", replicas));
+    server.set_state("live");
+    server.set_replicas(replicas);
+    server.set_capacity(200);
+  }
+  snapshot.add_servers()->set_state("lost");  // is not counted
+  const v1::MetricOutlook replicas = OutlookOf(snapshot).metrics(0);
+  EXPECT_EQ(replicas.mean(), 50);
+  EXPECT_EQ(replicas.p50(), 0);
+  EXPECT_EQ(replicas.p99(), 100);
+  EXPECT_EQ(replicas.most(), 100);
+  EXPECT_EQ(replicas.most_server(), "kv-100");
+  EXPECT_EQ(replicas.most_pct(), 50);
+  snapshot.mutable_app()->mutable_spec()->mutable_placement()->set_max_replicas_per_server(125);
+  EXPECT_EQ(OutlookOf(snapshot).metrics(0).most_pct(), 80) << "the tighter cap counts";
+}
+
 // ---- what is refused ----
 
 TEST_F(WhatIfTest, APlaceWithoutServersIsRefused) {

@@ -226,6 +226,30 @@ TEST_F(RegionReplicasTest, ANewSpecMovesNoMoreThanItMust) {
   EXPECT_LE(world_->commands.size(), 30u * 2 + 20) << "an add and a drop of each shard";
 }
 
+TEST_F(RegionReplicasTest, TheOnlyReplicaGoesThereThoughAllServersHaveAsMany) {
+  Start(TestSpec(12, v1::SECONDARY_ONLY, 1));
+  EXPECT_EQ(world_->Counts(), (std::map<std::string, size_t>{{"kv-0", 1},
+                                                             {"kv-1", 1},
+                                                             {"kv-2", 1},
+                                                             {"kv-3", 1},
+                                                             {"kv-4", 1},
+                                                             {"kv-5", 1},
+                                                             {"kv-6", 1},
+                                                             {"kv-7", 1},
+                                                             {"kv-8", 1},
+                                                             {"kv-9", 1},
+                                                             {"kv-10", 1},
+                                                             {"kv-11", 1}}));
+  v1::AppSpec spec = TestSpec(12, v1::SECONDARY_ONLY, 1);
+  v1::RegionReplicas& wanted = *spec.mutable_placement()->add_region_replicas();
+  wanted.set_region("r1");
+  wanted.set_replicas(1);
+  world_->Apply(spec);
+  world_->Advance(Seconds(300));
+  EXPECT_EQ(world_->Counts().at("kv-4"), 3u);
+  EXPECT_THAT(Conditions(), IsEmpty());
+}
+
 TEST_F(RegionReplicasTest, ALostRegionsReplicasComeBackWithIt) {
   Start(SpecWith({{"r0", 2}, {"r1", 1}, {"r2", 1}}));
   for (int i = 8; i < 12; ++i) world_->Die(absl::StrCat("kv-", i));

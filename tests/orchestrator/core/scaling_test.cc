@@ -245,6 +245,29 @@ TEST_F(ScalingTest, AnOutageOfAllServersTakesNoReplicaAway) {
   EXPECT_THAT(Details(NoteKind::kScalingHasNoRoom), IsEmpty());
 }
 
+TEST_F(ScalingTest, ALongOutageOfAllServersTakesNoReplicaAway) {
+  StartWithFour(ScalingSpec(1));
+  for (int i = 0; i < 8; ++i) world().Die(absl::StrCat("kv-", i));
+  world().Advance(Seconds(900));
+  for (int i = 0; i < 8; ++i) world().Join(absl::StrCat("kv-", i));
+  world().Advance(Seconds(60));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+  EXPECT_THAT(Details(NoteKind::kScalingHasNoRoom), IsEmpty());
+}
+
+TEST_F(ScalingTest, WhileAnotherShardHasNoPlaceNoneIsAdded) {
+  v1::AppSpec spec = ScalingSpec(7);
+  spec.mutable_placement()->set_max_replicas_per_server(2);
+  Start(spec, 3);  // six of the seven have a place
+  size_t placed = 0;
+  while (Replicas(absl::StrCat("s-", placed)) == 0) ++placed;
+  Carry(absl::StrCat("s-", placed), 190);
+  world().Advance(Seconds(120));
+  EXPECT_EQ(world().NoteCount(NoteKind::kShardScaled), 0U);
+  EXPECT_THAT(Status(placed).scaling().message(),
+              HasSubstr("none is added while 1 shard of the app has no place"));
+}
+
 TEST_F(ScalingTest, ARestartWhereThereIsNoOtherRoomTakesNoReplicaAway) {
   StartWithFour(ScalingSpec(1), /*servers=*/4);
   world().Die("kv-0");
@@ -256,13 +279,19 @@ TEST_F(ScalingTest, ARestartWhereThereIsNoOtherRoomTakesNoReplicaAway) {
 
 TEST_F(ScalingTest, AnotherSpecInTheMiddleOfAChangeAddsNoReplicaTooMany) {
   v1::AppSpec spec = ScalingSpec(1);
+  spec.mutable_scaling()->set_mode(v1::ScalingPolicy::RECOMMEND);
   Start(spec);
   Carry("s-0", 190);
-  while (world().NoteCount(NoteKind::kShardScaled) == 0) world().Advance(Seconds(1));
+  world().Advance(Seconds(600));  // the load is well known
+  spec.mutable_scaling()->set_mode(v1::ScalingPolicy::SCALE);
+  world().Apply(spec);
+  // From one to two, and from two to four: what comes begins with the load that the others had.
+  while (world().NoteCount(NoteKind::kShardScaled) < 2) world().Advance(Seconds(1));
   spec.mutable_moves()->set_max_concurrent(33);
   world().Apply(spec);
-  world().Advance(Seconds(300));
+  world().Advance(Seconds(200));
   EXPECT_EQ(Replicas("s-0"), 4U);
+  EXPECT_EQ(world().NoteCount(NoteKind::kShardScaled), 2U);
 }
 
 TEST_F(ScalingTest, TheReplicaThatGoesIsNotTheOneThatItsRegionIsToHave) {

@@ -1,5 +1,5 @@
-// Clients in one region, as a process of their own: they call shards at a steady rate (a thread
-// that waits for an answer makes up for nothing), and write down how long it took.
+// Clients in one region, as a process of their own: they call shards at a steady rate, and write
+// down how long it took. (A slow call delays the next one of its thread, and none is made up for.)
 #pragma once
 
 #include <cstdint>

@@ -388,13 +388,15 @@ void CommandTree::AddSimulate() {
   command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
   command
       .add_option("--snapshot", words.snapshot,
-                  "Of that moment, instead of now; - for the "
+                  "A file of `snapshot`, instead of the app as it is now; - for the "
                   "standard input")
       ->type_name("FILE");
   command.add_option("--lose", words.lose, "These servers are gone at once")
       ->type_name("LEVEL=NAME");
   command.add_option("--drain", words.drain, "These servers are emptied")->type_name("LEVEL=NAME");
-  command.add_option("--add-servers", words.add, "So many join, in a region or in all in turn")
+  command
+      .add_option("--add-servers", words.add,
+                  "So many servers join, in this region or in all of them in turn")
       ->type_name("COUNT[@REGION]");
   command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
       ->type_name("NUMBER")
@@ -416,7 +418,9 @@ void CommandTree::AddCapacity() {
       "capacity", "Show how many servers each region needs, if one region may be lost");
   command.footer(kCapacityFooter);
   command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
-  command.add_option("--snapshot", words.snapshot, "Of that moment, instead of now")
+  command
+      .add_option("--snapshot", words.snapshot,
+                  "A file of `snapshot`, instead of the app as it is now")
       ->type_name("FILE");
   command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
       ->type_name("NUMBER")

@@ -30,9 +30,9 @@ class Search {
 
   absl::StatusOr<v1::CapacityReport> Run() {
     if (live_.size() < 2) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("found live servers in ", Counted(live_.size(), "region"),
-                       "; allowed: two or more, of which the others take a lost one's shards"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "found live servers in ", Counted(live_.size(), "region"),
+          "; allowed: two or more, so that the others can take the shards of a lost one"));
     }
     if (const auto nowhere = live_.find(""); nowhere != live_.end()) {
       return absl::FailedPreconditionError(

@@ -109,9 +109,10 @@ TEST_F(SimulateCommandTest, CapacityNamesTheServersThatEachRegionNeeds) {
   admin_.servers.mutable_servers()->DeleteSubrange(2, 2);
   admin_.shards.mutable_shards()->DeleteSubrange(2, 2);
   EXPECT_EQ(Run({"capacity", "--app", "kv"}), kRefused);
-  EXPECT_EQ(err_,
-            "error: found live servers in 1 region; allowed: two or more, of which the others take "
-            "a lost one's shards\n");
+  EXPECT_EQ(
+      err_,
+      "error: found live servers in 1 region; allowed: two or more, so that the others can take "
+      "the shards of a lost one\n");
 }
 
 TEST_F(SimulateCommandTest, WordsThatAreWrongAreNamedAndNobodyIsAsked) {

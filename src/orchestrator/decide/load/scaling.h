@@ -23,8 +23,8 @@ struct ScaleNeed {
 bool IsWhole(const PartitionState& state, ShardIndex id);
 // What the shard's load asks for now; `whole`: IsWhole(). REQUIRES: the app has a scaling policy.
 ScaleNeed NeedOf(const PartitionState& state, ShardIndex id, bool whole);
-// The shard is to have more replicas than it has to have, and the last plan found no room for one
-// of them. (That servers are away, or were lost a moment ago, is no lack of room.)
+// The shard is to have more than replication.replicas, and the last plan found no room for one of
+// them. (Servers that are away, or were lost a moment ago, may come back: that is no lack of room.)
 bool LacksRoomToScale(const PartitionState& state, ShardIndex id);
 // How many the shard is to have next, too few being there: more, at most twice as many.
 uint8_t MoreReplicas(const ScalingRules& rules, uint32_t wanted, uint32_t needed);

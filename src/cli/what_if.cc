@@ -24,7 +24,7 @@ std::string Servers(uint32_t count) { return Counted(count, "server"); }
 
 std::string Number(double value) {
   const bool whole = value == std::floor(value) || std::abs(value) >= 10'000;
-  return absl::StrFormat(whole ? "%.0f" : "%.4g", value);
+  return whole ? absl::StrFormat("%.0f", value) : absl::StrFormat("%.4g", value);
 }
 
 // "" if it cannot be seen.

@@ -83,6 +83,20 @@ TEST(AllocatorTest, SpreadsReplicasOverRegionsAndNeverSharesAFaultDomain) {
   }
 }
 
+// Of each shard: how many replicas the region has that has most of them.
+std::map<int, int> MostInARegion(const Snapshot& snapshot) {
+  std::map<int, int> counts;
+  for (const ShardInfo& shard : snapshot.shards) {
+    std::map<uint32_t, int> regions;
+    int most = 0;
+    for (const ReplicaInfo& r : shard.replicas) {
+      most = std::max(most, ++regions[snapshot.servers[r.server.index()].region]);
+    }
+    ++counts[most];
+  }
+  return counts;
+}
+
 TEST(AllocatorTest, SaysWhyAReplicaCannotBePlaced) {
   Snapshot none;
   AddShards(none, 1);
@@ -168,6 +182,26 @@ TEST(AllocatorTest, PeriodicMovesStrayShardsIntoTheirPreferredRegion) {
   ASSERT_EQ(plan.moves.size(), 1u);
   EXPECT_EQ(plan.moves[0].to, ServerIndex(1));
   EXPECT_EQ(plan.moves[0].reason, MoveReason::kRegionPreference);
+}
+
+// The servers of the region are all above their share, and two of them hold the shard already.
+TEST(AllocatorTest, TheLastReplicaComesToItsCrowdedRegionWhateverTheSeed) {
+  Snapshot snapshot = Fleet(12, 3);
+  snapshot.region_wishes = {{.region = 1, .replicas = 3}};
+  AddShards(snapshot, 30, 3);
+  for (uint32_t i = 0; i < 30; ++i) {
+    for (uint32_t r = 0; r < 3; ++r) {
+      const uint32_t position = (i + r) % 4;  // among the four of region 1
+      snapshot.shards[i].replicas.push_back({ServerIndex(1 + 3 * position)});
+    }
+  }
+  snapshot.shards[24].replicas[2] = {ServerIndex(0)};
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const Plan plan = Solve(snapshot, {.seed = seed});
+    Snapshot after = snapshot;
+    Apply(after, plan);
+    EXPECT_EQ(MostInARegion(after), (std::map<int, int>{{3, 30}})) << "seed " << seed;
+  }
 }
 
 TEST(AllocatorTest, PeriodicKeepsTheMoveBudgets) {

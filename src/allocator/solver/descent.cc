@@ -8,6 +8,10 @@ namespace {
 constexpr uint32_t kMostInVain = 64;   // containers in a row that no object can leave
 constexpr uint32_t kTriedOfFull = 16;  // one of so many is tried after that
 
+// Of looks at all places: so many steps, and a part of those before.
+constexpr uint64_t kStepsOfScans = 40'000;
+constexpr uint64_t kPartOfScans = 10;
+
 bool NothingToPay(const Score& score) {
   for (int l = 0; l < kMovementLevel; ++l) {
     if (score[l] > kTolerance) return false;
@@ -42,10 +46,11 @@ bool Descent::Run() {
   while (improved && !OutOfSteps()) {
     improved = PlaceMissing();
     if (options_.emergency) break;
-    improved |= RepairGroups();
+    improved |= RepairGroups(Reach::kSample);
     improved |= RepairObjects();
     improved |= RepairLoads();
     improved |= RepairCustom();
+    if (!improved) improved = RepairGroups(Reach::kAll);
     if (!improved) improved = RepairByChains();
     if (!improved) improved = BringHome();
     if (!improved) improved = PolishWindows();
@@ -53,12 +58,14 @@ bool Descent::Run() {
   return !OutOfSteps();
 }
 
-ContainerId Descent::BestPlace(ObjectId o, ContainerId from, Score& best) {
+ContainerId Descent::BestPlace(ObjectId o, ContainerId from, Score& best, Reach reach) {
   ContainerId place = from;
+  // (Two that are alike may differ in whom they avoid: nothing is passed over where all count.)
+  const bool pass_over = options_.equivalence && reach == Reach::kSample;
   const auto look = [&] {
     ContainerId last;
     for (const TargetIndex::Target& target : places_) {
-      if (options_.equivalence && last.valid() && state_.Alike(target.container, last)) continue;
+      if (pass_over && last.valid() && state_.Alike(target.container, last)) continue;
       last = target.container;
       const Score score = state_.Arrival(o, target.container, target.fits);
       if (!score.BetterThan(best)) continue;
@@ -66,6 +73,11 @@ ContainerId Descent::BestPlace(ObjectId o, ContainerId from, Score& best) {
       place = target.container;
     }
   };
+  if (reach == Reach::kAll) {
+    targets_.All(from, places_);
+    look();
+    return place;
+  }
   targets_.SampleOne(o, from, places_);
   look();
   // Nothing to be wished for but not to have moved: as good as it gets.
@@ -105,29 +117,32 @@ bool Descent::PlaceMissing() {
 bool Descent::PlaceByScan(ObjectId o) {
   if (futile_scans_ >= kMostFutileScans) return false;
   Score best = state_.Arrival(o, ContainerId());
-  ContainerId place;
-  for (ContainerId c : targets_.open()) {
-    const Score score = state_.Arrival(o, c);
-    if (!score.BetterThan(best)) continue;
-    best = score;
-    place = c;
-  }
+  const ContainerId place = BestPlace(o, ContainerId(), best, Reach::kAll);
   futile_scans_ = place.valid() ? 0 : futile_scans_ + 1;
   if (place.valid()) state_.Put(o, place, ContainerId());
   return place.valid();
 }
 
-bool Descent::RepairGroups() {
+// Samples may miss the only places that the rules of a group ask for: at the end, those that still
+// cost something look at all of them. Not for long where there are many, as there may be no such
+// place.
+bool Descent::RepairGroups(Reach reach) {
   if (state_.group_board().empty()) return false;
+  const bool all = reach == Reach::kAll;
+  const uint32_t groups = state_.problem().groups();
+  const auto first = all ? static_cast<uint32_t>(random_.Below(groups)) : 0;
+  const uint64_t end =
+      all ? state_.steps() + kStepsOfScans + state_.steps() / kPartOfScans : UINT64_MAX;
   bool improved = false;
-  for (uint32_t g = 0; g < state_.problem().groups() && !OutOfSteps(); ++g) {
-    if (state_.group_board().Pays(GroupId(g))) improved |= ImproveGroup(GroupId(g));
+  for (uint32_t i = 0; i < groups && state_.steps() < end && !OutOfSteps(); ++i) {
+    const GroupId g((first + i) % groups);
+    if (state_.group_board().Pays(g)) improved |= ImproveGroup(g, reach);
   }
   return improved;
 }
 
 // Moves, one after another, the object of the group that gains most by it.
-bool Descent::ImproveGroup(GroupId g) {
+bool Descent::ImproveGroup(GroupId g, Reach reach) {
   bool improved = false;
   const GroupBoard& board = state_.group_board();
   for (uint32_t round = board.Begin(g).index(); round < board.End(g).index(); ++round) {
@@ -140,7 +155,7 @@ bool Descent::ImproveGroup(GroupId g) {
       const Score here = state_.Arrival(o, from);
       Score there = here;
       const bool worth_it = wishes || board.Pays(o, from);
-      const ContainerId to = worth_it ? BestPlace(o, from, there) : from;
+      const ContainerId to = worth_it ? BestPlace(o, from, there, reach) : from;
       state_.Put(o, from, from);
       const Score change = there - here;
       if (to != from && change.BetterThan(best.change)) best = {o, to, change};

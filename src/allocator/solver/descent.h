@@ -18,6 +18,8 @@ class Descent {
   bool Run();
 
  private:
+  // Which places are looked at.
+  enum class Reach : uint8_t { kSample, kAll };
   // One thing that might be tried, and what it would change.
   struct Candidate {
     ObjectId object;
@@ -42,7 +44,7 @@ class Descent {
 
   // Phases.
   bool PlaceMissing();
-  bool RepairGroups();
+  bool RepairGroups(Reach reach);
   bool RepairObjects();
   bool RepairLoads();
   bool RepairCustom();
@@ -50,10 +52,10 @@ class Descent {
   bool BringHome();
   bool PolishWindows();
 
-  // The best place for a lifted object among a sample and `from`.
-  ContainerId BestPlace(ObjectId o, ContainerId from, Score& best);
+  // The best place for a lifted object among `from` and those looked at.
+  ContainerId BestPlace(ObjectId o, ContainerId from, Score& best, Reach reach = Reach::kSample);
   bool TryMove(ObjectId o);
-  bool ImproveGroup(GroupId g);
+  bool ImproveGroup(GroupId g, Reach reach);
   bool Relieve(ContainerId c);
   void ChooseToLeave(ContainerId c, const std::vector<ObjectId>& refused);
   bool FindCovers(ContainerId c, const std::vector<ObjectId>& refused);

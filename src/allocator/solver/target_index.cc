@@ -66,7 +66,7 @@ void TargetIndex::SampleBucket(Bucket& bucket, size_t n, ObjectId o, ContainerId
                                std::vector<Target>& out) {
   const size_t size = bucket.by_fill.size();
   size_t taken = 0;
-  ContainerId fullest;
+  full_.clear();
   for (size_t looks = 0; looks < std::min(size, n + kSkipsPerBucket) && taken < n; ++looks) {
     if (bucket.cursor >= size) {
       if (bucket.looked >= 4 * size) Sort(bucket);
@@ -78,14 +78,14 @@ void TargetIndex::SampleBucket(Bucket& bucket, size_t n, ObjectId o, ContainerId
     if (!state_.Fits(o, c)) {
       // The rest is fuller still, or was when it was sorted.
       if (looks + 1 == n + kSkipsPerBucket) bucket.cursor = size;
-      fullest = c;
+      full_.push_back(c);
       continue;
     }
     out.push_back({c, true});
     ++taken;
   }
-  // No room: a goal that counts more than balance may want it all the same.
-  if (taken == 0 && fullest.valid()) out.push_back({fullest, false});
+  // No room: a goal that counts more than balance may want one all the same, another one each time.
+  if (taken == 0 && !full_.empty()) out.push_back({full_[random_.Below(full_.size())], false});
 }
 
 void TargetIndex::SampleWishes(ObjectId o, ContainerId from, std::vector<Target>& out) {
@@ -127,6 +127,13 @@ void TargetIndex::Sample(ObjectId o, ContainerId from, std::vector<Target>& out)
 
 void TargetIndex::SampleOne(ObjectId o, ContainerId from, std::vector<Target>& out) {
   SampleBuckets(1, o, from, out);
+}
+
+void TargetIndex::All(ContainerId from, std::vector<Target>& out) const {
+  out.clear();
+  for (ContainerId c : open_) {
+    if (c != from) out.push_back({c, false});
+  }
 }
 
 void TargetIndex::SampleEvenly(size_t n, std::vector<ContainerId>& out) {

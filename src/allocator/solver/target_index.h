@@ -28,8 +28,8 @@ class TargetIndex {
   void Sample(ObjectId o, ContainerId from, std::vector<Target>& out);
   // The same, but one of each bucket only: a first look.
   void SampleOne(ObjectId o, ContainerId from, std::vector<Target>& out);
-  // All open ones.
-  const std::vector<ContainerId>& open() const { return open_; }
+  // All open ones but `from`, if they fit or not.
+  void All(ContainerId from, std::vector<Target>& out) const;
   // `n` containers, open ones, evenly.
   void SampleEvenly(size_t n, std::vector<ContainerId>& out);
 
@@ -57,6 +57,7 @@ class TargetIndex {
   std::vector<std::vector<std::vector<ContainerId>>> members_;
   std::vector<std::pair<double, ContainerId>> sorting_;  // scratch
   std::vector<ContainerId> evenly_;                      // scratch
+  std::vector<ContainerId> full_;                        // scratch
 };
 
 }  // namespace shardmanager::solver

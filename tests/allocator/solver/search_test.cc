@@ -196,6 +196,30 @@ TEST(SearchTest, ComesToAPlaceWhereNothingMovesAnyMore) {
   }
 }
 
+TEST(SearchTest, EndsWhereNoSingleMoveHelpsAGroup) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Problem problem = RandomFleet(seed, 12, 60, 0.7);
+    Model model(problem);
+    AddEverything(model);
+    Search search(model, {.seed = seed});
+    ASSERT_TRUE(search.Descend());
+    State& state = search.mutable_state();
+    for (uint32_t i = 0; i < problem.objects; ++i) {
+      const ObjectId o(i);
+      if (!state.group_board().Pays(state.group_board().GroupOf(o)) || !state.where(o).valid())
+        continue;
+      const ContainerId from = state.Lift(o);
+      const Score here = state.Arrival(o, from);
+      for (uint32_t c = 0; c < problem.containers; ++c) {
+        if (problem.closed[ContainerId(c)] || ContainerId(c) == from) continue;
+        EXPECT_FALSE(state.Arrival(o, ContainerId(c)).BetterThan(here))
+            << "seed " << seed << ": object " << i << " to " << c;
+      }
+      state.Put(o, from, from);
+    }
+  }
+}
+
 TEST(SearchTest, EndsWithinItsStepsWithNothingWorse) {
   const Problem p = RandomFleet(9, 30, 600, 0.8);
   Model model(p);

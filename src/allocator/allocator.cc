@@ -113,7 +113,7 @@ std::string_view ToString(SkipReason reason) {
     case SkipReason::kNoCapacity:
       return "every live server is at its capacity";
     case SkipReason::kNoFaultDomain:
-      return "no fault domain is left that holds no replica of the shard";
+      return "no fault domain is left that may hold one more replica of the shard";
     case SkipReason::kAvoided:
       return "it failed a while ago on each live server that has room for it";
   }

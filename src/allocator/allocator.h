@@ -71,7 +71,8 @@ struct Snapshot {
   std::vector<ServerInfo> servers;
   std::vector<ShardInfo> shards;
   Spread spread = Spread::kServer;
-  std::vector<RegionWish> region_wishes;  // each region once
+  std::vector<SpreadLimit> spread_limits;  // each level once
+  std::vector<RegionWish> region_wishes;   // each region once
 
   // Empty: only the number of replicas counts, and the tables below are empty, too.
   std::vector<MetricInfo> metrics;

@@ -22,6 +22,7 @@ SnapshotTables::SnapshotTables(const Snapshot& snapshot, const Options& options)
     : snapshot_(snapshot) {
   AddMetrics();
   input_.spread = snapshot.spread;
+  input_.spread_limits = snapshot.spread_limits;
   input_.emergency = options.mode == Mode::kEmergency;
   for (const RegionWish& wish : snapshot.region_wishes) {
     input_.region_wishes.emplace_back(wish.region, wish.replicas);

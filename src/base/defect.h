@@ -48,6 +48,7 @@ enum class Defect : uint8_t {
   kMovesWhilePaused,     // a pause is forgotten by the next leader
   kMovesWhatIsPinned,    // a pin is forgotten by the next leader
   kForgetsRegions,       // what was ordered about regions is forgotten by the next leader
+  kIgnoresRegions,       // what the spec wants in regions is no goal of plans
   kPreparesForNothing,   // what has to leave before a maintenance stays
   kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
   kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
@@ -108,6 +109,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kMovesWhilePaused, "moves-while-paused"},
     DefectName{Defect::kMovesWhatIsPinned, "moves-what-is-pinned"},
     DefectName{Defect::kForgetsRegions, "forgets-regions"},
+    DefectName{Defect::kIgnoresRegions, "ignores-regions"},
     DefectName{Defect::kPreparesForNothing, "prepares-for-nothing"},
     DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
     DefectName{Defect::kElectsWhoIsBackFirst, "elects-who-is-back-first"},

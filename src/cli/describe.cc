@@ -66,6 +66,14 @@ std::string PlacementText(const v1::PlacementPolicy& placement) {
   if (placement.spread() != 0) {
     parts.push_back(absl::StrCat("one replica of a shard per ", EnumLabel(placement.spread())));
   }
+  for (const v1::SpreadLimit& limit : placement.spread_limits()) {
+    parts.push_back(absl::StrCat("at most ", limit.replicas(), " per ", EnumLabel(limit.level()),
+                                 limit.soft() ? " if there is room" : ""));
+  }
+  for (const v1::RegionReplicas& wanted : placement.region_replicas()) {
+    parts.push_back(
+        absl::StrCat(wanted.replicas(), " in ", Shown(wanted.region()), " if there is room"));
+  }
   if (placement.max_replicas_per_server() != 0) {
     parts.push_back(absl::StrCat(
         "at most ", Counted(placement.max_replicas_per_server(), "replica"), " per server"));
@@ -85,6 +93,14 @@ std::string FailoverText(const v1::FailoverPolicy& failover) {
   }
   if (failover.max_concurrent_per_shard() != 0) {
     absl::StrAppend(&text, ", at most ", failover.max_concurrent_per_shard(), " of one shard");
+  }
+  if (!failover.region_order().empty()) {
+    absl::StrAppend(&text, ", ", Shown(absl::StrJoin(failover.region_order(), ", ")), " first");
+  }
+  if (failover.has_mass_failure()) {
+    absl::StrAppend(&text, "; when ", Shown(failover.mass_failure().servers()),
+                    " of the servers are lost: at most ", failover.mass_failure().max_concurrent(),
+                    " at once, last copies waited for ", Ms(failover.mass_failure().patience_ms()));
   }
   if (failover.on_partition() != 0) {
     absl::StrAppend(&text, "; cut off: ", EnumLabel(failover.on_partition()));

@@ -97,6 +97,70 @@ std::map<int, int> MostInARegion(const Snapshot& snapshot) {
   return counts;
 }
 
+TEST(AllocatorTest, ALimitOfSpreadIsKeptAgainstAPreferredRegion) {
+  Snapshot snapshot = Fleet(12, 3);
+  snapshot.region_wishes = {{.region = 0, .replicas = 3}};
+  AddShards(snapshot, 40, 4);
+  Apply(snapshot, Solve(snapshot, {.mode = Mode::kEmergency}));
+  for (int i = 0; i < 20; ++i) Apply(snapshot, Solve(snapshot, {}));
+  ASSERT_EQ(MostInARegion(snapshot), (std::map<int, int>{{3, 40}}));
+
+  snapshot.spread_limits = {{.level = Spread::kRegion, .most = 2}};
+  for (int i = 0; i < 20; ++i) Apply(snapshot, Solve(snapshot, {}));
+  EXPECT_EQ(MostInARegion(snapshot), (std::map<int, int>{{2, 40}}));
+}
+
+TEST(AllocatorTest, AHardLimitOfSpreadKeepsAReplicaOutASoftOneDoesNot) {
+  for (const bool soft : {false, true}) {
+    Snapshot snapshot = Fleet(6, 2);
+    snapshot.spread_limits = {{.level = Spread::kRegion, .most = 2, .soft = soft}};
+    AddShards(snapshot, 10, 5);
+    const Plan plan = Solve(snapshot, {.mode = Mode::kEmergency});
+    EXPECT_EQ(plan.moves.size(), soft ? 50u : 40u);
+    ASSERT_EQ(plan.skipped.size(), soft ? 0u : 10u);
+    if (!soft) {
+      EXPECT_EQ(plan.skipped[0].reason, SkipReason::kNoFaultDomain);
+    }
+  }
+}
+
+TEST(AllocatorTest, ASoftLimitOfSpreadLetsReplicasStandTogether) {
+  Snapshot snapshot = Fleet(9, 3);
+  snapshot.spread_limits = {{.level = Spread::kRegion, .most = 3, .soft = true}};
+  AddShards(snapshot, 12, 3);
+  for (uint32_t i = 0; i < 12; ++i) {
+    const uint32_t region = i % 3;
+    snapshot.shards[i].replicas = {
+        {ServerIndex(region)}, {ServerIndex(region + 3)}, {ServerIndex(region + 6)}};
+  }
+  EXPECT_TRUE(Solve(snapshot, {}).moves.empty());
+
+  snapshot.spread_limits.clear();
+  for (int i = 0; i < 5; ++i) Apply(snapshot, Solve(snapshot, {}));
+  EXPECT_EQ(MostInARegion(snapshot), (std::map<int, int>{{1, 12}}));
+}
+
+TEST(AllocatorTest, SeveralLevelsOfSpreadHoldAtOnce) {
+  // Two regions of three datacenters of two servers.
+  Snapshot snapshot;
+  for (uint32_t i = 0; i < 12; ++i) {
+    snapshot.servers.push_back(
+        {.server = ServerIndex(i), .region = i / 6, .datacenter = i / 2, .rack = i});
+  }
+  snapshot.spread = Spread::kRack;
+  snapshot.spread_limits = {{.level = Spread::kRegion, .most = 2},
+                            {.level = Spread::kDatacenter, .most = 1}};
+  AddShards(snapshot, 60, 4);
+  Apply(snapshot, Solve(snapshot, {.mode = Mode::kEmergency}));
+  for (const ShardInfo& shard : snapshot.shards) {
+    ASSERT_EQ(shard.replicas.size(), 4u);
+    std::set<uint32_t> datacenters;
+    for (const ReplicaInfo& r : shard.replicas) datacenters.insert(r.server.index() / 2);
+    EXPECT_EQ(datacenters.size(), 4u);
+  }
+  EXPECT_EQ(MostInARegion(snapshot), (std::map<int, int>{{2, 60}}));
+}
+
 TEST(AllocatorTest, SaysWhyAReplicaCannotBePlaced) {
   Snapshot none;
   AddShards(none, 1);

@@ -89,8 +89,8 @@ TEST(SpecValidationTest, BoundsReplicas) {
 TEST(SpecValidationTest, RefusesMoreReplicasThanRegionsToSpreadOver) {
   EXPECT_THAT(
       Problems("replication { replicas: 3 } placement { regions: ['a', 'b'] spread: REGION }"),
-      ElementsAre("replication.replicas: found 3; allowed: at most 2 with placement.spread "
-                  "region: there are 2 regions in placement.regions"));
+      ElementsAre("replication.replicas: found 3; allowed: at most 2: placement allows 1 in "
+                  "each of 2 regions (placement.regions)"));
   EXPECT_THAT(Problems("replication { replicas: 3 } placement { spread: REGION }"), IsEmpty())
       << "how many regions there are is not known";
   EXPECT_THAT(Problems("replication { replicas: 3 } placement { regions: 'a' spread: RACK }"),
@@ -344,6 +344,85 @@ TEST(SpecValidationTest, RefusesReplicasOfRegionsThatCannotBe) {
                               "region_replicas { region: 'a' replicas: 2 } }"),
               ElementsAre("placement.region_replicas[0].replicas: found 2; allowed: 1 with "
                           "placement.spread region"));
+}
+
+TEST(SpecValidationTest, TakesLimitsOfSpread) {
+  EXPECT_THAT(Problems(kTwo + "placement { spread: RACK "
+                              "spread_limits { level: REGION replicas: 1 } "
+                              "spread_limits { level: DATACENTER replicas: 1 soft: true } }"),
+              IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesLimitsOfSpreadThatCannotBe) {
+  EXPECT_THAT(
+      Problems(kTwo + "placement { spread: RACK spread_limits { replicas: 2 } "
+                      "spread_limits { level: SERVER replicas: 2 } "
+                      "spread_limits { level: RACK replicas: 2 } "
+                      "spread_limits { level: REGION } "
+                      "spread_limits { level: REGION replicas: 16 } }"),
+      ElementsAre(
+          "placement.spread_limits[0].level: found nothing; allowed: rack, datacenter, region",
+          "placement.spread_limits[1].level: found server; allowed: rack, datacenter, region",
+          "placement.spread_limits[2].level: found rack; allowed: a level above rack, which "
+          "placement.spread has: one replica in each",
+          "placement.spread_limits[3].replicas: found 0; allowed: 1 to 15",
+          "placement.spread_limits[4].replicas: found 16; allowed: 1 to 15",
+          "placement.spread_limits[4].level: found region (already placement.spread_limits[3]); "
+          "allowed: each level once"));
+}
+
+TEST(SpecValidationTest, RefusesMoreReplicasThanLimitsOfSpreadHaveRoomFor) {
+  const std::string five = "replication { strategy: SECONDARY_ONLY replicas: 5 } ";
+  const std::string regions = "regions: ['a', 'b'] ";
+  EXPECT_THAT(
+      Problems(five + "placement { " + regions + "spread_limits { level: REGION replicas: 2 } }"),
+      ElementsAre("replication.replicas: found 5; allowed: at most 4: placement allows 2 "
+                  "in each of 2 regions (placement.regions)"));
+  EXPECT_THAT(Problems(five + "placement { " + regions +
+                       "spread_limits { level: REGION replicas: 2 soft: true } }"),
+              IsEmpty());
+  EXPECT_THAT(Problems(five + "placement { spread_limits { level: REGION replicas: 2 } "
+                              "region_replicas { region: 'a' replicas: 3 } }"),
+              ElementsAre("placement.region_replicas[0].replicas: found 3; allowed: 1 to 2, as "
+                          "placement.spread_limits has for a region"));
+  EXPECT_THAT(Problems(kTwo + kCpu + "scaling { metric: 'cpu' target: 1 max_replicas: 5 } " +
+                       "placement { " + regions + "spread_limits { level: REGION replicas: 2 } }"),
+              ElementsAre(HasSubstr("allowed: 2 (replication.replicas) to 4 (placement.regions)")));
+}
+
+TEST(SpecValidationTest, TakesCareInMassFailures) {
+  EXPECT_THAT(Problems("placement { regions: ['a', 'b'] } failover { region_order: ['b', 'a'] "
+                       "mass_failure { servers: '40%' patience_ms: 604800000 } }"),
+              IsEmpty());
+}
+
+TEST(SpecValidationTest, RefusesCareInMassFailuresThatMeansNothing) {
+  EXPECT_THAT(
+      Problems("failover { mass_failure { max_concurrent: 100001 patience_ms: 604800001 } }"),
+      ElementsAre("failover.mass_failure.servers: found nothing; allowed: a number from 1 to "
+                  "1000000, or a percentage from 1% to 100%",
+                  "failover.mass_failure.max_concurrent: found 100001; allowed: 1 to 100000, "
+                  "or 0: the default",
+                  "failover.mass_failure.patience_ms: found 604800001; allowed: 1 to "
+                  "604800000, or 0: the default"));
+  EXPECT_THAT(Problems("failover { mass_failure { servers: '0%' } }"),
+              ElementsAre(HasSubstr("mass_failure.servers: found \"0%\"")));
+  EXPECT_THAT(Problems("placement { regions: ['a', 'b'] } "
+                       "failover { region_order: ['a', 'a', 'c', ''] }"),
+              ElementsAre("failover.region_order[1]: found \"a\" (already "
+                          "failover.region_order[0]); allowed: each region once",
+                          "failover.region_order[2]: found \"c\" (unknown region); allowed: one of "
+                          "placement.regions: \"a\", \"b\"",
+                          HasSubstr("failover.region_order[3]: found \"\"")));
+}
+
+TEST(SpecValidationTest, MassFailureHasDefaults) {
+  v1::AppSpec spec;
+  spec.mutable_failover()->mutable_mass_failure()->set_servers("40%");
+  const v1::MassFailurePolicy policy = WithDefaults(spec).failover().mass_failure();
+  EXPECT_EQ(policy.max_concurrent(), 20u);
+  EXPECT_EQ(policy.patience_ms(), 3'600'000u);
+  EXPECT_FALSE(WithDefaults(v1::AppSpec()).failover().has_mass_failure());
 }
 
 TEST(SpecValidationTest, TakesMetrics) {

@@ -34,6 +34,21 @@ void Scale(v1::AppSpec& spec) {
   spec = WithDefaults(spec);
 }
 
+// Of every third one, likewise: what is restored when, and how close replicas may stand.
+void BeCareful(v1::AppSpec& spec) {
+  if (spec.key_space().shards_size() % 3 != 0) return;
+  spec.mutable_failover()->set_max_concurrent(2);
+  spec.mutable_failover()->add_region_order("r2");
+  v1::MassFailurePolicy& policy = *spec.mutable_failover()->mutable_mass_failure();
+  policy.set_servers("40%");
+  policy.set_max_concurrent(1);
+  policy.set_patience_ms(5'000);
+  v1::SpreadLimit& limit = *spec.mutable_placement()->add_spread_limits();
+  limit.set_level(v1::REGION);
+  limit.set_replicas(2);
+  limit.set_soft(spec.replication().strategy() == v1::PRIMARY_SECONDARY);
+}
+
 // Up and down within a minute, each shard at another time.
 double LoadAt(const std::string& shard, TimePoint now) {
   const int64_t second = now.time_since_epoch() / Seconds(1);
@@ -82,6 +97,7 @@ v1::AppSpec History::NextSpec() {
   spec.mutable_drain()->set_prepare_ms(10'000);
   if (input_.Below(4) == 0) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
   Scale(spec);
+  BeCareful(spec);
   return spec;
 }
 

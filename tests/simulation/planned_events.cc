@@ -27,6 +27,7 @@ void PlannedEvents::All() {
   const std::string drained = Drain();
   if (!cell_.well()) return;
   RestartControl();
+  CheckWishes();
   // A primary is handed over; a secondary may be gone before all clients know.
   if (HasPrimaries()) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
   PauseForAWhile(drained);
@@ -140,6 +141,8 @@ void PlannedEvents::PreferForAWhile() {
   if (!cell_.well() || !spec || random.Below(2) == 0 || !MayRestart(*spec)) return;
   // (Balance waits for operations that have begun: seed 13654.)
   if (OperationsStored(cell_.cluster).operations_size() > 0) return;
+  // (The only replica cannot be in two regions.)
+  if (!spec->placement().region_replicas().empty() && WantedReplicas(*spec) == 1) return;
   const std::set<std::string> free = cell_.person.Free();
   const std::string& server = *std::next(free.begin(), random.Below(free.size()));
   const std::string region = PlaceOf(cell_.cluster, server).region();
@@ -160,6 +163,26 @@ void PlannedEvents::PreferForAWhile() {
   cell_.person.PreferUntilAcknowledged({}, "");
   cell_.AwaitAcknowledged();
   cell_.AwaitRest("shards may be in any region again");
+  CheckWishes();
+}
+
+// (Where something is sick, or an operation has begun, moves may wait.)
+void PlannedEvents::CheckWishes() {
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || !MayRestart(*spec)) return;
+  if (OperationsStored(cell_.cluster).operations_size() > 0) return;
+  std::set<std::string> regions;  // with free servers
+  for (const std::string& name : cell_.person.Free()) {
+    regions.insert(PlaceOf(cell_.cluster, name).region());
+  }
+  for (const v1::RegionReplicas& wish : spec->placement().region_replicas()) {
+    if (!regions.contains(wish.region())) continue;
+    for (const v1::Shard& shard : spec->key_space().shards()) {
+      if (IsIn(wish.region(), shard.id())) continue;
+      cell_.checkers.Violate(
+          absl::StrCat("wished: ", shard.id(), " has no replica in ", wish.region()));
+    }
+  }
 }
 
 bool PlannedEvents::IsIn(const std::string& region, const std::string& shard) {

@@ -49,6 +49,8 @@ class PlannedEvents {
   bool BeginLongRequests(const std::string& server);
   v1::DrainScope SomeScope(bool regions);
   std::set<std::string> ServersIn(const v1::DrainScope& scope);
+  // What the spec wants in regions is there.
+  void CheckWishes();
   bool IsIn(const std::string& region, const std::string& shard);
   std::string SomeHealthyServer() const;
   bool HasPrimaries() const;

@@ -54,7 +54,32 @@ bool IsDurable(const SimulationOptions& options, const v1::Replication& replicat
          !replication.quorum() && Random(~options.seed).Below(2) == 0;
 }
 
-v1::AppSpec DrawSpec(const SimulationOptions& options, Random& random) {
+// What is restored when, and in which region replicas should be. Drawn by itself, too.
+void DrawGeography(const SimulationOptions& options, int regions, v1::AppSpec& spec) {
+  Random random(options.seed ^ 0x6e06'4af7);
+  if (random.Below(2) == 0) {
+    v1::FailoverPolicy& failover = *spec.mutable_failover();
+    failover.set_max_concurrent(1 + static_cast<uint32_t>(random.Below(6)));
+    failover.add_region_order(absl::StrCat("r", random.Below(static_cast<uint64_t>(regions))));
+    v1::MassFailurePolicy& policy = *failover.mutable_mass_failure();
+    policy.set_servers(random.Below(2) == 0 ? "2" : "40%");
+    policy.set_max_concurrent(1 + static_cast<uint32_t>(random.Below(3)));
+    policy.set_patience_ms(1'000 + static_cast<uint32_t>(random.Below(20'000)));
+  }
+  if (regions > 1 && random.Below(2) == 0) {
+    v1::RegionReplicas& wish = *spec.mutable_placement()->add_region_replicas();
+    wish.set_region(absl::StrCat("r", random.Below(static_cast<uint64_t>(regions))));
+    wish.set_replicas(1);
+  }
+  if (random.Below(3) == 0) {
+    v1::SpreadLimit& limit = *spec.mutable_placement()->add_spread_limits();
+    limit.set_level(random.Below(2) == 0 ? v1::REGION : v1::DATACENTER);
+    limit.set_replicas(1 + static_cast<uint32_t>(random.Below(2)));
+    limit.set_soft(true);
+  }
+}
+
+v1::AppSpec DrawSpec(const SimulationOptions& options, int regions, Random& random) {
   v1::AppSpec spec;
   spec.set_name(kApp);
   const int shards = options.shards > 0 ? options.shards : 4 + Draw(random, 40);
@@ -76,6 +101,7 @@ v1::AppSpec DrawSpec(const SimulationOptions& options, Random& random) {
   DrawAvailability(random, spec);
   const bool old_servers = replication.strategy() == v1::PRIMARY_ONLY && Draw(random, 3) == 0;
   if (old_servers) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  DrawGeography(options, regions, spec);
   return spec;
 }
 
@@ -87,7 +113,7 @@ WatchedCell::WatchedCell(const SimulationOptions& with)
       drawn_(DrawCluster(options, random)),
       cluster(drawn_, random.Next(), checkers,
               [this](uint64_t call, bool idempotent) { checkers.Called(call, idempotent); }),
-      person(cluster, checkers, DrawSpec(options, random)),
+      person(cluster, checkers, DrawSpec(options, drawn_.regions, random)),
       restarts(cluster, checkers, managers) {
   const v1::Replication& replication = person.wanted().replication();
   cluster.replicates = replication.strategy() == v1::PRIMARY_SECONDARY;

@@ -45,15 +45,30 @@ const char* ScopeOf(Spread spread) {
   return "server";
 }
 
-// Replicas of a shard stand evenly over the scope's domains: none has more than its
+// A region that is shared is worse than a rack.
+double SpreadWeight(Spread level) {
+  switch (level) {
+    case Spread::kRegion:
+      return 4;
+    case Spread::kDatacenter:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+ExclusionSpec AtMost(uint32_t most, Spread level) {
+  return {.scope = ScopeOf(level), .most = most, .most_of_group = {}};
+}
+
+// Replicas of a shard stand evenly over the level's domains: none has more than its
 // share, rounded up.
-absl::Status AddSpreadGoal(const PlacementInput& in, Model& model, const char* scope,
-                           double weight) {
-  const auto id = FindScope(model.problem(), scope);
+absl::Status AddEvenSpread(const PlacementInput& in, Model& model, Spread level) {
+  const auto id = FindScope(model.problem(), ScopeOf(level));
   if (!id.ok()) return id.status();
   const uint32_t domains = model.DomainCount(*id);
   if (domains < 2) return absl::OkStatus();
-  ExclusionSpec spec{.scope = scope, .most = 1, .most_of_group = {}};
+  ExclusionSpec spec = AtMost(1, level);
   uint32_t largest = 0;
   for (uint32_t s = 0; s < in.shards(); ++s) {
     largest = std::max(largest, in.shard_begin[s + 1] - in.shard_begin[s]);
@@ -65,7 +80,29 @@ absl::Status AddSpreadGoal(const PlacementInput& in, Model& model, const char* s
       spec.most_of_group.push_back((replicas + domains - 1) / domains);
     }
   }
-  return model.AddGoal(spec, Goal(PlacementGoal::kSpread, weight));
+  return model.AddGoal(spec, Goal(PlacementGoal::kSpread, SpreadWeight(level)));
+}
+
+// What the spec says of a level, and how its domains are used apart from that.
+absl::Status AddSpreadOf(const PlacementInput& in, Model& model, Spread level) {
+  for (const SpreadLimit& limit : in.spread_limits) {
+    if (limit.level != level) continue;
+    if (limit.soft) {
+      return model.AddGoal(AtMost(limit.most, level),
+                           Goal(PlacementGoal::kSpread, SpreadWeight(level)));
+    }
+    if (auto s = model.AddConstraint(AtMost(limit.most, level)); !s.ok()) return s;
+  }
+  return AddEvenSpread(in, model, level);
+}
+
+absl::Status AddSpread(const PlacementInput& in, Model& model) {
+  absl::Status s = model.AddConstraint(AtMost(1, in.spread));
+  if (in.spread == Spread::kRegion) return s;
+  for (const Spread level : {Spread::kRegion, Spread::kDatacenter, Spread::kRack}) {
+    if (s.ok()) s = AddSpreadOf(in, model, level);
+  }
+  return s;
 }
 
 // `replicas` of each shard in its region; an invalid one: anywhere.
@@ -162,21 +199,13 @@ absl::StatusOr<std::unique_ptr<PlacementModel>> PlacementModel::Make(const Place
 }
 
 absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
-  absl::Status s = model_->AddConstraint(
-      ExclusionSpec{.scope = ScopeOf(in.spread), .most = 1, .most_of_group = {}});
-  // A region that is shared is worse than a rack.
-  if (s.ok() && in.spread != Spread::kRegion) {
-    s = AddSpreadGoal(in, *model_, kRegionScope, 4);
-    if (s.ok()) s = AddSpreadGoal(in, *model_, kDatacenterScope, 2);
-    if (s.ok()) s = AddSpreadGoal(in, *model_, kRackScope, 1);
-  }
-  if (!s.ok()) return s;
+  if (absl::Status s = AddSpread(in, *model_); !s.ok()) return s;
   DrainSpec drain, ordered;
   for (size_t i = 0; i < in.servers.size(); ++i) {
     if (!in.servers[i].draining) continue;
     (in.servers[i].ordered ? ordered : drain).containers.push_back(ContainerId(i));
   }
-  s = model_->AddGoal(drain, Goal(PlacementGoal::kMaintenance));
+  absl::Status s = model_->AddGoal(drain, Goal(PlacementGoal::kMaintenance));
   if (s.ok() && !ordered.containers.empty()) {
     s = model_->AddGoal(ordered, Goal(PlacementGoal::kRegionPreference, kOrderedDrainWeight));
   }

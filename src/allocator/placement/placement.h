@@ -54,6 +54,13 @@ struct MoveCaps {
 
 enum class Spread : uint8_t { kServer, kRack, kDatacenter, kRegion };
 
+// At most so many replicas of a shard in one fault domain of a level.
+struct SpreadLimit {
+  Spread level = Spread::kRegion;
+  uint32_t most = 1;
+  bool soft = false;  // may be broken where nothing else is left
+};
+
 struct PlacementInput {
   std::vector<MetricPolicy> metrics;
   std::vector<ServerRow> servers;
@@ -78,6 +85,8 @@ struct PlacementInput {
   std::vector<std::pair<uint32_t, uint32_t>> avoided;
   // Replicas of a shard never share a fault domain of this level.
   Spread spread = Spread::kServer;
+  // OPTIONAL. Each level once. At a level without a soft one, replicas stand as evenly as may be.
+  std::vector<SpreadLimit> spread_limits;
   MoveCaps moves;
   MoveCaps drain_moves;  // off servers that are `ordered` to be empty
   // Most shards that two servers should share, so that a failover goes to many servers

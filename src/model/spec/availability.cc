@@ -11,8 +11,6 @@ namespace shardmanager {
 namespace {
 
 constexpr uint32_t kMostServers = 1'000'000;
-constexpr uint32_t kHourMs = 3'600'000;
-constexpr uint32_t kDayMs = 86'400'000;
 constexpr int kMostRules = 10;
 
 // Secondaries that stay on the server are away with it: no shard could ever allow that.

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "model/spec/placement.h"
 #include "model/text.h"
 
 namespace shardmanager {
 namespace {
 
-constexpr uint32_t kMostReplicas = 15;
 constexpr double kMostTarget = 1e12;
 constexpr uint32_t kLeastDownAfterMs = 1'000;
 constexpr uint32_t kMostDownAfterMs = 86'400'000;
@@ -39,11 +39,7 @@ void CheckMetric(const v1::AppSpec& spec, SpecProblems* problems) {
 
 void CheckMost(const v1::AppSpec& spec, SpecProblems* problems) {
   const uint32_t least = std::max(1U, spec.replication().replicas());
-  uint32_t most = kMostReplicas;
-  const int regions = spec.placement().regions_size();
-  if (spec.placement().spread() == v1::REGION && regions > 0) {
-    most = std::min(most, static_cast<uint32_t>(regions));
-  }
+  const uint32_t most = MostInAllRegions(spec.placement());
   const uint32_t found = spec.scaling().max_replicas();
   if (found >= least && found <= most) return;
   problems->Add("scaling.max_replicas", absl::StrCat(found),

@@ -20,6 +20,12 @@ void FillPlacement(v1::AppSpec& spec) {
   v1::FailoverPolicy& failover = *spec.mutable_failover();
   failover.set_on_partition(Or(failover.on_partition(), v1::STOP_PRIMARIES));
 
+  if (failover.has_mass_failure()) {
+    v1::MassFailurePolicy& mass = *failover.mutable_mass_failure();
+    mass.set_max_concurrent(Or(mass.max_concurrent(), 20u));
+    mass.set_patience_ms(Or(mass.patience_ms(), 3'600'000u));
+  }
+
   v1::MoveLimits& moves = *spec.mutable_moves();
   moves.set_max_concurrent(Or(moves.max_concurrent(), 20u));
   moves.set_max_concurrent_per_server(Or(moves.max_concurrent_per_server(), 5u));

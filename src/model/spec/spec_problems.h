@@ -13,6 +13,16 @@
 
 namespace shardmanager {
 
+inline constexpr uint32_t kHourMs = 3'600'000;
+inline constexpr uint32_t kDayMs = 24 * kHourMs;
+inline constexpr uint32_t kWeekMs = 7 * kDayMs;
+
+struct Bounds {
+  uint32_t least;
+  uint32_t most;
+  bool zero_is_default = false;
+};
+
 // Collects problems up to a bound: a spec with a million wrong shards must not
 // answer with a million lines.
 class SpecProblems {
@@ -32,6 +42,15 @@ class SpecProblems {
     if (unknown.empty()) return;
     Add(path, absl::StrCat("unknown field number ", unknown.field(0).number()),
         "the fields that this version of the control plane knows");
+  }
+
+  // A number that must lie within bounds.
+  void CheckBounds(const std::string& path, uint32_t value, Bounds bounds) {
+    if (value >= bounds.least && value <= bounds.most) return;
+    if (value == 0 && bounds.zero_is_default) return;
+    Add(path, absl::StrCat(value),
+        absl::StrCat(bounds.least, " to ", bounds.most,
+                     bounds.zero_is_default ? ", or 0: the default" : ""));
   }
 
   // More would not be listed: stop looking.

@@ -8,7 +8,9 @@
 #include "model/load.h"
 #include "model/spec/availability.h"
 #include "model/spec/client_reports.h"
+#include "model/spec/failover.h"
 #include "model/spec/key_space_validation.h"
+#include "model/spec/placement.h"
 #include "model/spec/scaling.h"
 #include "model/spec/spec_names.h"
 #include "model/spec/spec_problems.h"
@@ -17,26 +19,9 @@
 namespace shardmanager {
 namespace {
 
-constexpr uint32_t kMostReplicas = 15;
-constexpr uint32_t kHourMs = 3'600'000;
-constexpr uint32_t kDayMs = 86'400'000;
 constexpr uint32_t kMostMoves = 100'000;
 constexpr int kMostMetrics = 8;
 constexpr size_t kMostMetricNameBytes = 63;
-
-struct Bounds {
-  uint32_t least;
-  uint32_t most;
-  bool zero_is_default = false;
-};
-
-void CheckBounds(const std::string& path, uint32_t value, Bounds bounds, SpecProblems* problems) {
-  if (value >= bounds.least && value <= bounds.most) return;
-  if (value == 0 && bounds.zero_is_default) return;
-  problems->Add(path, absl::StrCat(value),
-                absl::StrCat(bounds.least, " to ", bounds.most,
-                             bounds.zero_is_default ? ", or 0: the default" : ""));
-}
 
 void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
   const std::string allowed =
@@ -57,20 +42,20 @@ void CheckStrategy(const v1::Replication& replication, SpecProblems* problems) {
 
 void CheckReplicas(const v1::AppSpec& spec, SpecProblems* problems) {
   const uint32_t replicas = spec.replication().replicas();
-  const auto regions = static_cast<uint32_t>(spec.placement().regions_size());
   const std::string path = "replication.replicas";
   if (replicas > kMostReplicas) {
-    CheckBounds(path, replicas, {1, kMostReplicas, true}, problems);
+    problems->CheckBounds(path, replicas, {1, kMostReplicas, true});
   } else if (replicas > 1 && spec.replication().strategy() == v1::PRIMARY_ONLY) {
     problems->Add(path, absl::StrCat(replicas), "1 with strategy primary-only");
   } else if (replicas < 2 && spec.replication().strategy() == v1::PRIMARY_SECONDARY) {
     problems->Add(path, absl::StrCat(replicas),
                   absl::StrCat("2 to ", kMostReplicas, " with strategy primary-secondary"));
-  } else if (spec.placement().spread() == v1::REGION && regions > 0 && replicas > regions) {
-    problems->Add(path, absl::StrCat(replicas),
-                  absl::StrCat("at most ", regions, " with placement.spread region: there ",
-                               regions == 1 ? "is " : "are ", Counted(regions, "region"),
-                               " in placement.regions"));
+  } else if (const uint32_t most = MostInAllRegions(spec.placement()); replicas > most) {
+    const auto regions = static_cast<size_t>(spec.placement().regions_size());
+    problems->Add(
+        path, absl::StrCat(replicas),
+        absl::StrCat("at most ", most, ": placement allows ", MostInOneRegion(spec.placement()),
+                     " in each of ", Counted(regions, "region"), " (placement.regions)"));
   }
 }
 
@@ -84,107 +69,23 @@ void CheckReplication(const v1::AppSpec& spec, SpecProblems* problems) {
   }
 }
 
-void CheckRegionList(const v1::PlacementPolicy& placement, SpecProblems* problems) {
-  absl::flat_hash_map<std::string, int> seen;
-  for (int i = 0; i < placement.regions_size() && !problems->full(); ++i) {
-    const std::string& region = placement.regions(i);
-    const std::string path = absl::StrCat("placement.regions[", i, "]");
-    if (!IsPlainName(region, kMostRegionBytes)) {
-      problems->Add(path, Quoted(region), PlainNameRule(kMostRegionBytes));
-    } else if (auto [first, is_new] = seen.emplace(region, i); !is_new) {
-      problems->Add(
-          path, absl::StrCat(Quoted(region), " (already placement.regions[", first->second, "])"),
-          "each region once");
-    }
-  }
-}
-
-void CheckRegionReplicas(const v1::AppSpec& spec, const KnownRegions& regions,
-                         SpecProblems* problems) {
-  const v1::PlacementPolicy& placement = spec.placement();
-  const uint32_t most = std::max(1U, spec.replication().replicas());
-  absl::flat_hash_map<std::string, int> seen;
-  uint64_t sum = 0;
-  for (int i = 0; i < placement.region_replicas_size() && !problems->full(); ++i) {
-    const v1::RegionReplicas& wanted = placement.region_replicas(i);
-    const std::string path = absl::StrCat("placement.region_replicas[", i, "]");
-    problems->CheckKnown(path, wanted);
-    sum += wanted.replicas();
-    if (!IsPlainName(wanted.region(), kMostRegionBytes)) {
-      problems->Add(path + ".region", wanted.region().empty() ? "nothing" : Quoted(wanted.region()),
-                    PlainNameRule(kMostRegionBytes));
-    } else if (auto [first, is_new] = seen.emplace(wanted.region(), i); !is_new) {
-      problems->Add(path + ".region",
-                    absl::StrCat(Quoted(wanted.region()), " (already placement.region_replicas[",
-                                 first->second, "])"),
-                    "each region once");
-    } else {
-      regions.Check(path + ".region", wanted.region(), problems);
-    }
-    if (placement.spread() == v1::REGION && wanted.replicas() != 1) {
-      problems->Add(path + ".replicas", absl::StrCat(wanted.replicas()),
-                    "1 with placement.spread region");
-    } else {
-      CheckBounds(path + ".replicas", wanted.replicas(), {1, kMostReplicas, false}, problems);
-    }
-  }
-  if (sum > most) {
-    problems->Add("placement.region_replicas", absl::StrCat(Counted(sum, "replica"), " in all"),
-                  absl::StrCat("at most ", most, ", as replication.replicas has"));
-  }
-}
-
-void CheckPlacement(const v1::AppSpec& spec, const KnownRegions& regions, SpecProblems* problems) {
-  const v1::PlacementPolicy& placement = spec.placement();
-  problems->CheckKnown("placement", placement);
-  CheckRegionList(placement, problems);
-  regions.Check("placement.preferred_region", placement.preferred_region(), problems);
-  CheckRegionReplicas(spec, regions, problems);
-  if (!v1::FaultDomainLevel_IsValid(placement.spread())) {
-    problems->Add("placement.spread", EnumLabel(placement.spread()),
-                  EnumLabels(*v1::FaultDomainLevel_descriptor()));
-  }
-}
-
-void CheckOnPartition(v1::OnPartition on_partition, SpecProblems* problems) {
-  const std::string path = "failover.on_partition";
-  const std::string allowed =
-      absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL));
-  switch (on_partition) {
-    case v1::ON_PARTITION_UNSPECIFIED:
-    case v1::STOP_PRIMARIES:
-    case v1::STOP_ALL:
-      return;
-    case v1::KEEP_SERVING:
-      return problems->NotSupported(path, EnumLabel(on_partition), allowed);
-    default:
-      return problems->Add(path, EnumLabel(on_partition), allowed);
-  }
-}
-
-void CheckFailover(const v1::FailoverPolicy& failover, SpecProblems* problems) {
-  problems->CheckKnown("failover", failover);
-  CheckBounds("failover.delay_ms", failover.delay_ms(), {0, kHourMs}, problems);
-  CheckOnPartition(failover.on_partition(), problems);
-}
-
 // MoveLimits and MoveBudget have these in common.
 template <typename Limits>
 void CheckMoveBudget(const std::string& path, const Limits& limits, SpecProblems* problems) {
   problems->CheckKnown(path, limits);
-  CheckBounds(absl::StrCat(path, ".max_concurrent"), limits.max_concurrent(), {1, kMostMoves, true},
-              problems);
-  CheckBounds(absl::StrCat(path, ".max_concurrent_per_server"), limits.max_concurrent_per_server(),
-              {1, kMostMoves, true}, problems);
+  problems->CheckBounds(absl::StrCat(path, ".max_concurrent"), limits.max_concurrent(),
+                        {1, kMostMoves, true});
+  problems->CheckBounds(absl::StrCat(path, ".max_concurrent_per_server"),
+                        limits.max_concurrent_per_server(), {1, kMostMoves, true});
 }
 
 void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
   CheckMoveBudget("moves", moves, problems);
   CheckMoveBudget("moves.drain", moves.drain(), problems);
-  CheckBounds("moves.balance_interval_ms", moves.balance_interval_ms(), {100, kDayMs, true},
-              problems);
-  CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(), {1'000, kHourMs, true},
-              problems);
+  problems->CheckBounds("moves.balance_interval_ms", moves.balance_interval_ms(),
+                        {100, kDayMs, true});
+  problems->CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(),
+                        {1'000, kHourMs, true});
   if (!v1::PrimaryMove_IsValid(moves.primary_move())) {
     problems->Add("moves.primary_move", EnumLabel(moves.primary_move()),
                   EnumLabels(*v1::PrimaryMove_descriptor()));
@@ -230,7 +131,7 @@ void CheckMetrics(const v1::AppSpec& spec, SpecProblems* problems) {
 
 void CheckCommands(const v1::CommandPolicy& commands, SpecProblems* problems) {
   problems->CheckKnown("commands", commands);
-  CheckBounds("commands.timeout_ms", commands.timeout_ms(), {100, kDayMs, true}, problems);
+  problems->CheckBounds("commands.timeout_ms", commands.timeout_ms(), {100, kDayMs, true});
 }
 
 void CheckOrchestrator(v1::Orchestrator orchestrator, SpecProblems* problems) {
@@ -284,8 +185,8 @@ std::vector<SpecProblem> ValidateSpec(const v1::AppSpec& spec) {
     CheckKeySpace(spec, regions, &problems);
   }
   CheckReplication(spec, &problems);
-  CheckPlacement(spec, regions, &problems);
-  CheckFailover(spec.failover(), &problems);
+  CheckPlacement(spec, &problems);
+  CheckFailover(spec, &problems);
   CheckMoves(spec.moves(), &problems);
   CheckDrainPolicy(spec, &problems);
   CheckMetrics(spec, &problems);

@@ -34,6 +34,7 @@ void Partition::On(Recovered& event) {
   if (!Mirrors(state_)) {
     for (StoredServer& stored : event.servers) RecoverServer(stored);
     scaler_.Recover();
+    mass_failures_.Look();
   }
   moves_.RecoverMoves();
   unread_.NoteRights();
@@ -84,9 +85,16 @@ void Partition::On(SpecChanged& event) {
   pausing_.Adopt(event.ordered.pins);
   maintenances_.Adopt(std::move(event.ordered.maintenances));
   UpdateServers();
+  if (!Mirrors(state_)) mass_failures_.Look();
   if (same_spec) return;
   agenda_.AddNote(NoteKind::kSpecApplied, ServerIndex(), ShardIndex(),
                   event.deleting ? "deleting" : absl::StrCat(state_.layout.size(), " shards"));
+}
+
+void Partition::On(ServerDown& event) {
+  if (Mirrors(state_)) return;
+  fleet_.On(event);
+  mass_failures_.LookAfterLoss();
 }
 
 void Partition::On(OrdersChanged& event) {
@@ -124,6 +132,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   state_.leaving = LeavingRules(spec);
   state_.moves.budgets.Adopt(spec);
   state_.deleting = deleting;
+  mass_failures_.Adopt();
   if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();
   scaler_.AdoptSpec();
   state_.region_allowed.clear();
@@ -132,6 +141,11 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     if (state_.region_allowed.size() <= number) state_.region_allowed.resize(number + 1);
     state_.region_allowed[number] = true;
   }
+  state_.region_order.clear();
+  for (const std::string& region : spec.failover().region_order()) {
+    state_.region_order.push_back(fleet_.DomainNumber(region));
+  }
+  moves_.WakeWaiters();  // they may have another rank now
   state_.region_wishes.clear();
   for (const v1::RegionReplicas& wanted : spec.placement().region_replicas()) {
     state_.region_wishes.push_back({fleet_.DomainNumber(wanted.region()), wanted.replicas()});
@@ -227,6 +241,8 @@ void Partition::Fire(const Timer& timer) {
       return planner_.SetBalanceTimer();
     case TimerKind::kReplan:
       state_.missing.Tick(state_.now);
+      mass_failures_.Look();
+      moves_.WakeIfIdle();
       return agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
     case TimerKind::kGather:
       return;  // the pass that follows plans

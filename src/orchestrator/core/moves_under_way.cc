@@ -1,9 +1,17 @@
 #include "orchestrator/core/moves_under_way.h"
 
+#include <algorithm>
+
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
+namespace {
+
+constexpr uint32_t kLeastWoken = 64;  // shards, where no failover is under way
+
+}  // namespace
 
 void MovesUnderWay::Settle(ReplicaIndex id) {
   Replica& replica = state_.tables.replica(id);
@@ -41,19 +49,43 @@ void MovesUnderWay::RecoverMoves() {
 }
 
 void MovesUnderWay::AwaitFailover(ShardIndex id) {
-  if (std::exchange(state_.tables.shard(id).waits_for_budget, true)) return;
-  budget_waiters_.push_back(id);
+  const uint32_t rank = FailoverRank(state_, id);
+  const auto [known, fresh] = rank_of_waiter_.try_emplace(id, rank);
+  if (!fresh && known->second <= rank) return;
+  known->second = rank;
+  state_.tables.shard(id).waits_for_budget = true;
+  waiters_[rank].push_back(id);
 }
 
-// One has ended. After the last one, all that wait are looked at: it may be that those woken
-// before had found what they lacked, and used no room.
+// One has ended. After the last one, several that wait are looked at: it may be that those woken
+// before had found what they lacked, and used no room. (Not all: there may be very many.)
 void MovesUnderWay::NextFailover() {
-  size_t woken = state_.moves.budgets.under_way(Cause::kFailover) == 0 ? budget_waiters_.size() : 1;
-  for (; woken > 0 && !budget_waiters_.empty(); --woken) {
-    const ShardIndex id = budget_waiters_.front();
-    budget_waiters_.pop_front();
+  WakeFirst();
+  WakeIfIdle();
+}
+
+void MovesUnderWay::WakeIfIdle() {
+  if (state_.moves.budgets.under_way(Cause::kFailover) > 0) return;
+  const uint32_t limit = state_.moves.budgets.limits(Cause::kFailover).total;
+  for (uint32_t i = 0; i < std::max(kLeastWoken, 2 * limit); ++i) WakeFirst();
+}
+
+void MovesUnderWay::WakeWaiters() {
+  while (!rank_of_waiter_.empty()) WakeFirst();
+}
+
+void MovesUnderWay::WakeFirst() {
+  while (!waiters_.empty()) {
+    const auto first = waiters_.begin();
+    const ShardIndex id = first->second.front();
+    const auto waits = rank_of_waiter_.find(id);
+    const bool stale = waits == rank_of_waiter_.end() || waits->second != first->first;
+    first->second.pop_front();
+    if (first->second.empty()) waiters_.erase(first);
+    if (stale) continue;
+    rank_of_waiter_.erase(waits);
     state_.tables.shard(id).waits_for_budget = false;
-    agenda_.MarkDirty(id);
+    return agenda_.MarkDirty(id);
   }
 }
 

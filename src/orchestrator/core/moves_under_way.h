@@ -2,6 +2,11 @@
 // that one serves, or is gone; and shards that wait for room among failovers.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
 #include "orchestrator/core/agenda.h"
 #include "orchestrator/core/publication.h"
 #include "orchestrator/state/partition_state.h"
@@ -20,16 +25,23 @@ class MovesUnderWay {
   // drops and the new one does not serve yet, that one may have to give the shard back
   // (decide/failures.h).
   void RecoverMoves();
-  // Until NextFailover.
+  // Until another failover has ended, or WakeWaiters.
   void AwaitFailover(ShardIndex shard);
+  // The limits, or the ranks, are others now.
+  void WakeWaiters();
+  // Some of those that wait, if no failover is under way that could wake them.
+  void WakeIfIdle();
 
  private:
   void NextFailover();
+  void WakeFirst();
 
   PartitionState& state_;
   Agenda& agenda_;
   Publication& publication_;
-  std::deque<ShardIndex> budget_waiters_;
+  absl::flat_hash_map<ShardIndex, uint32_t> rank_of_waiter_;  // FailoverRank when it was seen last
+  // By rank. One whose rank was lower later is found here twice, and counts where that is its rank.
+  std::map<uint32_t, std::deque<ShardIndex>> waiters_;
 };
 
 }  // namespace shardmanager::orchestrator

@@ -29,6 +29,7 @@
 #include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/load/shard_scaler.h"
 #include "orchestrator/core/maintenances.h"
+#include "orchestrator/core/mass_failures.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/mirror.h"
 #include "orchestrator/core/moves_under_way.h"
@@ -87,9 +88,7 @@ class Partition {
   void On(ServerUp& event) {
     if (!Mirrors(state_)) fleet_.On(event);
   }
-  void On(ServerDown& event) {
-    if (!Mirrors(state_)) fleet_.On(event);
-  }
+  void On(ServerDown& event);
   void On(WriteDone& event) { batch_.On(event); }
   void On(CommandResult& event) { commander_.On(event); }
   void On(ServerReport& event) { fleet_.On(event); }
@@ -132,6 +131,7 @@ class Partition {
                members_, load_book_, drains_, moves_};
   Fleet fleet_{state_,        agenda_, load_book_,   drains_,    unread_, members_,
                sick_servers_, moves_,  publication_, commander_, planner_};
+  MassFailures mass_failures_{state_, agenda_, moves_, fleet_};
   Mirror mirror_{state_, agenda_, drains_, fleet_};
   bool emptied_ = false;
 };

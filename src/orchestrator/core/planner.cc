@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/snapshot.h"
@@ -97,12 +99,14 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   options.moves = left(Cause::kBalance);
   // While container operations are under way, only what has to leave moves: each shard at most
   // once, if there is room where nothing is pending.
-  if (OrderThatHoldsBalance(state_) != nullptr) options.moves.total = 0;
+  const bool held = OrderThatHoldsBalance(state_) != nullptr || state_.mass_failure.on;
+  if (held) options.moves.total = 0;
   options.drain_moves = left(Cause::kDrain);
   if (mode == allocator::Mode::kPeriodic) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
   }
   state_.plan_out = true;
+  plan_may_balance_ = !state_.mass_failure.on;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   // Moves that it finds, or a change, end that.
   if (!plan_is_emergency_) state_.balance.at_rest = true;
@@ -128,6 +132,11 @@ void Planner::NoteSkipped(const allocator::Plan& plan) {
   agenda_.AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
 }
 
+// In a mass failure moves for balance wait.
+bool Planner::IsHeld(const allocator::Move& move) const {
+  return state_.mass_failure.on && CauseOfMove(state_, move.from) == Cause::kBalance;
+}
+
 void Planner::AcceptMove(const allocator::Move& move) {
   state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
   if (move.from.valid()) {
@@ -136,6 +145,18 @@ void Planner::AcceptMove(const allocator::Move& move) {
                                  std::string(allocator::ToString(move.reason))));
   }
   agenda_.MarkDirty(move.shard);
+}
+
+// Where not all can be restored at once. (What one plan proposes is taken in its order.)
+void Planner::PutUrgentFirst(allocator::Plan& plan) {
+  absl::flat_hash_map<ShardIndex, uint32_t> ranks;
+  for (const allocator::Move& move : plan.moves) {
+    ranks.try_emplace(move.shard, FailoverRank(state_, move.shard));
+  }
+  std::stable_sort(plan.moves.begin(), plan.moves.end(),
+                   [&](const allocator::Move& a, const allocator::Move& b) {
+                     return ranks[a.shard] < ranks[b.shard];
+                   });
 }
 
 void Planner::Gather() {
@@ -155,7 +176,7 @@ void Planner::On(PlanReady& event) {
   state_.plan_out = false;
   if (!plan_is_emergency_) {
     load_book_.GoOn();
-    if (event.plan.moves.empty() && !MovesNothing(state_) &&
+    if (event.plan.moves.empty() && !MovesNothing(state_) && plan_may_balance_ &&
         state_.moves.budgets.planned_moves() == 0) {
       load_book_.EndCourse();
       switchovers_.BalancePrimaries();
@@ -170,11 +191,12 @@ void Planner::On(PlanReady& event) {
   for (ShardIndex id : state_.missing.TakePlanned()) {
     if (state_.tables.shard(id).missing && !state_.missing.Waits(id)) state_.missing.Add(id);
   }
+  if (state_.moves.budgets.limits(Cause::kFailover).total > 0) PutUrgentFirst(event.plan);
   // What an earlier plan proposed, and is not written yet, does not count any more.
   for (const allocator::Move& move : event.plan.moves) state_.moves.intents.erase(move.shard);
   for (const allocator::Move& move : event.plan.moves) {
-    // It was paused, or pinned, meanwhile.
-    if (move.from.valid() && StaysPut(state_, move.shard)) continue;
+    // It was paused, or pinned, or a mass failure began meanwhile.
+    if (move.from.valid() && (StaysPut(state_, move.shard) || IsHeld(move))) continue;
     AcceptMove(move);
   }
 }

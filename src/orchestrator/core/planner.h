@@ -33,6 +33,8 @@ class Planner {
   void ConsiderBalance();
   void Send(allocator::Snapshot snapshot, allocator::Mode mode);
   void NoteSkipped(const allocator::Plan& plan);
+  void PutUrgentFirst(allocator::Plan& plan);
+  bool IsHeld(const allocator::Move& move) const;
   void AcceptMove(const allocator::Move& move);
 
   PartitionState& state_;
@@ -43,6 +45,7 @@ class Planner {
   const uint64_t seed_;
   uint64_t plan_ = 0;
   bool plan_is_emergency_ = false;
+  bool plan_may_balance_ = false;
   TimePoint gather_deadline_ = TimePoint::min();  // and no longer, whoever still joins
 };
 

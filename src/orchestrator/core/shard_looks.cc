@@ -1,8 +1,8 @@
 #include "orchestrator/core/shard_looks.h"
 
 #include "orchestrator/decide/census.h"
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/next_step.h"
-#include "orchestrator/decide/room.h"
 #include "orchestrator/decide/unread.h"
 
 namespace shardmanager::orchestrator {

@@ -154,7 +154,7 @@ ServerIndex LastResort(const PartitionState& state, const Replica& replica) {
 
 bool IsInTroubleForLong(const PartitionState& state, const Replica& replica) {
   const auto trouble = state.failures.troubles.find(Key(replica.shard, replica.server));
-  const Duration patience = Milliseconds(state.spec.failover().delay_ms());
+  const Duration patience = LastResortDelay(state);
   return trouble != state.failures.troubles.end() && state.now >= trouble->second.since + patience;
 }
 

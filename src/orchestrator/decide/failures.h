@@ -46,7 +46,7 @@ bool HasOtherPlace(const PartitionState& state, const Replica& replica);
 // is none, or another server may have it.
 ServerIndex LastResort(const PartitionState& state, const Replica& replica);
 // It has failed to add the shard, or could not be reached, for as long as a lost server is waited
-// for.
+// for that alone may have what was acknowledged.
 bool IsInTroubleForLong(const PartitionState& state, const Replica& replica);
 // Its server has seen that this grant is over, as after a command that came late: nothing is
 // served under it any more. The shard needs a new one.

@@ -5,6 +5,7 @@
 
 #include "base/defect.h"
 #include "orchestrator/decide/census.h"
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/members.h"

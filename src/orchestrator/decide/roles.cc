@@ -71,13 +71,16 @@ ServerIndex AwaitedBeforeOthers(const PartitionState& state, ShardIndex id) {
   return member.valid() ? member : AwaitedFormerMember(state, id);
 }
 
-// There is no primary, and nobody can be promoted.
-void AwaitSuccessor(const PartitionState& state, Change& change, ShardIndex id) {
+// There is no primary, and nobody can be promoted. `last_resort`: from then on one may be that may
+// lack something, if that is known.
+void AwaitSuccessor(const PartitionState& state, Change& change, ShardIndex id,
+                    TimePoint last_resort = {}) {
   if (change.Awaits(WaitReason::kNoMajority)) return;
   const ServerIndex member = AwaitedBeforeOthers(state, id);
   change.waits.push_back(
       {.reason = member.valid() ? WaitReason::kMemberAwaited : WaitReason::kNoSecondaryInStep,
-       .server = member});
+       .server = member,
+       .until = last_resort});
 }
 
 // The primary, or the one that is to lose that role, is lost.
@@ -86,7 +89,7 @@ void ReplaceLost(const PartitionState& state, Change& change, ShardIndex id, Rep
   const Server& server = state.tables.server(state.tables.replica(lost).server);
   const bool last_resort = IsLastResort(state, server) && !AwaitedBeforeOthers(state, id).valid();
   if (!next.valid() && last_resort) next = BestSecondary(state, id, /*in_step=*/false);
-  if (!next.valid()) return AwaitSuccessor(state, change, id);
+  if (!next.valid()) return AwaitSuccessor(state, change, id, LastResortAt(state, server));
   PassRole(state, change, lost, /*gone=*/true, next);
 }
 

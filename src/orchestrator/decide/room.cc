@@ -12,37 +12,6 @@ bool MoveBudgetLeft(const PartitionState& state, Cause cause, const Intent& inte
          state.moves.budgets.Left(cause, intent.to);
 }
 
-uint32_t FailoversLeft(const PartitionState& state, ShardIndex id) {
-  uint32_t here = 0;
-  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
-    here += replica.cause == Cause::kFailover && !replica.settled;
-  });
-  return std::min(RoomLeft(state.spec.failover().max_concurrent_per_shard(), here),
-                  state.moves.budgets.Room(Cause::kFailover));
-}
-
-bool AnyServerTakesFailovers(const PartitionState& state) {
-  if (state.moves.budgets.limits(Cause::kFailover).per_server == 0) return true;
-  for (const ServerIndex id : state.tables.servers()) {
-    const bool open = state.tables.server(id).state == ServerState::kLive && Accepts(state, id) &&
-                      !IsBarred(state, id);
-    if (open && state.moves.budgets.Left(Cause::kFailover, id)) return true;
-  }
-  return false;
-}
-
-std::optional<Wait> FailoverWait(const PartitionState& state, ShardIndex id) {
-  const Budgets& budgets = state.moves.budgets;
-  if (!budgets.Left(Cause::kFailover)) {
-    return Wait{.reason = WaitReason::kFailoverBudget,
-                .count = budgets.under_way(Cause::kFailover),
-                .limit = budgets.limits(Cause::kFailover).total};
-  }
-  if (FailoversLeft(state, id) == 0) return Wait{WaitReason::kFailoverBudgetOfShard};
-  if (!AnyServerTakesFailovers(state)) return Wait{WaitReason::kFailoverBudgetOfServers};
-  return std::nullopt;
-}
-
 bool Accepts(const PartitionState& state, ServerIndex id) {
   return !state.tables.server(id).draining && RegionAllowed(state, id);
 }

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include "orchestrator/state/partition_state.h"
-#include "orchestrator/state/wait.h"
 
 namespace shardmanager::orchestrator {
 
@@ -18,11 +16,6 @@ inline uint32_t TighterCap(uint32_t a, uint32_t b) {
 
 // One more such move fits, in all and at both its servers.
 bool MoveBudgetLeft(const PartitionState& state, Cause cause, const Intent& intent);
-// How many replicas of the shard may be restored beside those that are being restored.
-uint32_t FailoversLeft(const PartitionState& state, ShardIndex id);
-bool AnyServerTakesFailovers(const PartitionState& state);
-// Which limit keeps the next failover of the shard from beginning; nothing: none does.
-std::optional<Wait> FailoverWait(const PartitionState& state, ShardIndex id);
 // May be given replicas, and keep those that it has.
 bool Accepts(const PartitionState& state, ServerIndex id);
 bool RegionAllowed(const PartitionState& state, ServerIndex id);

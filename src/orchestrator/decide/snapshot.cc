@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/defect.h"
 #include "orchestrator/decide/census.h"
 #include "orchestrator/decide/drains.h"
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/load/loads.h"
@@ -96,7 +98,10 @@ bool WorthBalancing(const PartitionState& state) {
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads) {
   allocator::Snapshot snapshot;
   snapshot.spread = ToSpread(state.spec.placement().spread());
-  snapshot.region_wishes = state.region_wishes;
+  for (const v1::SpreadLimit& limit : state.spec.placement().spread_limits()) {
+    snapshot.spread_limits.push_back({ToSpread(limit.level()), limit.replicas(), limit.soft()});
+  }
+  if (!Planted(Defect::kIgnoresRegions)) snapshot.region_wishes = state.region_wishes;
   for (const v1::Metric& metric : state.spec.metrics()) {
     snapshot.metrics.push_back(
         {.name = metric.name(), .threshold = metric.threshold(), .tolerance = metric.tolerance()});

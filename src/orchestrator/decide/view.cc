@@ -46,8 +46,7 @@ bool IsGone(const Server& server) {
 bool IsGivenUp(const Server& server) { return IsGone(server) && server.failing_over; }
 
 TimePoint LastResortAt(const PartitionState& state, const Server& server) {
-  return std::max(server.lost_at, server.planned.away_until) +
-         Milliseconds(state.spec.failover().delay_ms());
+  return std::max(server.lost_at, server.planned.away_until) + LastResortDelay(state);
 }
 
 bool IsLastResort(const PartitionState& state, const Server& server) {

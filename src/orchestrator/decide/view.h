@@ -1,6 +1,8 @@
 // What the tables say of one replica, one shard or one server.
 #pragma once
 
+#include <algorithm>
+
 #include "orchestrator/state/partition_state.h"
 
 namespace shardmanager::orchestrator {
@@ -19,8 +21,18 @@ std::optional<CommandKind> Demand(const Replica& replica);
 // Its session has ended, and no write has found that it is back.
 bool IsGone(const Server& server);
 bool IsGivenUp(const Server& server);
+// How long a lost server is waited for.
+inline Duration FailoverDelay(const PartitionState& state) {
+  return Milliseconds(state.spec.failover().delay_ms());
+}
+// The same of one that alone may have what a shard has acknowledged.
+inline Duration LastResortDelay(const PartitionState& state) {
+  const MassFailure& mass = state.mass_failure;
+  return mass.on ? std::max(FailoverDelay(state), mass.rules.patience) : FailoverDelay(state);
+}
 // From when on the shards of a lost server do without what it alone may have: failover.delay_ms
-// after it went, whether it said good-bye or not.
+// (in a mass failure failover.mass_failure.patience_ms) after it went, whether it said good-bye or
+// not.
 TimePoint LastResortAt(const PartitionState& state, const Server& server);
 bool IsLastResort(const PartitionState& state, const Server& server);
 // In step: it knows all that was acknowledged, in this life of its server. (Where a

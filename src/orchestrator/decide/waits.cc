@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/pause.h"
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/next_step.h"
 #include "orchestrator/decide/pause.h"

@@ -17,11 +17,13 @@
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/failover.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/preferences.h"
 #include "orchestrator/describe/scaling.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
+#include "orchestrator/describe/spread.h"
 #include "orchestrator/describe/waits.h"
 
 namespace shardmanager::orchestrator {
@@ -182,6 +184,9 @@ std::string ShardReason(const PartitionState& state, ShardIndex shard,
 
 void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStatus& status) {
   const Tables& tables = state.tables;
+  if (const std::string mass = MassFailureCondition(state, now); !mass.empty()) {
+    status.add_conditions(mass);
+  }
   for (const ServerIndex id : tables.servers()) {
     const std::string why = RecordState(state, id, now);
     if (!why.empty()) status.add_conditions(absl::StrCat(tables.name(id), ": ", why));
@@ -195,6 +200,7 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
     status.add_conditions(std::move(line));
   }
   for (std::string& line : RegionConditions(state)) status.add_conditions(std::move(line));
+  for (std::string& line : SpreadConditions(state)) status.add_conditions(std::move(line));
   for (std::string& line : ScalingConditions(state)) status.add_conditions(std::move(line));
 }
 

@@ -13,6 +13,7 @@
 #include "model/text.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
+#include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -56,7 +57,7 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "less than a majority of its members serve (replication.quorum): neither its primary nor its "
      "members can change"},
     {WaitReason::kNoSecondaryInStep, "NoSecondaryInStep",
-     "no secondary is in step, to become the primary"},
+     "no secondary is in step, to become the primary$last_resort"},
     {WaitReason::kMemberAwaited, "MemberAwaited",
      "$server has all that was acknowledged, and has not said yet that it serves: nobody who may "
      "lack something is promoted meanwhile"},
@@ -87,7 +88,7 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
     {WaitReason::kPlanUnderWay, "PlanUnderWay", "a plan is being made that looks for a place"},
     {WaitReason::kPlanAwaited, "PlanAwaited", "the next plan looks for a place"},
     {WaitReason::kFailoverBudget, "FailoverBudget",
-     "failover.max_concurrent: $count of $limit replicas are in failover"},
+     "$failovers.max_concurrent: $count of $limit replicas are in failover"},
     {WaitReason::kFailoverBudgetOfShard, "FailoverBudgetOfShard",
      "failover.max_concurrent_per_shard: other replicas of it are in failover"},
     {WaitReason::kFailoverBudgetOfServers, "FailoverBudgetOfServers",
@@ -148,6 +149,21 @@ std::string WhilePaused(const PartitionState& state) {
       " before `shardctl resume app ", state.spec.name(), "`: ", PauseText(*state.ordered.pause));
 }
 
+std::string LastResort(const PartitionState& state, TimePoint when, TimePoint now) {
+  if (when <= now) return "";
+  return absl::StrCat("; ", In(when, now), " one becomes it that may lack what was acknowledged (",
+                      LastResortDelay(state) == FailoverDelay(state)
+                          ? "failover.delay_ms"
+                          : "failover.mass_failure.patience_ms",
+                      ")");
+}
+
+// Whose limit it is.
+const char* LimitOfFailovers(const PartitionState& state, uint32_t limit) {
+  const bool capped = state.mass_failure.on && limit != state.spec.failover().max_concurrent();
+  return capped ? "failover.mass_failure" : "failover";
+}
+
 std::string NameOf(const PartitionState& state, ServerIndex server) {
   return server.valid() ? state.tables.name(server) : "";
 }
@@ -166,11 +182,13 @@ std::string Describe(const PartitionState& state, const Wait& wait, TimePoint no
       {"$unread", UnreadServers(state)},
       {"$paused", WhilePaused(state)},
       {"$until", In(wait.until, now)},
+      {"$last_resort", LastResort(state, wait.until, now)},
       {"$within", absl::StrFormat("within %.0f s", std::ceil(InSeconds(wait.until - now)))},
       {"$command", ToWhat(wait.command)},
       {"$obeys", Obeys(wait.command)},
       {"$progress", wait.percent < 0 ? "" : absl::StrCat(", ", wait.percent, "% done")},
       {"$times", Counted(wait.count, "time")},
+      {"$failovers", LimitOfFailovers(state, wait.limit)},
       {"$limits", wait.cause == Cause::kDrain ? "moves.drain" : "moves"},
       {"$limit", absl::StrCat(wait.limit)},
       {"$count", absl::StrCat(wait.count)},
@@ -208,6 +226,9 @@ std::string BalanceState(const PartitionState& state, TimePoint now) {
   if (const ServerOrder* order = OrderThatHoldsBalance(state); order != nullptr) {
     absl::StrAppend(&text, "; moves that only balance wait for the container operation on ",
                     order->server);
+  }
+  if (state.mass_failure.on) {
+    absl::StrAppend(&text, "; moves that only balance wait for the end of the mass failure");
   }
   if (state.balance.at_rest && state.balance.ever) {
     return absl::StrCat(text, "; at rest until a server, a shard or a load changes");

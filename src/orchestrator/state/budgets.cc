@@ -1,5 +1,7 @@
 #include "orchestrator/state/budgets.h"
 
+#include <algorithm>
+
 namespace shardmanager::orchestrator {
 
 void Budgets::Adopt(const v1::AppSpec& spec) {
@@ -8,7 +10,16 @@ void Budgets::Adopt(const v1::AppSpec& spec) {
   const v1::FailoverPolicy& failover = spec.failover();
   of(Cause::kBalance) = {moves.max_concurrent(), moves.max_concurrent_per_server()};
   of(Cause::kDrain) = {moves.drain().max_concurrent(), moves.drain().max_concurrent_per_server()};
-  of(Cause::kFailover) = {failover.max_concurrent(), failover.max_concurrent_per_server()};
+  of(Cause::kFailover).per_server = failover.max_concurrent_per_server();
+  most_failovers_ = failover.max_concurrent();
+  CapFailovers(failover_cap_);
+}
+
+void Budgets::CapFailovers(uint32_t most) {
+  failover_cap_ = most;
+  const bool none = failover_cap_ == 0 || most_failovers_ == 0;
+  limits_[Index(Cause::kFailover)].total =
+      none ? std::max(failover_cap_, most_failovers_) : std::min(failover_cap_, most_failovers_);
 }
 
 uint32_t Budgets::under_way(Cause cause, ServerIndex server) const {

@@ -29,6 +29,8 @@ class Budgets {
  public:
   // REQUIRES: the spec has its defaults.
   void Adopt(const v1::AppSpec& spec);
+  // At most so many replicas in failover, whatever the spec allows; 0: as the spec has it.
+  void CapFailovers(uint32_t most);
 
   // REQUIRES: the replica's cause, server and origin stay the same in between.
   void Take(const Replica& replica) { Count(replica, +1); }
@@ -55,6 +57,8 @@ class Budgets {
   void CountAt(ServerIndex server, Cause cause, int change);
 
   std::array<Budget, kCauses> limits_;
+  uint32_t most_failovers_ = 0;  // of the spec; 0: no limit
+  uint32_t failover_cap_ = 0;    // 0: none
   Counts total_{};
   std::vector<Counts> of_server_;  // those that had none yet may be left out
 };

@@ -18,6 +18,7 @@
 #include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
 #include "orchestrator/state/load_table.h"
+#include "orchestrator/state/mass_failure.h"
 #include "orchestrator/state/missing_shards.h"
 #include "orchestrator/state/move_holds.h"
 #include "orchestrator/state/oversize_records.h"
@@ -122,6 +123,8 @@ struct PartitionState {
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
   std::vector<bool> region_allowed;   // by domain number; empty: all are
   std::vector<allocator::RegionWish> region_wishes;  // of placement.region_replicas, in its order
+  std::vector<uint32_t> region_order;                // of failover.region_order, by domain number
+  MassFailure mass_failure;
   OperatorOrders ordered;
   std::vector<ServerOrder> orders;  // of container operations, ascending by server
   Tables tables;

@@ -33,14 +33,14 @@ enum class WaitReason : uint8_t {
   kEpochsBehind,
   // Of primaries and members.
   kNoMajority,
-  kNoSecondaryInStep,
-  kMemberAwaited,     // [server] is in step, and is waited for rather than anybody else promoted
-  kPrimaryIsNew,      // another one is wanted, and clients are to learn of this one first
-  kSwitchoverBudget,  // [cause, count]: as many changes of primaries are under way as may be
-  kMembersUnderWay,   // the primary was told of them
-  kMembersRefused,    // [detail]
-  kMemberNotInStep,   // [server, count] times in vain, [detail, until]
-  kPairHeld,          // [server] could not bring [other] into step; [until]
+  kNoSecondaryInStep,  // [until] one is made the primary that may lack something, if that is known
+  kMemberAwaited,      // [server] is in step, and is waited for rather than anybody else promoted
+  kPrimaryIsNew,       // another one is wanted, and clients are to learn of this one first
+  kSwitchoverBudget,   // [cause, count]: as many changes of primaries are under way as may be
+  kMembersUnderWay,    // the primary was told of them
+  kMembersRefused,     // [detail]
+  kMemberNotInStep,    // [server, count] times in vain, [detail, until]
+  kPairHeld,           // [server] could not bring [other] into step; [until]
   // Of places and moves.
   kPaused,        // the app is paused
   kPinned,        // [detail]: since when, by whom

@@ -15,6 +15,7 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -270,6 +271,59 @@ TEST_F(RegionReplicasTest, ARegionWithoutServersIsWaitedForAndSaid) {
   EXPECT_EQ(In("r0").count(0), 0u);
   EXPECT_THAT(Conditions(), ElementsAre("30 shards have fewer than 1 replica in mars "
                                         "(placement.region_replicas)"));
+}
+
+// ---- placement.spread_limits ----
+
+class SpreadLimitTest : public RegionReplicasTest {
+ protected:
+  static v1::AppSpec Limited(bool soft) {
+    v1::AppSpec spec = SpecWith({}, 4);
+    v1::SpreadLimit& limit = *spec.mutable_placement()->add_spread_limits();
+    limit.set_level(v1::REGION);
+    limit.set_replicas(2);
+    limit.set_soft(soft);
+    return spec;
+  }
+};
+
+TEST_F(SpreadLimitTest, AHardOneIsKeptWhileRegionsAreLost) {
+  Start(Limited(false));
+  for (int i = 4; i < 12; ++i) world_->Die(absl::StrCat("kv-", i));
+  world_->Advance(Seconds(60));
+  EXPECT_EQ(In("r0"), (Counts{{2, 30}}));
+  EXPECT_EQ(DescribeShards(world_->partition().state(), "s-0").at(0).reason(),
+            "no fault domain is left that may hold one more replica of the shard");
+  EXPECT_THAT(Conditions(), ElementsAre("60 of 120 replicas not serving"));
+}
+
+TEST_F(SpreadLimitTest, ASoftOneIsBrokenWhenNothingElseIsLeftAndMendedLater) {
+  Start(Limited(true));
+  for (int i = 4; i < 12; ++i) world_->Die(absl::StrCat("kv-", i));
+  world_->Advance(Seconds(60));
+  EXPECT_EQ(In("r0"), (Counts{{4, 30}}));
+  EXPECT_THAT(Conditions(),
+              ElementsAre("30 shards have more than 2 replicas in one region "
+                          "(placement.spread_limits, soft: broken where no other place is left)"));
+  for (int i = 4; i < 12; ++i) world_->Join(absl::StrCat("kv-", i), absl::StrCat("r", i / 4));
+  world_->Advance(Seconds(300));
+  EXPECT_THAT(Conditions(), IsEmpty());
+}
+
+TEST_F(SpreadLimitTest, ANewLimitMovesWhatIsAboveIt) {
+  v1::AppSpec together = SpecWith({{"r1", 3}}, 3);
+  Start(together);
+  world_->Advance(Seconds(300));
+  ASSERT_EQ(In("r1"), (Counts{{3, 30}}));
+  world_->hold_adds = true;
+  world_->Apply(Limited(false));
+  world_->Advance(Milliseconds(1));
+  EXPECT_THAT(Conditions(), Contains("30 shards have more than 2 replicas in one region "
+                                     "(placement.spread_limits)"));
+  world_->hold_adds = false;
+  world_->FinishAdds();
+  world_->Advance(Seconds(300));
+  EXPECT_THAT(Conditions(), IsEmpty());
 }
 
 }  // namespace

@@ -360,8 +360,10 @@ void Checkers::ExpectFullService(const v1::AppSpec& spec, const Serving& serving
   // The spec may say that a lone secondary stays where it is, and is away with its server.
   const size_t kept = std::min<size_t>(full, WantedReplicas(spec) > 1 ? 1 : 0);
   const size_t least = full - std::min(away.value_or(0), full - kept);
-  // Each restart is an event of its own.
-  const Duration most = away ? kMost * static_cast<int64_t>(cluster_->servers().size()) : kMost;
+  // Each restart is an event of its own, with a move, and adds may be slow then.
+  const Duration of_restart = kMost + cluster_->habits.slowest_add;
+  const Duration most =
+      away ? of_restart * static_cast<int64_t>(cluster_->servers().size()) : kMost;
   for (const v1::Shard& shard : spec.key_space().shards()) {
     const auto found = serving.find(shard.id());
     const size_t servers = found == serving.end() ? 0 : found->second.size();

@@ -163,7 +163,8 @@ TEST(ReadYamlErrorTest, RefusesTheWrongShape) {
   EXPECT_EQ(ReadSpec("name: {a: b}"), "kv.yaml:1:7: name: found fields; allowed: text");
   EXPECT_EQ(ReadSpec("failover: 30"),
             "kv.yaml:1:11: failover: found \"30\"; allowed: fields (delay_ms, max_concurrent, "
-            "on_partition, max_concurrent_per_server, max_concurrent_per_shard)");
+            "on_partition, max_concurrent_per_server, max_concurrent_per_shard, mass_failure, "
+            "region_order)");
   EXPECT_EQ(ReadSpec("key_space: {split_points: m}"),
             "kv.yaml:1:27: key_space.split_points: found \"m\"; allowed: a list of text");
   EXPECT_EQ(ReadSpec("key_space: {shards: {id: a}}"),
@@ -238,7 +239,8 @@ failover: []
       "4294967295\n"
       "kv.yaml:6:12: placement.regions: found \"eu\"; allowed: a list of text\n"
       "kv.yaml:8:11: failover: found a list; allowed: fields (delay_ms, max_concurrent, "
-      "on_partition, max_concurrent_per_server, max_concurrent_per_shard)");
+      "on_partition, max_concurrent_per_server, max_concurrent_per_shard, mass_failure, "
+      "region_order)");
 }
 
 TEST(ReadYamlErrorTest, PassesOverWhatBelongsToAnUnknownField) {

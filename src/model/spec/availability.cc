@@ -76,6 +76,14 @@ std::optional<CountOrPercent> ParseCountOrPercent(std::string_view text) {
   return parsed;
 }
 
+void CheckCountOrPercent(const std::string& path, const std::string& text, bool required,
+                         SpecProblems* problems) {
+  if (ParseCountOrPercent(text) || (text.empty() && !required)) return;
+  problems->Add(
+      path, text.empty() ? "nothing" : Quoted(text),
+      absl::StrCat("a number from 1 to ", kMostServers, ", or a percentage from 1% to 100%"));
+}
+
 void CheckAvailability(const v1::AppSpec& spec, SpecProblems* problems) {
   const v1::AvailabilityPolicy& policy = spec.availability();
   problems->CheckKnown("availability", policy);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "model/spec/spec_problems.h"
@@ -24,6 +25,10 @@ struct CountOrPercent {
 };
 // "5" or "10%". Nothing: it is neither, or not from 1 to 1,000,000, or to 100%.
 std::optional<CountOrPercent> ParseCountOrPercent(std::string_view text);
+
+// `text`, found at `path`, is one of these; or "", unless it is required.
+void CheckCountOrPercent(const std::string& path, const std::string& text, bool required,
+                         SpecProblems* problems);
 
 // Of a shard with so many replicas, how many may be away. `most`: as in the spec.
 inline uint32_t MostUnavailable(uint32_t most, uint32_t replicas, bool quorum) {

@@ -40,10 +40,8 @@ void CheckClientReports(const v1::ClientReportPolicy& policy, SpecProblems* prob
     problems->Add("client_reports.patience_ms", absl::StrCat(patience),
                   absl::StrCat(kLeastPatienceMs, " to ", kMostPatienceMs, ", or 0: the default"));
   }
-  if (!policy.max_servers().empty() && !ParseCountOrPercent(policy.max_servers())) {
-    problems->Add("client_reports.max_servers", Quoted(policy.max_servers()),
-                  "a number from 1 to 1000000, or a percentage from 1% to 100%");
-  }
+  CheckCountOrPercent("client_reports.max_servers", policy.max_servers(), /*required=*/false,
+                      problems);
 }
 
 }  // namespace shardmanager

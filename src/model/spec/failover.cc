@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "model/spec/spec_names.h"
 #include "model/text.h"
@@ -31,33 +30,10 @@ void CheckOnPartition(v1::OnPartition on_partition, SpecProblems* problems) {
 void CheckMassFailure(const v1::MassFailurePolicy& policy, SpecProblems* problems) {
   const std::string path = "failover.mass_failure";
   problems->CheckKnown(path, policy);
-  if (!ParseCountOrPercent(policy.servers())) {
-    problems->Add(path + ".servers",
-                  policy.servers().empty() ? "nothing" : Quoted(policy.servers()),
-                  "a number from 1 to 1000000, or a percentage from 1% to 100%");
-  }
+  CheckCountOrPercent(path + ".servers", policy.servers(), /*required=*/true, problems);
   problems->CheckBounds(path + ".max_concurrent", policy.max_concurrent(),
                         {1, kMostFailovers, true});
   problems->CheckBounds(path + ".patience_ms", policy.patience_ms(), {1, kWeekMs, true});
-}
-
-void CheckRegionOrder(const v1::AppSpec& spec, SpecProblems* problems) {
-  const KnownRegions regions(spec.placement());
-  absl::flat_hash_map<std::string, int> seen;
-  for (int i = 0; i < spec.failover().region_order_size() && !problems->full(); ++i) {
-    const std::string& region = spec.failover().region_order(i);
-    const std::string path = absl::StrCat("failover.region_order[", i, "]");
-    if (!IsPlainName(region, kMostRegionBytes)) {
-      problems->Add(path, Quoted(region), PlainNameRule(kMostRegionBytes));
-    } else if (auto [first, is_new] = seen.emplace(region, i); !is_new) {
-      problems->Add(
-          path,
-          absl::StrCat(Quoted(region), " (already failover.region_order[", first->second, "])"),
-          "each region once");
-    } else {
-      regions.Check(path, region, problems);
-    }
-  }
 }
 
 }  // namespace
@@ -77,7 +53,8 @@ void CheckFailover(const v1::AppSpec& spec, SpecProblems* problems) {
   problems->CheckBounds("failover.delay_ms", failover.delay_ms(), {0, kHourMs});
   CheckOnPartition(failover.on_partition(), problems);
   if (failover.has_mass_failure()) CheckMassFailure(failover.mass_failure(), problems);
-  CheckRegionOrder(spec, problems);
+  const KnownRegions regions(spec.placement());
+  regions.CheckList("failover.region_order", failover.region_order(), problems);
 }
 
 }  // namespace shardmanager

@@ -11,21 +11,6 @@
 namespace shardmanager {
 namespace {
 
-void CheckRegionList(const v1::PlacementPolicy& placement, SpecProblems* problems) {
-  absl::flat_hash_map<std::string, int> seen;
-  for (int i = 0; i < placement.regions_size() && !problems->full(); ++i) {
-    const std::string& region = placement.regions(i);
-    const std::string path = absl::StrCat("placement.regions[", i, "]");
-    if (!IsPlainName(region, kMostRegionBytes)) {
-      problems->Add(path, Quoted(region), PlainNameRule(kMostRegionBytes));
-    } else if (auto [first, is_new] = seen.emplace(region, i); !is_new) {
-      problems->Add(
-          path, absl::StrCat(Quoted(region), " (already placement.regions[", first->second, "])"),
-          "each region once");
-    }
-  }
-}
-
 void CheckReplicasOfRegion(const std::string& path, const v1::PlacementPolicy& placement,
                            uint32_t replicas, SpecProblems* problems) {
   const uint32_t most = MostInOneRegion(placement);
@@ -119,7 +104,7 @@ void CheckPlacement(const v1::AppSpec& spec, SpecProblems* problems) {
   const v1::PlacementPolicy& placement = spec.placement();
   const KnownRegions regions(placement);
   problems->CheckKnown("placement", placement);
-  CheckRegionList(placement, problems);
+  regions.CheckList("placement.regions", placement.regions(), problems);
   regions.Check("placement.preferred_region", placement.preferred_region(), problems);
   CheckRegionReplicas(spec, regions, problems);
   CheckSpreadLimits(placement, problems);

@@ -94,11 +94,8 @@ void CheckScaling(const v1::AppSpec& spec, SpecProblems* problems) {
     problems->Add("scaling.down_after_ms", absl::StrCat(down),
                   absl::StrCat(kLeastDownAfterMs, " to ", kMostDownAfterMs, ", or 0: the default"));
   }
-  if (!policy.max_changes_per_minute().empty() &&
-      !ParseCountOrPercent(policy.max_changes_per_minute())) {
-    problems->Add("scaling.max_changes_per_minute", Quoted(policy.max_changes_per_minute()),
-                  "a number from 1 to 1000000, or a percentage from 1% to 100%");
-  }
+  CheckCountOrPercent("scaling.max_changes_per_minute", policy.max_changes_per_minute(),
+                      /*required=*/false, problems);
 }
 
 }  // namespace shardmanager

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "model/text.h"
@@ -65,6 +66,25 @@ void KnownRegions::Check(const std::string& path, const std::string& region,
     problems->Add(path, Quoted(region), PlainNameRule(kMostRegionBytes));
   } else if (!names_.empty() && !names_.contains(region)) {
     problems->Add(path, absl::StrCat(Quoted(region), " (unknown region)"), allowed_);
+  }
+}
+
+void KnownRegions::CheckList(const std::string& path,
+                             const google::protobuf::RepeatedPtrField<std::string>& regions,
+                             SpecProblems* problems) const {
+  absl::flat_hash_map<std::string, int> seen;
+  for (int i = 0; i < regions.size() && !problems->full(); ++i) {
+    const std::string& region = regions[i];
+    const std::string place = absl::StrCat(path, "[", i, "]");
+    if (!IsPlainName(region, kMostRegionBytes)) {
+      problems->Add(place, Quoted(region), PlainNameRule(kMostRegionBytes));
+    } else if (auto [first, is_new] = seen.emplace(region, i); !is_new) {
+      problems->Add(place,
+                    absl::StrCat(Quoted(region), " (already ", path, "[", first->second, "])"),
+                    "each region once");
+    } else {
+      Check(place, region, problems);
+    }
   }
 }
 

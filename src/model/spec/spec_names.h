@@ -28,6 +28,10 @@ class KnownRegions {
 
   // Checks `region`, found at `path`; "" is fine: no region is asked for.
   void Check(const std::string& path, const std::string& region, SpecProblems* problems) const;
+  // Checks the list at `path`: each of them once.
+  void CheckList(const std::string& path,
+                 const google::protobuf::RepeatedPtrField<std::string>& regions,
+                 SpecProblems* problems) const;
 
  private:
   // Distinct names of placement.regions; empty: any region.

@@ -113,7 +113,7 @@ void Fleet::AwaitLastResort(ServerIndex id) {
 TimePoint Fleet::FailoverTime(const Server& server) const {
   const bool planned = server.planned.away_until > server.lost_at;
   const bool departed = server.state == ServerState::kDeparted && !planned;
-  const Duration delay = departed ? Duration(0) : Milliseconds(state_.spec.failover().delay_ms());
+  const Duration delay = departed ? Duration(0) : FailoverDelay(state_);
   return std::max(server.lost_at, server.planned.away_until) + delay;
 }
 

@@ -1,10 +1,7 @@
 #include "orchestrator/core/mass_failures.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "orchestrator/decide/failover.h"
-#include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
 
@@ -34,23 +31,11 @@ void MassFailures::Look() {
 }
 
 void MassFailures::LookAfterLoss() {
-  if (state_.mass_failure.on) return;  // its end is found in time by whoever looks now and then
+  if (state_.mass_failure.on) return;  // the next Look() finds its end
   if (losses_until_look_ > 1) {
     --losses_until_look_;
   } else {
     Look();
-  }
-}
-
-// What plans proposed, and is not begun yet.
-void MassFailures::ForgetMovesForBalance() {
-  for (auto& [shard, intents] : state_.moves.intents) {
-    intents.erase(std::remove_if(intents.begin(), intents.end(),
-                                 [&](const Intent& intent) {
-                                   return intent.from.valid() &&
-                                          CauseOfMove(state_, intent.from) == Cause::kBalance;
-                                 }),
-                  intents.end());
   }
 }
 
@@ -62,7 +47,7 @@ void MassFailures::Turn(bool on, const std::string& why) {
     agenda_.AddNote(on ? NoteKind::kMassFailure : NoteKind::kMassFailureOver, ServerIndex(),
                     ShardIndex(), why);
   }
-  if (on) ForgetMovesForBalance();
+  state_.moves.Forget([&](ShardIndex, ServerIndex from) { return HoldsMove(state_, from); });
   for (const ServerIndex id : state_.tables.servers()) {
     if (state_.tables.server(id).state == ServerState::kLive) continue;
     fleet_.UpdateFailover(id);

@@ -19,14 +19,13 @@ class MassFailures {
 
   // There is a new spec.
   void Adopt();
-  // Lost servers may be back, or their replicas with others.
+  // Lost servers may be back, or their replicas with others. To be called every few seconds.
   void Look();
   // A server was lost. (Counts them only when there can be news.)
   void LookAfterLoss();
 
  private:
   void Turn(bool on, const std::string& why);
-  void ForgetMovesForBalance();
 
   PartitionState& state_;
   Agenda& agenda_;

@@ -60,12 +60,7 @@ void Pausing::Tell(NoteKind kind, const v1::Pin& pin) {
 }
 
 void Pausing::ForgetPlans() {
-  for (auto& [shard, intents] : state_.moves.intents) {
-    if (!StaysPut(state_, shard)) continue;
-    intents.erase(std::remove_if(intents.begin(), intents.end(),
-                                 [](const Intent& intent) { return intent.from.valid(); }),
-                  intents.end());
-  }
+  state_.moves.Forget([&](ShardIndex shard, ServerIndex) { return StaysPut(state_, shard); });
   absl::erase_if(state_.switchovers.to, [&](const auto& planned) {
     return StaysPut(state_, planned.first) && !state_.switchovers.under_way.contains(planned.first);
   });

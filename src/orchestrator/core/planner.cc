@@ -132,11 +132,6 @@ void Planner::NoteSkipped(const allocator::Plan& plan) {
   agenda_.AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
 }
 
-// In a mass failure moves for balance wait.
-bool Planner::IsHeld(const allocator::Move& move) const {
-  return state_.mass_failure.on && CauseOfMove(state_, move.from) == Cause::kBalance;
-}
-
 void Planner::AcceptMove(const allocator::Move& move) {
   state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
   if (move.from.valid()) {
@@ -196,7 +191,9 @@ void Planner::On(PlanReady& event) {
   for (const allocator::Move& move : event.plan.moves) state_.moves.intents.erase(move.shard);
   for (const allocator::Move& move : event.plan.moves) {
     // It was paused, or pinned, or a mass failure began meanwhile.
-    if (move.from.valid() && (StaysPut(state_, move.shard) || IsHeld(move))) continue;
+    if (move.from.valid() && (StaysPut(state_, move.shard) || HoldsMove(state_, move.from))) {
+      continue;
+    }
     AcceptMove(move);
   }
 }

@@ -34,7 +34,6 @@ class Planner {
   void Send(allocator::Snapshot snapshot, allocator::Mode mode);
   void NoteSkipped(const allocator::Plan& plan);
   void PutUrgentFirst(allocator::Plan& plan);
-  bool IsHeld(const allocator::Move& move) const;
   void AcceptMove(const allocator::Move& move);
 
   PartitionState& state_;

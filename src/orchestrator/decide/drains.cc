@@ -71,7 +71,7 @@ std::optional<ServerOrder> OrderOf(const PartitionState& state, ServerIndex id) 
 
 TimePoint OverdueAt(const PartitionState& state, const ServerOrder& order) {
   if (order.away_until == TimePoint::min()) return kNever;
-  return order.away_until + Milliseconds(state.spec.failover().delay_ms());
+  return order.away_until + FailoverDelay(state);
 }
 
 }  // namespace shardmanager::orchestrator

@@ -54,6 +54,10 @@ uint32_t FailoverRank(const PartitionState& state, ShardIndex id) {
   return served ? rank + regions + 1 : rank;
 }
 
+bool HoldsMove(const PartitionState& state, ServerIndex from) {
+  return state.mass_failure.on && CauseOfMove(state, from) == Cause::kBalance;
+}
+
 bool IsLostByFailure(const Server& server) {
   return server.state == ServerState::kLost && !server.replicas.empty() &&
          server.planned.away_until <= server.lost_at && !server.record_unread;

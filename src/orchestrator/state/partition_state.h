@@ -2,6 +2,7 @@
 // reads it (decide/, describe/); only Partition changes it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -39,6 +40,18 @@ inline uint64_t Key(ShardIndex shard, ServerIndex server) {
 
 // Moves that are planned or under way.
 struct Moves {
+  // Forgets the proposed moves (not the places of missing replicas) for which f(shard, from) says
+  // so.
+  template <typename F>
+  void Forget(F&& f) {
+    for (auto& [shard, proposed] : intents) {
+      const auto goes = [&, shard = shard](const Intent& intent) {
+        return intent.from.valid() && f(shard, intent.from);
+      };
+      proposed.erase(std::remove_if(proposed.begin(), proposed.end(), goes), proposed.end());
+    }
+  }
+
   // What plans proposed, and is not written yet.
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents;
   absl::flat_hash_map<ShardIndex, ServerIndex> from;  // of secondaries: the source

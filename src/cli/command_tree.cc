@@ -381,16 +381,25 @@ void CommandTree::AddSnapshot() {
       ->capture_default_str();
 }
 
-void CommandTree::AddSimulate() {
-  SimulateCommand& words = words_.simulate;
-  CLI::App& command = *cli_.add_subcommand("simulate", "Show what would follow from a change");
-  command.footer(kSimulateFooter);
+// What is played is the app as it is now, or as it was.
+template <typename Command>
+void CommandTree::AddSnapshotSource(CLI::App& command, Command& words) {
   command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
   command
       .add_option("--snapshot", words.snapshot,
                   "A file of `snapshot`, instead of the app as it is now; - for the "
                   "standard input")
       ->type_name("FILE");
+  command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+}
+
+void CommandTree::AddSimulate() {
+  SimulateCommand& words = words_.simulate;
+  CLI::App& command = *cli_.add_subcommand("simulate", "Show what would follow from a change");
+  command.footer(kSimulateFooter);
+  AddSnapshotSource(command, words);
   command.add_option("--lose", words.lose, "These servers are gone at once")
       ->type_name("LEVEL=NAME");
   command.add_option("--drain", words.drain, "These servers are emptied")->type_name("LEVEL=NAME");
@@ -398,9 +407,6 @@ void CommandTree::AddSimulate() {
       .add_option("--add-servers", words.add,
                   "So many servers join, in this region or in all of them in turn")
       ->type_name("COUNT[@REGION]");
-  command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
-      ->type_name("NUMBER")
-      ->capture_default_str();
   command.add_option("--spec", words.spec, "The app has this spec")->type_name("FILE");
   command
       .add_option("--load-time", words_.simulate_load_time,
@@ -417,14 +423,7 @@ void CommandTree::AddCapacity() {
   CLI::App& command = *cli_.add_subcommand(
       "capacity", "Show how many servers each region needs, if one region may be lost");
   command.footer(kCapacityFooter);
-  command.add_option("-a,--app", words.app, "Of this app")->type_name("APP");
-  command
-      .add_option("--snapshot", words.snapshot,
-                  "A file of `snapshot`, instead of the app as it is now")
-      ->type_name("FILE");
-  command.add_option("--load-factor", words.load_factor, "All loads are so many times as high")
-      ->type_name("NUMBER")
-      ->capture_default_str();
+  AddSnapshotSource(command, words);
   command
       .add_option("--most-added", words.most_added,
                   "Servers to add to one region at most (as many as the app has)")

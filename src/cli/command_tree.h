@@ -88,6 +88,8 @@ class CommandTree {
   void AddSnapshot();
   void AddSimulate();
   void AddCapacity();
+  template <typename Command>
+  void AddSnapshotSource(CLI::App& command, Command& words);
   void AddWatch();
   void AddPlace();
   void AddOthers();

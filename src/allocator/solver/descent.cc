@@ -60,7 +60,8 @@ bool Descent::Run() {
 
 ContainerId Descent::BestPlace(ObjectId o, ContainerId from, Score& best, Reach reach) {
   ContainerId place = from;
-  // (Two that are alike may differ in whom they avoid: nothing is passed over where all count.)
+  // (A server like the last one may be open to the object though that one is not: where all places
+  // are to be looked at, none is passed over.)
   const bool pass_over = options_.equivalence && reach == Reach::kSample;
   const auto look = [&] {
     ContainerId last;

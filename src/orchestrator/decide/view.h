@@ -21,11 +21,11 @@ std::optional<CommandKind> Demand(const Replica& replica);
 // Its session has ended, and no write has found that it is back.
 bool IsGone(const Server& server);
 bool IsGivenUp(const Server& server);
-// How long a lost server is waited for.
+// For how long a lost server is waited for.
 inline Duration FailoverDelay(const PartitionState& state) {
   return Milliseconds(state.spec.failover().delay_ms());
 }
-// The same of one that alone may have what a shard has acknowledged.
+// For how long it is waited for if it alone may have writes that a shard has acknowledged.
 inline Duration LastResortDelay(const PartitionState& state) {
   const MassFailure& mass = state.mass_failure;
   return mass.on ? std::max(FailoverDelay(state), mass.rules.patience) : FailoverDelay(state);

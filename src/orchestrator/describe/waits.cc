@@ -151,11 +151,11 @@ std::string WhilePaused(const PartitionState& state) {
 
 std::string LastResort(const PartitionState& state, TimePoint when, TimePoint now) {
   if (when <= now) return "";
-  return absl::StrCat("; ", In(when, now), " one becomes it that may lack what was acknowledged (",
-                      LastResortDelay(state) == FailoverDelay(state)
-                          ? "failover.delay_ms"
-                          : "failover.mass_failure.patience_ms",
-                      ")");
+  return absl::StrCat(
+      "; ", In(when, now), " a replica that may lack acknowledged writes becomes it (",
+      LastResortDelay(state) == FailoverDelay(state) ? "failover.delay_ms"
+                                                     : "failover.mass_failure.patience_ms",
+      ")");
 }
 
 // Whose limit it is.

@@ -55,6 +55,16 @@ class MassFailureTest : public ::testing::Test {
     }
     return "";
   }
+  // Of all shards, a line each.
+  std::string Waits() {
+    std::string waits;
+    for (int i = 0; i < 40; ++i) {
+      for (const std::string& wait : world().WaitsOf(absl::StrCat("s-", i))) {
+        absl::StrAppend(&waits, wait, "\n");
+      }
+    }
+    return waits;
+  }
   // Lets one server after the other finish.
   void FinishAdds() {
     for (int i = 0; i < 200 && !world().adds.empty(); ++i) {
@@ -99,13 +109,7 @@ TEST_F(MassFailureTest, RestoresAFewReplicasAtATimeAndThenIsOver) {
   Lose(0, 3);
   world().Advance(Seconds(11));
   EXPECT_THAT(world().adds, SizeIs(2));
-  std::string waits;
-  for (int i = 0; i < 40; ++i) {
-    for (const std::string& wait : world().WaitsOf(absl::StrCat("s-", i))) {
-      absl::StrAppend(&waits, wait, "\n");
-    }
-  }
-  EXPECT_THAT(waits, HasSubstr("failover.mass_failure.max_concurrent: 2 of 2 replicas"));
+  EXPECT_THAT(Waits(), HasSubstr("failover.mass_failure.max_concurrent: 2 of 2 replicas"));
   FinishAdds();
   EXPECT_EQ(world().Served(), 40u);
   world().Advance(MissingShards::kTick);
@@ -162,13 +166,7 @@ TEST_F(MassFailureTest, TheLimitThatHoldsIsNamed) {
   world().hold_adds = true;
   Lose(0, 3);
   world().Advance(Seconds(11));
-  std::string waits;
-  for (int i = 0; i < 40; ++i) {
-    for (const std::string& wait : world().WaitsOf(absl::StrCat("s-", i))) {
-      absl::StrAppend(&waits, wait, "\n");
-    }
-  }
-  EXPECT_THAT(waits, HasSubstr("failover.max_concurrent: 1 of 1 replicas"));
+  EXPECT_THAT(Waits(), HasSubstr("failover.max_concurrent: 1 of 1 replicas"));
 }
 
 TEST_F(MassFailureTest, ASuccessorGoesOnWithIt) {
@@ -280,6 +278,13 @@ class FailoverOrderTest : public MassFailureTest {
     spec.mutable_failover()->set_delay_ms(1'000);  // all in one moment
     return spec;
   }
+  std::set<std::string> HeldBy(const std::vector<int>& servers) {
+    std::set<std::string> shards;
+    for (const int server : servers) {
+      for (const auto& [shard, held] : world().servers.at(Name(server)).held) shards.insert(shard);
+    }
+    return shards;
+  }
   // The shards, each once, in the order in which they are restored.
   std::vector<std::string> Restored() {
     std::vector<std::string> shards;
@@ -300,10 +305,7 @@ TEST_F(FailoverOrderTest, RegionsAreRestoredInTheOrderOfTheSpec) {
   spec.mutable_failover()->add_region_order("r1");
   spec.mutable_failover()->add_region_order("r0");
   Start(spec);
-  std::set<std::string> first;
-  for (const char* server : {"kv-5", "kv-6"}) {
-    for (const auto& [shard, held] : world().servers.at(server).held) first.insert(shard);
-  }
+  const std::set<std::string> first = HeldBy({5, 6});
   world().hold_adds = true;
   Lose(0, 1);
   Lose(5, 6);
@@ -316,10 +318,7 @@ TEST_F(FailoverOrderTest, RegionsAreRestoredInTheOrderOfTheSpec) {
 TEST_F(FailoverOrderTest, ANewOrderHoldsForThoseThatWait) {
   v1::AppSpec spec = Limited(v1::PRIMARY_ONLY, 1);
   Start(spec);
-  std::set<std::string> later;
-  for (const char* server : {"kv-0", "kv-1"}) {
-    for (const auto& [shard, held] : world().servers.at(server).held) later.insert(shard);
-  }
+  const std::set<std::string> later = HeldBy({0, 1});
   world().hold_adds = true;
   Lose(0, 1);
   Lose(5, 6);

@@ -41,6 +41,26 @@ TEST_F(OvertakenTest, NewGrantsFollowAtGrowingIntervals) {
   EXPECT_THAT(world_.Published("s-0"), IsEmpty());
 }
 
+// A command that came late, of the same leader: nothing lies behind.
+TEST(OvertakenOnceTest, ANewerGrantFollowsAtOnce) {
+  World world(TestSpec(1));
+  world.servers["kv-0"].over["s-0"] = ShardEpoch((uint64_t{1} << 32) + 1);
+  world.Start();
+  world.Join("kv-0");
+  world.Advance(Seconds(2));
+  EXPECT_THAT(world.Published("s-0"), Not(IsEmpty()));
+  EXPECT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 0u);
+}
+
+TEST_F(OvertakenTest, TheSecondNewerGrantWaitsAMinute) {
+  const auto epoch = [&] { return world_.servers.at("kv-0").record.front().epoch; };
+  const ShardEpoch first = epoch();
+  world_.Advance(Seconds(50));
+  EXPECT_EQ(epoch(), first);
+  world_.Advance(Seconds(120));
+  EXPECT_GT(epoch(), first);
+}
+
 TEST_F(OvertakenTest, ItServesOnceItsEpochIsAboveWhatWasSeen) {
   world_.servers.at("kv-0").over.clear();
   world_.Advance(Seconds(30));

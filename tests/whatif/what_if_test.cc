@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -155,6 +156,8 @@ TEST_F(WhatIfTest, ADrainedServerIsEmptyAndLives) {
   const v1::WhatIfReport report = Ask(change);
   EXPECT_EQ(report.after().servers_live(), 12u);
   EXPECT_EQ(report.after().replicas_serving(), 120u);
+  ASSERT_EQ(report.placement().app().drains_size(), 1);
+  EXPECT_EQ(report.placement().app().drains(0).reason(), "imagined");
   for (const v1::ServerStatus& server : report.placement().servers()) {
     if (server.server() == "west-1") {
       EXPECT_EQ(server.replicas(), 0u);
@@ -175,6 +178,34 @@ TEST_F(WhatIfTest, ServersThatJoinTakeTheirShare) {
   EXPECT_NEAR(report.after().metrics(0).mean(), 120.0 / 18, 0.01);
   EXPECT_LE(report.after().metrics(0).most(), 9);
   EXPECT_GT(report.replicas_added(), 20u);
+}
+
+TEST_F(WhatIfTest, ServersThatJoinARegionAreLikeThoseThere) {
+  world_.emplace(TestSpec(12));
+  world_->Start();
+  world_->Join("east-0", "east", /*capacity=*/20);
+  world_->Join("west-0", "west", /*capacity=*/30);
+  world_->Advance(Seconds(300));
+  v1::ImaginedChange change;
+  v1::AddedServers& added = *change.add_add();
+  added.set_count(1);
+  added.set_region("west");
+  const v1::WhatIfReport report = Ask(change);
+  for (const v1::ServerStatus& server : report.placement().servers()) {
+    if (server.server() == "added-1") {
+      EXPECT_EQ(server.capacity(), 30u);
+    }
+  }
+}
+
+TEST_F(WhatIfTest, ACellThatIsNotAtRestInTimeIsNotWaitedFor) {
+  Start(TestSpec(24, v1::PRIMARY_ONLY, 1));
+  ImaginedCell cell(Snapshot(), /*load_time=*/Seconds(20));
+  ASSERT_TRUE(cell.RunToRest(Seconds(120), Seconds(3'600)));
+  const TimePoint begin = cell.now();
+  for (int i = 0; i < kServersEach; ++i) cell.Lose(absl::StrCat("west-", i));
+  EXPECT_FALSE(cell.RunToRest(Seconds(120), Seconds(5)));
+  EXPECT_LE(cell.now() - begin, Seconds(5));
 }
 
 TEST_F(WhatIfTest, LoadsAreAsManyTimesAsHighAndWhatIsTooMuchIsSaid) {
@@ -317,6 +348,28 @@ TEST(OutlookTest, OfTwoServersTheFullerOneIsThe99thPercentile) {
   EXPECT_EQ(replicas.most_pct(), 50);
   snapshot.mutable_app()->mutable_spec()->mutable_placement()->set_max_replicas_per_server(125);
   EXPECT_EQ(OutlookOf(snapshot).metrics(0).most_pct(), 80) << "the tighter cap counts";
+}
+
+// One that is leaving is the primary no more.
+TEST(OutlookTest, APrimaryThatHasTakenOverBeforeIsNoChange) {
+  const auto snapshot = [](const std::vector<std::pair<const char*, const char*>>& replicas) {
+    v1::AppSnapshot made;
+    v1::ShardStatus& shard = *made.add_shards();
+    shard.set_shard("s-0");
+    for (const auto& [server, state] : replicas) {
+      v1::ReplicaStatus& replica = *shard.add_replicas();
+      replica.set_server(server);
+      replica.set_role(v1::PRIMARY);
+      replica.set_state(state);
+    }
+    return made;
+  };
+  v1::WhatIfReport report;
+  CountDifferences(snapshot({{"kv-1", "dropping"}, {"kv-2", "serving"}}),
+                   snapshot({{"kv-2", "serving"}}), report);
+  EXPECT_EQ(report.primaries_changed(), 0u);
+  CountDifferences(snapshot({{"kv-1", "serving"}}), snapshot({{"kv-2", "serving"}}), report);
+  EXPECT_EQ(report.primaries_changed(), 1u);
 }
 
 // ---- what is refused ----

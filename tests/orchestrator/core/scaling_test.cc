@@ -100,6 +100,22 @@ TEST_F(ScalingTest, AsManyReplicasComeAsTheLoadNeeds) {
   EXPECT_THAT(Status(1).scaling().message(), HasSubstr("each carries 47.5 cpu of 50: enough"));
 }
 
+TEST_F(ScalingTest, ALoadOfNothingIsKnown) {
+  Start(ScalingSpec(1));
+  EXPECT_THAT(Says(), HasSubstr("each carries 0 cpu of 50"));
+}
+
+TEST_F(ScalingTest, WhatIsKnownOfOneMetricSaysNothingOfAnother) {
+  StartWithFour(ScalingSpec(1));
+  EXPECT_THAT(Says(), HasSubstr("each carries 47"));
+  v1::AppSpec spec = ScalingSpec(1);
+  spec.mutable_metrics(0)->set_name("memory");
+  spec.mutable_scaling()->set_metric("memory");
+  world().Apply(spec);
+  EXPECT_THAT(Says(), HasSubstr("how much memory a replica carries is not known"));
+  EXPECT_EQ(Replicas("s-0"), 4U);
+}
+
 TEST_F(ScalingTest, TheyGoOneByOneWhenFewerWereEnoughForLong) {
   Start(ScalingSpec(1));
   Carry("s-0", 200);

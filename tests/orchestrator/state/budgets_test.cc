@@ -172,6 +172,22 @@ TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachServer) {
   ExpectAtRest(40u);
 }
 
+// One that is quarantined has room, and is given nothing.
+TEST_F(BudgetsTest, AQuarantinedServersRoomForFailoversIsNone) {
+  v1::AppSpec spec = TestSpec(40);
+  spec.mutable_failover()->set_max_concurrent_per_server(2);
+  Start(spec, 3);
+  world->hold_adds = false;
+  world->servers["kv-3"].sick = true;
+  world->Join("kv-3");
+  world->Advance(Seconds(120));
+  ASSERT_NE(world->Quarantine("kv-3"), "");
+  world->hold_adds = true;
+  world->Die("kv-0");
+  world->Advance(Seconds(5));
+  EXPECT_THAT(WaitsOfAll(), HasSubstr("failover.max_concurrent_per_server: every server"));
+}
+
 TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
   v1::AppSpec spec = TestSpec(6, v1::SECONDARY_ONLY, 3);
   spec.mutable_failover()->set_max_concurrent_per_shard(1);

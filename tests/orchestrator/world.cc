@@ -13,6 +13,22 @@
 
 namespace shardmanager::orchestrator {
 
+std::string WaitsOfAll(World& world) {
+  std::string all;
+  for (const LayoutShard& shard : world.partition().state().layout) {
+    for (const std::string& wait : world.WaitsOf(shard.id.value())) {
+      absl::StrAppend(&all, wait, "\n");
+    }
+  }
+  return all;
+}
+
+size_t HeldByAll(const World& world) {
+  size_t held = 0;
+  for (const auto& [name, count] : world.Counts()) held += count;
+  return held;
+}
+
 v1::AppSpec TestSpec(int shards, v1::ReplicationStrategy strategy, uint32_t replicas) {
   v1::AppSpec spec;
   spec.set_name("kv");

@@ -161,6 +161,11 @@ class World {
   TimePoint next_wake_ = kNever;
 };
 
+// What all shards wait for, a line each.
+std::string WaitsOfAll(World& world);
+// Replicas on servers that live.
+size_t HeldByAll(const World& world);
+
 // An app "kv" with `shards` shards "s-0".. and all defaults filled in.
 v1::AppSpec TestSpec(int shards, v1::ReplicationStrategy strategy = v1::PRIMARY_ONLY,
                      uint32_t replicas = 1);

@@ -104,6 +104,15 @@ std::map<std::string, std::set<std::string>> RegionsOf(const v1::AppSnapshot& sn
   return regions;
 }
 
+// As it stands in the end; fails the test, if it is not there.
+v1::ServerStatus ServerIn(const v1::WhatIfReport& report, const std::string& name) {
+  for (const v1::ServerStatus& server : report.placement().servers()) {
+    if (server.server() == name) return server;
+  }
+  ADD_FAILURE() << "there is no server " << name;
+  return {};
+}
+
 TEST_F(WhatIfTest, WithoutAChangeNothingMoves) {
   for (const auto strategy : {v1::SECONDARY_ONLY, v1::PRIMARY_SECONDARY}) {
     Start(Spread(60, strategy));
@@ -158,12 +167,8 @@ TEST_F(WhatIfTest, ADrainedServerIsEmptyAndLives) {
   EXPECT_EQ(report.after().replicas_serving(), 120u);
   ASSERT_EQ(report.placement().app().drains_size(), 1);
   EXPECT_EQ(report.placement().app().drains(0).reason(), "imagined");
-  for (const v1::ServerStatus& server : report.placement().servers()) {
-    if (server.server() == "west-1") {
-      EXPECT_EQ(server.replicas(), 0u);
-      EXPECT_EQ(server.state(), "drained");
-    }
-  }
+  EXPECT_EQ(ServerIn(report, "west-1").replicas(), 0u);
+  EXPECT_EQ(ServerIn(report, "west-1").state(), "drained");
 }
 
 TEST_F(WhatIfTest, ServersThatJoinTakeTheirShare) {
@@ -190,12 +195,7 @@ TEST_F(WhatIfTest, ServersThatJoinARegionAreLikeThoseThere) {
   v1::AddedServers& added = *change.add_add();
   added.set_count(1);
   added.set_region("west");
-  const v1::WhatIfReport report = Ask(change);
-  for (const v1::ServerStatus& server : report.placement().servers()) {
-    if (server.server() == "added-1") {
-      EXPECT_EQ(server.capacity(), 30u);
-    }
-  }
+  EXPECT_EQ(ServerIn(Ask(change), "added-1").capacity(), 30u);
 }
 
 TEST_F(WhatIfTest, ACellThatIsNotAtRestInTimeIsNotWaitedFor) {

@@ -2,6 +2,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/table.h"
 #include "cli/what_if.h"
 #include "gmock/gmock.h"
 #include "model/spec/spec_validation.h"
@@ -63,47 +64,6 @@ TEST_F(SimulateCommandTest, ShowsWhatFollowsBesideWhatIs) {
                                "or are new, 2 are no more, 2 primaries changed\n"));
   EXPECT_THAT(out_, HasSubstr("servers live                            4        2       -2\n"));
   EXPECT_THAT(out_, HasSubstr("us: replicas                            2        0       -2\n"));
-}
-
-// Of four shards, three are served in the end.
-class WhatIfTextTest : public testing::Test {
- protected:
-  WhatIfTextTest() {
-    report_.mutable_before()->set_shards(4);
-    report_.mutable_before()->set_shards_served(4);
-    report_.mutable_after()->set_shards(4);
-    report_.mutable_after()->set_shards_served(3);
-    report_.set_at_rest(true);
-  }
-  // The first line that begins so.
-  std::string Line(const std::string& begin, bool colour = false) const {
-    const std::string text = WhatIfText({}, {}, report_, colour);
-    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-      if (absl::StrContains(line, begin)) return std::string(line);
-    }
-    return "";
-  }
-  v1::WhatIfReport report_;
-};
-
-TEST_F(WhatIfTextTest, WhatWasStandsBeforeWhatIs) {
-  EXPECT_THAT(Line("shards served"), testing::MatchesRegex("shards served +4 +3 +-1"));
-}
-
-TEST_F(WhatIfTextTest, ShardsThatAreNotServedAreAnAlarmAndOthersAreNot) {
-  constexpr const char* kRed = "\x1b[31m";
-  constexpr const char* kGreen = "\x1b[32m";
-  EXPECT_THAT(Line("Served:", /*colour=*/true),
-              HasSubstr(absl::StrCat(kRed, "1 shard of 4 not served at the end")));
-  report_.mutable_after()->set_shards_served(4);
-  EXPECT_THAT(Line("Served:", /*colour=*/true), HasSubstr(absl::StrCat(kGreen, "all 4 shards")));
-}
-
-TEST_F(WhatIfTextTest, PreferredRegionsAreComparedWhereThereAreAny) {
-  EXPECT_EQ(Line("preferred region"), "");
-  report_.mutable_before()->set_preferences(2);
-  report_.mutable_before()->set_preferences_met(2);
-  EXPECT_THAT(Line("preferred region"), testing::MatchesRegex("shards in their.* +2 +0 +-2"));
 }
 
 TEST_F(SimulateCommandTest, ASnapshotCanBeAskedLaterWithoutAControlPlane) {
@@ -184,6 +144,46 @@ TEST_F(SimulateCommandTest, AFileThatIsNoSnapshotIsRefused) {
   EXPECT_THAT(err_, HasSubstr("unknown field \"nam\" (did you mean \"name\"?)"));
   EXPECT_EQ(Run({"simulate", "--snapshot", "/nowhere.json"}), kUsage);
   EXPECT_THAT(err_, HasSubstr("/nowhere.json"));
+}
+
+// Of four shards, three are served in the end.
+class WhatIfTextTest : public testing::Test {
+ protected:
+  WhatIfTextTest() {
+    report_.mutable_before()->set_shards(4);
+    report_.mutable_before()->set_shards_served(4);
+    report_.mutable_after()->set_shards(4);
+    report_.mutable_after()->set_shards_served(3);
+    report_.set_at_rest(true);
+  }
+  // The first line that has these words.
+  std::string Line(const std::string& words, bool colour = false) const {
+    const std::string text = WhatIfText({}, {}, report_, colour);
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      if (absl::StrContains(line, words)) return std::string(line);
+    }
+    return "";
+  }
+  v1::WhatIfReport report_;
+};
+
+TEST_F(WhatIfTextTest, WhatWasStandsBeforeWhatIs) {
+  EXPECT_THAT(Line("shards served"), testing::MatchesRegex("shards served +4 +3 +-1"));
+}
+
+TEST_F(WhatIfTextTest, ShardsThatAreNotServedAreAnAlarmAndOthersAreNot) {
+  const Cell alarm = {"1 shard of 4 not served at the end", Tone::kBad};
+  const Cell calm = {"all 4 shards, without a break", Tone::kGood};
+  EXPECT_THAT(Line("Served:", /*colour=*/true), HasSubstr(Painted(alarm, /*colour=*/true)));
+  report_.mutable_after()->set_shards_served(4);
+  EXPECT_THAT(Line("Served:", /*colour=*/true), HasSubstr(Painted(calm, /*colour=*/true)));
+}
+
+TEST_F(WhatIfTextTest, PreferredRegionsAreComparedWhereThereAreAny) {
+  EXPECT_EQ(Line("preferred region"), "");
+  report_.mutable_before()->set_preferences(2);
+  report_.mutable_before()->set_preferences_met(2);
+  EXPECT_THAT(Line("preferred region"), testing::MatchesRegex("shards in their.* +2 +0 +-2"));
 }
 
 }  // namespace

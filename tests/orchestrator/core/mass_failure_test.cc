@@ -58,22 +58,6 @@ class MassFailureTest : public ::testing::Test {
     }
     return "";
   }
-  // Of all shards, a line each.
-  std::string Waits() {
-    std::string waits;
-    for (int i = 0; i < 40; ++i) {
-      for (const std::string& wait : world().WaitsOf(absl::StrCat("s-", i))) {
-        absl::StrAppend(&waits, wait, "\n");
-      }
-    }
-    return waits;
-  }
-  // Replicas on servers that live.
-  size_t Held() {
-    size_t held = 0;
-    for (const auto& [name, count] : world().Counts()) held += count;
-    return held;
-  }
   // Lets one server after the other finish.
   void FinishAdds() {
     for (int i = 0; i < 200 && !world().adds.empty(); ++i) {
@@ -118,9 +102,10 @@ TEST_F(MassFailureTest, RestoresAFewReplicasAtATimeAndThenIsOver) {
   Lose(0, 3);
   world().Advance(Seconds(11));
   EXPECT_THAT(world().adds, SizeIs(2));
-  EXPECT_THAT(Waits(), HasSubstr("failover.mass_failure.max_concurrent: 2 of 2 replicas"));
+  EXPECT_THAT(WaitsOfAll(world()),
+              HasSubstr("failover.mass_failure.max_concurrent: 2 of 2 replicas"));
   FinishAdds();
-  EXPECT_EQ(Held(), 40u);
+  EXPECT_EQ(HeldByAll(world()), 40u);
   world().Advance(MissingShards::kTick);
   EXPECT_EQ(world().NoteCount(NoteKind::kMassFailureOver), 1u);
 }
@@ -212,7 +197,7 @@ TEST_F(MassFailureTest, WithAQuorumPatienceIsNotWhatShardsWaitFor) {
   Lose(0, 1);
   Lose(5, 6);
   world().Advance(Seconds(60));
-  EXPECT_THAT(Waits(), HasSubstr("less than a majority of its members serve"));
+  EXPECT_THAT(WaitsOfAll(world()), HasSubstr("less than a majority of its members serve"));
   EXPECT_THAT(Condition(), Not(HasSubstr("patience_ms")));
 }
 
@@ -223,7 +208,7 @@ TEST_F(MassFailureTest, TheLimitThatHoldsIsNamed) {
   world().hold_adds = true;
   Lose(0, 3);
   world().Advance(Seconds(11));
-  EXPECT_THAT(Waits(), HasSubstr("failover.max_concurrent: 1 of 1 replicas"));
+  EXPECT_THAT(WaitsOfAll(world()), HasSubstr("failover.max_concurrent: 1 of 1 replicas"));
 }
 
 TEST_F(MassFailureTest, ASuccessorGoesOnWithIt) {
@@ -440,11 +425,11 @@ TEST_F(FailoverOrderTest, ThoseBehindManyThatLackNothingAreRestoredToo) {
   Lose(5, 5);
   world().Advance(Seconds(2));
   for (int i = 0; i < 5; ++i) Join(i);
-  for (int i = 0; i < 1'000 && Held() < 1'000; ++i) {
+  for (int i = 0; i < 1'000 && HeldByAll(world()) < 1'000; ++i) {
     world().FinishAdds();
     world().Advance(Milliseconds(100));
   }
-  EXPECT_EQ(Held(), 1'000u);
+  EXPECT_EQ(HeldByAll(world()), 1'000u);
 }
 
 }  // namespace

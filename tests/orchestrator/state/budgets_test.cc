@@ -65,20 +65,9 @@ class BudgetsTest : public ::testing::Test {
         record.begin(), record.end(),
         [](const StoredReplica& replica) { return replica.phase != Phase::kGranted; }));
   }
-  std::string WaitsOfAll() {
-    std::string all;
-    for (const LayoutShard& shard : world->partition().state().layout) {
-      for (const std::string& wait : world->WaitsOf(shard.id.value())) {
-        absl::StrAppend(&all, wait, "\n");
-      }
-    }
-    return all;
-  }
   void ExpectAtRest(size_t replicas) {
-    EXPECT_EQ(WaitsOfAll(), "");
-    size_t held = 0;
-    for (const auto& [name, count] : world->Counts()) held += count;
-    EXPECT_EQ(held, replicas);
+    EXPECT_EQ(WaitsOfAll(*world), "");
+    EXPECT_EQ(HeldByAll(*world), replicas);
   }
   // Lets servers finish, as long as there is something to finish.
   void FinishAll() {
@@ -99,10 +88,10 @@ TEST_F(BudgetsTest, ADrainDoesNotWaitForBalance) {
   world->Join("kv-2");
   world->Advance(Seconds(60));
   EXPECT_EQ(world->adds.size(), 2u);
-  EXPECT_THAT(WaitsOfAll(), HasSubstr("moves.max_concurrent: all 2 moves are taken"));
+  EXPECT_THAT(WaitsOfAll(*world), HasSubstr("moves.max_concurrent: all 2 moves are taken"));
   Drain("kv-0", spec);
   EXPECT_EQ(world->adds.size(), 2u + 3u);
-  EXPECT_THAT(WaitsOfAll(), HasSubstr("moves.drain.max_concurrent: all 3 moves are taken"));
+  EXPECT_THAT(WaitsOfAll(*world), HasSubstr("moves.drain.max_concurrent: all 3 moves are taken"));
   FinishAll();
   EXPECT_EQ(world->Counts().at("kv-0"), 0u);
   ExpectAtRest(24u);
@@ -149,7 +138,7 @@ TEST_F(BudgetsTest, ASuccessorCountsTheHandoversThatItFinds) {
   while (!world->writes.empty()) world->FinishWrite(WriteOutcome::kOk);
   world->Advance(Seconds(60));
   EXPECT_EQ(world->adds.size(), 3u);
-  EXPECT_THAT(WaitsOfAll(), HasSubstr("moves.drain.max_concurrent: all 3 moves are taken"));
+  EXPECT_THAT(WaitsOfAll(*world), HasSubstr("moves.drain.max_concurrent: all 3 moves are taken"));
   FinishAll();
   ExpectAtRest(24u);
 }
@@ -161,7 +150,7 @@ TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachServer) {
   world->Die("kv-0");
   world->Advance(Seconds(10));
   EXPECT_THAT(AddsOf(AddsByServer()), testing::ElementsAre(2u, 2u, 2u));
-  EXPECT_THAT(WaitsOfAll(), HasSubstr("failover.max_concurrent_per_server: every server"));
+  EXPECT_THAT(WaitsOfAll(*world), HasSubstr("failover.max_concurrent_per_server: every server"));
   while (!world->adds.empty()) {
     EXPECT_THAT(AddsOf(AddsByServer()), Each(Le(2u)));
     CommandResult first = world->adds.front();
@@ -185,7 +174,7 @@ TEST_F(BudgetsTest, AQuarantinedServersRoomForFailoversIsNone) {
   world->hold_adds = true;
   world->Die("kv-0");
   world->Advance(Seconds(5));
-  EXPECT_THAT(WaitsOfAll(), HasSubstr("failover.max_concurrent_per_server: every server"));
+  EXPECT_THAT(WaitsOfAll(*world), HasSubstr("failover.max_concurrent_per_server: every server"));
 }
 
 TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
@@ -203,7 +192,7 @@ TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
   });
   EXPECT_THAT(world->adds, SizeIs(testing::Gt(3u)));
   for (const auto& [shard, adds] : AddsByShard()) EXPECT_EQ(adds, 1u) << shard;
-  EXPECT_THAT(WaitsOfAll(), HasSubstr("failover.max_concurrent_per_shard: other replicas"));
+  EXPECT_THAT(WaitsOfAll(*world), HasSubstr("failover.max_concurrent_per_shard: other replicas"));
   FinishAll();
   ExpectAtRest(18u);
 }

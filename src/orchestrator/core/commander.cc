@@ -101,6 +101,10 @@ void Commander::CommandFailed(ReplicaIndex id, const CommandResult& event) {
     return;
   }
   if (replica.failures < UINT8_MAX) ++replica.failures;
+  // A failover that fails is tried again, but those that wait for room do not wait for it: there
+  // may be no other server for this shard, and one for theirs.
+  const bool gives_way = replica.cause == Cause::kFailover && replica.failures >= kMostFailures;
+  if (gives_way) moves_.Settle(id);
   trouble.retry_at = state_.now + Backoff(replica.failures);
   agenda_.AddNote(NoteKind::kCommandFailed, event.server, event.shard, event.error);
   agenda_.SetTimer(Backoff(replica.failures), TimerKind::kShardRetry, event.shard.index());

@@ -177,6 +177,27 @@ TEST_F(BudgetsTest, AQuarantinedServersRoomForFailoversIsNone) {
   EXPECT_THAT(WaitsOfAll(*world), HasSubstr("failover.max_concurrent_per_server: every server"));
 }
 
+// (Seed 19083 of the simulation: a replica that had no other place held the only one among
+// failovers for ever.)
+TEST_F(BudgetsTest, AFailoverThatItsOnlyServerCannotCarryOutHoldsNobodyUp) {
+  v1::AppSpec spec = TestSpec(24, v1::SECONDARY_ONLY, 2);
+  spec.mutable_failover()->set_max_concurrent(1);
+  Start(spec, 3);
+  world->hold_adds = false;
+  std::set<std::string> refused;  // of each two replicas, kv-0 had one and kv-1 has the other
+  std::set<std::string> others;
+  for (const auto& [shard, held] : world->servers.at("kv-0").held) {
+    (world->servers.at("kv-1").held.contains(shard) ? refused : others).insert(shard);
+  }
+  ASSERT_GE(refused.size(), 3u);
+  ASSERT_GE(others.size(), 3u);
+  world->servers.at("kv-2").refuses = refused;
+  world->Die("kv-0");
+  world->Advance(Seconds(300));
+  for (const std::string& shard : others) EXPECT_THAT(world->Holders(shard), SizeIs(2)) << shard;
+  for (const std::string& shard : refused) EXPECT_THAT(world->Holders(shard), SizeIs(1)) << shard;
+}
+
 TEST_F(BudgetsTest, FailoverKeepsItsBudgetOfEachShard) {
   v1::AppSpec spec = TestSpec(6, v1::SECONDARY_ONLY, 3);
   spec.mutable_failover()->set_max_concurrent_per_shard(1);

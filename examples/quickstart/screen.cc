@@ -43,7 +43,7 @@ void Screen::Clear() {
 
 std::string Thousands(size_t number) {
   std::string text = std::to_string(number);
-  for (int i = static_cast<int>(text.size()) - 3; i > 0; i -= 3) text.insert(i, ",");
+  for (int i = static_cast<int>(text.size()) - 3; i > 0; i -= 3) text.insert(i, 1, ',');
   return text;
 }
 

@@ -6,6 +6,9 @@
 // errors, or becomes 100 times slower, while it heartbeats on:
 //   gray_drained_s_<mood>   from then until it holds nothing
 //   gray_success_pct_<mood> of all calls, in the ten seconds after that
+// The same with two replicas of each shard, of which any may answer:
+//   gray_avoided_s_<mood>   from then until clients ask the other one: in no second after that are
+//                           more calls bad (over 50 ms, or failed) than a probe of each client
 // Then the network between 20 other clients and half of the servers is gone, for them:
 //   gray_false_drains       servers that are drained for that within two minutes
 #include <grpcpp/grpcpp.h>
@@ -18,6 +21,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,12 +45,14 @@ using local::Cluster;
 using local::MapView;
 
 constexpr std::chrono::seconds kPatience{180};
+constexpr Duration kLong = Milliseconds(50);  // of a call
 constexpr const char* kMoods[] = {"hangs", "errors", "slow"};
 
 struct Flags {
   int servers = 10;
   int shards = 200;
   int clients = 8;
+  int replicas = 1;  // 2: any of them may answer
   std::string only;
   std::string folder = "build/gray";
 
@@ -105,14 +111,27 @@ int Serve(int argc, char** argv) {
 // Closed loops, each with a router of its own, so that each is a reporter of its own.
 class Clients {
  public:
-  Clients(const std::string& discovery, const Flags& flags) {
+  Clients(const std::string& discovery, const Flags& flags) : flags_(flags) {
     for (int i = 0; i < flags.clients; ++i) {
-      threads_.emplace_back([this, discovery, &flags, i] { Run(discovery, flags.shards, i); });
+      threads_.emplace_back([this, discovery, i] { Run(discovery, i); });
     }
   }
   ~Clients() {
     stop_ = true;
     for (std::thread& thread : threads_) thread.join();
+  }
+
+  // The time after which, until now, no second had more bad calls than there are clients.
+  TimePoint AvoidsSince(TimePoint begin) {
+    const std::lock_guard lock(mutex_);
+    std::vector<TimePoint> bad = bad_;
+    std::sort(bad.begin(), bad.end());
+    TimePoint since = begin;
+    for (size_t last = threads_.size(); last < bad.size(); ++last) {
+      const bool within_a_second = bad[last] - bad[last - threads_.size()] < Seconds(1);
+      if (within_a_second) since = std::max(since, bad[last]);
+    }
+    return since;
   }
 
   // Of the calls that end within so long, how many end well, in percent.
@@ -125,25 +144,35 @@ class Clients {
   }
 
  private:
-  void Run(const std::string& discovery, int shards, int number) {
+  void Run(const std::string& discovery, int number) {
     Router router({.discovery = {discovery}});
     Random random(static_cast<uint64_t>(number) + 1);
     while (!stop_) {
       counter::AddRequest request;
-      request.set_key(absl::StrFormat("%06d", random.Below(static_cast<uint64_t>(shards))));
+      request.set_key(absl::StrFormat("%06d", random.Below(static_cast<uint64_t>(flags_.shards))));
       counter::AddResponse response;
+      const TimePoint begin = MonotonicNow();
       const grpc::Status status = router.GetClient<counter::Counter>("kv", request.key())
                                       .Call(&counter::Counter::Stub::Add, request, &response,
-                                            {.timeout = std::chrono::seconds(1)});
+                                            {.timeout = std::chrono::seconds(1),
+                                             .idempotent = flags_.replicas > 1,
+                                             .any_replica = flags_.replicas > 1});
       failed_ += status.ok() ? 0 : 1;
       ++calls_;
+      if (const TimePoint end = MonotonicNow(); !status.ok() || end - begin > kLong) {
+        const std::lock_guard lock(mutex_);
+        bad_.push_back(end);
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(2));  // 2 cores are for all of this
     }
   }
 
+  const Flags& flags_;
   std::atomic<bool> stop_{false};
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failed_{0};
+  std::mutex mutex_;
+  std::vector<TimePoint> bad_;  // when they ended
   std::vector<std::thread> threads_;
 };
 
@@ -152,7 +181,9 @@ class Clients {
 v1::AppSpec Spec(const Flags& flags) {
   v1::AppSpec spec;
   spec.set_name("kv");
-  spec.mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  spec.mutable_replication()->set_strategy(flags.replicas > 1 ? v1::SECONDARY_ONLY
+                                                              : v1::PRIMARY_ONLY);
+  spec.mutable_replication()->set_replicas(static_cast<uint32_t>(flags.replicas));
   for (int shard = 1; shard < flags.shards; ++shard) {
     spec.mutable_key_space()->add_split_points(absl::StrFormat("%06d", shard));
   }
@@ -196,8 +227,13 @@ class Bench {
     const std::string shown = cluster_->Shardctl({"get", "servers", name, "--app", "kv"}).output;
     const double success = clients.SuccessDuring(std::chrono::seconds(10));
     std::printf("%s", shown.c_str());
-    figures.push_back(absl::StrFormat("FIGURE gray_drained_s_%s %.1f s", mood, took_s));
-    figures.push_back(absl::StrFormat("FIGURE gray_success_pct_%s %.2f %%", mood, success));
+    if (flags_.replicas > 1) {
+      const double avoided_s = InSeconds(clients.AvoidsSince(begin) - begin);
+      figures.push_back(absl::StrFormat("FIGURE gray_avoided_s_%s %.1f s", mood, avoided_s));
+    } else {
+      figures.push_back(absl::StrFormat("FIGURE gray_drained_s_%s %.1f s", mood, took_s));
+      figures.push_back(absl::StrFormat("FIGURE gray_success_pct_%s %.2f %%", mood, success));
+    }
     SetMood(name, "");
     cluster_->server(name).Kill();
     if (absl::Status s = cluster_->RestartServer(name); !s.ok()) return s;
@@ -261,7 +297,23 @@ absl::Status Measure(Bench& bench, const Flags& flags, std::vector<std::string>&
     if (!flags.Wants(mood)) continue;
     if (absl::Status s = bench.TurnGray(server, mood, figures); !s.ok()) return s;
   }
-  return flags.Wants("network") ? bench.BreakTheClientsNetwork(figures) : absl::OkStatus();
+  const bool network = flags.replicas == 1 && flags.Wants("network");
+  return network ? bench.BreakTheClientsNetwork(figures) : absl::OkStatus();
+}
+
+absl::Status MeasureAll(Flags flags, std::vector<std::string>& figures) {
+  const std::string folder = flags.folder;
+  for (const int replicas : {1, 2}) {
+    if (replicas == 2 && flags.only == "network") continue;
+    flags.replicas = replicas;
+    flags.folder = absl::StrCat(folder, replicas == 1 ? "/primaries" : "/replicas");
+    Bench bench(flags);
+    if (absl::Status s = Measure(bench, flags, figures); !s.ok()) {
+      std::cerr << bench.Logs();
+      return s;
+    }
+  }
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -275,10 +327,9 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"hangs", "errors", "slow", "network"}));
   cli.add_option("--folder", flags.folder, "Data and logs; kept")->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
-  Bench bench(flags);
   std::vector<std::string> figures;
-  const absl::Status status = Measure(bench, flags, figures);
-  if (!status.ok()) std::cerr << bench.Logs() << "error: " << status << "\n";
+  const absl::Status status = MeasureAll(flags, figures);
+  if (!status.ok()) std::cerr << "error: " << status << "\n";
   for (const std::string& figure : figures) std::printf("%s\n", figure.c_str());
   return status.ok() ? 0 : 1;
 }

@@ -51,6 +51,8 @@ enum class Defect : uint8_t {
   kIgnoresRegions,       // what the spec wants in regions is no goal of plans
   kPreparesForNothing,   // what has to leave before a maintenance stays
   kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
+  kCountsMovesTwice,       // balance takes what moves for two replicas, and moves on for that
+  kNeverScalesDown,        // a shard keeps the replicas that its load needed once
   kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
@@ -113,6 +115,8 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kPreparesForNothing, "prepares-for-nothing"},
     DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
     DefectName{Defect::kElectsWhoIsBackFirst, "elects-who-is-back-first"},
+    DefectName{Defect::kCountsMovesTwice, "counts-moves-twice"},
+    DefectName{Defect::kNeverScalesDown, "never-scales-down"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

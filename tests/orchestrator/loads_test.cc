@@ -69,6 +69,34 @@ TEST(LoadsTest, BalancesWhatServersReport) {
   EXPECT_LE(MostOverMean(world), 1.16);
 }
 
+// If it counted at both its servers, each plan would find other moves to make up for that, and
+// these again others.
+TEST(LoadsTest, ASecondaryThatMovesCountsWhereItIsGoingAndDoesNotMoveOn) {
+  v1::AppSpec spec = TestSpec(40, v1::SECONDARY_ONLY, 2);
+  spec.add_metrics()->set_name("cpu");
+  World world(WithDefaults(spec));
+  world.load = [](const std::string&, const std::string&) {
+    return std::vector<MetricAmount>{{"cpu", 10.0}};
+  };
+  world.Start();
+  for (int i = 0; i < 4; ++i) world.Join(absl::StrCat("kv-", i));
+  world.Advance(Seconds(120));
+  world.hold_adds = true;
+  world.Join("kv-9");
+  while (world.adds.empty()) world.Advance(Seconds(1));
+  const ShardIndex moving = world.adds[0].shard;
+  world.hold_plans = true;
+  while (world.plans.empty()) world.Advance(Seconds(1));
+  bool looked = false;
+  for (const allocator::ShardInfo& shard : world.plans.front().snapshot.shards) {
+    EXPECT_EQ(shard.replicas.size(), 2U) << world.Name(shard.shard);
+    if (shard.shard != moving) continue;
+    looked = true;
+    for (const allocator::ReplicaInfo& replica : shard.replicas) EXPECT_FALSE(replica.movable);
+  }
+  EXPECT_TRUE(looked);
+}
+
 TEST(LoadsTest, BalancesEachMetric) {
   v1::AppSpec spec = LoadSpec(80, /*capacity=*/100);
   *spec.add_metrics() = spec.metrics(0);

@@ -9,6 +9,7 @@
 #include "coordination/envelope.h"
 #include "coordination/paths.h"
 #include "shardmanager/v1/stored.pb.h"
+#include "tests/simulation/load_check.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -32,6 +33,9 @@ void SetRevision(v1::AppSpec& spec, uint32_t revision) {
 }
 size_t WantedReplicas(const v1::AppSpec& spec) {
   return std::max(1U, spec.replication().replicas());
+}
+size_t MostReplicas(const v1::AppSpec& spec) {
+  return std::max<size_t>(WantedReplicas(spec), spec.scaling().max_replicas());
 }
 
 void Checkers::Violate(const std::string& what) {
@@ -455,7 +459,8 @@ std::string Checkers::NotConverged() {
   // A replica that cannot come into step holds up the one that it should replace.
   const bool gray = !cluster_->lasting.gray.empty();
   const bool room = least == WantedReplicas(*spec) && !gray;
-  const size_t most = WantedReplicas(*spec);
+  const size_t most = MostReplicas(*spec);
+  const LoadCheck loads(*cluster_, *spec, drained);
   for (const std::string& shard : wanted) {
     const std::set<std::string>& servers = serving[shard];
     for (const std::string& server : servers) {
@@ -467,6 +472,7 @@ std::string Checkers::NotConverged() {
       return absl::StrCat(shard, " is served by [", absl::StrJoin(servers, " "), "], wanted are ",
                           WantedReplicas(*spec));
     }
+    if (std::string why = loads.Wrong(shard, servers.size()); !why.empty()) return why;
     if (spec->replication().strategy() == v1::PRIMARY_SECONDARY) {
       if (std::string why = OtherPrimaries(shard); !why.empty()) return why;
     }

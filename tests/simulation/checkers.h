@@ -206,7 +206,8 @@ class Checkers final : public ServerWitness {
 // The spec's revision, hidden in a knob that changes nothing else.
 uint32_t RevisionOf(const v1::AppSpec& spec);
 void SetRevision(v1::AppSpec& spec, uint32_t revision);
-// As many as the spec wants of each shard.
+// As many as the spec wants of each shard, whatever its load.
 size_t WantedReplicas(const v1::AppSpec& spec);
+size_t MostReplicas(const v1::AppSpec& spec);
 
 }  // namespace shardmanager::simulation

@@ -30,6 +30,7 @@ void PlannedEvents::All() {
   CheckWishes();
   // A primary is handed over; a secondary may be gone before all clients know.
   if (HasPrimaries()) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
+  ChangeLoads();
   PauseForAWhile(drained);
   PinForAWhile();
   PreferForAWhile();
@@ -69,6 +70,14 @@ void PlannedEvents::RestartControl() {
   cell_.cluster.Start(leaves);
   cell_.AwaitRest("a control-plane process was restarted");
   cell_.CheckAcknowledged();
+}
+
+void PlannedEvents::ChangeLoads() {
+  if (!cell_.well() || !cell_.cluster.loads.on()) return;
+  cell_.Trace("shards have other loads");
+  if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
+  cell_.cluster.loads.Change();
+  cell_.AwaitRest("shards had other loads");
 }
 
 void PlannedEvents::PauseForAWhile(const std::string& drained) {

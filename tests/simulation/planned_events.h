@@ -28,6 +28,7 @@ class PlannedEvents {
   std::string Drain();
   void RestartControl();
   // While the app is paused, the end of a drain moves nothing, whoever leads.
+  void ChangeLoads();
   void PauseForAWhile(const std::string& drained);
   // A pinned replica stays on a server that is drained, whoever leads.
   void PinForAWhile();

@@ -47,7 +47,9 @@ class Run {
     if (cell_.Draw(2) == 0 && cell_.cluster.servers().size() > 3) {
       cell_.RollOut(Restarts::kEither);
     }
+    cell_.KeepChangingLoads(cell_.cluster.schedule.now() + cell_.options.chaos);
     cell_.RunFor(cell_.options.chaos);
+    cell_.cluster.loads.BecomeHonest();
     if (cell_.options.faults) chaos_.Heal();
     for (const auto& manager : cell_.managers) manager->GiveUp();
     cell_.checkers.ExpectCalm();

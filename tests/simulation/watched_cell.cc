@@ -79,6 +79,22 @@ void DrawGeography(const SimulationOptions& options, int regions, v1::AppSpec& s
   }
 }
 
+// The number of replicas follows the load in half of the worlds where it may. Drawn by itself, too.
+void DrawScaling(const SimulationOptions& options, v1::AppSpec& spec) {
+  Random random(options.seed ^ 0x5ca1'ab1e);
+  const v1::Replication& replication = spec.replication();
+  const bool may = replication.strategy() != v1::PRIMARY_ONLY && !replication.quorum();
+  if (!may || random.Below(2) == 0) return;
+  v1::ScalingPolicy& scaling = *spec.mutable_scaling();
+  spec.add_metrics()->set_name(kLoadMetric);
+  spec.mutable_moves()->set_collect_interval_ms(2'000);
+  scaling.set_metric(kLoadMetric);
+  scaling.set_target(100);
+  scaling.set_max_replicas(3 + static_cast<uint32_t>(random.Below(3)));
+  scaling.set_down_after_ms(1'000 + static_cast<uint32_t>(random.Below(10'000)));
+  scaling.set_max_changes_per_minute(random.Below(2) == 0 ? "100%" : "20");
+}
+
 v1::AppSpec DrawSpec(const SimulationOptions& options, int regions, Random& random) {
   v1::AppSpec spec;
   spec.set_name(kApp);
@@ -101,7 +117,10 @@ v1::AppSpec DrawSpec(const SimulationOptions& options, int regions, Random& rand
   DrawAvailability(random, spec);
   const bool old_servers = replication.strategy() == v1::PRIMARY_ONLY && Draw(random, 3) == 0;
   if (old_servers) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
+  // Everything comes and goes here.
+  spec.mutable_moves()->set_steady_after_ms(1'000);
   DrawGeography(options, regions, spec);
+  DrawScaling(options, spec);
   return spec;
 }
 
@@ -120,6 +139,9 @@ WatchedCell::WatchedCell(const SimulationOptions& with)
   cluster.quorum = replication.quorum();
   cluster.durable = IsDurable(options, replication);
   checkers.Watch(cluster);
+  if (const v1::AppSpec& spec = person.wanted(); spec.has_scaling()) {
+    cluster.loads.Begin(~options.seed, spec.scaling().target(), spec.scaling().max_replicas());
+  }
   if (options.strict_restarts) restarts.BeStrict();
   cluster.on_made_anew = [this] {
     restarts.ForgetCell();
@@ -153,6 +175,16 @@ void WatchedCell::KeepSweeping() {
     if (asks_leaders_) checkers.AskLeaders();
     if (!managers.empty()) restarts.Look();
     KeepSweeping();
+  });
+}
+
+void WatchedCell::KeepChangingLoads(TimePoint until) {
+  constexpr Duration kPause = Seconds(10);
+  if (!cluster.loads.on()) return;
+  cluster.schedule.After(kPause, [this, until] {
+    if (cluster.schedule.now() >= until) return;
+    cluster.loads.Change();
+    KeepChangingLoads(until);
   });
 }
 

@@ -56,6 +56,8 @@ class WatchedCell {
   // False: something is wrong.
   bool RunUntil(TimePoint end);
   bool RunFor(Duration time) { return RunUntil(cluster.schedule.now() + time); }
+  // Shards have other loads now and then.
+  void KeepChangingLoads(TimePoint until);
   // Until all is well and nothing has been written for a while (invariant D).
   void AwaitRest(const std::string& since, int patience = 1);
   // What was acknowledged is stored (invariant C).

@@ -20,6 +20,13 @@ void Explain(WatchedCell& cell, SimControl& control, const std::string& shard) {
     for (const v1::ReplicaStatus& r : answer->shard().replicas()) {
       cell.Trace(absl::StrCat("  ", r.server(), " ", v1::Role_Name(r.role()), " ", r.state(), " ",
                               r.reason()));
+      for (const v1::MetricUse& load : r.loads()) {
+        cell.Trace(absl::StrCat("    carries ", load.used(), " ", load.metric()));
+      }
+    }
+    if (answer->shard().has_scaling()) {
+      cell.Trace(absl::StrCat("  scaling: ", answer->shard().scaling().state(), ", ",
+                              answer->shard().scaling().message()));
     }
     for (const v1::Wait& wait : answer->waits()) cell.Trace("  waits: " + wait.message());
   });

@@ -36,6 +36,7 @@ void FillPlacement(v1::AppSpec& spec) {
   moves.set_balance_interval_ms(Or(moves.balance_interval_ms(), 10'000u));
   moves.set_collect_interval_ms(Or(moves.collect_interval_ms(), 30'000u));
   moves.set_primary_move(Or(moves.primary_move(), v1::HANDOVER));
+  moves.set_steady_after_ms(Or(moves.steady_after_ms(), 60'000u));
 
   for (v1::Metric& metric : *spec.mutable_metrics()) {
     metric.set_threshold(Or(metric.threshold(), 0.9));

@@ -86,6 +86,8 @@ void CheckMoves(const v1::MoveLimits& moves, SpecProblems* problems) {
                         {100, kDayMs, true});
   problems->CheckBounds("moves.collect_interval_ms", moves.collect_interval_ms(),
                         {1'000, kHourMs, true});
+  problems->CheckBounds("moves.steady_after_ms", moves.steady_after_ms(),
+                        {1'000, kHourMs / 4, true});
   if (!v1::PrimaryMove_IsValid(moves.primary_move())) {
     problems->Add("moves.primary_move", EnumLabel(moves.primary_move()),
                   EnumLabels(*v1::PrimaryMove_descriptor()));

@@ -252,6 +252,9 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kMaintenance:
       maintenances_.Look();
       return UpdateServers();
+    case TimerKind::kSteady:
+      agenda_.MarkServerDirty(ServerIndex(timer.id));  // it may have the role of the primary, too
+      [[fallthrough]];
     case TimerKind::kOrderOverdue:
       state_.balance.at_rest = false;
       return agenda_.LookAtBalance();

@@ -33,6 +33,7 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.location.endpoint = life.endpoint;
   server.location.process = life.process;
   server.life_unread = life.unread;
+  AwaitSteadiness(id);
   server.capacity = life.capacity;
   load_book_.AdoptCapacities(id, life.metric_capacity);
   Place(server, life.fault_domain);
@@ -63,6 +64,18 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   planner_.Gather();
 }
 
+void Fleet::AwaitSteadiness(ServerIndex id) {
+  Steadiness& steadiness = state_.tables.server(id).steadiness;
+  steadiness.Began(state_.now, Milliseconds(state_.spec.moves().steady_after_ms()));
+  if (steadiness.IsSteady(state_.now)) return;
+  const Duration time = steadiness.steady_at() - state_.now;
+  agenda_.SetTimer(time, TimerKind::kSteady, id.index());
+  agenda_.AddNote(NoteKind::kServerUnsteady, id, ShardIndex(),
+                  absl::StrCat("lost ", steadiness.losses(), " times in a row: for ",
+                               std::chrono::duration_cast<std::chrono::seconds>(time).count(),
+                               " s it is given nothing that others can hold"));
+}
+
 void Fleet::AdoptLastLife(ServerIndex id, const StoredServer& stored) {
   Server& server = state_.tables.server(id);
   server.incarnation = stored.last_life;
@@ -85,6 +98,8 @@ void Fleet::LoseServer(ServerIndex id, bool departed) {
   for (ReplicaIndex r : server.replicas) moves_.Settle(r);
   server.state = departed ? ServerState::kDeparted : ServerState::kLost;
   server.lost_at = state_.now;
+  const bool planned = server.planned.away_until > state_.now;
+  if (!departed && !planned) server.steadiness.Lost(state_.now);
   const NoteKind kind = departed ? NoteKind::kServerDeparted : NoteKind::kServerLost;
   if (server.record_unread) {
     agenda_.AddNote(kind, id, ShardIndex(), "no failover: its assignment record cannot be read");

@@ -61,6 +61,7 @@ class Fleet {
 
  private:
   void ForgetContacts(ServerIndex id);
+  void AwaitSteadiness(ServerIndex id);
   void AskForReport(ServerIndex id);
   void DropStrays(const ServerReport& report);
   Duration LookInterval() const;

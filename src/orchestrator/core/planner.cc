@@ -80,6 +80,7 @@ void Planner::ConsiderBalance() {
   if (!WorthBalancing(state_)) return;
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.planned);
   BarAvoided(state_, snapshot);
+  BarUnsteady(state_, snapshot);
   std::vector<ShardIndex> all = state_.map_order;
   std::sort(all.begin(), all.end());
   for (ShardIndex id : all) {

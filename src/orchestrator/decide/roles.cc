@@ -250,7 +250,8 @@ bool WantsOtherPrimary(const PartitionState& state, ShardIndex id, const Replica
   const uint32_t region = state.tables.shard(id).region;
   const auto rank = [&](ServerIndex server) {
     const Server& s = state.tables.server(server);
-    return std::pair(s.sheds_primaries, region != 0 && s.region != region);
+    const bool near = s.region == region && s.steadiness.IsSteady(state.now);
+    return std::pair(s.sheds_primaries, region != 0 && !near);
   };
   return rank(state.tables.replica(best).server) < rank(primary.server);
 }

@@ -40,6 +40,7 @@ std::vector<allocator::ServerInfo>::iterator PositionIn(allocator::Snapshot& sna
 // It goes as soon as another one serves in its place, or has gone already but for the answer.
 bool MakesRoom(const PartitionState& state, const Replica& replica) {
   if (replica.phase == Phase::kDropping) return true;
+  if (replica.server == SourceOfMove(state, replica.shard)) return true;
   if (replica.role != Role::kPrimary || replica.phase == Phase::kPreparing) return false;
   return HandoverOf(state, replica.shard).to.valid();
 }
@@ -169,6 +170,18 @@ void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot) {
   }
 }
 
+void BarUnsteady(const PartitionState& state, allocator::Snapshot& snapshot) {
+  const auto steady = [&](const allocator::ServerInfo& info) {
+    return state.tables.server(info.server).steadiness.IsSteady(state.now);
+  };
+  const auto& servers = snapshot.servers;
+  const bool others_stay =
+      std::any_of(servers.begin(), servers.end(),
+                  [&](const allocator::ServerInfo& info) { return info.accepts && steady(info); });
+  if (!others_stay) return;
+  for (allocator::ServerInfo& info : snapshot.servers) info.accepts &= steady(info);
+}
+
 void BarFull(const PartitionState& state, allocator::Snapshot& snapshot) {
   if (!AnyServerTakesFailovers(state)) return;  // room is waited for when the plan is used
   for (allocator::ServerInfo& server : snapshot.servers) {
@@ -182,8 +195,8 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
   allocator::ShardInfo info{
       .shard = id, .wanted_replicas = shard.wanted, .new_role = state.replication.RoleToAdd()};
   if (shard.region != 0) info.preferred_region = shard.region;
-  bool at_rest =
-      !shard.in_batch && MayMove(state, id) && !MovedJustNow(state, id) && !StaysPut(state, id);
+  bool at_rest = !shard.in_batch && !SourceOfMove(state, id).valid() && MayMove(state, id) &&
+                 !MovedJustNow(state, id) && !StaysPut(state, id);
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {
     at_rest &= r.phase == Phase::kGranted && !r.in_write;
   });
@@ -203,8 +216,11 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
     if (balance && MakesRoom(state, r)) return;
     const bool extra = r.phase == Phase::kDropping || (r.phase == Phase::kPreparing && !balance);
     if (extra) ++info.wanted_replicas;  // holds a place, does not count
-    // What stays on a server during a container operation stays there.
-    const bool stays = server.planned.closed && !server.draining;
+    // What stays on a server during a container operation stays there; likewise on one that comes
+    // and goes (BarUnsteady).
+    const bool unsteady =
+        !server.steadiness.IsSteady(state.now) && !PositionIn(snapshot, r.server)->accepts;
+    const bool stays = (server.planned.closed || unsteady) && !server.draining;
     const bool movable = at_rest && !stays && purpose != Purpose::kEmergency &&
                          state.moves.budgets.Left(CauseOfMove(state, r.server), r.server) &&
                          !TakesNothing(server);

@@ -21,6 +21,8 @@ const ServerOrder* OrderThatHoldsBalance(const PartitionState& state);
 // Servers that are to be stopped later on get nothing, if the others have room up to a fair share:
 // what goes there would have to leave again.
 void BarAvoided(const PartitionState& state, allocator::Snapshot& snapshot);
+// For balance: servers that come and go are given nothing, as long as others stay.
+void BarUnsteady(const PartitionState& state, allocator::Snapshot& snapshot);
 // A server that is being given as many as it may, for failovers, is not chosen for more: the
 // others have room.
 void BarFull(const PartitionState& state, allocator::Snapshot& snapshot);

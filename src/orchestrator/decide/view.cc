@@ -20,6 +20,24 @@ Cause CauseOfSwitchover(const PartitionState& state, ServerIndex from) {
   return state.tables.server(from).sheds_primaries ? Cause::kDrain : Cause::kBalance;
 }
 
+ServerIndex SourceOfMove(const PartitionState& state, ShardIndex id) {
+  const auto from = state.moves.from.find(id);
+  if (from == state.moves.from.end() || Planted(Defect::kCountsMovesTwice)) return ServerIndex();
+  const ReplicaIndex source = state.tables.FindReplica(id, from->second);
+  if (!source.valid()) return ServerIndex();
+  // (What was to take its place may be gone again, or have taken that of another one that was
+  // lost.)
+  bool goes_on = false;
+  uint32_t replicas = 0;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    if (replica.phase == Phase::kDropping || IsGone(state.tables.server(replica.server))) return;
+    ++replicas;
+    goes_on |= IsMove(replica.cause) && replica.origin == from->second &&
+               replica.epoch > state.tables.replica(source).epoch;
+  });
+  return goes_on && replicas > state.tables.shard(id).wanted ? from->second : ServerIndex();
+}
+
 ReplicaIndex PrimaryOf(const PartitionState& state, ShardIndex id) {
   ReplicaIndex primary;
   state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {

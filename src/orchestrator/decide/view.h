@@ -12,6 +12,8 @@ bool MayProcess(const Replica& replica);
 // Why a replica would leave the server; why its primaries would pass their role on.
 Cause CauseOfMove(const PartitionState& state, ServerIndex from);
 Cause CauseOfSwitchover(const PartitionState& state, ServerIndex from);
+// Which server a secondary of the shard is being moved away from; invalid: none is.
+ServerIndex SourceOfMove(const PartitionState& state, ShardIndex id);
 // The one that has the right to serve and does; invalid: there is none now.
 ReplicaIndex PrimaryOf(const PartitionState& state, ShardIndex id);
 // It has the right to serve, and its server has said that it does.

@@ -179,6 +179,35 @@ void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>&
   });
 }
 
+// It is wanted in a region whose servers have all come and gone. The one that is steady first:
+void AddSteadinessWait(const PartitionState& state, ShardIndex id, TimePoint now,
+                       std::vector<Wait>& waits) {
+  const uint32_t region = state.tables.shard(id).region;
+  if (region == 0 || StaysPut(state, id)) return;
+  bool there = false;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const bool counts = replica.role == Role::kPrimary || !state.replication.both_roles();
+    there |= counts && state.tables.server(replica.server).region == region;
+  });
+  if (there) return;
+  ServerIndex first;
+  for (const ServerIndex server : state.tables.servers()) {
+    const Server& one = state.tables.server(server);
+    if (one.region != region || one.state != ServerState::kLive) continue;
+    if (one.steadiness.IsSteady(now)) return;
+    if (!first.valid() ||
+        one.steadiness.steady_at() < state.tables.server(first).steadiness.steady_at()) {
+      first = server;
+    }
+  }
+  if (!first.valid()) return;
+  const Steadiness& steadiness = state.tables.server(first).steadiness;
+  waits.push_back({.reason = WaitReason::kRegionUnsteady,
+                   .server = first,
+                   .count = static_cast<uint32_t>(steadiness.losses()),
+                   .until = steadiness.steady_at()});
+}
+
 // Its own orchestrator knows the rest.
 std::vector<Wait> MirroredWaits(const PartitionState& state, ShardIndex shard) {
   std::vector<Wait> waits;
@@ -219,6 +248,7 @@ std::vector<Wait> WaitsOf(const PartitionState& state, ShardIndex shard, TimePoi
   AddPause(state, shard, waits);
   AddPlaceWaits(state, shard, now, waits);
   AddMoveWaits(state, shard, waits);
+  AddSteadinessWait(state, shard, now, waits);
   return waits;
 }
 

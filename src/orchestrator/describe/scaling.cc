@@ -20,9 +20,9 @@ std::string WhenFewer(const PartitionState& state, const ScaledShard& shard, Tim
 }
 
 std::string WhenMore(const PartitionState& state, const ScaledShard& shard) {
-  if (const size_t others = state.missing.waiting(); others > 0) {
+  if (const size_t others = state.scaling.needier; others > 0) {
     return absl::StrCat("none is added while ", Counted(others, "shard"), " of the app ",
-                        others == 1 ? "has" : "have", " no place");
+                        others == 1 ? "has" : "have", " no place for one of replication.replicas");
   }
   return absl::StrCat(Plural(shard.needed),
                       " would be right: more are added, at most twice as many at "

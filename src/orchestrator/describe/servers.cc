@@ -52,6 +52,15 @@ bool HasPrimary(const PartitionState& state, ShardIndex id) {
   return has;
 }
 
+// Empty: it is steady.
+std::string WhyUnsteady(const Server& server, TimePoint now) {
+  const Steadiness& steadiness = server.steadiness;
+  if (steadiness.IsSteady(now)) return "";
+  return absl::StrFormat(
+      "lost %d times in a row: for another %.0f s it is given nothing that others can hold",
+      steadiness.losses(), InSeconds(steadiness.steady_at() - now));
+}
+
 }  // namespace
 
 uint32_t PrimariesAt(const PartitionState& state, ServerIndex id) {
@@ -83,7 +92,7 @@ std::pair<const char*, std::string> DrainState(const PartitionState& state, Serv
                                      why)};
   }
   if (!server.draining) {
-    if (!server.planned.closed) return {"live", ""};
+    if (!server.planned.closed) return {"live", WhyUnsteady(server, now)};
     return {"live", absl::StrCat(Reason(state, id, now), ": it is given nothing")};
   }
   const v1::Drain* drain = DrainOf(state, id);

@@ -107,6 +107,9 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "$limits.max_concurrent: all $count moves are taken; none is planned until some are done"},
     {WaitReason::kMoveBudgetOfServer, "MoveBudgetOfServer",
      "$limits.max_concurrent_per_server: all $count moves of $server are taken"},
+    {WaitReason::kRegionUnsteady, "RegionUnsteady",
+     "the region where it is wanted comes and goes: $server was lost $times in a row, and is given "
+     "nothing that others can hold before it has lived for a while ($until)"},
     {WaitReason::kMapMissing, "MapMissing", "$detail"},
     {WaitReason::kNotServing, "NotServing",
      "the app's own orchestrator says that $server does not serve it"},

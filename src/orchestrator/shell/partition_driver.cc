@@ -25,6 +25,7 @@ constexpr Duration kClockMoved = Milliseconds(100);
 spdlog::level::level_enum LevelOf(NoteKind kind) {
   switch (kind) {
     case NoteKind::kServerLost:
+    case NoteKind::kServerUnsteady:
     case NoteKind::kShardUnplaceable:
     case NoteKind::kCommandFailed:
     case NoteKind::kShardPoisoned:

@@ -258,6 +258,7 @@ struct Publish {
 enum class NoteKind : uint8_t {
   kServerJoined,
   kServerLost,
+  kServerUnsteady,
   kServerDeparted,
   kFailoverStarted,
   kFailoverFinished,
@@ -302,6 +303,7 @@ enum class NoteKind : uint8_t {
 constexpr std::string_view NameOf(NoteKind kind) {
   constexpr auto kNames = std::to_array<std::string_view>({"ServerJoined",
                                                            "ServerLost",
+                                                           "ServerUnsteady",
                                                            "ServerDeparted",
                                                            "FailoverStarted",
                                                            "FailoverFinished",

@@ -11,6 +11,7 @@
 #include "base/interner.h"
 #include "base/time.h"
 #include "model/replica_phase.h"
+#include "orchestrator/state/steadiness.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::orchestrator {
@@ -125,6 +126,7 @@ struct Server {
   TimePoint lost_at{};
   TimePoint failover_at{};
   PlannedStop planned;  // for container operations
+  Steadiness steadiness;
   std::vector<ReplicaIndex> replicas;
   Location location;
 

@@ -30,6 +30,7 @@ enum class TimerKind : uint8_t {
   kPrimarySettled,  // of a shard: its primary may change again
   kMaintenance,     // one begins, ends, or is to be prepared for
   kOrderOverdue,    // of a server: an operation there has taken too long
+  kSteady,          // of a server: it may be given what others can hold
   kMapDeadline,     // publish even if some server has not reported
   kMapAge,          // the map that the application supplied may be too old
 };

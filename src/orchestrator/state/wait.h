@@ -58,6 +58,7 @@ enum class WaitReason : uint8_t {
   kMovedJustNow,
   kMoveBudget,          // [cause, count]
   kMoveBudgetOfServer,  // [cause, server, count]
+  kRegionUnsteady,      // [server, until] and all others of its region are not steady
   // Of an app with an orchestrator of its own.
   kMapMissing,   // [detail]: nobody knows where it is
   kNotServing,   // [server] does not serve it, says the map

@@ -1,5 +1,6 @@
 #include "tests/simulation/cell/cluster.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,6 +60,19 @@ SimServer* Cluster::Listening(const std::string& endpoint) {
   return found != nullptr && found->endpoint() == endpoint ? found : nullptr;
 }
 
+std::optional<double> Cluster::LoadOfOne(const std::string& shard) {
+  if (!loads.on()) return std::nullopt;
+  int serve = 0;
+  for (const auto& [host, machine] : machines_) {
+    if (machine.server == nullptr) continue;
+    const auto held = machine.server->held();
+    serve += std::any_of(held.begin(), held.end(), [&](const server::ShardBook::Held& one) {
+      return one.serving && one.grant.shard.value() == shard;
+    });
+  }
+  return loads.Reported(loads.Of(shard) / std::max(1, serve));
+}
+
 void Cluster::AddServer() {
   const std::string name = absl::StrCat("kv-", server_names_.size());
   machines_[name].region = absl::StrCat("r", server_names_.size() % options_.regions);
@@ -82,6 +96,7 @@ void Cluster::Start(const std::string& host) {
                            machine.disk,
                            [this](const std::string& endpoint) { return Listening(endpoint); },
                            [this](const std::string& name) { return server(name); },
+                           [this](const std::string& shard) { return LoadOfOne(shard); },
                            [this](const std::string& name) {
                              Machine& left = machines_[name];
                              if (left.server != nullptr && left.server->gone()) left.server.reset();

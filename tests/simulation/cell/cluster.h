@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "tests/simulation/cell/sim_client.h"
 #include "tests/simulation/cell/sim_control.h"
 #include "tests/simulation/cell/sim_feed.h"
+#include "tests/simulation/cell/sim_loads.h"
 #include "tests/simulation/cell/sim_server.h"
 #include "tests/simulation/cell/store_pump.h"
 
@@ -54,6 +56,7 @@ class Cluster {
   bool replicates = false;  // shards have a primary and secondaries
   bool quorum = false;      // and acknowledge what most of them know
   bool durable = false;     // without quorum: what a server knows outlives its process, too
+  SimLoads loads;
   Lasting lasting;
   std::function<void()> on_made_anew = [] {};
 
@@ -109,6 +112,8 @@ class Cluster {
   std::shared_ptr<Process> NewProcess(const std::string& host);
   std::shared_ptr<Process> ProcessOn(const std::string& host);
   SimServer* Listening(const std::string& endpoint);
+  // What one of the replicas that serve the shard would report; nothing: shards have no loads.
+  std::optional<double> LoadOfOne(const std::string& shard);
   std::vector<std::function<SimFeed*()>> ControlFeeds();
   // Hears from the first of them that delivers.
   void AddRelay(std::vector<std::function<SimFeed*()>> upstreams);

@@ -189,6 +189,8 @@ void StartCollect(const CallWires& wires, const ServerAddress& to,
                                  .epoch = shard.grant.epoch,
                                  .serving = shard.serving,
                                  .role = shard.grant.role});
+              const auto load = found->LoadOf(report->back().shard);
+              if (load && shard.serving) report->back().load.push_back({kLoadMetric, *load});
             }
           }
           wires.network.Send(from, wires.caller, [finish, report] { finish(report); });

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/defect.h"
 #include "orchestrator/describe/scaling.h"
 #include "orchestrator/describe/shards.h"
 
@@ -27,7 +28,9 @@ uint16_t ShardScaler::Wanted(ShardIndex id) {
   Scaling& scaling = state_.scaling;
   const ScalingRules& rules = scaling.rules;
   if (!rules.on) return static_cast<uint16_t>(rules.least);
-  if (scaling.shards.size() <= id.index()) scaling.shards.resize(id.index() + 1);
+  if (scaling.shards.size() <= id.index()) {
+    scaling.shards.resize(id.index() + 1, {.last_whole = state_.now, .last_broken = state_.now});
+  }
   ScaledShard& shard = At(id);
   shard.wanted = static_cast<uint8_t>(std::clamp<uint32_t>(shard.wanted, rules.least, rules.most));
   return shard.wanted;
@@ -41,6 +44,7 @@ void ShardScaler::Recover() {
       held += replica.phase != Phase::kDropping;
     });
     At(id).wanted = held;
+    At(id).last_whole = At(id).last_broken = state_.now;
     state_.tables.shard(id).wanted = Wanted(id);
   }
 }
@@ -49,15 +53,21 @@ void ShardScaler::Look() {
   timer_is_set_ = state_.scaling.rules.on;
   if (!timer_is_set_) return;
   agenda_.SetTimer(kLookAgain, TimerKind::kScale);
+  const bool has_more = HasMoreTakers();
   std::vector<ShardIndex> up;
   std::vector<ShardIndex> down;
-  for (const ShardIndex id : state_.map_order) LookAt(id, up, down);
+  state_.scaling.needier = 0;
+  for (const ShardIndex id : state_.map_order) {
+    if (has_more) At(id).no_room_until = state_.now;
+    state_.scaling.needier += LacksTheLeast(state_, id);
+    LookAt(id, up, down);
+  }
   if (state_.scaling.rules.recommend) up.clear();
   size_t left = ChangesLeft();
-  // Those that carry most first. None while others have no place: they need it more.
+  // Those that carry most first. None while others lack what they have to have: they need it more.
   std::stable_sort(up.begin(), up.end(),
                    [&](ShardIndex a, ShardIndex b) { return At(a).load > At(b).load; });
-  if (state_.missing.waiting() > 0) up.clear();
+  if (state_.scaling.needier > 0) up.clear();
   for (const ShardIndex id : up) {
     const ScaledShard& shard = At(id);
     const uint8_t more = MoreReplicas(state_.scaling.rules, shard.wanted, shard.needed);
@@ -76,26 +86,41 @@ void ShardScaler::Look() {
 void ShardScaler::LookAt(ShardIndex id, std::vector<ShardIndex>& up,
                          std::vector<ShardIndex>& down) {
   ScaledShard& shard = At(id);
-  if (LacksRoomToScale(state_, id)) GiveUpRoom(id);
-  const bool whole = IsWhole(state_, id);
-  if (!whole) {
-    shard.settled_since = state_.now;
-  } else if (shard.to_share >= 0) {
-    ShareLoad(id);
-  }
-  const ScaleNeed need = NeedOf(state_, id, whole);
+  if (LacksRoomToScale(state_, id) || HoldsUpADrain(state_, id)) GiveUpRoom(id);
+  (IsWhole(state_, id) ? shard.last_whole : shard.last_broken) = state_.now;
+  if (shard.to_share >= 0) ShareLoad(id);
+  const ScaleNeed need = NeedOf(state_, id);
   shard.needed = need.needed;
   shard.load = need.load;
+  shard.total = need.total;
   if (std::exchange(shard.state, need.state) != need.state) shard.since = state_.now;
   if (need.state == ScaleState::kTooFew) up.push_back(id);
   const bool for_long = state_.now >= shard.since + state_.scaling.rules.down_after;
+  if (Planted(Defect::kNeverScalesDown)) return;
   if (need.state == ScaleState::kTooMany && for_long) down.push_back(id);
+}
+
+// A server came, or takes replicas again: what found no room may find some there.
+bool ShardScaler::HasMoreTakers() {
+  std::vector<bool>& before = state_.scaling.takers;
+  before.resize(state_.tables.server_count());
+  bool more = false;
+  for (const ServerIndex server : state_.tables.servers()) {
+    const bool takes = TakesReplicas(state_, server);
+    more |= takes && !before[server.index()];
+    before[server.index()] = takes;
+  }
+  return more;
 }
 
 // Reports come in half-way (load_book.h), and new replicas begin with the load that the others had:
 // from the load that each is to have now on, two reports tell well enough what it has.
 void ShardScaler::ShareLoad(ShardIndex id) {
   ScaledShard& shard = At(id);
+  if (shard.last_whole != state_.now) {  // what it carries by then is known better from reports
+    if (!IsSettling(state_, id)) shard.to_share = -1;
+    return;
+  }
   const double each = std::exchange(shard.to_share, -1) / shard.wanted;
   state_.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
     state_.loads.reported.Set(r, replica.server, state_.scaling.rules.metric, each);
@@ -130,9 +155,9 @@ void ShardScaler::Change(ShardIndex id, uint8_t wanted) {
   agenda_.AddNote(NoteKind::kShardScaled, ServerIndex(), id,
                   absl::StrFormat("from %d to %d replicas: %s", shard.wanted, wanted,
                                   LoadOfOne(state_, shard)));
-  shard.to_share = shard.load * shard.wanted;
+  shard.to_share = shard.total;
   shard.state = ScaleState::kSettling;
-  shard.since = shard.settled_since = state_.now;
+  shard.since = shard.last_whole = shard.last_broken = state_.now;
   state_.scaling.changes.insert(state_.scaling.changes.end(), std::abs(change), state_.now);
   SetWanted(id, wanted);
 }

@@ -29,6 +29,7 @@ class ShardScaler {
  private:
   static constexpr Duration kLookAgain = Seconds(5);
 
+  bool HasMoreTakers();
   void LookAt(ShardIndex id, std::vector<ShardIndex>& up, std::vector<ShardIndex>& down);
   void GiveUpRoom(ShardIndex id);
   void ShareLoad(ShardIndex id);

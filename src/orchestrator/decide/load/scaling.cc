@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "base/defect.h"
+#include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/pause.h"
+#include "orchestrator/decide/room.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
 
@@ -36,40 +38,82 @@ Carried CarriedBy(const PartitionState& state, ShardIndex id) {
   return carried;
 }
 
-uint8_t Needed(const ScalingRules& rules, double load, uint32_t replicas) {
+uint8_t Needed(const ScalingRules& rules, double total) {
   // (What is exactly enough does not ask for one more because of how it is rounded.)
-  const double exact = std::ceil(load * replicas / rules.target - 1e-9);
+  const double exact = std::ceil(total / rules.target - 1e-9);
   return static_cast<uint8_t>(std::clamp<double>(exact, rules.least, rules.most));
 }
 
-ScaleState Judge(const PartitionState& state, ShardIndex id, double load, uint32_t replicas) {
+// Replicas that do not serve yet, or not any more, are taken to carry nothing where more are asked
+// for, and all that one is to carry where fewer are: Kubernetes' rule for pods that are not ready.
+ScaleState Judge(const PartitionState& state, ShardIndex id, const Carried& carried, double total) {
   const ScalingRules& rules = state.scaling.rules;
-  if (load > rules.upper) {
-    if (replicas >= rules.most) return ScaleState::kAtMost;
+  const uint32_t wanted = state.tables.shard(id).wanted;
+  const uint32_t missing = wanted - std::min(wanted, carried.replicas);
+  if (total > rules.upper * wanted) {
+    if (wanted >= rules.most) return ScaleState::kAtMost;
     const bool no_room = state.now < state.scaling.shards[id.index()].no_room_until;
     return no_room ? ScaleState::kNoRoom : ScaleState::kTooFew;
   }
-  const bool fewer_do = replicas > rules.least && load * replicas <= rules.lower * (replicas - 1);
+  const double most = total + missing * rules.target;
+  const bool fewer_do = wanted > rules.least && most <= rules.lower * (wanted - 1);
   return fewer_do ? ScaleState::kTooMany : ScaleState::kSteady;
 }
 
 }  // namespace
 
-ScaleNeed NeedOf(const PartitionState& state, ShardIndex id, bool whole) {
+ScaleNeed NeedOf(const PartitionState& state, ShardIndex id) {
   const Carried carried = CarriedBy(state, id);
   if (carried.known == 0) return {};
   const double load = carried.sum / carried.known;
-  ScaleNeed need{.needed = Needed(state.scaling.rules, load, carried.replicas),
-                 .load = static_cast<float>(load)};
-  const ScaledShard& shard = state.scaling.shards[id.index()];
+  const double total = load * carried.replicas;
+  ScaleNeed need{.needed = Needed(state.scaling.rules, total),
+                 .load = static_cast<float>(load),
+                 .total = static_cast<float>(total)};
   if (StaysPut(state, id) || HeldBack(state, id)) {
     need.state = ScaleState::kHeld;
-  } else if (!whole || state.now < shard.settled_since + UntilReported(state)) {
+  } else if (IsSettling(state, id)) {
     need.state = ScaleState::kSettling;
   } else {
-    need.state = Judge(state, id, load, carried.replicas);
+    need.state = Judge(state, id, carried, total);
   }
   return need;
+}
+
+bool IsSettling(const PartitionState& state, ShardIndex id) {
+  const ScaledShard& shard = state.scaling.shards[id.index()];
+  const bool whole = shard.last_whole > shard.last_broken;
+  return whole ? state.now < shard.last_broken + UntilReported(state)
+               : state.now < shard.last_whole + kSettlesFor;
+}
+
+bool TakesReplicas(const PartitionState& state, ServerIndex id) {
+  const Server& server = state.tables.server(id);
+  return server.state == ServerState::kLive && Accepts(state, id) && !server.planned.closed &&
+         !TakesNothing(server) && !IsBarred(state, id);
+}
+
+bool LacksTheLeast(const PartitionState& state, ShardIndex id) {
+  if (state.missing.Find(id) == nullptr) return false;
+  uint32_t held = 0;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    held += replica.phase != Phase::kDropping && !IsGivenUp(state.tables.server(replica.server));
+  });
+  return held < LeastReplicas(state, id);
+}
+
+bool HoldsUpADrain(const PartitionState& state, ShardIndex id) {
+  if (state.tables.shard(id).wanted <= state.scaling.rules.least) return false;
+  bool leaves = false;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    leaves |= replica.phase == Phase::kGranted && !Accepts(state, replica.server);
+  });
+  if (!leaves) return false;
+  for (const ServerIndex server : state.tables.servers()) {
+    const bool holds = state.tables.FindReplica(id, server).valid();
+    if (!holds && TakesReplicas(state, server)) return false;
+  }
+  return true;
 }
 
 bool IsWhole(const PartitionState& state, ShardIndex id) {

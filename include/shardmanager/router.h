@@ -8,13 +8,23 @@
 // request that meets a server without the shard was not processed; the router
 // learns from the refusal and tries again until the deadline. With the control
 // plane down it works on from the last map.
+//
+// Calls that wait on nobody's thread: CallAsync and CallFuture. docs/calling-a-service.md has
+// examples of all kinds of calls.
 #pragma once
+
+#include <grpcpp/support/status.h>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -25,7 +35,7 @@
 namespace grpc {
 class ChannelInterface;
 class ClientContext;
-class Status;
+class ServerContextBase;
 }  // namespace grpc
 
 namespace shardmanager {
@@ -63,6 +73,9 @@ struct RouterOptions {
 struct CallOptions {
   // For the whole call, retries and waits included.
   std::chrono::milliseconds timeout{5'000};
+  // When the call ends at the latest, instead of after `timeout`. Default: nothing, `timeout`
+  // holds.
+  std::optional<std::chrono::system_clock::time_point> deadline;
   // The request may be processed twice without harm, so it is also retried when
   // the connection broke, or an attempt took long (the first a quarter of the
   // timeout, the second half of what is left), and nobody knows whether it was
@@ -71,6 +84,16 @@ struct CallOptions {
   // Any replica may answer, the nearest is best: for reads that may be a little old, in
   // apps whose shards have a primary and secondaries. Default: the primary answers.
   bool any_replica = false;
+  // The call of your server (a ServerContext, or CallbackServerContext) out of which this one is
+  // made: this one ends by its deadline, and with CANCELLED when it is cancelled. Must outlive this
+  // call. Default: none.
+  const grpc::ServerContextBase* parent = nullptr;
+  // Called for each attempt before it is sent, by the thread that sends it: add metadata, set
+  // credentials. The deadline that it sets does not count. It must not block.
+  std::function<void(grpc::ClientContext& context)> prepare;
+  // Called with the context of the attempt that was answered, before the call returns or its
+  // callback runs: metadata of the response, for example. It must not block.
+  std::function<void(const grpc::ClientContext& context)> inspect;
 };
 
 // Counters since the router was made. Monotonic.
@@ -90,6 +113,7 @@ namespace router_internal {
 
 class RouterImpl;
 class AppRouter;  // one app, as long as the Router lives
+class AsyncCall;
 
 using sdk_internal::StubFactory;
 
@@ -105,7 +129,42 @@ using Attempt = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext* 
 grpc::Status Call(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
                   Attempt attempt);
 
+using Done = std::function<void(grpc::Status status)>;
+
+// What the template knows of an asynchronous call: its method and messages.
+class AsyncMethod {
+ public:
+  virtual ~AsyncMethod() = default;
+  virtual void Start(void* stub, grpc::ClientContext* context, size_t attempt, Done done) = 0;
+};
+
+std::shared_ptr<AsyncCall> CallAsync(const CallTarget& target, const CallOptions& options,
+                                     StubFactory make_stub, std::unique_ptr<AsyncMethod> method,
+                                     Done done);
+void Cancel(const std::weak_ptr<AsyncCall>& call);
+
 }  // namespace router_internal
+
+// An asynchronous call that may be cancelled. Needs not be kept. Thread-safe.
+class PendingCall {
+ public:
+  PendingCall() = default;
+  explicit PendingCall(std::weak_ptr<router_internal::AsyncCall> call) : call_(std::move(call)) {}
+
+  // The callback gets CANCELLED soon, unless there is an answer already. Idempotent; does nothing
+  // when the call is over, also when its Router is gone.
+  void Cancel() const { router_internal::Cancel(call_); }
+
+ private:
+  std::weak_ptr<router_internal::AsyncCall> call_;
+};
+
+// What CallFuture brings.
+template <typename Response>
+struct CallResult {
+  grpc::Status status;
+  Response response;
+};
 
 // Calls to the server that holds one key. Cheap to make: make one per call. Must not
 // outlive its Router.
@@ -113,15 +172,41 @@ template <typename Service>
 class Client {
  public:
   using Stub = typename Service::Stub;
+  // The class Service::Stub::async, which gRPC generates for callbacks.
+  using AsyncStub = std::remove_pointer_t<decltype(std::declval<Stub&>().async())>;
+  // Example: &kv::KeyValue::Stub::async::Get.
+  template <typename Request, typename Response>
+  using AsyncMethodOf = void (AsyncStub::*)(grpc::ClientContext*, const Request*, Response*,
+                                            std::function<void(grpc::Status)>);
+  using Callback = std::function<void(grpc::Status status)>;
 
   // Blocking unary call. Returns the application's status as it is, or one of ours,
   // with the shard, the server and the reason of the last attempt:
   // DEADLINE_EXCEEDED: no answer in time. UNAVAILABLE: the connection broke under a
   // request that is not idempotent; it may have been processed. NOT_FOUND: no shard
-  // holds the key, or has that id.
+  // holds the key, or has that id. CANCELLED: CallOptions::parent was cancelled, or
+  // PendingCall::Cancel called. FAILED_PRECONDITION: there is no shard map, and by
+  // RouterOptions none can come: no discovery, or one of another cell.
   template <typename Request, typename Response>
   grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, const CallOptions& options = {});
+
+  // The same, without a thread that waits. `callback` is called exactly once, not inside of
+  // CallAsync, but possibly before that returns, by a thread of gRPC or of the Router: it must not
+  // block (no blocking call), but may make another asynchronous call. When the Router is destroyed,
+  // calls under way are cancelled, and their callbacks have returned before the destructor does; it
+  // must not run inside of a callback.
+  //
+  // `request`, key and `options` are copied (move the request if you can). `*response` must live,
+  // and be left alone, until the callback; so must what `options` point to.
+  template <typename Request, typename Response>
+  PendingCall CallAsync(AsyncMethodOf<Request, Response> method, Request request,
+                        Response* response, const CallOptions& options, Callback callback);
+
+  // The same; the future brings status and response. It may be dropped.
+  template <typename Request, typename Response>
+  std::future<CallResult<Response>> CallFuture(AsyncMethodOf<Request, Response> method,
+                                               Request request, const CallOptions& options = {});
 
  private:
   friend class Router;
@@ -137,6 +222,7 @@ class Client {
 class Router {
  public:
   explicit Router(RouterOptions options);
+  // REQUIRES: no blocking call is under way. Asynchronous ones are cancelled.
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
@@ -152,8 +238,9 @@ class Router {
     return Client<Service>(App(app), shard.value(), /*by_shard=*/true);
   }
 
-  // Waits until a map of the app with all shards served has come. DEADLINE_EXCEEDED
-  // names what is missing.
+  // Waits until there is a map of the app with all shards served: from discovery, or the one that
+  // RouterOptions::map_cache kept, however old. DEADLINE_EXCEEDED names what is missing.
+  // FAILED_PRECONDITION: as for a call.
   absl::Status WaitReady(std::string_view app, std::chrono::milliseconds timeout);
 
   RouterStats stats() const;

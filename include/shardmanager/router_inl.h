@@ -3,9 +3,32 @@
 
 #include <grpcpp/support/status.h>
 
+#include <future>
+#include <memory>
+#include <utility>
+
 #include "shardmanager/router.h"
 
 namespace shardmanager {
+namespace router_internal {
+
+template <typename Stub, typename Method, typename Request, typename Response>
+class AsyncMethodWith final : public AsyncMethod {
+ public:
+  AsyncMethodWith(Method method, Request request, Response* response)
+      : method_(method), request_(std::move(request)), response_(response) {}
+
+  void Start(void* stub, grpc::ClientContext* context, size_t, Done done) override {
+    (static_cast<Stub*>(stub)->async()->*method_)(context, &request_, response_, std::move(done));
+  }
+
+ private:
+  const Method method_;
+  const Request request_;
+  Response* const response_;
+};
+
+}  // namespace router_internal
 
 template <typename Service>
 template <typename Request, typename Response>
@@ -18,6 +41,35 @@ grpc::Status Client<Service>::Call(grpc::Status (Stub::*method)(grpc::ClientCont
   };
   return router_internal::Call({app_, key_or_shard_, by_shard_}, options,
                                &sdk_internal::MakeStub<Stub>, attempt);
+}
+
+template <typename Service>
+template <typename Request, typename Response>
+PendingCall Client<Service>::CallAsync(AsyncMethodOf<Request, Response> method, Request request,
+                                       Response* response, const CallOptions& options,
+                                       Callback callback) {
+  using Method =
+      router_internal::AsyncMethodWith<Stub, AsyncMethodOf<Request, Response>, Request, Response>;
+  return PendingCall(router_internal::CallAsync(
+      {app_, key_or_shard_, by_shard_}, options, &sdk_internal::MakeStub<Stub>,
+      std::make_unique<Method>(method, std::move(request), response), std::move(callback)));
+}
+
+template <typename Service>
+template <typename Request, typename Response>
+std::future<CallResult<Response>> Client<Service>::CallFuture(
+    AsyncMethodOf<Request, Response> method, Request request, const CallOptions& options) {
+  struct State {
+    std::promise<CallResult<Response>> promise;
+    Response response;
+  };
+  auto state = std::make_shared<State>();
+  auto future = state->promise.get_future();
+  Response* const response = &state->response;
+  CallAsync(method, std::move(request), response, options, [state](grpc::Status status) {
+    state->promise.set_value({std::move(status), std::move(state->response)});
+  });
+  return future;
 }
 
 }  // namespace shardmanager

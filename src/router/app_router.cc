@@ -26,6 +26,7 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
       name_(app),
       retries_(router.options().retry_share),
       discovery_status_(absl::UnavailableError("discovery has not answered yet")) {
+  cache_is_read_ = router_.cache() == nullptr;
   watch_ = router_.Watch(name_, *this);
   if (router_.cache() == nullptr) return;
   router_.cache()->Read(
@@ -34,7 +35,7 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
         std::lock_guard lock(mutex_);
         return newest_ == nullptr;
       },
-      [this](v1::MapSnapshot whole) { OnCached(std::move(whole)); });
+      [this](std::optional<v1::MapSnapshot> whole) { OnCached(std::move(whole)); });
 }
 
 AppRouter::~AppRouter() { EndWatch(); }
@@ -43,7 +44,6 @@ void AppRouter::EndWatch() { watch_.reset(); }
 
 void AppRouter::OnSnapshot(v1::MapSnapshot whole) {
   std::lock_guard lock(holder_mutex_);
-  if (IsRefusedCell(whole)) return;
   if (!IsHeldCached(whole) && !Take(holder_.Apply(whole))) return;
   cached_cell_.reset();
   if (router_.cache() != nullptr) router_.cache()->Accepted(name_, std::move(whole));
@@ -56,22 +56,31 @@ bool AppRouter::OnDelta(v1::MapDelta delta) {
   return true;
 }
 
-void AppRouter::OnCached(v1::MapSnapshot whole) {
-  std::lock_guard lock(holder_mutex_);
-  if (holder_.map() != nullptr) return;  // discovery was faster
-  if (!Take(holder_.Apply(whole))) return;
-  cached_cell_ = whole.cell();
-  spdlog::warn("no discovery answers: beginning with the map of {} that was kept, version {}{}",
-               name_, holder_.map()->version().ToString(),
-               whole.cell().empty() ? "" : " of cell " + whole.cell());
+void AppRouter::OnCached(std::optional<v1::MapSnapshot> whole) {
+  TakeCached(whole);
+  ChangeAndWake([this] { cache_is_read_ = true; });
 }
 
-bool AppRouter::IsRefusedCell(const v1::MapSnapshot& whole) {
+void AppRouter::TakeCached(const std::optional<v1::MapSnapshot>& whole) {
+  std::lock_guard lock(holder_mutex_);
+  if (!whole || holder_.map() != nullptr) return;  // discovery was faster
+  if (!Take(holder_.Apply(*whole))) return;
+  cached_cell_ = whole->cell();
+  spdlog::warn("no discovery answers: beginning with the map of {} that was kept, version {}{}",
+               name_, holder_.map()->version().ToString(),
+               whole->cell().empty() ? "" : " of cell " + whole->cell());
+}
+
+bool AppRouter::Takes(const v1::MapSnapshot& whole) {
   const std::string& cell = router_.options().cell;
-  if (router::IsOfCell(whole.cell(), cell)) return false;
-  other_cell_.Say(absl::StrCat("discovery has maps of cell ", whole.cell(), ", not of ", cell,
-                               ": the map of ", name_, " is refused"));
-  return true;
+  if (router::IsOfCell(whole.cell(), cell)) return true;
+  const std::string why =
+      absl::StrCat("discovery has maps of cell ", whole.cell(), ", not of ", cell);
+  other_cell_.Say(absl::StrCat(why, ": the map of ", name_, " is refused"));
+  ChangeAndWake([&] {
+    refused_ = absl::FailedPreconditionError(absl::StrCat(why, " (RouterOptions::cell)"));
+  });
+  return false;
 }
 
 // Is it the map that we began with? One of another cell ends that one: versions of two
@@ -112,18 +121,17 @@ bool AppRouter::Take(const absl::Status& applied) {
   }
   const ShardIndex first_unserved = holder_.unserved() > 0 ? holder_.FirstUnserved() : ShardIndex();
   map_.Set(holder_.map());
-  {
-    std::lock_guard lock(mutex_);
+  ChangeAndWake([&] {
     newest_ = holder_.map();
     unserved_ = holder_.unserved();
     first_unserved_ = first_unserved.valid() ? newest_->layout().id(first_unserved) : "";
+    refused_ = absl::OkStatus();
     for (InFlight* attempt : in_flight_) {
       if (attempt->superseded || Names(*newest_, *attempt)) continue;
       attempt->superseded = true;
       attempt->context->TryCancel();
     }
-  }
-  changed_.notify_all();
+  });
   router_.OnMapUpdate(holder_.TakeAbandonedEndpoints());
   return true;
 }
@@ -132,6 +140,7 @@ void AppRouter::OnStreamState(const absl::Status& status) {
   {
     std::lock_guard lock(mutex_);
     discovery_status_ = status;
+    if (!status.ok()) refused_ = absl::OkStatus();  // another endpoint may have our cell
   }
   if (status.ok()) {
     lost_.Over(absl::StrCat("discovery delivers the map of ", name_, " again"));
@@ -151,23 +160,75 @@ bool AppRouter::Names(const ShardMap& map, const InFlight& attempt) {
   });
 }
 
-void AppRouter::WaitForMap(TimePoint until, absl::FunctionRef<bool(const ShardMap* map)> accepts) {
+template <typename Change>
+void AppRouter::ChangeAndWake(const Change& change) {
+  std::vector<std::function<void()>> wakes;
+  {
+    std::lock_guard lock(mutex_);
+    change();
+    wakes = TakeAccepting();
+  }
+  changed_.notify_all();
+  for (const auto& wake : wakes) wake();
+}
+
+std::vector<std::function<void()>> AppRouter::TakeAccepting() {
+  std::vector<std::function<void()>> wakes;
+  absl::erase_if(waiters_, [&](auto& entry) {
+    if (IsWorthAWait(entry.second.accepts(newest_.get()))) return false;
+    wakes.push_back(std::move(entry.second.wake));
+    return true;
+  });
+  return wakes;
+}
+
+bool AppRouter::WaitForMap(TimePoint until, absl::FunctionRef<bool(const ShardMap* map)> accepts) {
   std::unique_lock lock(mutex_);
-  while (!accepts(newest_.get())) {
+  while (IsWorthAWait(accepts(newest_.get()))) {
     const TimePoint now = MonotonicNow();
-    if (now >= until) return;
+    if (now >= until) return false;
     changed_.wait_for(lock, until - now);
   }
+  return true;
+}
+
+bool AppRouter::AwaitMap(const void* who, MapWaiter waiter) {
+  std::lock_guard lock(mutex_);
+  if (!IsWorthAWait(waiter.accepts(newest_.get()))) return false;
+  waiters_[who] = std::move(waiter);
+  return true;
+}
+
+void AppRouter::ForgetWaiter(const void* who) {
+  std::lock_guard lock(mutex_);
+  waiters_.erase(who);
 }
 
 absl::Status AppRouter::WaitReady(TimePoint until) {
   std::unique_lock lock(mutex_);
   while (newest_ == nullptr || newest_->layout().size() == 0 || unserved_ > 0) {
+    if (const absl::Status hopeless = Hopeless(); !hopeless.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(name_, ": ", std::string(hopeless.message())));
+    }
     const TimePoint now = MonotonicNow();
     if (now >= until) return absl::DeadlineExceededError(WhatIsMissing());
     changed_.wait_for(lock, until - now);
   }
   return absl::OkStatus();
+}
+
+absl::Status AppRouter::Hopeless() const {
+  if (newest_ != nullptr || !cache_is_read_) return absl::OkStatus();
+  if (router_.has_discovery()) return refused_;
+  return absl::FailedPreconditionError(
+      absl::StrCat("RouterOptions::discovery is empty, so no shard map comes",
+                   router_.cache() == nullptr ? "" : ", and none is kept"));
+}
+
+absl::Status AppRouter::WhyNoMapComes() const {
+  std::lock_guard lock(mutex_);
+  return Hopeless();
 }
 
 std::string AppRouter::WhatIsMissing() const {

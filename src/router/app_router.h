@@ -4,12 +4,15 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -43,10 +46,22 @@ class AppRouter final : public wire::MapSink {
   // The reference is good until this thread's next call.
   const MapPointer& map() const { return map_.Get(); }
 
-  // Waits until `accepts` the newest map (null: none), at most until `until`.
-  void WaitForMap(TimePoint until, absl::FunctionRef<bool(const router::ShardMap* map)> accepts);
+  // Waits until `accepts` the newest map (null: none), at most until `until`. False: it does not,
+  // and one that it does may still come.
+  bool WaitForMap(TimePoint until, absl::FunctionRef<bool(const router::ShardMap* map)> accepts);
+  // The same without a thread. `accepts` must be quick, and is not called any more once this has
+  // returned false, or Forget(). Then `wake` is called, on the maps' thread, unless Forget() was.
+  struct MapWaiter {
+    std::function<bool(const router::ShardMap* map)> accepts;
+    std::function<void()> wake;
+  };
+  // False: there is nothing to wait for.
+  bool AwaitMap(const void* who, MapWaiter waiter);
+  void ForgetWaiter(const void* who);
   absl::Status WaitReady(TimePoint until);
 
+  // FAILED_PRECONDITION: there is no map, and to wait for one would not help. OK: one may come.
+  absl::Status WhyNoMapComes() const;
   // Why there may be no map, or none newer. OK: discovery delivers.
   absl::Status discovery_status() const;
 
@@ -65,22 +80,29 @@ class AppRouter final : public wire::MapSink {
   bool End(InFlight& attempt);
 
  private:
+  bool Takes(const v1::MapSnapshot& whole) override;
   void OnSnapshot(v1::MapSnapshot whole) override;
   bool OnDelta(v1::MapDelta delta) override;
   std::optional<MapVersion> Held() const override;
   v1::ReportServersRequest Report() override;
   void OnSuspects(std::vector<std::string> suspects) override;
   void OnStreamState(const absl::Status& status) override;
-  // Of the file that the map cache has.
-  void OnCached(v1::MapSnapshot whole);
+  // Of the file that the map cache has; nothing: there is none.
+  void OnCached(std::optional<v1::MapSnapshot> whole);
+  void TakeCached(const std::optional<v1::MapSnapshot>& whole);
   // REQUIRES: holder_mutex_ held.
   bool Take(const absl::Status& applied);
-  bool IsRefusedCell(const v1::MapSnapshot& whole);
   bool IsHeldCached(const v1::MapSnapshot& whole);
 
   static bool Names(const router::ShardMap& map, const InFlight& attempt);
   // REQUIRES: mutex_ held.
   std::string WhatIsMissing() const;
+  absl::Status Hopeless() const;
+  bool IsWorthAWait(bool accepted) const { return !accepted && Hopeless().ok(); }
+  std::vector<std::function<void()>> TakeAccepting();
+  // Of waiting calls.
+  template <typename Change>
+  void ChangeAndWake(const Change& change);
 
   RouterImpl& router_;
   const std::string name_;
@@ -100,6 +122,9 @@ class AppRouter final : public wire::MapSink {
   size_t unserved_ = 0;
   std::string first_unserved_;
   absl::Status discovery_status_;
+  absl::Status refused_;        // why what discovery has is no map for us
+  bool cache_is_read_ = false;  // or there is none
+  absl::flat_hash_map<const void*, MapWaiter> waiters_;
   absl::flat_hash_set<InFlight*> in_flight_;
 
   std::unique_ptr<wire::MapWatch> watch_;  // the first to go

@@ -48,11 +48,10 @@ std::optional<std::string> MapCache::PathOf(const std::string& app) const {
 // ---- reading ----
 
 void MapCache::Read(const std::string& app, Duration later, std::function<bool()> needed,
-                    std::function<void(v1::MapSnapshot)> found) {
+                    std::function<void(std::optional<v1::MapSnapshot>)> read) {
   executor_.PostAt(executor_.Now() + later,
-                   [this, app, needed = std::move(needed), found = std::move(found)] {
-                     if (!needed()) return;
-                     if (auto map = Load(app)) found(*std::move(map));
+                   [this, app, needed = std::move(needed), read = std::move(read)] {
+                     if (needed()) read(Load(app));
                    });
 }
 

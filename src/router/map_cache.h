@@ -31,10 +31,10 @@ class MapCache {
   // Writes what was not written yet.
   ~MapCache();
 
-  // Calls `found` with the map of the file, if there is a good one, unless `needed` says
+  // Calls `read` with the map of the file, or nothing if there is no good one, unless `needed` says
   // no by then; both on the cache's thread, `later` from now. Says in the log why not.
   void Read(const std::string& app, Duration later, std::function<bool()> needed,
-            std::function<void(v1::MapSnapshot)> found);
+            std::function<void(std::optional<v1::MapSnapshot>)> read);
 
   // The map that is used from now on, or what makes it out of the last one.
   void Accepted(const std::string& app, v1::MapSnapshot whole);

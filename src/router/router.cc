@@ -31,6 +31,7 @@ RouterImpl::RouterImpl(RouterOptions options)
     : options_(std::move(options)), cache_(Cache(options_)), discovery_(Discovery(options_)) {}
 
 RouterImpl::~RouterImpl() {
+  async_calls_.StopAll();
   if (cache_ == nullptr) return;
   // What lookups have seen is kept: no map may come after the cache has stopped. And it
   // stops before the apps go that it calls.

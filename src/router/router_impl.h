@@ -7,9 +7,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "router/app_router.h"
+#include "router/calls/async_calls.h"
 #include "router/map_cache.h"
 #include "shardmanager/router.h"
 #include "wire/channel_pool.h"
@@ -29,6 +31,7 @@ class RouterImpl {
 
   const RouterOptions& options() const { return options_; }
   wire::ChannelPool& channels() { return channels_; }
+  AsyncCalls& async_calls() { return async_calls_; }
   uint64_t NextRandom();
 
   // Null when there is no discovery to ask.
@@ -63,7 +66,10 @@ class RouterImpl {
 
   const RouterOptions options_;
   Counters counters_;
-  wire::ChannelPool channels_{kMostChannels};
+  AsyncCalls async_calls_;
+  wire::ChannelPool channels_{kMostChannels, [this](std::unique_ptr<wire::ServerChannel> channel) {
+                                async_calls_.Dispose(std::move(channel));
+                              }};
   const std::unique_ptr<router::MapCache> cache_;
   std::unique_ptr<wire::DiscoveryClient> discovery_;
 

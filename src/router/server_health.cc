@@ -35,6 +35,7 @@ void ServerHealth::Note(Impression impression, std::optional<Problem> problem) {
   const uint32_t share = bad_share_.load(std::memory_order_relaxed);
   switch (impression) {
     case Impression::kNone:
+    case Impression::kSlow:
       return;
     case Impression::kBad:
       Raise(used_badly_);
@@ -64,7 +65,7 @@ void ServerHealth::NoteLatency(Impression impression, Duration took) {
   const int64_t sample = std::max<int64_t>(took.count(), 1);
   const int64_t average = latency_us_.load(std::memory_order_relaxed);
   if (impression == Impression::kNone) return;
-  if (impression == Impression::kBad && sample <= average) return;
+  if (impression != Impression::kGood && sample <= average) return;
   const int64_t next = average == 0       ? sample
                        : sample < average ? average - (average - sample + 1) / 2
                                           : average + (sample - average) / kWeight;

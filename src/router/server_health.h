@@ -14,6 +14,7 @@ namespace shardmanager::router {
 enum class Impression {
   kGood,  // it answered
   kBad,   // it did not, or with an error that is the server's own
+  kSlow,  // another replica that was asked later answered first
   kNone,  // nothing: it refused, as it does while shards move, or the attempt was given up
 };
 

@@ -32,7 +32,10 @@ void SerialExecutor::PostAt(TimePoint when, Task task) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
+    // Else it wakes up before that in any case.
+    const bool first = timed_.empty() || when < timed_.top().when;
     timed_.push({when, order_++, std::make_shared<Task>(std::move(task))});
+    if (!first) return;
   }
   wake_.notify_one();
 }

@@ -38,6 +38,19 @@ bool ServerChannel::WaitConnected(TimePoint deadline) {
   }
 }
 
+bool ServerChannel::IsConnected() {
+  return channel_->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY;
+}
+
+std::optional<bool> ServerChannel::ConnectedOrNotify(TimePoint deadline,
+                                                     grpc::CompletionQueue& queue, void* tag) {
+  const grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+  if (state == GRPC_CHANNEL_READY) return true;
+  if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) return false;
+  channel_->NotifyOnStateChange(state, FromNow(deadline), &queue, tag);
+  return std::nullopt;
+}
+
 std::shared_ptr<void> ServerChannel::Stub(StubFactory make) {
   std::lock_guard lock(mutex_);
   for (const auto& [maker, stub] : stubs_) {
@@ -51,10 +64,18 @@ std::shared_ptr<ServerChannel> ChannelPool::Get(const std::string& endpoint) {
   Entry& entry = entries_[endpoint];
   entry.last_use = ++uses_;
   if (entry.channel != nullptr) return entry.channel;
-  entry.channel = std::make_shared<ServerChannel>(endpoint);
+  entry.channel = Open(endpoint);
   std::shared_ptr<ServerChannel> channel = entry.channel;
   if (entries_.size() > limit_) DropOldest();
   return channel;
+}
+
+std::shared_ptr<ServerChannel> ChannelPool::Open(const std::string& endpoint) const {
+  auto channel = std::make_unique<ServerChannel>(endpoint);
+  if (dispose_ == nullptr) return channel;
+  return {channel.release(), [dispose = dispose_](ServerChannel* unused) {
+            dispose(std::unique_ptr<ServerChannel>(unused));
+          }};
 }
 
 void ChannelPool::DropOldest() {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +16,8 @@
 
 namespace grpc {
 class Channel;
-}
+class CompletionQueue;
+}  // namespace grpc
 
 namespace shardmanager::wire {
 
@@ -31,6 +34,13 @@ class ServerChannel {
   // nothing can have been sent. An established connection costs no wait.
   bool WaitConnected(TimePoint deadline);
 
+  // Begins to connect if it is not.
+  bool IsConnected();
+  // WaitConnected without a wait. Nothing: the answer is not known yet; look again when `tag` comes
+  // out of the queue, with false if it is by the deadline.
+  std::optional<bool> ConnectedOrNotify(TimePoint deadline, grpc::CompletionQueue& queue,
+                                        void* tag);
+
   // The stub that `make` makes, made once.
   std::shared_ptr<void> Stub(StubFactory make);
 
@@ -44,7 +54,13 @@ class ServerChannel {
 // dropped.
 class ChannelPool {
  public:
-  explicit ChannelPool(size_t limit) : limit_(limit) {}
+  // Gets each connection that was dropped and that no call uses any more. For who makes
+  // asynchronous calls: gRPC has a thread that ends the last one of a connection join itself.
+  using Dispose = std::function<void(std::unique_ptr<ServerChannel> channel)>;
+
+  // `dispose` must work as long as any channel is used. Null: they are destroyed where they end.
+  explicit ChannelPool(size_t limit, Dispose dispose = nullptr)
+      : limit_(limit), dispose_(std::move(dispose)) {}
 
   std::shared_ptr<ServerChannel> Get(const std::string& endpoint);
   // No map names these any more.
@@ -57,9 +73,11 @@ class ChannelPool {
     uint64_t last_use = 0;
   };
 
+  std::shared_ptr<ServerChannel> Open(const std::string& endpoint) const;
   void DropOldest();
 
   const size_t limit_;
+  const Dispose dispose_;
   mutable std::mutex mutex_;
   uint64_t uses_ = 0;
   absl::flat_hash_map<std::string, Entry> entries_;

@@ -181,7 +181,11 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   bool Deliver(discovery::Received received) {
     return std::visit(Overloaded{[](discovery::Nothing&) { return true; },
                                  [this](v1::MapSnapshot& whole) {
-                                   sink_.OnSnapshot(std::move(whole));
+                                   if (sink_.Takes(whole)) {
+                                     sink_.OnSnapshot(std::move(whole));
+                                   } else {
+                                     receiver_.Distrust(sink_.Held());
+                                   }
                                    return true;
                                  },
                                  [this](v1::MapDelta& delta) {

@@ -24,6 +24,12 @@ namespace shardmanager::wire {
 class MapSink {
  public:
   virtual ~MapSink() = default;
+  // Is that map for this sink at all? False: it does not come, and does not count as held, so that
+  // an older one may come that is.
+  virtual bool Takes(const v1::MapSnapshot& whole) {
+    (void)whole;
+    return true;
+  }
   // A whole map, newer than any before it.
   virtual void OnSnapshot(v1::MapSnapshot whole) = 0;
   // From exactly the version delivered last. False: it cannot be applied; a snapshot

@@ -129,6 +129,119 @@ TEST(CallMachineTest, WaitsForSomebodyToServeUntilTheDeadline) {
   EXPECT_EQ(machine.OnNobody(At(4'000)).next, Next::kFailDeadline);
 }
 
+TEST(CallMachineTest, AnErrorOfTheApplicationIsAnAnswerToo) {
+  EXPECT_EQ(Machine(true).OnAttemptEnd(At(1), AttemptEnd::kErred).next, Next::kFinish);
+}
+
+TEST(CallMachineTest, ACancelledCallMakesNoFurtherAttempt) {
+  for (AttemptEnd end : {AttemptEnd::kRefused, AttemptEnd::kUnsent, AttemptEnd::kBroken,
+                         AttemptEnd::kTimedOut, AttemptEnd::kSuperseded}) {
+    CallMachine machine = Machine(true);
+    machine.OnCancel();
+    EXPECT_EQ(machine.OnAttemptEnd(At(1), end).next, Next::kFailCancelled);
+  }
+  CallMachine machine = Machine(true);
+  EXPECT_EQ(machine.OnNobody(At(1)).next, Next::kWaitThenAttempt);
+  machine.OnCancel();
+  EXPECT_EQ(machine.OnWaited(At(1)).next, Next::kFailCancelled);
+  EXPECT_EQ(machine.OnNobody(At(1)).next, Next::kFailCancelled);
+}
+
+TEST(CallMachineTest, AnAnswerThatComesAllTheSameIsTheAnswerOfACancelledCall) {
+  for (AttemptEnd end : {AttemptEnd::kAnswered, AttemptEnd::kErred}) {
+    CallMachine machine = Machine(true);
+    machine.OnCancel();
+    EXPECT_EQ(machine.OnAttemptEnd(At(1), end).next, Next::kFinish);
+  }
+}
+
+// ---- hedges ----
+
+CallMachine Hedging(bool idempotent = true, RetryBudget* budget = nullptr) {
+  return CallMachine(
+      {At(0), At(4'000), idempotent, /*seed=*/1, budget, /*hedge_after=*/Milliseconds(20)});
+}
+
+TEST(CallMachineTest, AReadIsHedgedOnceAfterItsTime) {
+  EXPECT_EQ(Machine(true).HedgeAt(At(0)), kNever);
+  CallMachine machine = Hedging();
+  EXPECT_EQ(machine.HedgeAt(At(5)), At(25));
+  EXPECT_TRUE(machine.OnHedgeDue(At(25)));
+  EXPECT_FALSE(machine.OnHedgeDue(At(26)));
+  EXPECT_EQ(machine.HedgeAt(At(30)), kNever);
+}
+
+TEST(CallMachineTest, AnAttemptThatEndsBeforeItsHedgeHasNone) {
+  EXPECT_EQ(Hedging().HedgeAt(At(3'920)), kNever);
+  EXPECT_LT(Hedging().HedgeAt(At(3'900)), kNever);
+}
+
+TEST(CallMachineTest, AHedgeTakesOfTheBudgetAndIsLeftOutWithoutOne) {
+  RetryBudget budget(0);
+  for (int i = 0; i < RetryBudget::kMostSaved; ++i) {
+    EXPECT_TRUE(Hedging(true, &budget).OnHedgeDue(At(20)));
+  }
+  CallMachine machine = Hedging(true, &budget);
+  EXPECT_FALSE(machine.OnHedgeDue(At(20)));
+  EXPECT_EQ(machine.OnAttemptEnd(At(21), AttemptEnd::kAnswered).next, Next::kFinish);
+  EXPECT_EQ(machine.held_back(), 0u);
+}
+
+TEST(CallMachineTest, TheFirstGoodAnswerOfTwoEndsTheCall) {
+  CallMachine machine = Hedging();
+  machine.OnHedgeDue(At(20));
+  EXPECT_EQ(machine.OnAttemptEnd(At(30), AttemptEnd::kAnswered).next, Next::kFinish);
+}
+
+TEST(CallMachineTest, WhatOneOfTwoComesToCountsWhenTheOtherHasEndedToo) {
+  for (AttemptEnd end : {AttemptEnd::kErred, AttemptEnd::kRefused, AttemptEnd::kUnsent,
+                         AttemptEnd::kBroken, AttemptEnd::kTimedOut, AttemptEnd::kSuperseded}) {
+    CallMachine machine = Hedging();
+    machine.OnHedgeDue(At(20));
+    EXPECT_EQ(machine.OnAttemptEnd(At(30), end).next, Next::kAwaitOther);
+    EXPECT_EQ(machine.OnAttemptEnd(At(40), AttemptEnd::kAnswered).next, Next::kFinish);
+  }
+}
+
+TEST(CallMachineTest, TwoAttemptsThatFailAreOneRound) {
+  struct Case {
+    bool idempotent;
+    AttemptEnd first;
+    AttemptEnd second;
+    Next next;
+  };
+  for (const Case& c :
+       {Case{true, AttemptEnd::kRefused, AttemptEnd::kUnsent, Next::kWaitThenAttempt},
+        Case{true, AttemptEnd::kSuperseded, AttemptEnd::kRefused, Next::kAttempt},
+        Case{false, AttemptEnd::kRefused, AttemptEnd::kBroken, Next::kFailAmbiguous},
+        Case{false, AttemptEnd::kBroken, AttemptEnd::kRefused, Next::kFailAmbiguous},
+        Case{false, AttemptEnd::kUnsent, AttemptEnd::kRefused, Next::kWaitThenAttempt},
+        Case{true, AttemptEnd::kErred, AttemptEnd::kRefused, Next::kFinish},
+        Case{true, AttemptEnd::kBroken, AttemptEnd::kErred, Next::kFinish}}) {
+    CallMachine machine = Hedging(c.idempotent);
+    machine.OnHedgeDue(At(20));
+    ASSERT_EQ(machine.OnAttemptEnd(At(30), c.first).next, Next::kAwaitOther);
+    EXPECT_EQ(machine.OnAttemptEnd(At(30), c.second).next, c.next);
+    EXPECT_EQ(machine.attempts(), 2u);
+  }
+  CallMachine machine = Hedging();
+  machine.OnHedgeDue(At(20));
+  machine.OnAttemptEnd(At(1'000), AttemptEnd::kTimedOut);
+  machine.OnAttemptEnd(At(1'000), AttemptEnd::kTimedOut);
+  EXPECT_EQ(machine.AttemptDeadline(At(1'000)), At(2'500)) << "the second round gets a half";
+}
+
+TEST(CallMachineTest, ACancelledCallIsNotHedgedAndWaitsForBothToEnd) {
+  CallMachine machine = Hedging();
+  machine.OnCancel();
+  EXPECT_FALSE(machine.OnHedgeDue(At(20)));
+  CallMachine both = Hedging();
+  both.OnHedgeDue(At(20));
+  both.OnCancel();
+  EXPECT_EQ(both.OnAttemptEnd(At(30), AttemptEnd::kSuperseded).next, Next::kAwaitOther);
+  EXPECT_EQ(both.OnAttemptEnd(At(30), AttemptEnd::kSuperseded).next, Next::kFailCancelled);
+}
+
 TEST(CallMachinePropertyTest, NeverWaitsOrAttemptsPastTheDeadlineAndAlwaysEnds) {
   constexpr AttemptEnd kEnds[] = {AttemptEnd::kRefused, AttemptEnd::kUnsent, AttemptEnd::kBroken,
                                   AttemptEnd::kTimedOut, AttemptEnd::kSuperseded};

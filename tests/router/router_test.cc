@@ -1,5 +1,4 @@
-// The whole client library against hand-published maps and a small service: no
-// control plane, no coordination store.
+// What every kind of call promises.
 #include "shardmanager/router.h"
 
 #include <gmock/gmock.h>
@@ -10,96 +9,23 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
-#include "runtime/child_process.h"
 #include "tests/coordination/tcp_proxy.h"
-#include "tests/discovery/discovery_server.h"
-#include "tests/router/echo_server.h"
-#include "tests/router/test_maps.h"
+#include "tests/router/router_fixture.h"
 
 namespace shardmanager::router {
 namespace {
 
-using namespace std::chrono_literals;
-using discovery::DiscoveryServer;
-using discovery::Hub;
-using ::echo::Echo;
-using ::echo::EchoRequest;
-using ::echo::EchoResponse;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr MapVersion V(uint64_t sequence, uint64_t epoch = 1) { return {epoch, sequence}; }
-const AppName kApp("kv");
+using RouterTest = EveryWayTest;
 
-struct Result {
-  grpc::Status status;
-  EchoResponse response;
-  std::chrono::steady_clock::duration took;
-};
-
-// For what nobody announces. False: it did not come true in a long time.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 20s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
-// One shard map source, two servers, one router.
-class RouterTest : public ::testing::Test {
- protected:
-  // Shard a holds keys below "m", shard b the others.
-  void Publish(MapVersion version, const std::vector<uint32_t>& a, const std::vector<uint32_t>& b,
-               v1::Role role = v1::PRIMARY) {
-    hub_.Publish(kApp, MakeSnapshot(version,
-                                    {{one_.name(), one_.endpoint(), "eu"},
-                                     {two_.name(), two_.endpoint(), "us"},
-                                     {"dead", "127.0.0.1:" + std::to_string(dead_port_), "us"}},
-                                    {{"a", "", a}, {"b", "m", b}}, role));
-  }
-
-  Result Say(const std::string& key, const CallOptions& options = {}) {
-    return SayTo(router_.GetClient<Echo>("kv", key), options);
-  }
-  static Result SayTo(Client<Echo> client, const CallOptions& options) {
-    Result result;
-    EchoRequest request;
-    request.set_text("hello");
-    const auto begin = std::chrono::steady_clock::now();
-    result.status = client.Call(&Echo::Stub::Say, request, &result.response, options);
-    result.took = std::chrono::steady_clock::now() - begin;
-    return result;
-  }
-  // The first call that comes to the near server. (One in 128 looks how the far one does.)
-  Result SayToTheNearOne(const std::string& key, const CallOptions& options) {
-    Result result;
-    do {
-      result = Say(key, options);
-    } while (one_.requests() == 0);
-    return result;
-  }
-  std::future<Result> SayLater(const std::string& key, const CallOptions& options = {}) {
-    return std::async(std::launch::async, [=, this] { return Say(key, options); });
-  }
-
-  const int dead_port_ = FreePort();
-  EchoServer one_{"kv-1"};
-  EchoServer two_{"kv-2"};
-  Hub hub_;
-  std::optional<DiscoveryServer> discovery_{std::in_place, hub_};
-  Router router_{{.discovery = {discovery_->endpoint()}, .subscriber = "test", .location = {"eu"}}};
-};
-
-TEST_F(RouterTest, RequestsReachTheServerOfTheirKeyAndSayForWhomTheyAre) {
+TEST_P(RouterTest, RequestsReachTheServerOfTheirKeyAndSayForWhomTheyAre) {
   Publish(V(1), {0}, {1});
   for (const auto& [key, shard, server] :
        {std::tuple{"apple", "a", "kv-1"}, {"zebra", "b", "kv-2"}, {"", "a", "kv-1"}}) {
@@ -111,44 +37,46 @@ TEST_F(RouterTest, RequestsReachTheServerOfTheirKeyAndSayForWhomTheyAre) {
     EXPECT_EQ(result.response.shard(), shard);
     EXPECT_EQ(result.response.app(), "kv");
   }
-  const RouterStats stats = router_.stats();
+  const RouterStats stats = router_->stats();
   EXPECT_EQ(stats.calls, 3u);
   EXPECT_EQ(stats.attempts, 3u);
   EXPECT_EQ(stats.map_updates, 1u);
   EXPECT_EQ(stats.failed_calls, 0u);
 }
 
-TEST_F(RouterTest, ShardsAreFoundByIdToo) {
+TEST_P(RouterTest, ShardsAreFoundByIdToo) {
   Publish(V(1), {0}, {1});
-  EXPECT_EQ(SayTo(router_.GetClientForShard<Echo>("kv", ShardId("b")), {}).response.server(),
-            "kv-2");
+  EXPECT_EQ(
+      SayTo(router_->GetClientForShard<Echo>("kv", ShardId("b")), {}, GetParam()).response.server(),
+      "kv-2");
 }
 
-TEST_F(RouterTest, UnknownShardsAndDeletedAppsAreNotFound) {
+TEST_P(RouterTest, UnknownShardsAndDeletedAppsAreNotFound) {
   Publish(V(1), {0}, {1});
-  const Result unknown = SayTo(router_.GetClientForShard<Echo>("kv", ShardId("c")), {});
+  const Result unknown =
+      SayTo(router_->GetClientForShard<Echo>("kv", ShardId("c")), {}, GetParam());
   EXPECT_EQ(unknown.status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(unknown.status.error_message(), HasSubstr("kv: there is no shard c in map 1.1"));
   hub_.Publish(kApp, MakeSnapshot(V(2), {}, {}));
-  ASSERT_TRUE(Eventually([&] { return router_.stats().map_updates >= 2; }));
+  ASSERT_TRUE(Eventually([&] { return router_->stats().map_updates >= 2; }));
   EXPECT_EQ(Say("apple").status.error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(RouterTest, ACallWaitsForTheFirstMap) {
+TEST_P(RouterTest, ACallWaitsForTheFirstMap) {
   auto call = SayLater("apple");
   ASSERT_TRUE(Eventually([&] { return hub_.subscribers() > 0; }));
   Publish(V(1), {0}, {1});
   EXPECT_TRUE(call.get().status.ok());
 }
 
-TEST_F(RouterTest, WithoutAMapTheDeadlineHoldsAndTheErrorSaysWhy) {
+TEST_P(RouterTest, WithoutAMapTheDeadlineHoldsAndTheErrorSaysWhy) {
   const Result result = Say("apple", {.timeout = 50ms});
   EXPECT_EQ(result.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(result.status.error_message(),
               AllOf(HasSubstr("kv: no answer within 50 ms"), HasSubstr("no shard map has come")));
 }
 
-TEST_F(RouterTest, ARefusalIsCorrectedByANewerMapAtOnce) {
+TEST_P(RouterTest, ARefusalIsCorrectedByANewerMapAtOnce) {
   Publish(V(1), {0}, {0});
   one_.Do(EchoServer::Refuse("not-owner"));
   auto call = SayLater("zebra", {.timeout = 10s});
@@ -158,11 +86,11 @@ TEST_F(RouterTest, ARefusalIsCorrectedByANewerMapAtOnce) {
   const Result result = call.get();
   ASSERT_TRUE(result.status.ok()) << result.status.error_message();
   EXPECT_EQ(result.response.server(), "kv-2");
-  EXPECT_GE(router_.stats().refused, 8u);
-  EXPECT_EQ(router_.stats().failed_calls, 0u);
+  EXPECT_GE(router_->stats().refused, 8u);
+  EXPECT_EQ(router_->stats().failed_calls, 0u);
 }
 
-TEST_F(RouterTest, ARefusalIsRetriedWithoutANewerMapToo) {
+TEST_P(RouterTest, ARefusalIsRetriedWithoutANewerMapToo) {
   Publish(V(1), {0}, {0});
   one_.Do(EchoServer::Refuse("loading"));
   auto call = SayLater("apple");
@@ -171,7 +99,7 @@ TEST_F(RouterTest, ARefusalIsRetriedWithoutANewerMapToo) {
   EXPECT_TRUE(call.get().status.ok());
 }
 
-TEST_F(RouterTest, RefusedUntilTheDeadlineNamesTheLastRefusal) {
+TEST_P(RouterTest, RefusedUntilTheDeadlineNamesTheLastRefusal) {
   Publish(V(1), {0}, {1});
   one_.Do(EchoServer::Refuse("lease-lapsed"));
   const Result result = Say("apple", {.timeout = 100ms});
@@ -182,7 +110,7 @@ TEST_F(RouterTest, RefusedUntilTheDeadlineNamesTheLastRefusal) {
   EXPECT_LT(result.took, 5s);
 }
 
-TEST_F(RouterTest, StatusesOfTheApplicationPassThroughUntouched) {
+TEST_P(RouterTest, StatusesOfTheApplicationPassThroughUntouched) {
   Publish(V(1), {0}, {1});
   const std::string details("any\0bytes", 9);
   for (grpc::StatusCode code : {grpc::StatusCode::NOT_FOUND, grpc::StatusCode::UNAVAILABLE,
@@ -198,11 +126,11 @@ TEST_F(RouterTest, StatusesOfTheApplicationPassThroughUntouched) {
       EXPECT_EQ(one_.requests(), before + 1) << "an answer is not retried";
     }
   }
-  EXPECT_EQ(router_.stats().failed_calls, 0u);
+  EXPECT_EQ(router_->stats().failed_calls, 0u);
 }
 
 // gRPC gives a broken connection and an answer the same look.
-TEST_F(RouterTest, AnUnavailableWithoutTheMarkOfAdmissionCountsAsABrokenConnection) {
+TEST_P(RouterTest, AnUnavailableWithoutTheMarkOfAdmissionCountsAsABrokenConnection) {
   Publish(V(1), {0}, {1});
   one_.Do([](grpc::ServerContext&) {
     return grpc::Status(grpc::StatusCode::UNAVAILABLE, "who says so?");
@@ -219,7 +147,7 @@ TEST_F(RouterTest, AnUnavailableWithoutTheMarkOfAdmissionCountsAsABrokenConnecti
 }
 
 // A request whose connection broke may have been processed.
-TEST_F(RouterTest, ARequestWhoseConnectionBrokeIsRetriedOnlyIfIdempotent) {
+TEST_P(RouterTest, ARequestWhoseConnectionBrokeIsRetriedOnlyIfIdempotent) {
   for (bool idempotent : {false, true}) {
     EchoServer server("kv-3");
     server.Do(server.Hang());
@@ -232,8 +160,8 @@ TEST_F(RouterTest, ARequestWhoseConnectionBrokeIsRetriedOnlyIfIdempotent) {
                                       {{"a", "", {owner}}}));
     };
     publish(v, 0);
-    ASSERT_TRUE(router_.WaitReady("kv", 20s).ok());
-    ASSERT_TRUE(Eventually([&] { return router_.stats().map_updates >= v; }));
+    ASSERT_TRUE(router_->WaitReady("kv", 20s).ok());
+    ASSERT_TRUE(Eventually([&] { return router_->stats().map_updates >= v; }));
     auto call = SayLater("apple", {.timeout = 60s, .idempotent = idempotent});
     ASSERT_TRUE(server.AwaitRequests(1));
     proxy.Set(TcpProxy::Mode::kCut);
@@ -251,22 +179,22 @@ TEST_F(RouterTest, ARequestWhoseConnectionBrokeIsRetriedOnlyIfIdempotent) {
       EXPECT_EQ(server.requests(), 1);
       publish(v + 1, 1);
       // Two maps that come close together are one update.
-      ASSERT_TRUE(Eventually([&] { return router_.stats().map_updates > v; }));
+      ASSERT_TRUE(Eventually([&] { return router_->stats().map_updates > v; }));
     }
   }
 }
 
-TEST_F(RouterTest, AnUnreachableServerIsRetriedAsNothingWasSent) {
+TEST_P(RouterTest, AnUnreachableServerIsRetriedAsNothingWasSent) {
   Publish(V(1), {2}, {1});
   auto call = SayLater("apple", {.timeout = 10s});
-  ASSERT_TRUE(Eventually([&] { return router_.stats().transport_errors >= 3; }));
+  ASSERT_TRUE(Eventually([&] { return router_->stats().transport_errors >= 3; }));
   Publish(V(2), {0}, {1});
   const Result result = call.get();
   ASSERT_TRUE(result.status.ok()) << result.status.error_message();
   EXPECT_EQ(result.response.server(), "kv-1");
 }
 
-TEST_F(RouterTest, TheDeadlineHoldsWithAllServersDead) {
+TEST_P(RouterTest, TheDeadlineHoldsWithAllServersDead) {
   Publish(V(1), {2}, {2});
   for (bool idempotent : {false, true}) {
     const Result result = Say("apple", {.timeout = 200ms, .idempotent = idempotent});
@@ -278,21 +206,21 @@ TEST_F(RouterTest, TheDeadlineHoldsWithAllServersDead) {
   }
 }
 
-TEST_F(RouterTest, AShardThatNobodyServesIsWaitedFor) {
+TEST_P(RouterTest, AShardThatNobodyServesIsWaitedFor) {
   Publish(V(1), {}, {1});
   ASSERT_TRUE(Say("zebra").status.ok());
   auto call = SayLater("apple", {.timeout = 10s});
-  ASSERT_TRUE(Eventually([&] { return router_.stats().calls >= 2; }));
+  ASSERT_TRUE(Eventually([&] { return router_->stats().calls >= 2; }));
   Publish(V(2), {0}, {1});
   EXPECT_TRUE(call.get().status.ok());
   Publish(V(3), {}, {1});
-  ASSERT_TRUE(Eventually([&] { return router_.stats().map_updates >= 3; }));
+  ASSERT_TRUE(Eventually([&] { return router_->stats().map_updates >= 3; }));
   const Result result = Say("apple", {.timeout = 50ms});
   EXPECT_EQ(result.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(result.status.error_message(), HasSubstr("no server serves it in map 1.3"));
 }
 
-TEST_F(RouterTest, AHungServerIsLeftWhenTheMapNamesAnother) {
+TEST_P(RouterTest, AHungServerIsLeftWhenTheMapNamesAnother) {
   Publish(V(1), {0}, {1});
   one_.Do(one_.Hang());
   auto call = SayLater("apple", {.timeout = 60s, .idempotent = true});
@@ -304,7 +232,7 @@ TEST_F(RouterTest, AHungServerIsLeftWhenTheMapNamesAnother) {
   EXPECT_LT(result.took, 10s) << "a quarter of the time-out is 15 s";
 }
 
-TEST_F(RouterTest, AHungSecondaryCostsAnIdempotentCallAQuarterOfItsTime) {
+TEST_P(RouterTest, AHungSecondaryCostsAnIdempotentCallAQuarterOfItsTime) {
   Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
   one_.Do(one_.Hang());
   const Result result = SayToTheNearOne("apple", {.timeout = 2s, .idempotent = true});
@@ -314,7 +242,7 @@ TEST_F(RouterTest, AHungSecondaryCostsAnIdempotentCallAQuarterOfItsTime) {
   EXPECT_LT(result.took, 2s);
 }
 
-TEST_F(RouterTest, AHungServerGetsARequestThatIsNotIdempotentOnlyOnce) {
+TEST_P(RouterTest, AHungServerGetsARequestThatIsNotIdempotentOnlyOnce) {
   Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
   one_.Do(one_.Hang());
   const Result result = SayToTheNearOne("apple", {.timeout = 300ms});
@@ -322,10 +250,10 @@ TEST_F(RouterTest, AHungServerGetsARequestThatIsNotIdempotentOnlyOnce) {
   EXPECT_THAT(result.status.error_message(),
               HasSubstr("kv-1 (" + one_.endpoint() + ") did not answer"));
   EXPECT_EQ(one_.requests(), 1);
-  EXPECT_EQ(router_.stats().attempts, router_.stats().calls);
+  EXPECT_EQ(router_->stats().attempts, router_->stats().calls);
 }
 
-TEST_F(RouterTest, WorksOnFromTheLastMapWhenDiscoveryIsGone) {
+TEST_P(RouterTest, WorksOnFromTheLastMapWhenDiscoveryIsGone) {
   Publish(V(1), {0}, {1});
   ASSERT_TRUE(Say("apple").status.ok());
   discovery_.reset();
@@ -335,28 +263,28 @@ TEST_F(RouterTest, WorksOnFromTheLastMapWhenDiscoveryIsGone) {
   }
 }
 
-TEST_F(RouterTest, WaitReadyNamesWhatIsMissing) {
-  EXPECT_THAT(std::string(router_.WaitReady("kv", 30ms).message()),
+TEST_P(RouterTest, WaitReadyNamesWhatIsMissing) {
+  EXPECT_THAT(std::string(router_->WaitReady("kv", 30ms).message()),
               HasSubstr("kv: no shard map has come"));
   Publish(V(1), {0}, {});
-  absl::Status status = router_.WaitReady("kv", 30ms);
+  absl::Status status = router_->WaitReady("kv", 30ms);
   while (std::string(status.message()).find("no shard map") != std::string::npos) {
-    status = router_.WaitReady("kv", 30ms);
+    status = router_->WaitReady("kv", 30ms);
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("1 of 2 shards are not served, the first is b"));
   Publish(V(2), {0}, {1});
-  EXPECT_TRUE(router_.WaitReady("kv", 20s).ok());
+  EXPECT_TRUE(router_->WaitReady("kv", 20s).ok());
 }
 
-TEST_F(RouterTest, ANearServerThatAnswersErrorsIsLeftForAFartherOne) {
+TEST_P(RouterTest, ANearServerThatAnswersErrorsIsLeftForAFartherOne) {
   Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
   one_.Do(EchoServer::Answer({grpc::StatusCode::INTERNAL, "the disk is gone"}));
   int failed = 0;
   for (int i = 0; i < 100; ++i) failed += Say("apple").status.ok() ? 0 : 1;
   EXPECT_LE(failed, 6 + 2) << "six show it, and two probes in the second or so that this takes";
-  EXPECT_GT(router_.stats().left_out, 80u);
+  EXPECT_GT(router_->stats().left_out, 80u);
   one_.Do(EchoServer::Process());
   const int before = one_.requests();
   // It gets one probe a second, and three good ones end its trouble.
@@ -364,15 +292,15 @@ TEST_F(RouterTest, ANearServerThatAnswersErrorsIsLeftForAFartherOne) {
       [&] { return Say("apple").response.server() == "kv-1" && one_.requests() > before + 5; }));
 }
 
-TEST_F(RouterTest, ErrorsThatAreAboutTheRequestAreNoTrouble) {
+TEST_P(RouterTest, ErrorsThatAreAboutTheRequestAreNoTrouble) {
   Publish(V(1), {0, 1}, {1}, v1::SECONDARY);
   one_.Do(EchoServer::Answer({grpc::StatusCode::INVALID_ARGUMENT, "no such colour"}));
   for (int i = 0; i < 50; ++i) Say("apple");
   EXPECT_GE(one_.requests(), 48) << "the other is looked at once a second, no more";
-  EXPECT_EQ(router_.stats().left_out, 0u);
+  EXPECT_EQ(router_->stats().left_out, 0u);
 }
 
-TEST_F(RouterTest, WhenEverythingFailsRetriesAreHeldBackAndTheCallsStillSucceedInTheEnd) {
+TEST_P(RouterTest, WhenEverythingFailsRetriesAreHeldBackAndTheCallsStillSucceedInTheEnd) {
   Publish(V(1), {0}, {1});
   one_.Do(EchoServer::Refuse("loading"));
   std::vector<std::future<Result>> calls;
@@ -381,13 +309,13 @@ TEST_F(RouterTest, WhenEverythingFailsRetriesAreHeldBackAndTheCallsStillSucceedI
   ASSERT_TRUE(Eventually([&] { return one_.requests() >= 110; }));
   one_.Do(EchoServer::Process());
   for (auto& call : calls) EXPECT_TRUE(call.get().status.ok());
-  EXPECT_GT(router_.stats().held_back, 0u);
-  EXPECT_EQ(router_.stats().failed_calls, 0u);
+  EXPECT_GT(router_->stats().held_back, 0u);
+  EXPECT_EQ(router_->stats().failed_calls, 0u);
 }
 
-TEST_F(RouterTest, CallsOfManyThreadsFollowTheMap) {
+TEST_P(RouterTest, CallsOfManyThreadsFollowTheMap) {
   Publish(V(1), {0}, {1});
-  ASSERT_TRUE(router_.WaitReady("kv", 20s).ok());
+  ASSERT_TRUE(router_->WaitReady("kv", 20s).ok());
   std::atomic<bool> stop{false};
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
@@ -397,9 +325,9 @@ TEST_F(RouterTest, CallsOfManyThreadsFollowTheMap) {
     });
   }
   for (uint64_t v = 2; v < 200; ++v) {
-    const auto updates = router_.stats().map_updates;
+    const auto updates = router_->stats().map_updates;
     Publish(V(v), {static_cast<uint32_t>(v % 2)}, {static_cast<uint32_t>((v + 1) % 2)});
-    EXPECT_TRUE(Eventually([&] { return router_.stats().map_updates > updates; }));
+    EXPECT_TRUE(Eventually([&] { return router_->stats().map_updates > updates; }));
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
@@ -408,10 +336,7 @@ TEST_F(RouterTest, CallsOfManyThreadsFollowTheMap) {
   EXPECT_GT(two_.requests(), 0);
 }
 
-TEST(RouterWithoutDiscoveryTest, SaysSo) {
-  Router router({});
-  EXPECT_EQ(router.WaitReady("kv", 10ms).code(), absl::StatusCode::kDeadlineExceeded);
-}
+INSTANTIATE_TEST_SUITE_P(Ways, RouterTest, EveryWay(), NameOfWay);
 
 }  // namespace
 }  // namespace shardmanager::router

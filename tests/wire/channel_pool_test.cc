@@ -1,6 +1,17 @@
 #include "wire/channel_pool.h"
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/clock.h"
+#include "wire/connection.h"
+#include "wire/connection_waits.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -38,6 +49,67 @@ TEST(ChannelPoolTest, DropsServersThatNoMapNames) {
   EXPECT_EQ(pool.size(), 1u);
   EXPECT_EQ(pool.Get(kOne), one);
   EXPECT_NE(pool.Get(kTwo), two);
+}
+
+TEST(ChannelPoolTest, WhatIsDroppedIsHandedOverOnceNobodyUsesIt) {
+  std::vector<std::unique_ptr<ServerChannel>> disposed;
+  ChannelPool pool(1, [&](auto channel) { disposed.push_back(std::move(channel)); });
+  auto one = pool.Get(kOne);
+  ServerChannel* const was_one = one.get();
+  auto two = pool.Get(kTwo);
+  EXPECT_TRUE(disposed.empty()) << "it is used still";
+  one.reset();
+  ASSERT_EQ(disposed.size(), 1u);
+  EXPECT_EQ(disposed[0].get(), was_one);
+  two.reset();
+  EXPECT_EQ(disposed.size(), 1u) << "the pool has it";
+  pool.Drop({kTwo});
+  EXPECT_EQ(disposed.size(), 2u);
+}
+
+// ---- ConnectionWaits ----
+
+bool Await(ConnectionWaits& waits, std::shared_ptr<ServerChannel> channel, TimePoint deadline) {
+  std::promise<bool> connected;
+  waits.Await(std::move(channel), deadline, [&](bool yes) { connected.set_value(yes); });
+  return connected.get_future().get();
+}
+
+TEST(ConnectionWaitsTest, TellsOnceAServerIsConnectedTo) {
+  grpc::ServerBuilder builder;
+  int port = 0;
+  ListenAt("127.0.0.1:0", builder, &port);
+  const auto queue = builder.AddCompletionQueue();
+  const auto server = builder.BuildAndStart();
+  ConnectionWaits waits;
+  const auto channel = std::make_shared<ServerChannel>("127.0.0.1:" + std::to_string(port));
+  EXPECT_FALSE(channel->IsConnected());
+  EXPECT_TRUE(Await(waits, channel, MonotonicNow() + Seconds(20)));
+  EXPECT_TRUE(channel->IsConnected());
+  EXPECT_TRUE(Await(waits, channel, TimePoint{})) << "known at once";
+  server->Shutdown();
+  queue->Shutdown();
+  void* tag = nullptr;
+  for (bool ok = false; queue->Next(&tag, &ok);) {
+  }
+}
+
+TEST(ConnectionWaitsTest, TellsThatItCannotBeConnectedToOrNotInTime) {
+  ConnectionWaits waits;
+  EXPECT_FALSE(Await(waits, std::make_shared<ServerChannel>(kOne), MonotonicNow() + Seconds(20)));
+  EXPECT_FALSE(Await(waits, std::make_shared<ServerChannel>(kTwo), TimePoint{}));
+}
+
+TEST(ConnectionWaitsTest, WhatIsAwaitedStillIsToldBeforeItGoes) {
+  int told = 0;
+  {
+    ConnectionWaits waits;
+    for (const char* endpoint : {kOne, kTwo, kThree}) {
+      waits.Await(std::make_shared<ServerChannel>(endpoint), MonotonicNow() + Milliseconds(100),
+                  [&](bool) { ++told; });
+    }
+  }
+  EXPECT_EQ(told, 3);
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+// A call that waits on the caller's own thread, from the key to the answer.
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "router/calls/call_state.h"
+#include "router/calls/sending.h"
+#include "runtime/clock.h"
+
+namespace shardmanager::router_internal {
+namespace {
+
+using router::AttemptEnd;
+using router::CallMachine;
+
+class BlockingCall {
+ public:
+  BlockingCall(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
+               Attempt attempt)
+      : state_(target, options), make_stub_(make_stub), attempt_(attempt) {}
+
+  grpc::Status Run() {
+    CallMachine::Step step = state_.machine().OnWaited(MonotonicNow());
+    while (step.next == CallMachine::Next::kAttempt) {
+      const CallState::Found found = state_.Look();
+      if (found == CallState::Found::kNothing) return state_.Nothing();
+      step = found == CallState::Found::kServer ? TryOnce()
+                                                : state_.machine().OnNobody(MonotonicNow());
+      if (step.next == CallMachine::Next::kWaitThenAttempt) step = Wait(step.until);
+    }
+    state_.OnFinish();
+    return step.next == CallMachine::Next::kFinish ? status_ : state_.Fail(step.next);
+  }
+
+ private:
+  CallMachine::Step TryOnce() {
+    const Route& route = state_.route();
+    state_.OnAttempt(route);
+    const TimePoint begin = MonotonicNow();
+    const TimePoint deadline = state_.machine().AttemptDeadline(begin);
+    const auto channel = state_.router().channels().Get(route.server->endpoint);
+    if (!channel->WaitConnected(std::min(deadline, begin + kConnectPatience))) {
+      state_.OnUnsent(route);
+      return End(AttemptEnd::kUnsent);
+    }
+    Sending sending(state_, route);
+    if (!sending.Begin(deadline)) return End(AttemptEnd::kSuperseded);
+    status_ = attempt_(channel->Stub(make_stub_).get(), &sending.context());
+    const AttemptEnd end = sending.End(status_);
+    if (router::IsAnswer(end) && state_.options().inspect) {
+      state_.options().inspect(sending.context());
+    }
+    return End(end);
+  }
+
+  CallMachine::Step End(AttemptEnd end) {
+    return state_.machine().OnAttemptEnd(MonotonicNow(), end);
+  }
+
+  CallMachine::Step Wait(TimePoint until) {
+    const auto changed = [this](const router::ShardMap* newest) {
+      return state_.ServersChanged(newest);
+    };
+    for (;;) {
+      state_.LookAtParent();
+      const TimePoint now = MonotonicNow();
+      const bool over = state_.machine().cancelled() || now >= until;
+      if (over || state_.app().WaitForMap(state_.NextLook(now, until), changed)) {
+        return state_.machine().OnWaited(MonotonicNow());
+      }
+    }
+  }
+
+  CallState state_;
+  const StubFactory make_stub_;
+  const Attempt attempt_;
+  grpc::Status status_;  // of the last attempt
+};
+
+}  // namespace
+
+grpc::Status Call(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
+                  Attempt attempt) {
+  return BlockingCall(target, options, make_stub, attempt).Run();
+}
+
+}  // namespace shardmanager::router_internal

@@ -1,0 +1,61 @@
+#include "wire/connection_waits.h"
+
+#include <pthread.h>
+
+#include <optional>
+#include <utility>
+
+namespace shardmanager::wire {
+
+ConnectionWaits::ConnectionWaits() {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "sm-connects");
+    Loop();
+  });
+}
+
+ConnectionWaits::~ConnectionWaits() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    queue_.Shutdown();
+  }
+  thread_.join();
+}
+
+void ConnectionWaits::Await(std::shared_ptr<ServerChannel> channel, TimePoint deadline, Done done) {
+  Look(std::make_unique<Wait>(Wait{std::move(channel), deadline, std::move(done)}));
+}
+
+// The tag in the queue owns the wait.
+void ConnectionWaits::Look(std::unique_ptr<Wait> wait) {
+  // Once it is in the queue, the other thread may end it before this one goes on.
+  const std::shared_ptr<ServerChannel> channel = wait->channel;
+  std::optional<bool> connected = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      connected = channel->ConnectedOrNotify(wait->deadline, queue_, wait.get());
+    }
+  }
+  if (connected) {
+    wait->done(*connected);
+  } else {
+    static_cast<void>(wait.release());
+  }
+}
+
+void ConnectionWaits::Loop() {
+  void* tag = nullptr;
+  bool changed = false;
+  while (queue_.Next(&tag, &changed)) {
+    std::unique_ptr<Wait> wait(static_cast<Wait*>(tag));
+    if (changed) {
+      Look(std::move(wait));
+    } else {
+      wait->done(false);
+    }
+  }
+}
+
+}  // namespace shardmanager::wire

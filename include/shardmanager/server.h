@@ -26,6 +26,12 @@
 // the coordination store (so it starts with the control plane down), carries out
 // the control plane's commands, and stops admitting work by itself the moment its
 // right to serve lapses. See examples/kvstore for all of it in one small program.
+//
+// An app may choose availability instead (`failover.on_partition: KEEP_SERVING` in its spec): then
+// a server that is cut off from the coordination store goes on admitting what it served, primaries,
+// too, while others may have been granted the same shards. Their epochs are greater: storage that
+// compares epochs refuses the older primary's writes. What other storage acknowledges to it may be
+// lost. See OnPartition in proto/shardmanager/v1/app_spec.proto.
 #pragma once
 
 #include <grpcpp/client_context.h>

@@ -45,6 +45,8 @@ struct TestCellOptions {
   std::chrono::milliseconds session_timeout{10'000};
   // Secondaries refuse, too, when the lease has lapsed (the spec's on_partition: STOP_ALL).
   bool stop_all = false;
+  // Primaries serve on, too (on_partition: KEEP_SERVING). Not with stop_all.
+  bool keep_serving = false;
   // Longest wait for your code, in real time; past it, DEADLINE_EXCEEDED says for what.
   std::chrono::milliseconds patience{10'000};
 };

@@ -54,6 +54,7 @@ enum class Defect : uint8_t {
   kCountsMovesTwice,       // balance takes what moves for two replicas, and moves on for that
   kNeverScalesDown,        // a shard keeps the replicas that its load needed once
   kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
+  kStopsAllTheSame,        // a server that is cut off stops, though it is to keep serving
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
   kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left
@@ -117,6 +118,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kElectsWhoIsBackFirst, "elects-who-is-back-first"},
     DefectName{Defect::kCountsMovesTwice, "counts-moves-twice"},
     DefectName{Defect::kNeverScalesDown, "never-scales-down"},
+    DefectName{Defect::kStopsAllTheSame, "stops-all-the-same"},
 };
 
 // Those that only state transfer has; the simulation of transfers must catch them.

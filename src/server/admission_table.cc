@@ -1,5 +1,6 @@
 #include "server/admission_table.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -7,6 +8,12 @@
 #include "model/request_metadata.h"
 
 namespace shardmanager::server {
+namespace {
+
+// Of the session whose lease it is.
+bool HasEnded(TimePoint lease_until) { return lease_until == TimePoint::min(); }
+
+}  // namespace
 
 void AdmissionSlot::Release() {
   // Sequentially consistent, like the other side in Close().
@@ -25,7 +32,8 @@ AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, C
     : on_drained_(std::move(on_drained)),
       now_(now),
       on_forwarded_(std::move(on_forwarded)),
-      lease_until_(std::numeric_limits<int64_t>::min()) {}
+      lease_until_(std::numeric_limits<int64_t>::min()),
+      leased_until_(std::numeric_limits<int64_t>::min()) {}
 
 AdmissionTable::~AdmissionTable() = default;
 
@@ -59,7 +67,7 @@ AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint6
   const Role role = slot.role_.load(std::memory_order_relaxed);
   // Looked at after the request is counted: what is admitted is admitted under a
   // lease that is valid now.
-  if (!LeaseHolds(role)) {
+  if (!LeaseHolds(slot, role)) {
     slot.Release();
     return AdmitWithoutLease(slot);
   }
@@ -76,17 +84,27 @@ AdmissionTable::Admitted AdmissionTable::AdmitEntered(AdmissionSlot& slot, uint6
   return {&slot, ShardEpoch(slot.epoch_.load(std::memory_order_relaxed)), role, nullptr};
 }
 
-bool AdmissionTable::LeaseHolds(Role role) const {
+bool AdmissionTable::LeaseHolds(const AdmissionSlot& slot, Role role) const {
   if (Planted(Defect::kNoLease)) return true;
-  if (role != Role::kPrimary && !stop_all_.load(std::memory_order_relaxed)) return true;
-  return LeaseIsValid();
+  const OnPartition policy = policy_.load(std::memory_order_relaxed);
+  if (role != Role::kPrimary && policy != OnPartition::kStopAll) return true;
+  if (LeaseIsValid()) return true;
+  // Nothing begins to be served without a lease: another server may have had the shard since.
+  return policy == OnPartition::kKeepServing && slot.opened_at_ < leased_until_;
+}
+
+bool AdmissionTable::IsCutOff() {
+  std::lock_guard lock(mutex_);
+  const bool had_lease = leased_until_ != std::numeric_limits<int64_t>::min();
+  return policy_ == OnPartition::kKeepServing && had_lease && !first_lease_comes_ &&
+         !LeaseIsValid();
 }
 
 // Held while the session may still live. Nothing is admitted before the lease is valid again.
 AdmissionTable::Admitted AdmissionTable::AdmitWithoutLease(AdmissionSlot& slot) {
   Admitted without{.refusal = request_metadata::kLeaseLapsed};
   std::lock_guard lock(mutex_);
-  if (SessionHasEnded()) return without;
+  if (HasEnded(lease_until())) return without;
   without.held_at = &slot;
   without.held_since = slot.changes_;
   without.lapsed_at = lease_until();
@@ -95,17 +113,20 @@ AdmissionTable::Admitted AdmissionTable::AdmitWithoutLease(AdmissionSlot& slot) 
 
 void AdmissionTable::AwaitLease() {
   std::lock_guard lock(mutex_);
-  if (!SessionHasEnded()) return;
+  if (!HasEnded(lease_until())) return;
   lease_until_ = now_().time_since_epoch().count();
   first_lease_comes_ = true;
 }
 
 void AdmissionTable::SetLease(TimePoint until) {
   std::lock_guard lock(mutex_);
-  const bool first = std::exchange(first_lease_comes_, false) || SessionHasEnded();
+  const bool first = std::exchange(first_lease_comes_, false) || HasEnded(lease_until());
   if (!first && until > lease_until()) lease_meter_.Renewed(lease_until() - now_());
   lease_until_ = until.time_since_epoch().count();
-  if (!LeaseIsValid() && !SessionHasEnded()) return;
+  // A lease may be taken back before its time: it was valid until now.
+  const int64_t now = now_().time_since_epoch().count();
+  leased_until_ = std::max(std::min(leased_until_.load(), now), lease_until_.load());
+  if (!LeaseIsValid() && !HasEnded(lease_until())) return;
   for (std::condition_variable* turn : held_for_lease_) turn->notify_one();
 }
 
@@ -164,7 +185,7 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
 
 // To whom it is sent on, under the lease; null: it is not. REQUIRES: the mutex is held.
 std::unique_ptr<Successor> AdmissionTable::SuccessorOf(const AdmissionSlot& slot) const {
-  const bool forwards = slot.mode_ == AdmissionSlot::Mode::kForward && LeaseHolds(slot.role_);
+  const bool forwards = slot.mode_ == AdmissionSlot::Mode::kForward && LeaseHolds(slot, slot.role_);
   return forwards ? std::make_unique<Successor>(slot.successor_) : nullptr;
 }
 
@@ -172,7 +193,7 @@ bool AdmissionTable::AwaitTurn(const Admitted& held, TimePoint until) {
   AdmissionSlot& slot = *held.held_at;
   const auto changed = [&] {
     if (slot.changes_ != held.held_since) return true;
-    return held.lapsed_at && (LeaseIsValid() || SessionHasEnded());
+    return held.lapsed_at && (LeaseIsValid() || HasEnded(lease_until()));
   };
   std::unique_lock lock(mutex_);
   if (changed()) return true;
@@ -206,6 +227,9 @@ void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch,
     slot.role_ = role;
     slot.epoch_ = epoch.value();
     slot.successor_ = primary == nullptr ? Successor{} : *primary;
+    if (std::exchange(slot.opened_, epoch) != epoch) {
+      slot.opened_at_ = now_().time_since_epoch().count();
+    }
   }
   slot.word_.fetch_or(AdmissionSlot::kOpen);
   SetMode(slot, AdmissionSlot::Mode::kPlain);
@@ -257,6 +281,8 @@ void AdmissionTable::AwaitForwarded(const ShardId& shard, Role role, ShardEpoch 
     slot.old_owner_ = old_owner;
     slot.role_ = role;
     slot.epoch_ = epoch.value();
+    slot.opened_ = ShardEpoch();
+    slot.opened_at_ = kNever.time_since_epoch().count();
   }
   SetMode(slot, AdmissionSlot::Mode::kAwaitForwarded);
 }

@@ -28,6 +28,7 @@
 #include "runtime/clock.h"
 #include "server/handover.h"
 #include "server/lease_meter.h"
+#include "server/on_partition.h"
 #include "server/slot_index.h"
 #include "shardmanager/types.h"
 
@@ -60,9 +61,12 @@ class AdmissionSlot {
   // Written only while closed and drained.
   std::atomic<uint64_t> epoch_{0};
   std::atomic<Role> role_{Role::kPrimary};
+  // When it was opened, to all, under the grant of `opened_`. Never, if it is not.
+  std::atomic<int64_t> opened_at_{kNever.time_since_epoch().count()};
 
   // The rest under the table's mutex.
   Mode mode_ = Mode::kPlain;
+  ShardEpoch opened_;
   std::string old_owner_;  // of kAwaitForwarded and kOpenForwarded
   Successor successor_;    // of kForward, and of an open secondary that was the primary
   uint64_t changes_ = 0;   // of the mode
@@ -128,13 +132,16 @@ class AdmissionTable {
   bool Idle(const ShardId& shard) const;
   // Reports at once if nothing is in flight.
   void Close(const ShardId& shard);
-  // Primary work (all work, with `stop_all`) is admitted before this time only.
-  // TimePoint::min(): the session has ended; nothing waits for a renewal.
+  // Primary work (all work, with kStopAll) is admitted before this time only. With kKeepServing
+  // later work is, too, of what was open while a lease was valid. TimePoint::min(): the session has
+  // ended; nothing waits for a renewal.
   void SetLease(TimePoint until);
   // There is none, and the first one of this life is about to come: requests wait for it, as for
   // the renewal of one that lapses now.
   void AwaitLease();
-  void SetStopAll(bool stop_all) { stop_all_ = stop_all; }
+  void SetPolicy(OnPartition policy) { policy_ = policy; }
+  // With kKeepServing: the lease has lapsed, or its session has ended, and no other one has begun.
+  bool IsCutOff();
   // From here on everything is refused as "stopping".
   void StopAdmitting() { stopping_ = true; }
   TimePoint lease_until() const { return TimePoint(Duration(lease_until_.load())); }
@@ -153,9 +160,8 @@ class AdmissionTable {
   Admitted AdmitToPrimary(AdmissionSlot& slot, const Request& request);
   std::unique_ptr<Successor> SuccessorOf(const AdmissionSlot& slot) const;
   Admitted AdmitWithoutLease(AdmissionSlot& slot);
-  bool LeaseHolds(Role role) const;
+  bool LeaseHolds(const AdmissionSlot& slot, Role role) const;
   bool LeaseIsValid() const { return now_() < lease_until(); }
-  bool SessionHasEnded() const { return lease_until() == TimePoint::min(); }
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   void CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   AdmissionSlot& SlotOf(const ShardId& shard);  // made, if there is none
@@ -165,8 +171,9 @@ class AdmissionTable {
   const std::function<void(const ShardId&)> on_forwarded_;
   SlotIndex<AdmissionSlot> slots_;
   std::atomic<int64_t> lease_until_;
-  bool first_lease_comes_ = false;  // guarded by mutex_
-  std::atomic<bool> stop_all_{false};
+  bool first_lease_comes_ = false;     // guarded by mutex_
+  std::atomic<int64_t> leased_until_;  // the end of the newest lease that there was
+  std::atomic<OnPartition> policy_{OnPartition::kStopPrimaries};
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // of handovers, and of what waits for the lease
   size_t held_ = 0;   // requests, of all shards

@@ -115,7 +115,8 @@ void CellLink::Do(const ReadApp& action) {
     v1::StoredSpec spec;
     if (node.ok()) answer.why = OpenSpec(node->data, app_, &spec);
     // What cannot be read may say so.
-    answer.stop_all = !answer.why.ok() || spec.spec().failover().on_partition() == v1::STOP_ALL;
+    answer.on_partition =
+        answer.why.ok() ? FromProto(spec.spec().failover().on_partition()) : OnPartition::kStopAll;
     callbacks_.event(answer);
   });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 
 namespace shardmanager::server {
 namespace {
@@ -54,6 +55,7 @@ void Engine::Obey(Command command) {
   if (command.kind == CommandKind::kDrop || command.kind == CommandKind::kPrepareDrop) {
     let_go_at_ = executor_.Now().time_since_epoch().count();
   }
+  command.cut_off = gates_.IsCutOff();
   book_.Post(std::move(command));
 }
 
@@ -111,6 +113,11 @@ void Engine::Do(HandlerCall& action) {
 }
 
 void Engine::Do(Warn& action) { spdlog::warn("{}", action.text); }
+
+void Engine::Do(SetPolicy& action) {
+  if (Planted(Defect::kStopsAllTheSame)) return;
+  gates_.SetPolicy(action.on_partition);
+}
 
 void Engine::Do(BecameMember& action) {
   incarnation_ = action.incarnation;

@@ -79,7 +79,7 @@ class Engine {
   void Do(Emptied&) { ports_.emptied(); }
   void Do(SetLease& action) { gates_.SetLease(action.until); }
   void Do(AwaitLease&) { gates_.AwaitLease(); }
-  void Do(SetPolicy& action) { gates_.SetStopAll(action.stop_all); }
+  void Do(SetPolicy& action);
   void Do(BecameMember& action);
   void Do(NewSession&) { link_->NewSession(); }
   void Do(GiveUp& action);

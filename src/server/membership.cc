@@ -32,8 +32,11 @@ Output<Membership::Action> Membership::OnAdvance(TimePoint now) {
   if (lapse_at_ && now_ >= *lapse_at_) {
     lapse_at_.reset();
     if (step_ == Step::kMember) {
-      Say("the lease has lapsed, as the coordination store does not answer; requests to primaries "
-          "wait for its renewal, then they are refused");
+      Say(absl::StrCat("the lease has lapsed, as the coordination store does not answer; ",
+                       KeepsServing() ? "what is served is served on (keep-serving), whoever else "
+                                        "serves it; commands are refused"
+                                      : "requests to primaries wait for its renewal, then they are "
+                                        "refused"));
     }
   }
   if (leave_by_ && now_ >= *leave_by_) {
@@ -105,7 +108,9 @@ bool Membership::SessionIsSound() {
     return false;
   }
   EndLease();
-  Say(absl::StrCat("no lease is possible, primaries are refused: ", granted.message()));
+  Say(absl::StrCat("no lease is possible, ",
+                   KeepsServing() ? "what is served is served on" : "primaries are refused", ": ",
+                   granted.message()));
   if (step_ == Step::kOffline) {
     retry_at_ = now_ + kUnsoundSessionDelay;
   } else {
@@ -166,6 +171,8 @@ void Membership::On(AppAnswer& event) {
   if (event.answer != Answer::kOk) {
     if (event.answer == Answer::kNotYet) {
       Say(absl::StrCat("app \"", app_, "\" does not exist yet (shardctl apply -f ...)"));
+      // Or not any more: then nothing is granted, and the store, which says so, is in reach.
+      if (KeepsServing()) Adopt(OnPartition::kStopAll);
     }
     return Retry();
   }
@@ -173,8 +180,13 @@ void Membership::On(AppAnswer& event) {
     Say(absl::StrCat("the stored spec cannot be read, so secondaries serve under the lease, too: ",
                      event.why.ToString()));
   }
-  out_.actions.emplace_back(SetPolicy{event.stop_all});
+  Adopt(event.on_partition);
   Enter(Step::kStanding);
+}
+
+void Membership::Adopt(OnPartition policy) {
+  policy_ = policy;
+  out_.actions.emplace_back(SetPolicy{policy});
 }
 
 void Membership::On(StandingAnswer& event) {

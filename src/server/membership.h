@@ -21,6 +21,7 @@
 #include "base/lease.h"
 #include "base/state_machine.h"
 #include "model/session_terms.h"
+#include "server/on_partition.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -55,8 +56,8 @@ struct CellAnswer {
 struct AppAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
-  bool stop_all = false;  // on_partition: secondaries need the lease, too
-  absl::Status why;       // of the spec, when it was read and makes no sense
+  OnPartition on_partition = OnPartition::kStopPrimaries;
+  absl::Status why;  // of the spec, when it was read and makes no sense
 };
 struct StandingAnswer {
   uint64_t ticket = 0;
@@ -125,7 +126,7 @@ struct SetLease {
 // for it.
 struct AwaitLease {};
 struct SetPolicy {
-  bool stop_all = false;
+  OnPartition on_partition = OnPartition::kStopPrimaries;
 };
 struct BecameMember {
   Incarnation incarnation;
@@ -192,6 +193,8 @@ class Membership {
   bool NeedsWrite() const;
   void Member(Incarnation incarnation);
   void EndLease();
+  void Adopt(OnPartition policy);
+  bool KeepsServing() const { return policy_ == OnPartition::kKeepServing; }
   bool Current(uint64_t ticket, Step step) const { return ticket == ticket_ && step == step_; }
   void Say(std::string why);
   Output<Action> Finish();
@@ -210,6 +213,7 @@ class Membership {
   bool was_member_ = false;
   Duration timeout_{};
   SessionTerms terms_;  // once the cell is known
+  OnPartition policy_ = OnPartition::kStopPrimaries;
   Standing standing_;
   Incarnation incarnation_;
   std::optional<TimePoint> retry_at_;

@@ -29,11 +29,11 @@ class MemoryCell::Factory final : public CoordinationStoreFactory {
 };
 
 MemoryCell::MemoryCell(std::shared_ptr<VirtualLoop> loop, const std::string& cell, AppName app,
-                       std::chrono::milliseconds session_timeout, bool stop_all)
+                       std::chrono::milliseconds session_timeout, v1::OnPartition on_partition)
     : loop_(std::move(loop)), paths_(cell), app_(std::move(app)) {
   loop_->Run([&] {
     pump_ = loop_->AddPump([this] { return Pump(); });
-    SetUp(cell, session_timeout, stop_all);
+    SetUp(cell, session_timeout, on_partition);
   });
 }
 
@@ -52,7 +52,7 @@ TimePoint MemoryCell::Pump() {
 }
 
 void MemoryCell::SetUp(const std::string& cell, std::chrono::milliseconds session_timeout,
-                       bool stop_all) {
+                       v1::OnPartition on_partition) {
   store_ = ensemble_.NewSession({session_timeout, nullptr});
   v1::CellConfig config;
   config.set_cell(cell);
@@ -71,7 +71,7 @@ void MemoryCell::SetUp(const std::string& cell, std::chrono::milliseconds sessio
   }
   v1::StoredSpec spec;
   spec.mutable_spec()->set_name(app_.value());
-  if (stop_all) spec.mutable_spec()->mutable_failover()->set_on_partition(v1::STOP_ALL);
+  spec.mutable_spec()->mutable_failover()->set_on_partition(on_partition);
   ops.push_back(CreateNode{paths_.spec(app_), Seal(spec)});
   Write(std::move(ops));
 }

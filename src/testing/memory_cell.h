@@ -25,7 +25,7 @@ class MemoryCell {
   static constexpr std::chrono::milliseconds kTick{200};
 
   MemoryCell(std::shared_ptr<VirtualLoop> loop, const std::string& cell, AppName app,
-             std::chrono::milliseconds session_timeout, bool stop_all);
+             std::chrono::milliseconds session_timeout, v1::OnPartition on_partition);
   ~MemoryCell();
   MemoryCell(const MemoryCell&) = delete;
   MemoryCell& operator=(const MemoryCell&) = delete;
@@ -52,7 +52,8 @@ class MemoryCell {
   class Factory;
 
   std::unique_ptr<CoordinationStore> NewSession(const ServerName& server, SessionOptions options);
-  void SetUp(const std::string& cell, std::chrono::milliseconds session_timeout, bool stop_all);
+  void SetUp(const std::string& cell, std::chrono::milliseconds session_timeout,
+             v1::OnPartition on_partition);
   // On the thread. REQUIRES: it can be written.
   void Write(std::vector<WriteOp> ops);
   TimePoint Pump();

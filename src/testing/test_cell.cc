@@ -43,6 +43,13 @@ absl::Status CheckName(const char* what, const std::string& name) {
       absl::StrCat(what, ": found \"", name, "\"; allowed: 1 to 127 characters of [A-Za-z0-9._-]"));
 }
 
+v1::OnPartition OnPartitionOf(const TestCellOptions& options) {
+  SM_CHECK(!options.stop_all || !options.keep_serving,
+           "TestCellOptions.keep_serving: allowed: false, with stop_all");
+  if (options.stop_all) return v1::STOP_ALL;
+  return options.keep_serving ? v1::KEEP_SERVING : v1::STOP_PRIMARIES;
+}
+
 }  // namespace
 
 class TestCell::Impl {
@@ -51,7 +58,7 @@ class TestCell::Impl {
       : options_(std::move(options)),
         loop_(VirtualLoop::Shared()),
         memory_(std::make_shared<MemoryCell>(loop_, kCell, AppName(options_.app),
-                                             options_.session_timeout, options_.stop_all)),
+                                             options_.session_timeout, OnPartitionOf(options_))),
         commands_(options_.app, options_.patience),
         script_(*memory_, commands_) {
     SM_CHECK(options_.session_timeout >= std::chrono::seconds(1) &&

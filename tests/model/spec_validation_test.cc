@@ -136,7 +136,8 @@ TEST(SpecValidationTest, RefusesEnumValuesOfANewerVersion) {
   spec.mutable_failover()->set_on_partition(static_cast<v1::OnPartition>(9));
   EXPECT_THAT(ProblemsOf(spec),
               ElementsAre("placement.spread: found 9; allowed: server, rack, datacenter, region",
-                          "failover.on_partition: found 9; allowed: stop-primaries, stop-all"));
+                          "failover.on_partition: found 9; allowed: stop-primaries, stop-all, "
+                          "keep-serving"));
 }
 
 TEST(SpecValidationTest, RefusesFieldsOfANewerVersionWherever) {
@@ -171,10 +172,16 @@ TEST(SpecValidationTest, BoundsTheFailoverDelay) {
               ElementsAre("failover.delay_ms: found 3600001; allowed: 0 to 3600000"));
 }
 
-TEST(SpecValidationTest, RefusesToKeepServingAsNotSupportedYet) {
-  EXPECT_THAT(Problems("failover { on_partition: KEEP_SERVING }"),
-              ElementsAre("failover.on_partition: found keep-serving (not supported yet); allowed: "
-                          "stop-primaries, stop-all"));
+TEST(SpecValidationTest, KeepServingIsForAnyStrategyWithoutAQuorum) {
+  for (const char* replication : {"", "replication { strategy: SECONDARY_ONLY replicas: 2 }",
+                                  "replication { strategy: PRIMARY_SECONDARY replicas: 3 }"}) {
+    EXPECT_THAT(Problems(absl::StrCat(replication, " failover { on_partition: KEEP_SERVING }")),
+                IsEmpty());
+  }
+  EXPECT_THAT(Problems("replication { strategy: PRIMARY_SECONDARY replicas: 3 quorum: true } "
+                       "failover { on_partition: KEEP_SERVING }"),
+              ElementsAre("failover.on_partition: found keep-serving, with replication.quorum; "
+                          "allowed: stop-primaries, stop-all"));
 }
 
 TEST(SpecValidationTest, BoundsTheMoveLimits) {

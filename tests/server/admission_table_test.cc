@@ -65,8 +65,104 @@ TEST_F(AdmissionTableTest, SecondariesNeedTheLeaseOnlyIfTheAppSaysSo) {
   const auto admitted = table_.Admit("s");
   ASSERT_NE(admitted.slot, nullptr);
   admitted.slot->Release();
-  table_.SetStopAll(true);
+  table_.SetPolicy(OnPartition::kStopAll);
   EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+}
+
+class KeepServingTest : public ::testing::Test {
+ protected:
+  KeepServingTest() {
+    table_.SetPolicy(OnPartition::kKeepServing);
+    BeginLease();
+  }
+
+  bool Admits() {
+    const auto admitted = table_.Admit("s");
+    if (admitted.slot != nullptr) admitted.slot->Release();
+    return admitted.slot != nullptr;
+  }
+  void BeginLease() {
+    table_.SetLease(now_ + Seconds(10));
+    now_ += Seconds(1);
+  }
+  void Lapse() { now_ += Seconds(60); }
+
+  static inline TimePoint now_{Seconds(1'000)};
+  AdmissionTable table_{[](const ShardId&) {}, [] { return now_; }};
+};
+
+TEST_F(KeepServingTest, WhatWasOpenUnderALeaseStaysOpenWithoutIt) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  EXPECT_FALSE(table_.IsCutOff());
+  Lapse();
+  EXPECT_TRUE(Admits());
+  EXPECT_TRUE(table_.IsCutOff());
+  table_.SetLease(TimePoint::min());  // the session has ended
+  EXPECT_TRUE(Admits());
+  EXPECT_TRUE(table_.IsCutOff());
+}
+
+TEST_F(KeepServingTest, NothingBeginsToBeServedWithoutALease) {
+  Lapse();
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  EXPECT_FALSE(Admits());
+  BeginLease();
+  EXPECT_TRUE(Admits());
+  Lapse();
+  EXPECT_TRUE(Admits());
+}
+
+TEST_F(KeepServingTest, ANewGrantOfAShardBeginsAnewAndTheSameOneDoesNot) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  Lapse();
+  table_.Close(kShard);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));  // a drain was called off
+  EXPECT_TRUE(Admits());
+  table_.Close(kShard);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(6));
+  EXPECT_FALSE(Admits());
+}
+
+// As after an eviction: the lease is over, though it would have lasted.
+TEST_F(KeepServingTest, WhatOpensAfterALeaseWasTakenBackWaitsForTheNextOne) {
+  table_.SetLease(TimePoint::min());
+  now_ += Seconds(1);
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  EXPECT_FALSE(Admits());
+  BeginLease();
+  EXPECT_TRUE(Admits());
+}
+
+TEST_F(KeepServingTest, WhatWasOpenToForwardedRequestsOnlyWasNotServedYet) {
+  table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  table_.Close(kShard);
+  table_.OpenForwarded(kShard, Role::kPrimary, ShardEpoch(6), "kv-2");
+  Lapse();
+  const Forwarder old_owner{"kv-2", ShardEpoch(6)};
+  EXPECT_THAT(table_.Admit("s", &old_owner).refusal, StrEq(meta::kLeaseLapsed));
+}
+
+TEST_F(KeepServingTest, IsNotCutOffWhileItsFirstLeaseIsAboutToCome) {
+  table_.SetLease(TimePoint::min());
+  table_.AwaitLease();
+  EXPECT_FALSE(table_.IsCutOff());
+  BeginLease();
+  EXPECT_FALSE(table_.IsCutOff());
+  Lapse();
+  EXPECT_TRUE(table_.IsCutOff());
+}
+
+TEST_F(KeepServingTest, AProcessThatNeverHadALeaseServesNothingAndIsNotCutOff) {
+  AdmissionTable fresh([](const ShardId&) {});
+  fresh.SetPolicy(OnPartition::kKeepServing);
+  fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
+  EXPECT_THAT(fresh.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+  EXPECT_FALSE(fresh.IsCutOff());
+}
+
+TEST_F(AdmissionTableTest, ServersOfOtherAppsAreNeverCutOff) {
+  table_.SetLease(MonotonicNow());
+  EXPECT_FALSE(table_.IsCutOff());
 }
 
 TEST_F(AdmissionTableTest, NothingIsAdmittedBeforeTheFirstLease) {

@@ -45,7 +45,7 @@ class MembershipTest : public ::testing::Test {
     if (auto cell = Asked<ReadCell>()) {
       Feed(CellAnswer{cell->ticket, Answer::kOk, absl::OkStatus(), kTerms});
     }
-    Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, false});
+    Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, policy_});
     return Asked<ReadStanding>().value().ticket;
   }
   static StandingAnswer Registration(uint64_t ticket, int32_t version) {
@@ -85,6 +85,7 @@ class MembershipTest : public ::testing::Test {
   }
 
   TimePoint now_{Seconds(1'000)};
+  OnPartition policy_ = OnPartition::kStopPrimaries;
   Membership membership_{"kv"};
   std::vector<Membership::Action> actions_;
   TimePoint next_wake_ = kNever;
@@ -151,18 +152,40 @@ TEST_F(MembershipTest, WaitsForTheCellAndTheAppAndSaysSoOnce) {
   EXPECT_FALSE(Asked<Waiting>().has_value());
   AdvanceBy(Seconds(1));
   Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
-  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kNotYet, false});
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kNotYet});
   EXPECT_TRUE(Asked<Waiting>().has_value());
 }
 
 TEST_F(MembershipTest, ASpecThatCannotBeReadMayAskForTheStricterPolicyAndIsTold) {
   Feed(SessionUp{kTimeout, now_});
   Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
-  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, /*stop_all=*/true,
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kOk, OnPartition::kStopAll,
                  absl::DataLossError("record checksum differs")});
-  EXPECT_TRUE(Asked<SetPolicy>().value().stop_all);
+  EXPECT_EQ(Asked<SetPolicy>().value().on_partition, OnPartition::kStopAll);
   EXPECT_THAT(Asked<Waiting>().value().why, testing::HasSubstr("record checksum differs"));
   EXPECT_TRUE(Asked<ReadStanding>()) << "it goes on all the same";
+}
+
+TEST_F(MembershipTest, AServerThatKeepsServingSaysSoWhenItsLeaseLapses) {
+  policy_ = OnPartition::kKeepServing;
+  Join(4);
+  AnswerLease(Answer::kOk);
+  AdvanceBy(kTimeout);
+  EXPECT_THAT(Asked<Waiting>().value().why, testing::HasSubstr("served on (keep-serving)"));
+}
+
+// It is in reach of the store again, and may not serve for ever what nobody can grant any more.
+TEST_F(MembershipTest, AServerThatKeepsServingStopsWhenItLearnsThatItsAppIsGone) {
+  policy_ = OnPartition::kKeepServing;
+  Join(4);
+  Feed(SessionExpired{});
+  EXPECT_FALSE(Asked<SetPolicy>());
+  Feed(SessionUp{kTimeout, now_});
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kUnknown});
+  EXPECT_FALSE(Asked<SetPolicy>());
+  AdvanceBy(Seconds(1));
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kNotYet});
+  EXPECT_EQ(Asked<SetPolicy>().value().on_partition, OnPartition::kStopAll);
 }
 
 TEST_F(MembershipTest, ARegistrationOfANewerVersionIsNotWrittenOver) {

@@ -350,6 +350,19 @@ TEST_F(ShardBookTest, StopDropsEveryShardAndThenSaysSo) {
   EXPECT_THAT(asked(), ElementsAre("emptied"));
 }
 
+TEST_F(ShardBookTest, AServerThatServesOnWhileItIsCutOffChangesNothing) {
+  Serve("s", 5);
+  for (const CommandKind kind :
+       {CommandKind::kAdd, CommandKind::kDrop, CommandKind::kPrepareDrop}) {
+    Command command{kind, 0, "kv", "kv-1", kLife, kLeader, {GrantOf("s", 6)}};
+    command.cut_off = true;
+    EXPECT_THAT(refusal(Send(std::move(command))), HasSubstr("cut off"));
+    EXPECT_THAT(asked(), IsEmpty());
+  }
+  Drop("s", 5);
+  EXPECT_THAT(asked(), ElementsAre("close s")) << "it is in reach again";
+}
+
 TEST_F(ShardBookTest, NothingIsTakenOnWhileStopping) {
   Feed(Stop{});
   EXPECT_THAT(asked(), ElementsAre("emptied"));

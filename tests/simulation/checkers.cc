@@ -9,7 +9,7 @@
 #include "coordination/envelope.h"
 #include "coordination/paths.h"
 #include "shardmanager/v1/stored.pb.h"
-#include "tests/simulation/load_check.h"
+#include "tests/simulation/checks/load_check.h"
 
 namespace shardmanager::simulation {
 namespace {
@@ -51,6 +51,7 @@ void Checkers::ForgetCell() {
   failures_.clear();
   added_.clear();
   shown_ = ShownChecker();
+  cut_off_ = CutOffChecker();
   acknowledged_ = 0;
   elected_ = {};
   spec_version_ = -1;
@@ -61,7 +62,9 @@ void Checkers::ForgetCell() {
 void Checkers::Admitted(const SimServer& server, const std::string& shard, Role role,
                         ShardEpoch epoch) {
   if (role != Role::kPrimary) return;
-  if (!IsMember(server)) {
+  const bool is_member = IsMember(server);
+  if (cluster_->keeps_serving && cut_off_.IsServedOn(server, shard, epoch, is_member)) return;
+  if (!is_member) {
     Violate(absl::StrCat("A: ", server.endpoint(), " admits a primary request of ", shard,
                          " after the end of its session"));
   }
@@ -102,6 +105,7 @@ void Checkers::CheckOverlap(const SimServer& server, const std::string& shard, S
   for (const std::string& name : cluster_->servers()) {
     const SimServer* other = cluster_->server(name);
     if (other == nullptr || !other->WorksBelow(shard, epoch) || !IsMember(*other)) continue;
+    if (cut_off_.HasFormerRight(*other, shard)) continue;
     Violate(absl::StrCat("A: ", server.endpoint(), " admits ", shard, " with epoch ", epoch.value(),
                          " while ", other->endpoint(), ", still a member, works on requests of ",
                          "an older right"));
@@ -314,6 +318,10 @@ ShardEpoch Checkers::NewestGrant(const SimServer& server) const {
 
 void Checkers::ForEachServing(const Found& found) {
   LearnShards();
+  if (cluster_->keeps_serving) {
+    const std::string stopped = cut_off_.Look(*cluster_);
+    if (!stopped.empty()) Violate(absl::StrCat("keeps serving: ", stopped));
+  }
   for (const std::string& name : cluster_->servers()) {
     SimServer* server = cluster_->server(name);
     if (server == nullptr) continue;

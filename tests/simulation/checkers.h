@@ -16,6 +16,7 @@
 #include "tests/golden/digest.h"
 #include "tests/simulation/cell/cluster.h"
 #include "tests/simulation/cell/sim_server.h"
+#include "tests/simulation/checks/cut_off_checker.h"
 #include "tests/simulation/shown.h"
 
 namespace shardmanager::simulation {
@@ -44,7 +45,8 @@ class Checkers final : public ServerWitness {
   // ---- invariant A, at each admission ----
   // In true time, the epochs under which primary requests of a shard are admitted never
   // go down, and one epoch belongs to one life of one server. And when a right passes
-  // on while its former owner is still a member, that one has nothing in flight.
+  // on while its former owner is still a member, that one has nothing in flight. In apps that keep
+  // serving, this holds of the rights that members have, and CutOffChecker says what of others.
   void Admitted(const SimServer& server, const std::string& shard, Role role,
                 ShardEpoch epoch) override;
 
@@ -60,7 +62,9 @@ class Checkers final : public ServerWitness {
   // ---- acknowledged writes ----
   // Whoever begins to serve as primary has them all, unless nobody is left that has: a member that
   // lives, and has not lost its session since it came into step.
-  void Acknowledged(const std::string& shard, uint64_t request) override {
+  void Acknowledged(const std::string& shard, ShardEpoch epoch, uint64_t request) override {
+    // Nothing is promised of what an older primary acknowledges that keeps serving.
+    if (cluster_->keeps_serving && epoch < newest_[shard].epoch) return;
     written_[shard].insert(request);
   }
 
@@ -166,6 +170,7 @@ class Checkers final : public ServerWitness {
   Election elected_;
   bool asks_of_app_ = false;  // this time; else of its shards
   ShownChecker shown_;
+  CutOffChecker cut_off_;
   uint32_t store_changes_ = 0;  // at the last look at what is shown
   std::string violation_;
   bool killed_ = false;

@@ -95,6 +95,14 @@ void DrawScaling(const SimulationOptions& options, v1::AppSpec& spec) {
   scaling.set_max_changes_per_minute(random.Below(2) == 0 ? "100%" : "20");
 }
 
+// Drawn by itself, too.
+void DrawOnPartition(const SimulationOptions& options, v1::AppSpec& spec) {
+  const bool keeps = Random(options.seed ^ 0x0c07'0ff5).Below(4) == 0;
+  if (keeps && !spec.replication().quorum()) {
+    spec.mutable_failover()->set_on_partition(v1::KEEP_SERVING);
+  }
+}
+
 v1::AppSpec DrawSpec(const SimulationOptions& options, int regions, Random& random) {
   v1::AppSpec spec;
   spec.set_name(kApp);
@@ -121,6 +129,7 @@ v1::AppSpec DrawSpec(const SimulationOptions& options, int regions, Random& rand
   spec.mutable_moves()->set_steady_after_ms(1'000);
   DrawGeography(options, regions, spec);
   DrawScaling(options, spec);
+  DrawOnPartition(options, spec);
   return spec;
 }
 
@@ -138,6 +147,7 @@ WatchedCell::WatchedCell(const SimulationOptions& with)
   cluster.replicates = replication.strategy() == v1::PRIMARY_SECONDARY;
   cluster.quorum = replication.quorum();
   cluster.durable = IsDurable(options, replication);
+  cluster.keeps_serving = person.wanted().failover().on_partition() == v1::KEEP_SERVING;
   checkers.Watch(cluster);
   if (const v1::AppSpec& spec = person.wanted(); spec.has_scaling()) {
     cluster.loads.Begin(~options.seed, spec.scaling().target(), spec.scaling().max_replicas());

@@ -81,6 +81,33 @@ TEST(TestCellOptionsTest, WithStopAllSecondariesNeedTheLeaseToo) {
   EXPECT_FALSE(tally.one.Serves("s"));
 }
 
+// Two primaries for a while; the older one lets go when it is back.
+TEST(TestCellOptionsTest, WithKeepServingACutOffPrimaryServesOnUntilItIsBack) {
+  TallyCell tally({.keep_serving = true});
+  TestCell& cell = tally.cell;
+  ASSERT_TRUE(cell.Assign("s", "kv-1").ok());
+  ASSERT_TRUE(cell.LapseLease("kv-1").ok());
+  EXPECT_TRUE(tally.one.Serves("s"));
+  ASSERT_TRUE(cell.ExpireSession("kv-1").ok());
+  EXPECT_TRUE(tally.one.Serves("s"));
+  ASSERT_TRUE(cell.Assign("s", "kv-2").ok());
+  EXPECT_TRUE(tally.two.Serves("s"));
+  EXPECT_TRUE(tally.one.Serves("s"));
+  ASSERT_TRUE(cell.Reconnect("kv-1").ok());
+  EXPECT_FALSE(tally.one.Serves("s"));
+  EXPECT_TRUE(tally.two.Serves("s"));
+  EXPECT_EQ(cell.Calls("kv-1").back(), "DropShard(s)");
+}
+
+TEST(TestCellOptionsTest, WithKeepServingACutOffServerIsGivenNothingNew) {
+  TallyCell tally({.keep_serving = true});
+  ASSERT_TRUE(tally.cell.LapseLease("kv-1").ok());
+  EXPECT_FALSE(tally.cell.Assign("s", "kv-1").ok());
+  EXPECT_FALSE(tally.one.Serves("s"));
+  ASSERT_TRUE(tally.cell.Reconnect("kv-1").ok());
+  EXPECT_TRUE(tally.one.Serves("s"));
+}
+
 TEST(TestCellOptionsTest, ShorterSessionsLapseSooner) {
   TallyCell tally({.session_timeout = milliseconds(2'000)});
   ASSERT_TRUE(tally.cell.Assign("s", "kv-1").ok());

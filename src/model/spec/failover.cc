@@ -1,6 +1,7 @@
 #include "model/spec/failover.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/spec/spec_names.h"
@@ -11,19 +12,24 @@ namespace {
 
 constexpr uint32_t kMostFailovers = 100'000;
 
-void CheckOnPartition(v1::OnPartition on_partition, SpecProblems* problems) {
+// With a quorum an app relies on one primary: what it answers is what most of the members know.
+void CheckOnPartition(const v1::AppSpec& spec, SpecProblems* problems) {
+  const v1::OnPartition on_partition = spec.failover().on_partition();
   const std::string path = "failover.on_partition";
-  const std::string allowed =
-      absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL));
+  const bool quorum = spec.replication().quorum();
+  std::string allowed = absl::StrCat(EnumLabel(v1::STOP_PRIMARIES), ", ", EnumLabel(v1::STOP_ALL));
   switch (on_partition) {
     case v1::ON_PARTITION_UNSPECIFIED:
     case v1::STOP_PRIMARIES:
     case v1::STOP_ALL:
       return;
     case v1::KEEP_SERVING:
-      return problems->NotSupported(path, EnumLabel(on_partition), allowed);
+      if (!quorum) return;
+      return problems->Add(path, absl::StrCat(EnumLabel(on_partition), ", with replication.quorum"),
+                           std::move(allowed));
     default:
-      return problems->Add(path, EnumLabel(on_partition), allowed);
+      if (!quorum) absl::StrAppend(&allowed, ", ", EnumLabel(v1::KEEP_SERVING));
+      return problems->Add(path, EnumLabel(on_partition), std::move(allowed));
   }
 }
 
@@ -51,7 +57,7 @@ void CheckFailover(const v1::AppSpec& spec, SpecProblems* problems) {
   const v1::FailoverPolicy& failover = spec.failover();
   problems->CheckKnown("failover", failover);
   problems->CheckBounds("failover.delay_ms", failover.delay_ms(), {0, kHourMs});
-  CheckOnPartition(failover.on_partition(), problems);
+  CheckOnPartition(spec, problems);
   if (failover.has_mass_failure()) CheckMassFailure(failover.mass_failure(), problems);
   const KnownRegions regions(spec.placement());
   regions.CheckList("failover.region_order", failover.region_order(), problems);

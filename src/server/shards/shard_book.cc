@@ -67,6 +67,13 @@ void ShardBook::On(Command& command) {
         Refuse{command.reply, absl::UnavailableError("the server is shutting down")});
     return;
   }
+  // Nothing new is taken, and nothing is let go: the next step of a move may never come.
+  if (command.cut_off) {
+    book_.out.actions.emplace_back(
+        Refuse{command.reply, absl::UnavailableError("the server is cut off from the coordination "
+                                                     "store, and serves on what it has")});
+    return;
+  }
   book_.answers.Expect(command.reply, command.grants.size());
   for (size_t i = 0; i < command.grants.size(); ++i) Obey(command, i);
 }

@@ -37,6 +37,8 @@ struct Command {
   std::string old_owner = {};  // of kPrepareAdd
   // Of kPrepareDrop, and of kChangeRole to secondary: one for each grant.
   std::vector<Successor> successors = {};
+  // It came while this server, which serves on all the same, cannot prove its right to.
+  bool cut_off = false;
 };
 // This process is that life now; commands for it are obeyed from here on.
 struct Registered {

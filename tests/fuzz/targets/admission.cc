@@ -1,5 +1,6 @@
 // The gates of admission, against a plain table of what is open. The shard's name is what
 // a request's metadata says, so it may be any bytes.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ struct Gate {
   int in_flight = 0;
   Role role = Role::kPrimary;
   ShardEpoch epoch;
+  TimePoint opened_at = kNever;  // under that epoch
 };
 
 class Trial {
@@ -42,13 +44,14 @@ class Trial {
         return table_.ShowLoading(ShardId(shard));
       case 3:
         lease_ = g_now + Seconds(input_.Below(4));
+        leased_ = std::max(std::min(leased_, g_now), lease_);
         return table_.SetLease(lease_);
       case 4:
         g_now += Milliseconds(100 * input_.Byte());
         return;
       case 5:
-        stop_all_ = input_.Flag();
-        return table_.SetStopAll(stop_all_);
+        policy_ = static_cast<OnPartition>(input_.Below(3));
+        return table_.SetPolicy(policy_);
       case 6:
         if (!running_.empty()) End(input_.Byte() % running_.size());
         return;
@@ -67,14 +70,18 @@ class Trial {
     SM_CHECK(!table_.Idle(ShardId(shard)) || (!gate.open && gate.in_flight == 0), "idle is idle");
     if (gate.open || gate.in_flight > 0) return;  // as the contract asks
     const Role role = input_.Flag() ? Role::kPrimary : Role::kSecondary;
-    gate = {true, false, 0, role, ShardEpoch(input_.Number())};
+    const ShardEpoch epoch(input_.Number());
+    const bool again = gate.epoch == epoch;
+    gate = {true, false, 0, role, epoch, again ? gate.opened_at : g_now};
     table_.Open(ShardId(shard), gate.role, gate.epoch);
   }
 
   void Admit(const std::string& shard) {
     const auto found = gates_.find(shard);
     const Gate gate = found == gates_.end() ? Gate{} : found->second;
-    const bool leased = g_now < lease_ || (gate.role == Role::kSecondary && !stop_all_);
+    const bool kept = policy_ == OnPartition::kKeepServing && gate.opened_at < leased_;
+    const bool leased = g_now < lease_ || kept ||
+                        (gate.role == Role::kSecondary && policy_ != OnPartition::kStopAll);
     const AdmissionTable::Admitted admitted = table_.Admit(shard);
     SM_CHECK((admitted.slot != nullptr) == (gate.open && leased), "open, and under a lease");
     SM_CHECK((admitted.slot == nullptr) == (admitted.refusal != nullptr), "a refusal says why");
@@ -111,7 +118,8 @@ class Trial {
   std::map<std::string, Gate> gates_;
   std::vector<std::pair<std::string, AdmissionSlot*>> running_;
   TimePoint lease_ = TimePoint::min();
-  bool stop_all_ = false;
+  TimePoint leased_ = TimePoint::min();  // the end of the newest lease that there was
+  OnPartition policy_ = OnPartition::kStopPrimaries;
 };
 
 }  // namespace

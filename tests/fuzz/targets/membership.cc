@@ -84,7 +84,7 @@ class Trial {
         return Feed(
             CellAnswer{q.ticket, answer, absl::UnimplementedError("newer"), {kTimeout, kTick}});
       case Question::kApp:
-        return Feed(AppAnswer{q.ticket, answer, input_.Flag()});
+        return Feed(AppAnswer{q.ticket, answer, static_cast<OnPartition>(input_.Below(3))});
       case Question::kStanding:
         return Feed(StandingAnswer{q.ticket, answer, NextStanding()});
       case Question::kRegister:

@@ -93,7 +93,7 @@ void Cluster::Start(const std::string& host) {
   } else {
     machine.server = std::make_unique<SimServer>(
         SimServer::Context{network, store, witness_, habits, replicates, quorum, durable,
-                           machine.disk,
+                           machine.disk, orders,
                            [this](const std::string& endpoint) { return Listening(endpoint); },
                            [this](const std::string& name) { return server(name); },
                            [this](const std::string& shard) { return LoadOfOne(shard); },

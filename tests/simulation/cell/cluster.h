@@ -53,9 +53,11 @@ class Cluster {
   Network network{schedule, random};
   StorePump store{schedule, network, random};
   AppHabits habits;
-  bool replicates = false;  // shards have a primary and secondaries
-  bool quorum = false;      // and acknowledge what most of them know
-  bool durable = false;     // without quorum: what a server knows outlives its process, too
+  bool replicates = false;     // shards have a primary and secondaries
+  bool quorum = false;         // and acknowledge what most of them know
+  bool durable = false;        // without quorum: what a server knows outlives its process, too
+  bool keeps_serving = false;  // servers that are cut off serve on
+  Orders orders;
   SimLoads loads;
   Lasting lasting;
   std::function<void()> on_made_anew = [] {};

@@ -200,12 +200,18 @@ void SimServer::Terminate() {
 
 void SimServer::Receive(server::Command command, Results results, Refusal refusal) {
   command.reply = ++last_reply_;
-  waiters_[command.reply] = {[this, results = std::move(results), arrival = command.reply,
-                              leader = command.leader_epoch](const server::Reply& reply) {
-                               NoteObeyed(arrival, leader);
-                               results(reply);
-                             },
-                             std::move(refusal)};
+  context_.orders.Begin(endpoint_, command.grants);
+  waiters_[command.reply] = {
+      [this, results = std::move(results), arrival = command.reply, leader = command.leader_epoch,
+       grants = command.grants](const server::Reply& reply) {
+        NoteObeyed(arrival, leader);
+        if (reply.last) context_.orders.End(endpoint_, grants, process_->schedule().now());
+        results(reply);
+      },
+      [this, refusal = std::move(refusal), grants = command.grants](const absl::Status& status) {
+        context_.orders.Refuse(endpoint_, grants);
+        refusal(status);
+      }};
   engine_->Obey(std::move(command));
 }
 
@@ -261,7 +267,7 @@ void SimServer::Work(const Request& request, const Done& done,
     const bool known = !writes || Replicate(request.shard, epoch, request.id);
     slot->Release();
     if (!known) return;  // nobody says whether it is done
-    if (writes) context_.witness.Acknowledged(request.shard, request.id);
+    if (writes) context_.witness.Acknowledged(request.shard, epoch, request.id);
     done(RequestEnd::kAnswered);
   });
 }

@@ -16,6 +16,7 @@
 #include "server/engine.h"
 #include "server/lanes.h"
 #include "tests/simulation/cell/network.h"
+#include "tests/simulation/cell/orders.h"
 #include "tests/simulation/cell/store_pump.h"
 
 namespace shardmanager::simulation {
@@ -70,7 +71,7 @@ class ServerWitness {
   // AddShard fails on a sick server.
   virtual void AddFailed(const class SimServer& server, const server::Grant& grant) = 0;
   // Of apps with primaries and secondaries: a write is known to all members.
-  virtual void Acknowledged(const std::string& shard, uint64_t request) = 0;
+  virtual void Acknowledged(const std::string& shard, ShardEpoch epoch, uint64_t request) = 0;
 };
 
 // One life. Destroyed: killed, if it has not left.
@@ -85,6 +86,7 @@ class SimServer {
     const bool& quorum;      // what most members know is acknowledged
     const bool& durable;     // as Cluster::durable
     Copies& disk;            // of the machine: outlives its processes
+    Orders& orders;
     bool on_disk() const { return quorum || durable; }
     // Who is at that endpoint; null: nobody.
     std::function<SimServer*(const std::string& endpoint)> server;

@@ -40,6 +40,27 @@ bool StorePump::Linked(const Process& process) const {
          network_.Open(kStoreHost, process.host());
 }
 
+// Links change only where this is called.
+void StorePump::NoteReach() {
+  for (const auto& [number, session] : sessions_) {
+    if (!session.process->alive()) continue;
+    const std::string& host = session.process->host();
+    if (up_ && Linked(*session.process)) {
+      cut_off_.erase(host);
+    } else {
+      cut_off_.emplace(host, schedule_.now());
+    }
+  }
+}
+
+std::optional<TimePoint> StorePump::CutOffSince(const Process& process) const {
+  const auto since = cut_off_.find(process.host());
+  const auto slow = slow_.find(process.host());
+  const bool late = slow != slow_.end() && slow->second > Duration(0);
+  if (since == cut_off_.end() || late || (up_ && Linked(process))) return std::nullopt;
+  return since->second;
+}
+
 Duration StorePump::Delay(const Process& process) {
   const auto slow = slow_.find(process.host());
   if (slow != slow_.end() && slow->second > Duration(0)) {
@@ -92,6 +113,7 @@ void StorePump::Cut(SessionNumber number) {
 
 void StorePump::LookAtLinks() {
   CatchUp();
+  NoteReach();
   for (auto& [number, session] : sessions_) {
     const bool linked = Linked(*session.process);
     if (linked != session.cut) continue;
@@ -190,6 +212,7 @@ void StorePump::StopStore() {
   ++changes_;
   ensemble_.AdvanceTo(schedule_.now());
   ensemble_.StopStore();
+  NoteReach();
 }
 
 void StorePump::Empty() {
@@ -202,6 +225,7 @@ void StorePump::StartStore() {
   ++changes_;
   ensemble_.AdvanceTo(schedule_.now());
   ensemble_.StartStore();
+  NoteReach();
 }
 
 }  // namespace shardmanager::simulation

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -49,6 +50,8 @@ class StorePump {
   void Empty();
   void StartStore();
   bool store_up() const { return up_; }
+  // Since when the process cannot reach the store; nothing: it can, or its answers may still come.
+  std::optional<TimePoint> CutOffSince(const Process& process) const;
   // How often it has stopped, or started again.
   uint32_t changes() const { return changes_; }
   // Most that the store may lag behind in hearing of sessions (half a tick).
@@ -69,6 +72,7 @@ class StorePump {
   std::unique_ptr<CoordinationStore> NewSession(const std::shared_ptr<Process>& process,
                                                 SessionOptions options);
   bool Linked(const Process& process) const;
+  void NoteReach();
   void DrawTouchLag();
   void Cut(SessionNumber number);
   Duration Delay(const Process& process);
@@ -83,8 +87,9 @@ class StorePump {
   // As of a ZooKeeper with the shortest tick of a seed, 100 ms.
   MemoryEnsemble ensemble_{{.min_session_timeout = std::chrono::milliseconds(200)}};
   std::map<SessionNumber, Session> sessions_;
-  std::set<SessionNumber> breaking_;      // to be connected again once they are broken
-  std::map<std::string, Duration> slow_;  // by host
+  std::set<SessionNumber> breaking_;          // to be connected again once they are broken
+  std::map<std::string, Duration> slow_;      // by host
+  std::map<std::string, TimePoint> cut_off_;  // hosts that cannot reach the store, since when
   Duration touch_lag_{};
   bool up_ = true;
   uint32_t changes_ = 0;

@@ -1,4 +1,4 @@
-#include "tests/simulation/load_check.h"
+#include "tests/simulation/checks/load_check.h"
 
 #include <algorithm>
 

@@ -117,8 +117,11 @@ void SimClient::Step(const std::shared_ptr<Call>& call, CallMachine::Step step) 
                          [this, call, attempt] { Go(call, attempt); });
       return;
     }
+    case CallMachine::Next::kAwaitOther:
+      return;  // no simulated call is hedged
     case CallMachine::Next::kFailDeadline:
     case CallMachine::Next::kFailAmbiguous:
+    case CallMachine::Next::kFailCancelled:
       return Finish(call, false);
   }
 }

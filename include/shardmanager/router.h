@@ -84,6 +84,13 @@ struct CallOptions {
   // Any replica may answer, the nearest is best: for reads that may be a little old, in
   // apps whose shards have a primary and secondaries. Default: the primary answers.
   bool any_replica = false;
+  // For reads that any replica may answer (`any_replica`, or `idempotent` in an app without
+  // primaries): when an attempt has no answer after this time, another replica is asked as well.
+  // The first good answer is the call's, and the other attempt is cancelled; whatever else comes of
+  // one of them counts only when both have ended. Once in a call, and as long as `retry_share`
+  // allows. About what nine in ten calls take is a good value. A blocking call is hedged if it is
+  // given the method of the callback stub. Default: 0, never. Example: 20ms.
+  std::chrono::microseconds hedge_after{0};
   // The call of your server (a ServerContext, or CallbackServerContext) out of which this one is
   // made: this one ends by its deadline, and with CANCELLED when it is cancelled. Must outlive this
   // call. Default: none.
@@ -99,13 +106,15 @@ struct CallOptions {
 // Counters since the router was made. Monotonic.
 struct RouterStats {
   uint64_t calls = 0;
-  uint64_t attempts = 0;          // attempts - calls: retries
+  uint64_t attempts = 0;          // attempts - calls - hedges: retries
   uint64_t refused = 0;           // attempts that a server refused
   uint64_t transport_errors = 0;  // attempts that died on the way
   uint64_t failed_calls = 0;      // calls that returned an error of ours
   uint64_t map_updates = 0;
-  uint64_t held_back = 0;  // waits of 0.5 to 1 s, as RouterOptions::retry_share was spent
-  uint64_t left_out = 0;   // attempts that passed over a server in trouble
+  uint64_t held_back = 0;   // waits of 0.5 to 1 s, as RouterOptions::retry_share was spent
+  uint64_t left_out = 0;    // attempts that passed over a server in trouble
+  uint64_t hedges = 0;      // attempts made beside another one, by CallOptions::hedge_after
+  uint64_t hedges_won = 0;  // of them, those whose answer is the call's
 };
 
 // What the templates below stand on; not for use outside.
@@ -135,7 +144,10 @@ using Done = std::function<void(grpc::Status status)>;
 class AsyncMethod {
  public:
   virtual ~AsyncMethod() = default;
+  // `attempt`: 0, or 1 for a hedge, which may be under way beside it.
   virtual void Start(void* stub, grpc::ClientContext* context, size_t attempt, Done done) = 0;
+  // The response of that attempt is the call's. All have ended.
+  virtual void TakeResponse(size_t attempt) = 0;
 };
 
 std::shared_ptr<AsyncCall> CallAsync(const CallTarget& target, const CallOptions& options,
@@ -191,6 +203,11 @@ class Client {
   grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, const CallOptions& options = {});
 
+  // The same with the method of the callback stub, for CallOptions::hedge_after. Not in a callback.
+  template <typename Request, typename Response>
+  grpc::Status Call(AsyncMethodOf<Request, Response> method, const Request& request,
+                    Response* response, const CallOptions& options = {});
+
   // The same, without a thread that waits. `callback` is called exactly once, not inside of
   // CallAsync, but possibly before that returns, by a thread of gRPC or of the Router: it must not
   // block (no blocking call), but may make another asynchronous call. When the Router is destroyed,
@@ -210,6 +227,11 @@ class Client {
 
  private:
   friend class Router;
+  // `Held`: how the request is kept, as a copy or a reference.
+  template <typename Held, typename Request, typename Response>
+  PendingCall Start(AsyncMethodOf<Request, Response> method, Held request, Response* response,
+                    const CallOptions& options, Callback callback);
+
   Client(router_internal::AppRouter& app, std::string_view key_or_shard, bool by_shard)
       : app_(app), key_or_shard_(key_or_shard), by_shard_(by_shard) {}
 

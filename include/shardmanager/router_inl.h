@@ -5,6 +5,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "shardmanager/router.h"
@@ -12,20 +13,25 @@
 namespace shardmanager {
 namespace router_internal {
 
-template <typename Stub, typename Method, typename Request, typename Response>
+template <typename Stub, typename Method, typename Held, typename Response>
 class AsyncMethodWith final : public AsyncMethod {
  public:
-  AsyncMethodWith(Method method, Request request, Response* response)
-      : method_(method), request_(std::move(request)), response_(response) {}
+  AsyncMethodWith(Method method, Held request, Response* response)
+      : method_(method), request_(std::forward<Held>(request)), response_(response) {}
 
-  void Start(void* stub, grpc::ClientContext* context, size_t, Done done) override {
-    (static_cast<Stub*>(stub)->async()->*method_)(context, &request_, response_, std::move(done));
+  void Start(void* stub, grpc::ClientContext* context, size_t attempt, Done done) override {
+    Response* const to = attempt == 0 ? response_ : &hedged_.emplace();
+    (static_cast<Stub*>(stub)->async()->*method_)(context, &request_, to, std::move(done));
+  }
+  void TakeResponse(size_t attempt) override {
+    if (attempt != 0) *response_ = *std::move(hedged_);
   }
 
  private:
   const Method method_;
-  const Request request_;
+  const Held request_;
   Response* const response_;
+  std::optional<Response> hedged_;
 };
 
 }  // namespace router_internal
@@ -44,15 +50,36 @@ grpc::Status Client<Service>::Call(grpc::Status (Stub::*method)(grpc::ClientCont
 }
 
 template <typename Service>
+template <typename Held, typename Request, typename Response>
+PendingCall Client<Service>::Start(AsyncMethodOf<Request, Response> method, Held request,
+                                   Response* response, const CallOptions& options,
+                                   Callback callback) {
+  using Method =
+      router_internal::AsyncMethodWith<Stub, AsyncMethodOf<Request, Response>, Held, Response>;
+  return PendingCall(router_internal::CallAsync(
+      {app_, key_or_shard_, by_shard_}, options, &sdk_internal::MakeStub<Stub>,
+      std::make_unique<Method>(method, std::forward<Held>(request), response),
+      std::move(callback)));
+}
+
+template <typename Service>
 template <typename Request, typename Response>
 PendingCall Client<Service>::CallAsync(AsyncMethodOf<Request, Response> method, Request request,
                                        Response* response, const CallOptions& options,
                                        Callback callback) {
-  using Method =
-      router_internal::AsyncMethodWith<Stub, AsyncMethodOf<Request, Response>, Request, Response>;
-  return PendingCall(router_internal::CallAsync(
-      {app_, key_or_shard_, by_shard_}, options, &sdk_internal::MakeStub<Stub>,
-      std::make_unique<Method>(method, std::move(request), response), std::move(callback)));
+  return Start<Request, Request, Response>(method, std::move(request), response, options,
+                                           std::move(callback));
+}
+
+template <typename Service>
+template <typename Request, typename Response>
+grpc::Status Client<Service>::Call(AsyncMethodOf<Request, Response> method, const Request& request,
+                                   Response* response, const CallOptions& options) {
+  std::promise<grpc::Status> done;
+  Start<const Request&, Request, Response>(
+      method, request, response, options,
+      [&done](grpc::Status status) { done.set_value(std::move(status)); });
+  return done.get_future().get();
 }
 
 template <typename Service>

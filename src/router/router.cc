@@ -95,7 +95,9 @@ RouterStats Router::stats() const {
           .failed_calls = counters.failed_calls,
           .map_updates = counters.map_updates,
           .held_back = counters.held_back,
-          .left_out = counters.left_out};
+          .left_out = counters.left_out,
+          .hedges = counters.hedges,
+          .hedges_won = counters.hedges_won};
 }
 
 }  // namespace shardmanager

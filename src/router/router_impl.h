@@ -50,6 +50,8 @@ class RouterImpl {
     std::atomic<uint64_t> map_updates{0};
     std::atomic<uint64_t> held_back{0};
     std::atomic<uint64_t> left_out{0};
+    std::atomic<uint64_t> hedges{0};
+    std::atomic<uint64_t> hedges_won{0};
   };
   Counters& counters() { return counters_; }
 

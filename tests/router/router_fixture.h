@@ -32,11 +32,13 @@ constexpr MapVersion V(uint64_t sequence, uint64_t epoch = 1) { return {epoch, s
 inline const AppName kApp("kv");
 
 // How a test calls: all must behave alike.
-enum class Way { kBlocking, kCallback, kFuture };
+enum class Way { kBlocking, kBlockingOnCallbacks, kCallback, kFuture };
 inline std::string ToString(Way way) {
   switch (way) {
     case Way::kBlocking:
       return "Blocking";
+    case Way::kBlockingOnCallbacks:
+      return "BlockingOnCallbacks";
     case Way::kCallback:
       return "Callback";
     case Way::kFuture:
@@ -70,6 +72,9 @@ inline Result SayTo(Client<Echo> client, const CallOptions& options, Way way = W
   switch (way) {
     case Way::kBlocking:
       result.status = client.Call(&Echo::Stub::Say, request, &result.response, options);
+      break;
+    case Way::kBlockingOnCallbacks:
+      result.status = client.Call(&Echo::Stub::async::Say, request, &result.response, options);
       break;
     case Way::kCallback: {
       std::promise<grpc::Status> done;
@@ -144,7 +149,12 @@ class EveryWayTest : public RouterFixture, public ::testing::WithParamInterface<
   EveryWayTest() : RouterFixture(GetParam()) {}
 };
 
-inline auto EveryWay() { return ::testing::Values(Way::kBlocking, Way::kCallback, Way::kFuture); }
+inline auto WaysOnCallbacks() {
+  return ::testing::Values(Way::kBlockingOnCallbacks, Way::kCallback, Way::kFuture);
+}
+inline auto EveryWay() {
+  return ::testing::Values(Way::kBlocking, Way::kBlockingOnCallbacks, Way::kCallback, Way::kFuture);
+}
 inline std::string NameOfWay(const ::testing::TestParamInfo<Way>& way) {
   return ToString(way.param);
 }

@@ -45,7 +45,11 @@ auto AsyncCall::Later(Make make) {
   };
 }
 
-void AsyncCall::On(Go&) { Advance(state_.machine().OnWaited(MonotonicNow())); }
+void AsyncCall::On(Go&) {
+  grpc::Status fault = state_.FaultOfOptions();
+  if (!fault.ok()) return Finish(std::move(fault));
+  Advance(state_.machine().OnWaited(MonotonicNow()));
+}
 
 void AsyncCall::On(Connected& connected) {
   AttemptAt& attempt = attempts_[connected.attempt];
@@ -63,15 +67,31 @@ void AsyncCall::On(Connected& connected) {
 
 void AsyncCall::On(Ended& ended) {
   AttemptAt& attempt = attempts_[ended.attempt];
-  const auto given_up =
-      state_.machine().cancelled() ? Sending::GivenUp::kCancelled : Sending::GivenUp::kNo;
+  const auto given_up = answered_                      ? Sending::GivenUp::kOutrun
+                        : state_.machine().cancelled() ? Sending::GivenUp::kCancelled
+                                                       : Sending::GivenUp::kNo;
   const AttemptEnd end = attempt.sending->End(ended.status, given_up);
-  if (router::IsAnswer(end)) {
-    status_ = std::move(ended.status);
-    if (options_.inspect) options_.inspect(attempt.sending->context());
+  if (answered_) {
+    Free(attempt);
+    return FinishIfAllEnded();
   }
-  Free(attempt);
+  if (router::IsAnswer(end)) {
+    attempt.stage = AttemptAt::Stage::kAnswered;
+    answer_ = ended.attempt;
+    status_ = std::move(ended.status);
+  } else {
+    Free(attempt);
+  }
   Advance(state_.machine().OnAttemptEnd(MonotonicNow(), end));
+}
+
+void AsyncCall::On(HedgeDue& due) {
+  const AttemptAt& first = attempts_[0];
+  if (first.ticket != due.ticket || !first.under_way() || answered_) return;
+  const std::optional<Route> other = state_.LookForOther(first.route);
+  if (!other || !state_.machine().OnHedgeDue(MonotonicNow())) return;
+  ++state_.router().counters().hedges;
+  if (const auto step = Start(1, *other)) Advance(*step);
 }
 
 void AsyncCall::On(Woken& woken) {
@@ -116,7 +136,7 @@ void AsyncCall::Advance(Step step) {
       case Next::kAwaitOther:
         return;
       case Next::kFinish:
-        return Finish(std::move(status_));
+        return OnAnswer();
       default:
         return Finish(state_.Fail(now->next));
     }
@@ -146,6 +166,11 @@ std::optional<AsyncCall::Step> AsyncCall::Start(size_t index, const Route& route
   attempt.stage = AttemptAt::Stage::kConnecting;
   attempt.channel = state_.router().channels().Get(route.server->endpoint);
   state_.OnAttempt(attempt.route);
+  const TimePoint hedge_at = index == 0 ? state_.machine().HedgeAt(begin) : kNever;
+  if (hedge_at != kNever) {
+    state_.router().async_calls().timers().PostAt(
+        hedge_at, Later([ticket = attempt.ticket]() -> Event { return HedgeDue{ticket}; }));
+  }
   if (attempt.channel->IsConnected()) return Send(index);
   const TimePoint patience = std::min(attempt.deadline, begin + kConnectPatience);
   state_.router().async_calls().connects().Await(
@@ -203,8 +228,29 @@ void AsyncCall::Free(AttemptAt& attempt) {
 
 // ---- the end ----
 
+void AsyncCall::OnAnswer() {
+  answered_ = true;
+  if (options_.inspect) options_.inspect(attempts_[answer_].sending->context());
+  if (answer_ == 1) ++state_.router().counters().hedges_won;
+  for (AttemptAt& attempt : attempts_) {
+    if (attempt.stage == AttemptAt::Stage::kSent) attempt.sending->context().TryCancel();
+    if (attempt.stage == AttemptAt::Stage::kConnecting) Free(attempt);
+  }
+  FinishIfAllEnded();
+}
+
+void AsyncCall::FinishIfAllEnded() {
+  for (const AttemptAt& attempt : attempts_) {
+    if (attempt.under_way()) return;
+  }
+  // Not before: the other attempt may have written its own there.
+  if (status_.ok()) method_->TakeResponse(answer_);
+  Finish(std::move(status_));
+}
+
 void AsyncCall::Finish(grpc::Status status) {
   status_ = std::move(status);
+  for (AttemptAt& attempt : attempts_) Free(attempt);
   state_.OnFinish();
   if (thread_ == Thread::kOurs) return Deliver();
   state_.router().async_calls().timers().Post([self = shared_from_this()] { self->Deliver(); });

@@ -48,12 +48,17 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall> {
     uint64_t ticket;
     bool by_map;
   };
+  struct HedgeDue {
+    uint64_t ticket;
+  };
   struct Cancelled {};
-  using Event = std::variant<Go, Connected, Ended, Woken, Cancelled>;
+  using Event = std::variant<Go, Connected, Ended, Woken, HedgeDue, Cancelled>;
 
-  // An attempt under way.
+  // The second one is the hedge of the first.
   struct AttemptAt {
-    enum class Stage { kFree, kConnecting, kSent } stage = Stage::kFree;
+    // The answer, if it is the call's, is looked at when both have ended.
+    enum class Stage { kFree, kConnecting, kSent, kAnswered } stage = Stage::kFree;
+    bool under_way() const { return stage == Stage::kConnecting || stage == Stage::kSent; }
     uint64_t ticket = 0;
     TimePoint deadline;
     Route route;
@@ -67,6 +72,7 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall> {
   void On(Connected& connected);
   void On(Ended& ended);
   void On(Woken& woken);
+  void On(HedgeDue& due);
   void On(Cancelled&);
 
   void Advance(Step step);
@@ -76,6 +82,8 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall> {
   std::optional<Step> Wait(TimePoint until);
   void WakeAt(TimePoint until);
   static void Free(AttemptAt& attempt);
+  void OnAnswer();
+  void FinishIfAllEnded();
   void Finish(grpc::Status status);
   void Deliver();
 
@@ -97,7 +105,9 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall> {
   // Used by the thread that deals with events.
   Thread thread_ = Thread::kOurs;
   CallState state_;
-  std::array<AttemptAt, 1> attempts_;
+  std::array<AttemptAt, 2> attempts_;
+  size_t answer_ = 0;      // the attempt of the last answer
+  bool answered_ = false;  // and it is the call's
   uint64_t tickets_ = 0;
   uint64_t wait_ = 0;  // the ticket of the wait; 0: it does not wait
   TimePoint wait_until_;

@@ -82,6 +82,12 @@ class BlockingCall {
 
 grpc::Status Call(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
                   Attempt attempt) {
+  if (options.hedge_after > Duration(0)) {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                        target.app.name() +
+                            ": CallOptions::hedge_after: only calls with the method of the "
+                            "callback stub are hedged, like &Kv::Stub::async::Get");
+  }
   return BlockingCall(target, options, make_stub, attempt).Run();
 }
 

@@ -48,7 +48,8 @@ CallState::CallState(const CallTarget& target, const CallOptions& options)
                 .deadline = deadline_,
                 .idempotent = options.idempotent,
                 .seed = router_.NextRandom(),
-                .budget = &app_.retries()}) {
+                .budget = &app_.retries(),
+                .hedge_after = options.hedge_after}) {
   ++router_.counters().calls;
   app_.retries().OnCall();
 }
@@ -67,15 +68,7 @@ CallState::Found CallState::Look() {
   const ShardMap& map = *route_.map;
   route_.shard = Find(map);
   if (!route_.shard.valid()) return Found::kNothing;
-  const router::ReplicaPreference preference{
-      .location = &router_.options().location,
-      .avoid = failed_server_,
-      .any_replica = options_.any_replica,
-      .leave_out_outliers = router_.options().leave_out_outliers,
-      .random = router_.NextRandom(),
-      .now = MonotonicNow()};
-  const auto [replica, left_out] = router::ChooseReplica(map, route_.shard, preference);
-  if (left_out) ++router_.counters().left_out;
+  const router::MappedReplica* replica = Choose(route_, failed_server_);
   if (replica == nullptr) {
     nobody_ = absl::StrCat(map.replicas(route_.shard).empty() ? "no server serves it in map "
                                                               : "it has no primary in map ",
@@ -85,6 +78,32 @@ CallState::Found CallState::Look() {
   route_.server = &map.server(replica->server());
   route_.for_primary = replica->role() == Role::kPrimary && !options_.any_replica;
   return Found::kServer;
+}
+
+const router::MappedReplica* CallState::Choose(const Route& route, std::string_view avoid) {
+  const router::ReplicaPreference preference{
+      .location = &router_.options().location,
+      .avoid = avoid,
+      .any_replica = options_.any_replica,
+      .leave_out_outliers = router_.options().leave_out_outliers,
+      .random = router_.NextRandom(),
+      .now = MonotonicNow()};
+  const auto [replica, left_out] = router::ChooseReplica(*route.map, route.shard, preference);
+  if (left_out) ++router_.counters().left_out;
+  return replica;
+}
+
+std::optional<Route> CallState::LookForOther(const Route& first) {
+  Route other{.map = app_.map()};
+  other.shard = Find(*other.map);
+  if (!other.shard.valid()) return std::nullopt;
+  const router::MappedReplica* replica = Choose(other, first.server->name);
+  if (replica == nullptr) return std::nullopt;
+  // What the primary is asked, nobody else may answer.
+  if (replica->role() == Role::kPrimary && !options_.any_replica) return std::nullopt;
+  other.server = &other.map->server(replica->server());
+  if (other.server->name == first.server->name) return std::nullopt;
+  return other;
 }
 
 ShardIndex CallState::Find(const ShardMap& map) const {
@@ -120,6 +139,14 @@ void CallState::OnUnsent(const Route& route) {
 
 void CallState::Blame(const Route& route, const std::string& problem) {
   last_attempt_ = absl::StrCat(route.server->name, " (", route.server->endpoint, ") ", problem);
+}
+
+grpc::Status CallState::FaultOfOptions() {
+  const bool is_read = options_.idempotent || options_.any_replica;
+  if (options_.hedge_after <= Duration(0) || is_read) return grpc::Status::OK;
+  return FailWith(grpc::StatusCode::INVALID_ARGUMENT,
+                  "CallOptions::hedge_after without idempotent or any_replica: only a read is "
+                  "hedged, as two servers may process it");
 }
 
 grpc::Status CallState::Nothing() {

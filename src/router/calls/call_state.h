@@ -45,6 +45,11 @@ class CallState {
   Found Look();
   const Route& route() const { return route_; }
   grpc::Status Nothing();
+  // Another replica that may answer instead of the one that `first` goes to.
+  std::optional<Route> LookForOther(const Route& first);
+
+  // INVALID_ARGUMENT: the options contradict each other.
+  grpc::Status FaultOfOptions();
 
   // Do other servers serve the shard than route() says? For who waits: may be asked from any
   // thread between two Look()s.
@@ -66,6 +71,7 @@ class CallState {
 
  private:
   ShardIndex Find(const router::ShardMap& map) const;
+  const router::MappedReplica* Choose(const Route& route, std::string_view avoid);
   grpc::Status FailWith(grpc::StatusCode code, const std::string& what);
 
   AppRouter& app_;

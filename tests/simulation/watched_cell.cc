@@ -92,7 +92,7 @@ void DrawScaling(const SimulationOptions& options, v1::AppSpec& spec) {
   scaling.set_target(100);
   scaling.set_max_replicas(3 + static_cast<uint32_t>(random.Below(3)));
   scaling.set_down_after_ms(1'000 + static_cast<uint32_t>(random.Below(10'000)));
-  scaling.set_max_changes_per_minute(random.Below(2) == 0 ? "100%" : "20");
+  scaling.set_max_changes_per_minute(random.Below(2) == 0 ? "100%" : "50%");
 }
 
 // Drawn by itself, too.
@@ -199,6 +199,8 @@ void WatchedCell::KeepChangingLoads(TimePoint until) {
 }
 
 void WatchedCell::AwaitRest(const std::string& since, int patience) {
+  // The number of replicas changes by a few a minute.
+  if (cluster.loads.on()) patience *= 2;
   const TimePoint give_up = cluster.schedule.now() + patience * options.patience;
   const Duration rest = full_service ? kRestAfterPlans : kRestAfterFaults;
   TimePoint rests_since = cluster.schedule.now();

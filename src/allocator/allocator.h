@@ -46,6 +46,9 @@ struct ShardInfo {
   // The shard is given to none of these; the snapshot lists them all. (A replica that is on one
   // already may stay.)
   std::vector<ServerIndex> avoided;
+  // Moves for balance left these a while ago, and none brings the shard back; the snapshot lists
+  // them all. (Nothing else heeds it.)
+  std::vector<ServerIndex> left;
 
   static constexpr uint32_t kNoRegion = UINT32_MAX;
 };

@@ -39,6 +39,8 @@ std::string GoalName(int level) {
   return solver::LevelName(level);
 }
 
+bool IsNoReturn(const std::string& rule) { return rule == kNoReturnRule; }
+
 // One rule at both places.
 struct Difference {
   RuleFamily family;
@@ -56,7 +58,8 @@ std::vector<Difference> Compare(const std::vector<Reason>& now, const std::vecto
       return d.level == reason.level && d.argument.rule == reason.rule;
     });
     if (at == all.end()) {
-      at = all.insert(at, {reason.family, reason.level, {GoalName(reason.level), reason.rule}});
+      const std::string goal = IsNoReturn(reason.rule) ? "no return" : GoalName(reason.level);
+      at = all.insert(at, {reason.family, reason.level, {goal, reason.rule}});
     }
     at->argument.*cost += reason.amount;
   };
@@ -101,6 +104,9 @@ void Judge(const std::vector<Difference>& differences, bool placed, Candidate& c
   if (refused) {
     candidate.verdict = Verdict::kRefused;
     candidate.reason = WhyRefused(*decides);
+  } else if (decides != nullptr && IsNoReturn(decides->argument.rule) && change > 0) {
+    candidate.verdict = Verdict::kWorse;
+    candidate.reason = "a replica of the shard left it for balance within the last hour";
   } else if (!placed) {
     candidate.verdict = Verdict::kBetter;
     candidate.reason = "it has room for the missing replica";

@@ -91,6 +91,7 @@ void SnapshotTables::AddShard(const ShardInfo& shard) {
   const uint32_t position = input_.shards();
   for (ServerIndex server : shard.avoided)
     input_.avoided.emplace_back(position, PositionOf(server));
+  for (ServerIndex server : shard.left) input_.left.emplace_back(position, PositionOf(server));
   input_.shard_begin.push_back(input_.replicas());
   input_.preferred_region.push_back(
       shard.preferred_region == ShardInfo::kNoRegion ? kNoPreference : shard.preferred_region);

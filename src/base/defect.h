@@ -55,6 +55,8 @@ enum class Defect : uint8_t {
   kNeverScalesDown,        // a shard keeps the replicas that its load needed once
   kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
   kStopsAllTheSame,        // a server that is cut off stops, though it is to keep serving
+  // Of balance. (Whole cells have no loads, and live for minutes: tests/orchestrator catches it.)
+  kBouncesBack,  // a shard is moved back to a server that it has just left
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
   kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left

@@ -65,7 +65,7 @@ inline constexpr char kExplainFooter[] = R"(
 Says what the shard waits for; what speaks against the places of its replicas; and for
 other servers whether a replica would be better there, and what decides. Asked of the
 same rules as the plans. The first goal that differs decides alone: constraint, region
-preference, spread, maintenance, utilization, balance, regional balance.
+preference, spread, maintenance, no return, utilization, balance, regional balance.
 Examples:
   shardctl explain kv shard-007                    why is it there? what does it wait for?
   shardctl explain kv shard-007 --on kv-3          why is it not on kv-3?

@@ -374,6 +374,79 @@ TEST(AllocatorTest, BalancesLoadWithAndWithoutCapacities) {
   }
 }
 
+// Four shards of one load on server 0; those of the first `left` ones left server 1 for balance.
+Snapshot AfterBalance(size_t left) {
+  Snapshot snapshot = LoadedFleet(2, {1, 1, 1, 1}, 10);
+  for (size_t i = 0; i < left; ++i) snapshot.shards[i].left = {ServerIndex(1)};
+  return snapshot;
+}
+
+TEST(AllocatorTest, BalanceTakesThoseThatDidNotComeFromThere) {
+  const Plan plan = Solve(AfterBalance(2), {});
+  ASSERT_EQ(plan.moves.size(), 2u);
+  for (const Move& move : plan.moves) EXPECT_GE(move.shard, ShardIndex(2));
+  EXPECT_EQ(Solve(AfterBalance(3), {}).moves.size(), 1u);
+  EXPECT_TRUE(Solve(AfterBalance(4), {}).moves.empty());
+}
+
+TEST(AllocatorTest, OverTheThresholdNothingGoesBackEither) {
+  Snapshot snapshot = AfterBalance(4);
+  snapshot.capacity = {4.2, 4.2};
+  ASSERT_GT(4.0, 4.2 * snapshot.metrics[0].threshold);
+  EXPECT_TRUE(Solve(snapshot, {}).moves.empty());
+}
+
+TEST(AllocatorTest, WhatHasToGoGoesBack) {
+  Snapshot full = AfterBalance(4);
+  full.capacity = {3.1, 10};  // a hard limit
+  EXPECT_EQ(Solve(full, {}).moves.size(), 1u);
+
+  for (const bool ordered : {false, true}) {
+    Snapshot emptied = AfterBalance(4);
+    emptied.servers[0].accepts = false;
+    emptied.servers[0].draining = true;
+    emptied.servers[0].ordered = ordered;
+    EXPECT_EQ(Solve(emptied, {}).moves.size(), 4u) << ordered;
+  }
+
+  Snapshot preferred = AfterBalance(4);
+  preferred.servers[1].region = 1;
+  preferred.shards[2].preferred_region = 1;
+  const Plan plan = Solve(preferred, {});
+  ASSERT_EQ(plan.moves.size(), 1u);
+  EXPECT_EQ(plan.moves[0].shard, ShardIndex(2));
+
+  Snapshot missing = AfterBalance(4);
+  missing.shards[3].replicas.clear();
+  missing.load.pop_back();  // one row for it
+  EXPECT_EQ(Solve(missing, {.mode = Mode::kEmergency}).moves.at(0).to, ServerIndex(1));
+}
+
+TEST(AllocatorTest, SpreadCallsAReplicaBack) {
+  Snapshot snapshot = Fleet(3, 1);
+  snapshot.servers[2].region = 1;
+  AddShards(snapshot, 1, 2);
+  snapshot.shards[0].replicas = {{ServerIndex(0)}, {ServerIndex(1)}};
+  snapshot.shards[0].left = {ServerIndex(2)};
+  const Plan plan = Solve(snapshot, {});
+  ASSERT_EQ(plan.moves.size(), 1u);
+  EXPECT_EQ(plan.moves[0].to, ServerIndex(2));
+  EXPECT_EQ(plan.moves[0].reason, MoveReason::kSpread);
+}
+
+// A server that is to be emptied is left for the other one, not for that one, if balance is all
+// that the two differ in; what it has to leave is free to go to both.
+TEST(AllocatorTest, WhatLeavesADrainGoesWhereThereIsMostRoom) {
+  Snapshot snapshot = LoadedFleet(3, {1, 1}, 10);
+  snapshot.other_load = {0, 0, 5};
+  snapshot.servers[0].accepts = false;
+  snapshot.servers[0].draining = snapshot.servers[0].ordered = true;
+  for (ShardInfo& shard : snapshot.shards) shard.left = {ServerIndex(1)};
+  const Plan plan = Solve(snapshot, {});
+  ASSERT_EQ(plan.moves.size(), 2u);
+  for (const Move& move : plan.moves) EXPECT_EQ(move.to, ServerIndex(1));
+}
+
 TEST(AllocatorTest, PutsNothingWhereItsLoadIsTooMuch) {
   Snapshot snapshot = LoadedFleet(2, {3, 3, 3}, 6);
   for (ShardInfo& shard : snapshot.shards) shard.replicas.clear();

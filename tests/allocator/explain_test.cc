@@ -98,6 +98,20 @@ TEST(ExplainTest, ExplainsAMissingReplica) {
   EXPECT_THAT(same_region->reason, HasSubstr("another replica of the shard is too near"));
 }
 
+TEST(ExplainTest, SaysThatBalanceDoesNotMoveAShardBack) {
+  Snapshot snapshot = OneShard();
+  snapshot.shards[0].left = {ServerIndex(11)};
+  const Candidate back = Explain(snapshot, {.only = ServerIndex(11)}).candidates.at(0);
+  EXPECT_EQ(back.verdict, Verdict::kWorse);
+  EXPECT_EQ(back.reason, "a replica of the shard left it for balance within the last hour");
+  ASSERT_FALSE(back.arguments.empty());
+  EXPECT_EQ(back.arguments[0].goal, "no return");
+  snapshot.servers[0].accepts = false;
+  snapshot.servers[0].draining = true;
+  EXPECT_EQ(Explain(snapshot, {.only = ServerIndex(11)}).candidates.at(0).verdict,
+            Verdict::kBetter);
+}
+
 TEST(ExplainTest, SaysThatAServerTakesNoMore) {
   Snapshot snapshot = OneShard();
   snapshot.servers[1].accepts = false;

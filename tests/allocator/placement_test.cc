@@ -206,6 +206,14 @@ TEST(PlacementTest, WrongInputIsRefusedByItsField) {
                 in.preferred_region = {1, 2, 3};
               }),
               HasSubstr("preferred_region: found 3 entries; allowed: 1 entries"));
+  EXPECT_THAT(refused([](auto& in) {
+                in.left = {{1, 0}};
+              }),
+              HasSubstr("left: found shard 1; allowed: below 1"));
+  EXPECT_THAT(refused([](auto& in) {
+                in.avoided = {{0, 6}};
+              }),
+              HasSubstr("avoided: found server 6; allowed: below 6"));
 }
 
 TEST(PlacementTest, UnlimitedCapacityIsSharedEvenly) {

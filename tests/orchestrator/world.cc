@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/defect.h"
 #include "model/spec/spec_validation.h"
 #include "orchestrator/decide/published.h"
 #include "orchestrator/decide/waits.h"
@@ -68,6 +69,7 @@ void World::Restart() {
   queue_.clear();
   next_wake_ = kNever;
   stepped_down = false;
+  returns = {};
   partition_.emplace(PartitionOptions{.leader_epoch = LeaderEpoch(++leader_epoch_)});
   Start();
 }
@@ -181,6 +183,18 @@ void World::Carry(Output<Action> output) {
     std::visit([this](auto& a) { Do(a); }, action);
   }
   next_wake_ = output.next_wake;
+  LookAtReturns();
+}
+
+void World::LookAtReturns() {
+  const auto lists = [this](const std::string& shard, const std::string& server) {
+    const std::vector<StoredReplica>& record = servers.at(server).record;
+    return std::any_of(record.begin(), record.end(),
+                       [&](const StoredReplica& r) { return r.shard == shard; });
+  };
+  returns.Look(now, lists, [this](const std::string& server) { return servers.at(server).live; });
+  const bool none = returns.found().empty();
+  EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << returns.found().front();
 }
 
 // As the records are before compression, so that it holds whatever the names are.
@@ -388,6 +402,10 @@ void World::FinishPlan() {
 void World::Do(Note& action) {
   notes.push_back(action);
   if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
+  if (action.kind == NoteKind::kMoveStarted) {
+    const std::string& to = partition_->tables().name(action.server);
+    returns.Announced(Name(action.shard), to, action.detail);
+  }
 }
 
 void World::Do(Publish&) {

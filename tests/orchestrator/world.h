@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "orchestrator/core/partition.h"
+#include "tests/orchestrator/returns.h"
 
 namespace shardmanager::orchestrator {
 
@@ -124,12 +125,15 @@ class World {
     std::function<void(const Event&)> hears;
     std::function<void(const Action&)> asks;
   } watcher;
+  // Moves that should not have been, of the partition that leads.
+  Returns returns;
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
       load;
 
  private:
   void Carry(Output<Action> output);
+  void LookAtReturns();
   void Do(Persist& action);
   void Do(SendCommands& action);
   void Do(Collect& action);

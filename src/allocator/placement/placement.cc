@@ -26,6 +26,9 @@ using solver::UtilizationSpec;
 
 // A drain that was ordered outranks a replica's wish for its region, which weighs 1.
 constexpr double kOrderedDrainWeight = 10;
+// That a replica does not go back outranks utilization and balance. Among what has to leave its
+// server, which weighs 1, it gives way.
+constexpr double kNoReturnWeight = 0.5;
 
 solver::GoalRank Goal(PlacementGoal goal, double weight = 1) {
   return {.priority = static_cast<int>(goal), .weight = weight};
@@ -173,6 +176,18 @@ absl::Status AddAvoided(const PlacementInput& in, Model& model) {
   return model.AddConstraint(spec);
 }
 
+absl::Status AddNoReturn(const PlacementInput& in, Model& model) {
+  PinSpec spec{.scope = "server", .domains = {}, .avoid = true, .name = kNoReturnRule};
+  for (const auto& [shard, server] : in.left) {
+    for (uint32_t r = in.shard_begin[shard]; r < in.shard_begin[shard + 1]; ++r) {
+      const uint32_t at = in.server_of[r];
+      const bool has_to_go = at == kNowhere || in.servers[at].draining;
+      if (!has_to_go && at != server) spec.domains[r].push_back(DomainId(server));
+    }
+  }
+  return model.AddGoal(spec, Goal(PlacementGoal::kMaintenance, kNoReturnWeight));
+}
+
 // One limit for moves off servers that are ordered to be empty (`drains`), one for the others.
 absl::Status AddMoveLimit(const PlacementInput& in, bool drains, Model& model) {
   const MoveCaps& caps = drains ? in.drain_moves : in.moves;
@@ -212,6 +227,7 @@ absl::Status PlacementModel::AddSpecs(const PlacementInput& in) {
   const bool regions = problem_.scopes.back().domains > 1;
   if (s.ok()) s = AddLoadGoals(in, *model_, regions && !in.emergency);
   if (s.ok()) s = AddAvoided(in, *model_);
+  if (s.ok()) s = AddNoReturn(in, *model_);
   if (s.ok()) s = AddMoveLimit(in, /*drains=*/false, *model_);
   if (s.ok() && !ordered.containers.empty()) s = AddMoveLimit(in, /*drains=*/true, *model_);
   if (s.ok() && in.most_shared_by_two_servers != UINT32_MAX) {

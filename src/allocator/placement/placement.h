@@ -19,6 +19,8 @@ namespace shardmanager::allocator {
 
 inline constexpr uint32_t kNowhere = UINT32_MAX;  // a replica without a server
 inline constexpr uint32_t kNoPreference = UINT32_MAX;
+// The rule that PlacementInput::left becomes.
+inline constexpr char kNoReturnRule[] = "no return(server)";
 
 // What is to be balanced, and how.
 struct MetricPolicy {
@@ -83,6 +85,9 @@ struct PlacementInput {
   // OPTIONAL. Pairs of a shard and a position in `servers`: no replica of the shard is put on that
   // server. (One that starts there may stay.)
   std::vector<std::pair<uint32_t, uint32_t>> avoided;
+  // OPTIONAL. Likewise: no replica of the shard is moved to that server for utilization or balance
+  // alone. (One without a server may be put there, and one whose server is to be emptied.)
+  std::vector<std::pair<uint32_t, uint32_t>> left;
   // Replicas of a shard never share a fault domain of this level.
   Spread spread = Spread::kServer;
   // OPTIONAL. Each level once. At a level without a soft one, replicas stand as evenly as may be.

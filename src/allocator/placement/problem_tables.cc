@@ -63,6 +63,21 @@ absl::Status CheckMetrics(const PlacementInput& in) {
   return absl::OkStatus();
 }
 
+// Of a shard and a server each.
+absl::Status CheckPairs(const std::string& field, const PlacementInput& in,
+                        const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {
+  for (const auto& [shard, server] : pairs) {
+    if (shard >= in.shards()) {
+      return Wrong(field, absl::StrCat("shard ", shard), absl::StrCat("below ", in.shards()));
+    }
+    if (server >= in.servers.size()) {
+      return Wrong(field, absl::StrCat("server ", server),
+                   absl::StrCat("below ", in.servers.size()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckReplicas(const PlacementInput& in) {
   const size_t metrics = in.metrics.size();
   if (in.shard_begin.empty() || in.shard_begin.front() != 0 ||
@@ -81,15 +96,8 @@ absl::Status CheckReplicas(const PlacementInput& in) {
       return s;
     }
   }
-  for (const auto& [shard, server] : in.avoided) {
-    if (shard >= in.shards()) {
-      return Wrong("avoided", absl::StrCat("shard ", shard), absl::StrCat("below ", in.shards()));
-    }
-    if (server >= in.servers.size()) {
-      return Wrong("avoided", absl::StrCat("server ", server),
-                   absl::StrCat("below ", in.servers.size()));
-    }
-  }
+  if (auto s = CheckPairs("avoided", in, in.avoided); !s.ok()) return s;
+  if (auto s = CheckPairs("left", in, in.left); !s.ok()) return s;
   for (uint32_t server : in.server_of) {
     if (server == kNowhere || server < in.servers.size()) continue;
     return Wrong("server_of", absl::StrCat(server), absl::StrCat("below ", in.servers.size()));

@@ -209,6 +209,7 @@ void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& f
   replica.writing = fresh.phase;
   replica.cause = fresh.cause;
   replica.origin = fresh.origin;
+  replica.follows_loads = fresh.follows_loads;
   load_book_.InheritLoads(id);
   state_.moves.budgets.Take(replica);
   if (IsMove(fresh.cause) && replica.role == Role::kSecondary) {
@@ -309,6 +310,7 @@ void Batch::Apply() {
       state_.progress.erase(Key(id, replica.server));
       moves_.Settle(r);
       load_book_.RemoveReplica(r);
+      moves_.NoteLeft(id, server);
       drains_.NoteDrained(server);
     }
     ended.clear();

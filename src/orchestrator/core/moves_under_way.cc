@@ -31,6 +31,13 @@ void MovesUnderWay::Settle(ReplicaIndex id) {
   }
 }
 
+void MovesUnderWay::NoteLeft(ShardIndex shard, ServerIndex server) {
+  state_.tables.ForEach(shard, [&](ReplicaIndex, Replica& replica) {
+    if (replica.origin != server || !std::exchange(replica.follows_loads, false)) return;
+    state_.left.Left(shard, server, state_.now);
+  });
+}
+
 void MovesUnderWay::RecoverMoves() {
   for (uint32_t i = 0; i < state_.tables.shard_count(); ++i) {
     const Handover handover = HandoverOf(state_, ShardIndex(i));

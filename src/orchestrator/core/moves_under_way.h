@@ -21,6 +21,8 @@ class MovesUnderWay {
   // What was counted as under way for this replica is not any more: it serves, or it
   // is gone.
   void Settle(ReplicaIndex id);
+  // The shard's replica on the server is gone.
+  void NoteLeft(ShardIndex shard, ServerIndex server);
   // Handovers that a former leader began count as what they are, up to the end: while the old owner
   // drops and the new one does not serve yet, that one may have to give the shard back
   // (decide/failures.h).

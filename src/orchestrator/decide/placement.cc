@@ -8,6 +8,7 @@
 #include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/load/returns.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/roles.h"
@@ -36,6 +37,7 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
   if (TakesNothing(state.tables.server(intent.from))) return;  // it could not be told to stop
   const Cause cause = CauseOfMove(state, intent.from);
   if (!MayMoveTo(state, id, intent.to) || !MoveBudgetLeft(state, cause, intent)) return;
+  if (IsForBalance(intent.reason) && !MayReturnTo(state, id, intent.to)) return;
   // Where there are both roles, a new secondary comes first, whoever goes.
   const bool primary =
       state.tables.replica(from).role == Role::kPrimary && !state.replication.both_roles();
@@ -51,7 +53,7 @@ void DecideMove(const PartitionState& state, Change& change, ShardIndex id, cons
     census.moving = true;
   }
   const Role role = state.replication.RoleToAdd();
-  change.news.push_back({intent.to, first, cause, intent.from, role});
+  change.news.push_back({intent.to, first, cause, intent.from, role, FollowsLoads(intent.reason)});
 }
 
 // Of more replicas that serve than wanted, one that its primary could not bring into step several

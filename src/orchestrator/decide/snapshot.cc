@@ -9,6 +9,7 @@
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
 #include "orchestrator/decide/load/loads.h"
+#include "orchestrator/decide/load/returns.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
@@ -69,31 +70,50 @@ void AddLoads(const PartitionState& state, ShardIndex id, Purpose purpose, const
   }
 }
 
-}  // namespace
-
-bool WorthBalancing(const PartitionState& state) {
-  if (state.balance.at_rest) return false;
-  if (!state.loads.metrics.empty()) return true;
+// How many replicas servers have that may be given more, and keep them.
+struct Counts {
   uint32_t low = UINT32_MAX;
   uint32_t high = 0;
+  bool to_be_emptied = false;  // there is a server that has to lose its replicas
+  bool differ() const { return low != UINT32_MAX && high >= low + 2; }
+};
+
+Counts CountsOf(const PartitionState& state) {
+  Counts counts;
   for (const ServerIndex id : state.tables.servers()) {
     const Server& server = state.tables.server(id);
     if (server.state != ServerState::kLive || TakesNothing(server)) continue;
     const auto count = static_cast<uint32_t>(server.replicas.size());
     if (!Accepts(state, id)) {
-      if (count > 0) return true;  // to be emptied
+      counts.to_be_emptied |= count > 0;
       continue;
     }
     if (IsBarred(state, id)) continue;
-    low = std::min(low, count);
-    high = std::max(high, count);
+    counts.low = std::min(counts.low, count);
+    counts.high = std::max(counts.high, count);
   }
-  if (low == UINT32_MAX) return false;
+  return counts;
+}
+
+}  // namespace
+
+bool WorthBalancing(const PartitionState& state) {
+  if (state.balance.at_rest) return false;
+  if (!state.loads.metrics.empty()) return true;
+  const Counts counts = CountsOf(state);
+  if (counts.to_be_emptied) return true;
+  if (counts.low == UINT32_MAX) return false;
   const bool preferences =
       std::any_of(state.layout.begin(), state.layout.end(),
                   [](const LayoutShard& s) { return !s.preferred_region.empty(); });
-  return high >= low + 2 || preferences || !state.region_wishes.empty() ||
+  return counts.differ() || preferences || !state.region_wishes.empty() ||
          state.spec.replication().replicas() > 1;
+}
+
+bool IsUneven(const PartitionState& state) {
+  if (state.loads.metrics.empty()) return CountsOf(state).differ();
+  const std::vector<float> pressure = Pressure(state, state.loads.planned);
+  return std::any_of(pressure.begin(), pressure.end(), [](float p) { return p > 1; });
 }
 
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads) {
@@ -228,6 +248,11 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
   });
   for (ServerIndex failed : Avoided(state, id, purpose != Purpose::kEmergency)) {
     if (state.tables.server(failed).state == ServerState::kLive) info.avoided.push_back(failed);
+  }
+  if (purpose != Purpose::kEmergency) {
+    for (ServerIndex left : NoReturnTo(state, id)) {
+      if (state.tables.server(left).state == ServerState::kLive) info.left.push_back(left);
+    }
   }
   snapshot.shards.push_back(std::move(info));
   if (!state.loads.metrics.empty()) AddLoads(state, id, purpose, loads, snapshot);

@@ -12,6 +12,9 @@ enum class Purpose : uint8_t { kEmergency, kBalance, kExplain };
 // other, or to a region, only the allocator can tell: it is asked until it finds
 // nothing to improve, and again once something changed.
 bool WorthBalancing(const PartitionState& state);
+// Some server is beyond its limits in the picture that plans are made of (without metrics: has more
+// than its share): perhaps as a shard could not go back to where it came from.
+bool IsUneven(const PartitionState& state);
 // The fleet, and no shards: all replicas count as "other" ones.
 allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& loads);
 // The first of the container operations for which moves that only balance wait; null: they wait for

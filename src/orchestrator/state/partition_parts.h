@@ -38,6 +38,7 @@ struct NewReplica {
   Cause cause;
   ServerIndex origin;  // as Replica::origin
   Role role;
+  bool follows_loads = false;  // as Replica::follows_loads
 };
 struct Change {
   absl::InlinedVector<PhaseChange, 4> phases;

@@ -18,6 +18,7 @@
 #include "model/leaving_rules.h"
 #include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
+#include "orchestrator/state/left_servers.h"
 #include "orchestrator/state/load_table.h"
 #include "orchestrator/state/mass_failure.h"
 #include "orchestrator/state/missing_shards.h"
@@ -144,6 +145,7 @@ struct PartitionState {
   absl::flat_hash_map<ShardIndex, ToldMembers> members;
   absl::flat_hash_map<uint64_t, uint8_t> progress;  // of loads, by Key(), percent
   Moves moves;
+  LeftServers left;
   Switchovers switchovers;
   Failures failures;
   MissingShards missing;

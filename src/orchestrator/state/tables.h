@@ -47,11 +47,12 @@ struct Replica {
   Role role = Role::kPrimary;
   Contact contact = Contact::kIdle;
   Cause cause = Cause::kPlacement;
-  bool settled = false;       // has served once since it was made
-  bool told_since = false;    // that it serves, since the report to come was asked for
-  bool role_changed = false;  // in this life it held the shard in the other role
-  bool lacking = false;       // elected though it may lack what was acknowledged
-  uint8_t failures = 0;       // in a row
+  bool settled = false;        // has served once since it was made
+  bool told_since = false;     // that it serves, since the report to come was asked for
+  bool role_changed = false;   // in this life it held the shard in the other role
+  bool lacking = false;        // elected though it may lack what was acknowledged
+  bool follows_loads = false;  // of a move whose source is there yet: loads asked for it
+  uint8_t failures = 0;        // in a row
   // The server's life in which it came to be in step with the shard's primary; 0: it is not.
   uint32_t member_life = 0;
 };

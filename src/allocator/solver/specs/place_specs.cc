@@ -92,7 +92,8 @@ absl::Status DrainSpec::AddTo(Model& model, Rank rank) const {
 absl::Status PinSpec::AddTo(Model& model, Rank rank) const {
   const auto s = FindScope(model.problem(), scope);
   if (!s.ok()) return s.status();
-  ObjectRule rule{.name = absl::StrCat(avoid ? "avoid(" : "pin(", scope, ")"),
+  const std::string usual = absl::StrCat(avoid ? "avoid(" : "pin(", scope, ")");
+  ObjectRule rule{.name = name.empty() ? usual : name,
                   .rank = rank,
                   .scope = *s,
                   .avoid = avoid,

@@ -24,6 +24,7 @@ struct PinSpec {
   std::string scope = "server";
   std::unordered_map<uint32_t, std::vector<DomainId>> domains;  // by object
   bool avoid = false;
+  std::string name;  // OPTIONAL. Of the rule. Default: "pin(<scope>)", or "avoid(<scope>)"
 
   absl::Status AddTo(Model& model, Rank rank) const;
 };

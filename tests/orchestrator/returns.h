@@ -19,13 +19,14 @@ class Returns {
   using Lives = std::function<bool(const std::string& server)>;
 
   // `detail`: of the note that the shard's move to `to` begins. (Whether it does, records tell.)
-  void Announced(const std::string& shard, const std::string& to, const std::string& detail) {
+  void Announced(TimePoint now, const std::string& shard, const std::string& to,
+                 const std::string& detail) {
     moves_.erase(shard);
     const size_t end = detail.find(": ");
     const std::string reason = detail.substr(end + 2);
     if (reason != "balance" && reason != "utilization") return;
     constexpr size_t kFrom = sizeof("from ") - 1;
-    moves_[shard] = {.from = detail.substr(kFrom, end - kFrom), .to = to};
+    moves_[shard] = {.from = detail.substr(kFrom, end - kFrom), .to = to, .announced = now};
   }
   // After each step. What returns is added to found().
   void Look(TimePoint now, const Lists& lists, const Lives& lives) {
@@ -37,7 +38,9 @@ class Returns {
       if (!move.begun && here && there && lives(move.from)) Begin(now, shard, move);
       const bool done = move.begun && there && !here;
       if (done) left_[{shard, move.from}] = move.begun_at;
-      const bool over = done || (move.begun && (!there || !lives(move.from)));
+      // (What is given to that server later on may take the place of a replica that is missing.)
+      const bool dropped = !move.begun && now > move.announced + Seconds(1);
+      const bool over = done || dropped || (move.begun && (!there || !lives(move.from)));
       it = over ? moves_.erase(it) : std::next(it);
     }
   }
@@ -47,6 +50,7 @@ class Returns {
  private:
   struct Move {
     std::string from, to;
+    TimePoint announced;
     bool begun = false;  // both records name the shard
     TimePoint begun_at{};
   };

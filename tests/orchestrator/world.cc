@@ -404,7 +404,7 @@ void World::Do(Note& action) {
   if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
   if (action.kind == NoteKind::kMoveStarted) {
     const std::string& to = partition_->tables().name(action.server);
-    returns.Announced(Name(action.shard), to, action.detail);
+    returns.Announced(now, Name(action.shard), to, action.detail);
   }
 }
 

@@ -13,6 +13,21 @@
 #include "shardmanager/v1/stored.pb.h"
 
 namespace shardmanager::orchestrator {
+namespace {
+
+void LookAtReturns(World& world) {
+  const auto lists = [&](const std::string& shard, const std::string& server) {
+    const std::vector<StoredReplica>& record = world.servers.at(server).record;
+    return std::any_of(record.begin(), record.end(),
+                       [&](const StoredReplica& r) { return r.shard == shard; });
+  };
+  const auto lives = [&](const std::string& server) { return world.servers.at(server).live; };
+  world.returns.Look(world.now, lists, lives);
+  const bool none = world.returns.found().empty();
+  EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << world.returns.found().front();
+}
+
+}  // namespace
 
 std::string WaitsOfAll(World& world) {
   std::string all;
@@ -183,18 +198,7 @@ void World::Carry(Output<Action> output) {
     std::visit([this](auto& a) { Do(a); }, action);
   }
   next_wake_ = output.next_wake;
-  LookAtReturns();
-}
-
-void World::LookAtReturns() {
-  const auto lists = [this](const std::string& shard, const std::string& server) {
-    const std::vector<StoredReplica>& record = servers.at(server).record;
-    return std::any_of(record.begin(), record.end(),
-                       [&](const StoredReplica& r) { return r.shard == shard; });
-  };
-  returns.Look(now, lists, [this](const std::string& server) { return servers.at(server).live; });
-  const bool none = returns.found().empty();
-  EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << returns.found().front();
+  LookAtReturns(*this);
 }
 
 // As the records are before compression, so that it holds whatever the names are.

@@ -133,7 +133,6 @@ class World {
 
  private:
   void Carry(Output<Action> output);
-  void LookAtReturns();
   void Do(Persist& action);
   void Do(SendCommands& action);
   void Do(Collect& action);

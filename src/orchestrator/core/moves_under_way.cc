@@ -34,7 +34,7 @@ void MovesUnderWay::Settle(ReplicaIndex id) {
 void MovesUnderWay::NoteLeft(ShardIndex shard, ServerIndex server) {
   state_.tables.ForEach(shard, [&](ReplicaIndex, Replica& replica) {
     if (replica.origin != server || !std::exchange(replica.follows_loads, false)) return;
-    state_.left.Left(shard, server, state_.now);
+    state_.moves.left.Left(shard, server, state_.now);
   });
 }
 

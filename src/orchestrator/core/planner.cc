@@ -76,7 +76,7 @@ void Planner::ConsiderBalance() {
     return;
   }
   agenda_.LookedAtBalance();
-  if (state_.left.Forget(state_.now) && IsUneven(state_)) state_.balance.at_rest = false;
+  if (state_.moves.left.Forget(state_.now) && IsUneven(state_)) state_.balance.at_rest = false;
   load_book_.ConsiderLoads();
   if (!WorthBalancing(state_)) return;
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.planned);

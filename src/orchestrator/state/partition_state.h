@@ -57,6 +57,7 @@ struct Moves {
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents;
   absl::flat_hash_map<ShardIndex, ServerIndex> from;  // of secondaries: the source
   Budgets budgets;
+  LeftServers left;
 };
 
 // Planned changes of primaries (decide/roles.h).
@@ -145,7 +146,6 @@ struct PartitionState {
   absl::flat_hash_map<ShardIndex, ToldMembers> members;
   absl::flat_hash_map<uint64_t, uint8_t> progress;  // of loads, by Key(), percent
   Moves moves;
-  LeftServers left;
   Switchovers switchovers;
   Failures failures;
   MissingShards missing;

@@ -21,7 +21,7 @@ inline bool FollowsLoads(allocator::MoveReason reason) {
 // Where balance does not move the shard's replicas. (The allocator is told of them; what it
 // proposes is checked once more when it is used.)
 inline Servers NoReturnTo(const PartitionState& state, ShardIndex id) {
-  return Planted(Defect::kBouncesBack) ? Servers() : state.left.Of(id);
+  return Planted(Defect::kBouncesBack) ? Servers() : state.moves.left.Of(id);
 }
 inline bool MayReturnTo(const PartitionState& state, ShardIndex id, ServerIndex server) {
   const Servers left = NoReturnTo(state, id);

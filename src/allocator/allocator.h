@@ -42,6 +42,8 @@ struct ShardInfo {
   uint32_t wanted_replicas = 1;
   Role new_role = Role::kPrimary;  // of replicas that are missing
   uint32_t preferred_region = kNoRegion;
+  // Where the region has not room for all that prefer it, the heavier ones are there. 1 and more.
+  uint32_t preference_weight = 1;
   std::vector<ReplicaInfo> replicas;  // where they are, or are going to be
   // The shard is given to none of these; the snapshot lists them all. (A replica that is on one
   // already may stay.)

@@ -95,6 +95,7 @@ void SnapshotTables::AddShard(const ShardInfo& shard) {
   input_.shard_begin.push_back(input_.replicas());
   input_.preferred_region.push_back(
       shard.preferred_region == ShardInfo::kNoRegion ? kNoPreference : shard.preferred_region);
+  input_.preference_weight.push_back(shard.preference_weight);
 }
 
 void SnapshotTables::AddReplica(uint32_t server, Role role, bool movable) {

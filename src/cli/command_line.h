@@ -94,7 +94,8 @@ struct PinCommand {
 struct PreferCommand {
   // One shard and its region, or the name of a file of them ("-": the standard input).
   std::string shard;
-  std::string region;  // "-": the spec's
+  std::string region;   // "-": the spec's
+  uint32_t weight = 0;  // 0: none was given
   std::string file;
   bool replace = false;  // with a file: what it does not name is taken back
   bool dry_run = false;

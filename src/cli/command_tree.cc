@@ -9,6 +9,7 @@
 #include "cli/help_texts.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
+#include "model/region_preferences.h"
 #include "model/text.h"
 #include "shardmanager/v1/types.pb.h"
 
@@ -291,9 +292,14 @@ void CommandTree::AddPrefer() {
   CLI::Option* shard = command.add_option("SHARD", words.shard, "Which one")->type_name("");
   CLI::Option* region =
       command.add_option("REGION", words.region, "Where; - for what the spec says")->type_name("");
+  CLI::Option* weight = command.add_option(
+      "-w,--weight", words.weight,
+      "Those that weigh more go first where the region has not room for all; 1 without it");
+  weight->type_name("NUMBER")->needs(region);
+  weight->check(CLI::Range(kLeastPreferenceWeight, kMostPreferenceWeight));
   CLI::Option* file = command.add_option("-f,--file", words.file,
-                                         "Instead: a file with a shard and its region in each "
-                                         "line; - for the standard input");
+                                         "Instead: a file with a shard, its region and perhaps a "
+                                         "weight in each line; - for the standard input");
   file->type_name("FILE")->excludes(shard)->excludes(region);
   shard->needs(region);
   command.add_flag("--replace", words.replace, "What the file does not name is taken back")

@@ -205,6 +205,16 @@ std::string PinsOf(const v1::AppStatus& app) {
   return text.empty() ? "" : absl::StrCat("\nPins:\n", text);
 }
 
+// Example: "; weights up to 10, up to 2 of those that are not there".
+std::string WeightsOf(const v1::PreferredRegion& region) {
+  if (region.heaviest() <= 1) return "";
+  const std::string missing =
+      region.heaviest_missing() == 0
+          ? ""
+          : absl::StrCat(", up to ", region.heaviest_missing(), " of those that are not there");
+  return absl::StrCat("; weights up to ", region.heaviest(), missing);
+}
+
 // Example: "us-east  400 shards, 398 there; 400 ordered".
 std::string PreferencesOf(const v1::AppStatus& app) {
   if (app.preferred_regions().empty()) return "";
@@ -217,7 +227,7 @@ std::string PreferencesOf(const v1::AppStatus& app) {
   text += "\n";
   for (const v1::PreferredRegion& region : app.preferred_regions()) {
     absl::StrAppend(&text, kIndent, Shown(region.region()), "  ", Counted(region.shards(), "shard"),
-                    ", ", region.met(), " there; ", region.ordered(), " ordered",
+                    ", ", region.met(), " there; ", region.ordered(), " ordered", WeightsOf(region),
                     region.servers_live() == 0 ? "; no server of the app is there now" : "", "\n");
   }
   return text;
@@ -225,9 +235,11 @@ std::string PreferencesOf(const v1::AppStatus& app) {
 
 std::string PreferenceText(const v1::ShardStatus& shard) {
   if (shard.preferred_region().empty()) return "";
-  return absl::StrCat(Shown(shard.preferred_region()),
-                      shard.preference_ordered() ? ", as ordered" : ", as the spec says",
-                      shard.preference_met() ? "" : "; no replica there serves");
+  return absl::StrCat(
+      Shown(shard.preferred_region()),
+      shard.preference_ordered() ? ", as ordered" : ", as the spec says",
+      shard.preference_weight() <= 1 ? "" : absl::StrCat(", weight ", shard.preference_weight()),
+      shard.preference_met() ? "" : "; no replica there serves");
 }
 
 std::string ScalingText(const v1::ShardScaling& scaling) {

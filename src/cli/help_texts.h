@@ -145,10 +145,12 @@ inline constexpr char kPreferFooter[] = R"(
 One replica of the shard should be in the region, and the primary if there is one. It moves there
 within the app's budgets, or stays where it is until the region has servers and room. What is
 ordered here goes before Shard.preferred_region and placement.preferred_region of the spec, and stays
-when a new spec is applied. Lines of a file: a shard, blanks, a region (- for what the spec says); #
-begins a comment. If one line is wrong, nothing is changed. `describe app` shows how far it is.
+when a new spec is applied. Lines of a file: a shard, blanks, a region (- for what the spec says),
+perhaps blanks and a weight; # begins a comment. If one line is wrong, nothing is changed. Where the
+region has not room for all, those that weigh more are there. `describe app` shows how far it is.
 Examples:
   shardctl prefer users-0042 eu-west --app kv
+  shardctl prefer users-0007 eu-west --weight 10 --app kv
   shardctl prefer --file regions.txt --replace --app kv)";
 
 inline constexpr char kMaintenanceFooter[] = R"(

@@ -1,6 +1,7 @@
 // The shards of an app as its spec names them, in key order.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,11 @@ namespace shardmanager {
 struct LayoutShard {
   ShardId id;
   bool has_range = false;
-  std::string start;             // "" : from the first key
-  std::string end;               // "" : to the last key
-  std::string preferred_region;  // ordered, else the shard's, else the app's; "": none
-  bool region_ordered = false;   // see region_preferences.h
+  std::string start;               // "" : from the first key
+  std::string end;                 // "" : to the last key
+  std::string preferred_region;    // ordered, else the shard's, else the app's; "": none
+  bool region_ordered = false;     // see region_preferences.h
+  uint32_t preference_weight = 1;  // of that order; 1 without one
 };
 
 // Shards in ascending order of range start (or of id, without ranges); expands

@@ -1,6 +1,9 @@
 #include "model/region_preferences.h"
 
+#include <algorithm>
+#include <compare>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,14 +17,23 @@
 namespace shardmanager {
 namespace {
 
-using Regions = absl::flat_hash_map<std::string_view, std::string_view>;  // by shard
+struct Order {
+  std::string_view region;
+  uint32_t weight = kLeastPreferenceWeight;
+  friend auto operator<=>(const Order&, const Order&) = default;
+};
+using Orders = absl::flat_hash_map<std::string_view, Order>;  // by shard
 
-Regions RegionsOf(const v1::StoredPreferences& preferences) {
-  Regions regions;
+// 0: it was ordered without one.
+uint32_t WeightOf(uint32_t weight) { return std::max(weight, kLeastPreferenceWeight); }
+
+Orders OrdersOf(const v1::StoredPreferences& preferences) {
+  Orders orders;
   for (const auto& region : preferences.regions()) {
-    for (const std::string& shard : region.shards()) regions[shard] = region.region();
+    const Order order{region.region(), WeightOf(region.weight())};
+    for (const std::string& shard : region.shards()) orders[shard] = order;
   }
-  return regions;
+  return orders;
 }
 
 std::string Path(int index, const char* field) {
@@ -41,6 +53,7 @@ class ListCheck {
     for (int i = 0; i < list.size() && !problems_.full(); ++i) {
       CheckShard(i, list[i].shard());
       regions_.Check(Path(i, "region"), list[i].region(), &problems_);
+      CheckWeight(i, list[i]);
       problems_.CheckKnown(absl::StrCat("preferences[", i, "]"), list[i]);
     }
     return ToStatus(problems_.Take());
@@ -60,23 +73,32 @@ class ListCheck {
     }
   }
 
+  void CheckWeight(int index, const v1::ShardPreference& entry) {
+    const bool taken_back = entry.region().empty();
+    if (entry.weight() == 0 || (!taken_back && entry.weight() <= kMostPreferenceWeight)) return;
+    problems_.Add(Path(index, "weight"), absl::StrCat(entry.weight()),
+                  taken_back ? "none without a region"
+                             : absl::StrCat(kLeastPreferenceWeight, " to ", kMostPreferenceWeight));
+  }
+
   static constexpr int kNotListed = -1;
   const KnownRegions regions_;
   absl::flat_hash_map<std::string_view, int> places_;  // in the list, by shard
   SpecProblems problems_;
 };
 
-v1::StoredPreferences ToStored(const std::vector<LayoutShard>& layout, const Regions& ordered) {
-  std::map<std::string_view, std::map<std::string_view, bool>> sorted;
+v1::StoredPreferences ToStored(const std::vector<LayoutShard>& layout, const Orders& ordered) {
+  std::map<Order, std::set<std::string_view>> sorted;
   for (const LayoutShard& shard : layout) {
     const auto order = ordered.find(shard.id.value());
-    if (order != ordered.end()) sorted[order->second][shard.id.value()] = true;
+    if (order != ordered.end()) sorted[order->second].insert(shard.id.value());
   }
   v1::StoredPreferences stored;
-  for (const auto& [region, shards] : sorted) {
+  for (const auto& [order, shards] : sorted) {
     auto* entry = stored.add_regions();
-    entry->set_region(std::string(region));
-    for (const auto& [shard, unused] : shards) entry->add_shards(std::string(shard));
+    entry->set_region(std::string(order.region));
+    if (order.weight != kLeastPreferenceWeight) entry->set_weight(order.weight);
+    for (const std::string_view shard : shards) entry->add_shards(std::string(shard));
   }
   return stored;
 }
@@ -88,26 +110,26 @@ absl::StatusOr<PreferenceChange> ChangePreferences(const v1::AppSpec& spec,
                                                    const PreferenceList& list, bool replace) {
   const std::vector<LayoutShard> layout = ExpandLayout(spec);
   if (absl::Status valid = ListCheck(spec, layout).Check(list); !valid.ok()) return valid;
-  const Regions old = RegionsOf(before);
-  Regions ordered = replace ? Regions() : old;
+  const Orders old = OrdersOf(before);
+  Orders ordered = replace ? Orders() : old;
   for (const v1::ShardPreference& entry : list) {
     if (entry.region().empty()) {
       ordered.erase(entry.shard());
     } else {
-      ordered[entry.shard()] = entry.region();
+      ordered[entry.shard()] = {entry.region(), WeightOf(entry.weight())};
     }
   }
-  const auto region_in = [](const Regions& regions, std::string_view shard) {
-    const auto found = regions.find(shard);
-    return found == regions.end() ? std::string_view() : found->second;
+  const auto order_in = [](const Orders& orders, std::string_view shard) {
+    const auto found = orders.find(shard);
+    return found == orders.end() ? Order() : found->second;
   };
   PreferenceChange change{.stored = ToStored(layout, ordered)};
   for (const LayoutShard& shard : layout) {
-    change.changed +=
-        region_in(old, shard.id.value()) != region_in(ordered, shard.id.value()) ? 1 : 0;
+    const std::string_view id = shard.id.value();
+    change.changed += order_in(old, id) != order_in(ordered, id) ? 1 : 0;
   }
   for (const v1::ShardPreference& entry : list) {
-    change.unchanged += region_in(old, entry.shard()) == entry.region() ? 1 : 0;
+    change.unchanged += order_in(old, entry.shard()) == order_in(ordered, entry.shard()) ? 1 : 0;
   }
   return change;
 }
@@ -116,11 +138,12 @@ std::vector<LayoutShard> ExpandLayout(const v1::AppSpec& spec,
                                       const v1::StoredPreferences& preferences) {
   std::vector<LayoutShard> layout = ExpandLayout(spec);
   if (preferences.regions().empty()) return layout;
-  const Regions ordered = RegionsOf(preferences);
+  const Orders ordered = OrdersOf(preferences);
   for (LayoutShard& shard : layout) {
     const auto order = ordered.find(shard.id.value());
     if (order == ordered.end()) continue;
-    shard.preferred_region = std::string(order->second);
+    shard.preferred_region = std::string(order->second.region);
+    shard.preference_weight = order->second.weight;
     shard.region_ordered = true;
   }
   return layout;

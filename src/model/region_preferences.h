@@ -13,6 +13,10 @@
 
 namespace shardmanager {
 
+// ShardPreference.weight; what is ordered without one, or stands in the spec, has the least.
+inline constexpr uint32_t kLeastPreferenceWeight = 1;
+inline constexpr uint32_t kMostPreferenceWeight = 100;
+
 using PreferenceList = google::protobuf::RepeatedPtrField<v1::ShardPreference>;
 
 struct PreferenceChange {

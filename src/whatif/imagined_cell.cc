@@ -64,14 +64,16 @@ orchestrator::OperatorOrders OrdersOf(const v1::AppSnapshot& snapshot) {
   orders.drains.assign(app.drains().begin(), app.drains().end());
   if (app.has_pause()) orders.pause = app.pause();
   orders.pins.assign(app.pins().begin(), app.pins().end());
-  std::map<std::string, std::vector<std::string>> preferred;
+  std::map<std::pair<std::string, uint32_t>, std::vector<std::string>> preferred;
   for (const v1::ShardStatus& shard : snapshot.shards()) {
-    if (shard.preference_ordered()) preferred[shard.preferred_region()].push_back(shard.shard());
+    if (!shard.preference_ordered()) continue;
+    preferred[{shard.preferred_region(), shard.preference_weight()}].push_back(shard.shard());
   }
-  for (auto& [region, shards] : preferred) {
+  for (auto& [order, shards] : preferred) {
     std::sort(shards.begin(), shards.end());
     v1::StoredPreferences::Region& added = *orders.preferences.add_regions();
-    added.set_region(region);
+    added.set_region(order.first);
+    added.set_weight(order.second);
     added.mutable_shards()->Assign(shards.begin(), shards.end());
   }
   return orders;

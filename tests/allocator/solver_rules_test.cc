@@ -123,6 +123,11 @@ const Case kCases[] = {
        Add(m,
            AffinitySpec{
                .scope = "region", .domain = RandomOfGroups<DomainId>(m, random, 3), .objects = 2});
+       AffinitySpec weighed{.scope = "rack", .domain = RandomOfGroups<DomainId>(m, random, 3)};
+       for (uint32_t g = 0; g < m.problem().groups(); ++g) {
+         weighed.weight_of_group.push_back(1 + static_cast<double>(random.Below(9)));
+       }
+       Add(m, weighed);
      }},
     {"Dependency",
      [](Model& m, Random& random) {

@@ -37,11 +37,12 @@ PreferenceList List(const Entries& entries) {
   return list;
 }
 
-// "us: a c", by region.
+// "us: a c", by region; "us 5: a c" of a weight that is stored.
 std::vector<std::string> Lines(const v1::StoredPreferences& stored) {
   std::vector<std::string> lines;
   for (const auto& region : stored.regions()) {
-    std::string line = region.region() + ":";
+    const std::string weight = region.weight() == 0 ? "" : absl::StrCat(" ", region.weight());
+    std::string line = absl::StrCat(region.region(), weight, ":");
     for (const std::string& shard : region.shards()) absl::StrAppend(&line, " ", shard);
     lines.push_back(line);
   }
@@ -116,6 +117,51 @@ TEST(RegionPreferencesTest, WrongEntriesAreNamedByTheirPlace) {
   EXPECT_THAT(Refusal({{"z", "eu"}, {"a", "no blanks"}}),
               AllOf(HasSubstr("preferences[0].shard"), HasSubstr("preferences[1].region")))
       << "all that is wrong";
+}
+
+PreferenceList Weighed(const std::string& shard, const std::string& region, uint32_t weight) {
+  PreferenceList list = List({{shard, region}});
+  list.at(0).set_weight(weight);
+  return list;
+}
+
+TEST(RegionPreferencesTest, WeightsAreStoredByRegion) {
+  v1::StoredPreferences stored = Change({}, {{"a", "us"}, {"b", "us"}, {"c", "us"}}).stored;
+  stored = ChangePreferences(Spec(), stored, Weighed("b", "us", 5), false)->stored;
+  EXPECT_THAT(Lines(stored), ElementsAre("us: a c", "us 5: b"));
+  std::vector<uint32_t> weights;
+  for (const LayoutShard& shard : ExpandLayout(Spec(), stored)) {
+    EXPECT_EQ(shard.preferred_region, "us");
+    weights.push_back(shard.preference_weight);
+  }
+  EXPECT_THAT(weights, ElementsAre(1, 5, 1));
+}
+
+TEST(RegionPreferencesTest, AnotherWeightIsAChange) {
+  const v1::StoredPreferences light = Change({}, {{"a", "us"}, {"b", "us"}}).stored;
+  const auto heavy = ChangePreferences(Spec(), light, Weighed("a", "us", 100), false);
+  EXPECT_EQ(heavy->changed, 1u);
+  EXPECT_EQ(heavy->unchanged, 0u);
+  // Without a weight, and with the least one, is the same.
+  const auto least = ChangePreferences(Spec(), light, Weighed("a", "us", 1), false);
+  EXPECT_EQ(least->changed, 0u);
+  EXPECT_EQ(least->unchanged, 1u);
+  EXPECT_THAT(Lines(least->stored), ElementsAre("us: a b"));
+  // An order without a weight takes the weight back.
+  const PreferenceChange back = Change(heavy->stored, {{"a", "us"}});
+  EXPECT_EQ(back.changed, 1u);
+  EXPECT_THAT(Lines(back.stored), ElementsAre("us: a b"));
+}
+
+TEST(RegionPreferencesTest, WrongWeightsAreNamedByTheirPlace) {
+  const auto refusal = [](const PreferenceList& list) {
+    return std::string(ChangePreferences(Spec(), {}, list, false).status().message());
+  };
+  EXPECT_EQ(refusal(Weighed("a", "us", 101)),
+            "preferences[0].weight: found 101; allowed: 1 to 100");
+  EXPECT_EQ(refusal(Weighed("a", "", 5)),
+            "preferences[0].weight: found 5; allowed: none without a region");
+  EXPECT_EQ(refusal(Weighed("a", "us", 100)), "");
 }
 
 TEST(RegionPreferencesTest, OutrankTheSpec) {

@@ -70,6 +70,7 @@ auto SendPreferences(const std::vector<std::string>& shards, const std::string& 
     v1::ShardPreference& preference = *request.add_preferences();
     preference.set_shard(shard);
     preference.set_region(region);
+    preference.set_weight(static_cast<uint32_t>(1 + request.preferences_size() % 3));
   }
   return Sends(&orchestrator::Operations::PreferRegions, request);
 }

@@ -109,23 +109,45 @@ absl::Status AddSpread(const PlacementInput& in, Model& model) {
 }
 
 // `replicas` of each shard in its region; an invalid one: anywhere.
-absl::Status AddRegionGoal(const std::vector<DomainId>& region_of_shard, uint32_t replicas,
-                           Model& model) {
+AffinitySpec InRegions(const std::vector<DomainId>& region_of_shard, uint32_t replicas) {
   AffinitySpec spec{
       .scope = kRegionScope, .domain = {}, .objects = replicas, .objects_of_group = {}};
   for (const DomainId region : region_of_shard) spec.domain.push_back(region);
-  return model.AddGoal(spec, Goal(PlacementGoal::kRegionPreference));
+  return spec;
+}
+
+// Beside the heaviest one of them: no preference counts for more than 1. Empty: all weigh the same.
+solver::Table<GroupId, double> WeightsOfShards(const PlacementInput& in,
+                                               const PreferredRegions& regions) {
+  uint32_t least = UINT32_MAX;
+  uint32_t most = 0;
+  for (size_t s = 0; s < in.preference_weight.size(); ++s) {
+    if (!regions.of_shard[s].valid()) continue;
+    least = std::min(least, in.preference_weight[s]);
+    most = std::max(most, in.preference_weight[s]);
+  }
+  solver::Table<GroupId, double> weights;
+  if (least >= most) return weights;
+  for (const uint32_t weight : in.preference_weight) {
+    weights.push_back(std::clamp<double>(weight, least, most) / most);
+  }
+  return weights;
 }
 
 absl::Status AddRegionPreferences(const PlacementInput& in, const PreferredRegions& regions,
                                   Model& model) {
   if (!in.preferred_region.empty()) {
-    if (auto s = AddRegionGoal(regions.of_shard, 1, model); !s.ok()) return s;
+    AffinitySpec preferred = InRegions(regions.of_shard, 1);
+    preferred.weight_of_group = WeightsOfShards(in, regions);
+    const absl::Status s = model.AddGoal(preferred, Goal(PlacementGoal::kRegionPreference));
+    if (!s.ok()) return s;
   }
   for (size_t i = 0; i < in.region_wishes.size(); ++i) {
     if (!regions.of_wish[i].valid()) continue;  // no server is there
     const std::vector<DomainId> all(in.shards(), regions.of_wish[i]);
-    if (auto s = AddRegionGoal(all, in.region_wishes[i].second, model); !s.ok()) return s;
+    const absl::Status s = model.AddGoal(InRegions(all, in.region_wishes[i].second),
+                                         Goal(PlacementGoal::kRegionPreference));
+    if (!s.ok()) return s;
   }
   return absl::OkStatus();
 }

@@ -74,6 +74,8 @@ struct PlacementInput {
   std::vector<uint32_t> shard_begin = {0};
   // OPTIONAL. One for each shard: a region number, or kNoPreference.
   std::vector<uint32_t> preferred_region;
+  // OPTIONAL. One for each shard, 1 and more: what its preference weighs among those of others.
+  std::vector<uint32_t> preference_weight;
   // OPTIONAL. Pairs of a region number and how many replicas of each shard should be there.
   std::vector<std::pair<uint32_t, uint32_t>> region_wishes;
   // One for each replica: a position in `servers`, or kNowhere.

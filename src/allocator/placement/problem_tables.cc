@@ -96,6 +96,12 @@ absl::Status CheckReplicas(const PlacementInput& in) {
       return s;
     }
   }
+  if (!in.preference_weight.empty()) {
+    if (auto s = CheckSize("preference_weight", in.preference_weight.size(), in.shards());
+        !s.ok()) {
+      return s;
+    }
+  }
   if (auto s = CheckPairs("avoided", in, in.avoided); !s.ok()) return s;
   if (auto s = CheckPairs("left", in, in.left); !s.ok()) return s;
   for (uint32_t server : in.server_of) {

@@ -1,6 +1,7 @@
 // What single moves cannot repair: swaps and ejection chains. An object goes where it
 // does not fit, and others leave there for it, as far as that makes the whole better.
 #include <algorithm>
+#include <map>
 
 #include "allocator/solver/descent.h"
 
@@ -18,6 +19,8 @@ constexpr uint64_t kStepsForConstraints = 1'000'000;
 constexpr uint64_t kTimesForConstraints = 10;
 constexpr uint64_t kStepsForGoals = 200'000;
 constexpr uint64_t kTimesForGoals = 2;
+
+constexpr int kMostTrades = 32;  // tried for an object that is heavy
 
 }  // namespace
 
@@ -105,8 +108,101 @@ bool Descent::MayChain(bool hard) {
                                          : kStepsForGoals + before * kTimesForGoals);
 }
 
+// Where a domain has not room for all groups that wish to be there, heavy ones take the places of
+// light ones, which go elsewhere. (Chains begin where there is too much load.)
+class Descent::Displacer {
+ public:
+  explicit Displacer(Descent& descent)
+      : descent_(descent), state_(descent.state_), board_(descent.state_.group_board()) {}
+
+  bool Run() {
+    bool improved = false;
+    for (size_t k = 0; k < board_.rules().size(); ++k) {
+      if (!board_.rules()[k]->factor.empty()) improved |= RunRule(k);
+    }
+    return improved;
+  }
+
+ private:
+  struct Place {
+    double factor;  // of whoever has it; 0: it does not wish to be there
+    ObjectId object;
+  };
+
+  bool RunRule(size_t k) {
+    bool improved = false;
+    std::map<uint32_t, std::vector<Place>> places;  // by domain
+    for (const GroupId g : descent_.heavy_first_) {
+      if (descent_.OutOfSteps() || !descent_.MayChain(false)) break;
+      const DomainId wish = board_.Wish(k, g);
+      if (!wish.valid() || board_.CostOf(k, g) <= kTolerance) continue;
+      const auto [in, fresh] = places.try_emplace(wish.index());
+      if (fresh) in->second = PlacesIn(k, wish);
+      improved |= DisplaceFor(k, g, in->second);
+    }
+    return improved;
+  }
+
+  DomainId DomainOf(size_t rule, ObjectId o) const {
+    return state_.model().DomainOf(board_.rules()[rule]->scope, state_.where(o));
+  }
+
+  // The lightest first.
+  std::vector<Place> PlacesIn(size_t rule, DomainId domain) const {
+    std::vector<Place> places;
+    for (uint32_t i = 0; i < state_.problem().objects; ++i) {
+      const ObjectId o(i);
+      if (!state_.where(o).valid() || !state_.MayMove(o) || DomainOf(rule, o) != domain) continue;
+      const GroupId g = board_.GroupOf(o);
+      const bool wishes = board_.Wish(rule, g) == domain;
+      places.push_back({wishes ? board_.rules()[rule]->Factor(g) : 0, o});
+    }
+    std::stable_sort(places.begin(), places.end(),
+                     [](const Place& a, const Place& b) { return a.factor < b.factor; });
+    return places;
+  }
+
+  bool DisplaceFor(size_t rule, GroupId g, std::vector<Place>& places) {
+    const double factor = board_.rules()[rule]->Factor(g);
+    for (ObjectId o = board_.Begin(g); o < board_.End(g); o = ObjectId(o.index() + 1)) {
+      if (!state_.where(o).valid() || !state_.MayMove(o)) continue;
+      if (DomainOf(rule, o) == board_.Wish(rule, g)) continue;
+      for (size_t i = 0; i < std::min<size_t>(places.size(), kMostTrades); ++i) {
+        if (places[i].factor >= factor) break;
+        if (board_.GroupOf(places[i].object) == g || !Trade(o, places[i].object)) continue;
+        places.erase(places.begin() + static_cast<ptrdiff_t>(i));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool Trade(ObjectId comes, ObjectId makes_way) {
+    const size_t mark = descent_.log_.size();
+    Score change;
+    descent_.Shift(comes, state_.where(makes_way), change);
+    const ContainerId from = state_.Lift(makes_way);
+    const Score here = state_.Arrival(makes_way, from);
+    Score there = here;
+    const ContainerId to = descent_.BestPlace(makes_way, from, there);
+    state_.Put(makes_way, to, from);
+    descent_.log_.push_back({makes_way, from});
+    change += there - here;
+    if (to != from && change.BetterThan(kNoChange)) {
+      descent_.log_.resize(mark);
+      return true;
+    }
+    descent_.RollBack(mark);
+    return false;
+  }
+
+  Descent& descent_;
+  State& state_;
+  const GroupBoard& board_;
+};
+
 bool Descent::RepairByChains() {
-  bool improved = false;
+  bool improved = Displacer(*this).Run();
   for (ContainerId c : HotContainers(kMovementLevel - 1)) {
     if (!MayChain(state_.LoadCost(c)[kConstraintLevel] > kTolerance)) break;
     for (int i = 0; i < kEjections && state_.Overloaded(c) && !OutOfSteps(); ++i) {

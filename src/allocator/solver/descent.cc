@@ -1,6 +1,7 @@
 #include "allocator/solver/descent.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace shardmanager::solver {
 namespace {
@@ -39,6 +40,11 @@ Descent::Descent(State& state, const SearchOptions& options)
     const Amount total = std::max<Amount>(model.TotalLoad(MetricId(m)), 1);
     size_unit_.push_back(1 / static_cast<double>(total));
   }
+  const GroupBoard& board = state.group_board();
+  if (!board.weighed()) return;
+  for (uint32_t g = 0; g < state.problem().groups(); ++g) heavy_first_.push_back(GroupId(g));
+  std::stable_sort(heavy_first_.begin(), heavy_first_.end(),
+                   [&](GroupId a, GroupId b) { return board.FactorOf(a) > board.FactorOf(b); });
 }
 
 bool Descent::Run() {
@@ -97,16 +103,20 @@ bool Descent::TryMove(ObjectId o) {
   return to != from;
 }
 
-// Large ones first: what is small fits in the gaps that they leave.
+// Large ones first: what is small fits in the gaps that they leave. (But those whose wishes weigh
+// more go before all others.)
 bool Descent::PlaceMissing() {
-  std::vector<std::pair<double, ObjectId>> missing;
+  const GroupBoard& board = state_.group_board();
+  std::vector<std::tuple<double, double, ObjectId>> missing;
   for (uint32_t i = 0; i < state_.problem().objects; ++i) {
     const ObjectId o(i);
-    if (!state_.where(o).valid() && state_.MayMove(o)) missing.emplace_back(-SizeOf(o), o);
+    if (state_.where(o).valid() || !state_.MayMove(o)) continue;
+    const double factor = board.weighed() ? board.FactorOf(board.GroupOf(o)) : 0;
+    missing.emplace_back(-factor, -SizeOf(o), o);
   }
   if (options_.large_first) std::sort(missing.begin(), missing.end());
   bool improved = false;
-  for (const auto& [size, o] : missing) {
+  for (const auto& [factor, size, o] : missing) {
     if (OutOfSteps()) break;
     improved |= TryMove(o) || PlaceByScan(o) || PlaceByChain(o);
   }
@@ -136,7 +146,8 @@ bool Descent::RepairGroups(Reach reach) {
       all ? state_.steps() + kStepsOfScans + state_.steps() / kPartOfScans : UINT64_MAX;
   bool improved = false;
   for (uint32_t i = 0; i < groups && state_.steps() < end && !OutOfSteps(); ++i) {
-    const GroupId g((first + i) % groups);
+    const uint32_t next = (first + i) % groups;
+    const GroupId g = all || heavy_first_.empty() ? GroupId(next) : heavy_first_[next];
     if (state_.group_board().Pays(g)) improved |= ImproveGroup(g, reach);
   }
   return improved;

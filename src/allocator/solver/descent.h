@@ -36,6 +36,7 @@ class Descent {
     ObjectId object;
     ContainerId from;
   };
+  class Displacer;  // of chains.cc
 
   // Objects of a container for which no place was found, until it is left alone.
   static constexpr size_t kMostRefused = 16;
@@ -88,8 +89,9 @@ class Descent {
   Random random_;
   Polish polish_;
   std::optional<uint64_t> steps_before_chains_;
-  std::vector<Undo> log_;          // of the chain that is tried
-  std::vector<double> size_unit_;  // of each metric
+  std::vector<Undo> log_;             // of the chain that is tried
+  std::vector<double> size_unit_;     // of each metric
+  std::vector<GroupId> heavy_first_;  // all groups, by GroupBoard::FactorOf(); empty: as they come
   int futile_scans_ = 0;
   // Scratch.
   std::vector<TargetIndex::Target> places_;

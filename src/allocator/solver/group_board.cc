@@ -19,6 +19,7 @@ GroupBoard::GroupBoard(const Model& model, const Table<ObjectId, ContainerId>& w
   for (const GroupRule& rule : model.group_rules()) {
     rules_.push_back(&rule);
     levels_.push_back(rule.rank.level);
+    weighed_ |= !rule.factor.empty();
     if (largest <= kSmallGroup) continue;
     any_large_ = true;
     counted_[rule.scope.index()] = true;
@@ -93,11 +94,11 @@ double GroupBoard::ArrivalAt(size_t rule, ObjectId o, DomainId d) const {
   }
   switch (r.kind) {
     case GroupRule::Kind::kAtMost:
-      return there >= around.wanted ? r.rank.weight : 0;
+      return there >= around.wanted ? r.Weight(g) : 0;
     case GroupRule::Kind::kDistinct:
-      return there == 0 && around.distinct < around.wanted ? -r.rank.weight : 0;
+      return there == 0 && around.distinct < around.wanted ? -r.Weight(g) : 0;
     case GroupRule::Kind::kAffinity:
-      return there < around.wanted ? -r.rank.weight : 0;
+      return there < around.wanted ? -r.Weight(g) : 0;
   }
   return 0;
 }
@@ -133,15 +134,15 @@ double GroupBoard::CostOf(size_t rule, GroupId g) const {
   switch (r.kind) {
     case GroupRule::Kind::kAtMost:
       if (End(g).index() - Begin(g).index() <= wanted) return 0;
-      return r.rank.weight * Above(r.scope, g, wanted);
+      return r.Weight(g) * Above(r.scope, g, wanted);
     case GroupRule::Kind::kDistinct: {
       const uint32_t distinct = DistinctOf(r.scope, g);
-      return distinct < wanted ? r.rank.weight * (wanted - distinct) : 0;
+      return distinct < wanted ? r.Weight(g) * (wanted - distinct) : 0;
     }
     case GroupRule::Kind::kAffinity: {
       if (!r.domain[g].valid()) return 0;
       const uint32_t there = InDomain(r.scope, g, r.domain[g]);
-      return there < wanted ? r.rank.weight * (wanted - there) : 0;
+      return there < wanted ? r.Weight(g) * (wanted - there) : 0;
     }
   }
   return 0;
@@ -197,6 +198,14 @@ bool GroupBoard::Pays(ObjectId o, ContainerId at) const {
     if (ArrivalOf(k, o, at) > 0) return true;
   }
   return false;
+}
+
+double GroupBoard::FactorOf(GroupId g) const {
+  double factor = 0;
+  for (const GroupRule* rule : rules_) {
+    if (!rule->factor.empty()) factor = std::max(factor, rule->factor[g]);
+  }
+  return factor;
 }
 
 DomainId GroupBoard::Wish(size_t rule, GroupId g) const {

@@ -52,6 +52,11 @@ class GroupBoard {
   // True: some rule would rather not have lifted `o` at `at`.
   bool Pays(ObjectId o, ContainerId at) const;
 
+  // True: some rule counts one group for more than another.
+  bool weighed() const { return weighed_; }
+  // For how much it counts by such rules, the one in which it counts for most; 0: by none.
+  double FactorOf(GroupId g) const;
+
   // For explanations.
   const std::vector<const GroupRule*>& rules() const { return rules_; }
   double ArrivalOf(size_t rule, ObjectId o, ContainerId to) const {
@@ -90,6 +95,7 @@ class GroupBoard {
   std::vector<DomainId> rows_;  // [container][rule]: its domain in the rule's scope
   Table<ObjectId, GroupId> group_of_;
   bool any_large_ = false;
+  bool weighed_ = false;
   // What a lifted object of a small group sees of the rest of it, by rule: looked at
   // once, asked for each place. Invalid: of none.
   struct Around {

@@ -53,10 +53,12 @@ void GroupCounts::AddRule(const GroupRule& rule, const LevelWeights& weights, do
                     .weight = rule.rank.weight * weights[static_cast<size_t>(rule.rank.level)],
                     .price = Price(unit, state_.problem().objects),
                     .wanted = {},
-                    .domain = {}});
+                    .domain = {},
+                    .factor = {}});
   for (GroupId g : groups_) {
     rules_.back().wanted.push_back(Concerns(rule, g) ? rule.Wanted(g) : GroupRule::kNotForGroup);
     if (rule.kind == GroupRule::Kind::kAffinity) rules_.back().domain.push_back(rule.domain[g]);
+    if (!rule.factor.empty()) rules_.back().factor.push_back(rule.factor[g]);
   }
 }
 
@@ -112,7 +114,7 @@ double GroupCounts::Apply(ObjectId o, ContainerId from, ContainerId to) {
   return goals;
 }
 
-double GroupCounts::ChangeOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const {
+double GroupCounts::UnitsOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const {
   const Board& board = boards_[rule.board];
   const uint32_t wanted = rule.wanted[row];
   if (from == to || wanted == GroupRule::kNotForGroup) return 0;

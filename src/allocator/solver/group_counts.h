@@ -53,13 +53,19 @@ class GroupCounts {
     Price price;                   // of a constraint
     std::vector<uint32_t> wanted;  // by row; kNotForGroup: it never costs anything
     std::vector<DomainId> domain;  // by row; kAffinity only
+    std::vector<double> factor;    // by row; empty: 1
   };
 
   bool Concerns(const GroupRule& rule, GroupId g) const;
   uint32_t BoardFor(ScopeId scope);
   void AddRule(const GroupRule& rule, const LevelWeights& weights, double unit);
   double RiseOfRow(uint32_t row, ContainerId from, ContainerId to) const;
-  double ChangeOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const;
+  // In objects, or domains, times the factor of the group.
+  double ChangeOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const {
+    const double units = UnitsOf(rule, row, from, to);
+    return rule.factor.empty() ? units : units * rule.factor[row];
+  }
+  double UnitsOf(const Rule& rule, uint32_t row, DomainId from, DomainId to) const;
   uint32_t Count(const Board& board, uint32_t row, DomainId d) const {
     return board.dense.empty() ? board.sparse.Get(GroupId(row), d)
                                : board.dense[size_t{row} * board.domains + d.index()];

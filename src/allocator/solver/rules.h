@@ -53,8 +53,11 @@ struct GroupRule {
   uint32_t uniform = 1;             // `wanted` of all groups, if the table is empty
   Table<GroupId, uint32_t> wanted;  // OPTIONAL. kNotForGroup: leaves the group alone
   Table<GroupId, DomainId> domain;  // kAffinity only. Invalid: leaves the group alone
+  Table<GroupId, double> factor;    // OPTIONAL. Of the weight, for each group. Default: 1
 
   static constexpr uint32_t kNotForGroup = UINT32_MAX;
+  double Factor(GroupId g) const { return factor.empty() ? 1 : factor[g]; }
+  double Weight(GroupId g) const { return rank.weight * Factor(g); }
   uint32_t Wanted(GroupId g) const { return wanted.empty() ? uniform : wanted[g]; }
 };
 

@@ -13,6 +13,7 @@
 #include "cli/commands/commands.h"
 #include "cli/render.h"
 #include "cli/text_file.h"
+#include "model/region_preferences.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -30,10 +31,12 @@ struct PreferenceFile {
   v1::PreferRegionsRequest request;
 };
 
-void Add(const std::string& shard, const std::string& region, v1::PreferRegionsRequest& request) {
+void Add(const std::string& shard, const std::string& region, uint32_t weight,
+         v1::PreferRegionsRequest& request) {
   v1::ShardPreference& entry = *request.add_preferences();
   entry.set_shard(shard);
   if (region != kAsInSpec) entry.set_region(region);
+  entry.set_weight(weight);
 }
 
 // Reads the lines; what is wrong with them is in `problems`.
@@ -60,18 +63,28 @@ class LineReader {
     const std::vector<std::string> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
     if (words.empty()) return;
-    if (words.size() != 2) {
+    if (words.size() != 2 && words.size() != 3) {
       return Say(number, absl::StrCat("found ", Counted(words.size(), "word"),
                                       "; allowed: a shard and a region, or - for what the spec "
-                                      "says"));
+                                      "says; and a weight, or none"));
+    }
+    uint32_t weight = 0;
+    if (words.size() == 3 && !IsWeight(words[2], weight)) {
+      return Say(number, absl::StrCat("weight: found ", Quoted(words[2]), "; allowed: ",
+                                      kLeastPreferenceWeight, " to ", kMostPreferenceWeight));
     }
     const auto [first, is_new] = first_line_.try_emplace(words[0], number);
     if (!is_new) {
       return Say(number, absl::StrCat("found ", Quoted(words[0]), " again; allowed: each shard ",
                                       "once; line ", first->second, " has it too"));
     }
-    Add(words[0], words[1], file_.request);
+    Add(words[0], words[1], weight, file_.request);
     file_.lines.push_back(number);
+  }
+
+  static bool IsWeight(const std::string& word, uint32_t& weight) {
+    return absl::SimpleAtoi(word, &weight) && weight >= kLeastPreferenceWeight &&
+           weight <= kMostPreferenceWeight;
   }
 
   void Say(size_t number, const std::string& what) {
@@ -111,7 +124,7 @@ void SayWithLines(const std::string& message, const PreferenceFile& file, Termin
 std::optional<PreferenceFile> ReadPreferences(const PreferCommand& command, Terminal& terminal) {
   PreferenceFile file;
   if (command.file.empty()) {
-    Add(command.shard, command.region, file.request);
+    Add(command.shard, command.region, command.weight, file.request);
     return file;
   }
   const auto text = ReadTextFile(command.file, terminal);

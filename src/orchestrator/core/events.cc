@@ -178,13 +178,19 @@ void Partition::AdoptLayout(std::vector<LayoutShard> layout) {
     Shard& shard = state_.tables.shard(id);
     shard.wanted = scaler_.Wanted(id);
     shard.map_index = static_cast<uint32_t>(state_.map_order.size());
-    shard.region = fleet_.RegionNumber(entry.preferred_region);
+    AdoptPreference(id, entry);
     failed_shards_.ForgetPoison(id);
     state_.map_order.push_back(id);
     state_.records.most_replica_bytes =
         std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
     agenda_.MarkDirty(id);
   }
+}
+
+void Partition::AdoptPreference(ShardIndex id, const LayoutShard& entry) {
+  Shard& shard = state_.tables.shard(id);
+  shard.region = fleet_.RegionNumber(entry.preferred_region);
+  shard.preference_weight = static_cast<uint8_t>(entry.preference_weight);
 }
 
 void Partition::AdoptPreferences(v1::StoredPreferences preferences) {
@@ -194,9 +200,9 @@ void Partition::AdoptPreferences(v1::StoredPreferences preferences) {
   std::vector<LayoutShard> layout = ExpandLayout(state_.spec, state_.ordered.preferences);
   size_t changed = 0;
   for (size_t i = 0; i < layout.size(); ++i) {
-    if (layout[i].preferred_region == state_.layout[i].preferred_region) continue;
-    state_.tables.shard(state_.map_order[i]).region =
-        fleet_.RegionNumber(layout[i].preferred_region);
+    const bool same_weight = layout[i].preference_weight == state_.layout[i].preference_weight;
+    if (same_weight && layout[i].preferred_region == state_.layout[i].preferred_region) continue;
+    AdoptPreference(state_.map_order[i], layout[i]);
     agenda_.MarkDirty(state_.map_order[i]);
     ++changed;
   }

@@ -100,7 +100,8 @@ class Partition {
   void RecoverServer(StoredServer& stored);
   void AdoptSpec(const v1::AppSpec& spec, bool deleting);
   void AdoptLayout(std::vector<LayoutShard> layout);
-  // Of the same spec, and for the shards whose region changes.
+  void AdoptPreference(ShardIndex id, const LayoutShard& entry);
+  // Of the same spec, and for the shards whose region, or weight, changes.
   void AdoptPreferences(v1::StoredPreferences preferences);
   // What is asked for servers has changed.
   void UpdateServers();

@@ -144,6 +144,15 @@ void Planner::AcceptMove(const allocator::Move& move) {
   agenda_.MarkDirty(move.shard);
 }
 
+// Where a region may not have room for all.
+void Planner::PutHeavyFirst(allocator::Plan& plan) {
+  std::stable_sort(plan.moves.begin(), plan.moves.end(),
+                   [&](const allocator::Move& a, const allocator::Move& b) {
+                     return state_.tables.shard(a.shard).preference_weight >
+                            state_.tables.shard(b.shard).preference_weight;
+                   });
+}
+
 // Where not all can be restored at once. (What one plan proposes is taken in its order.)
 void Planner::PutUrgentFirst(allocator::Plan& plan) {
   absl::flat_hash_map<ShardIndex, uint32_t> ranks;
@@ -188,6 +197,7 @@ void Planner::On(PlanReady& event) {
   for (ShardIndex id : state_.missing.TakePlanned()) {
     if (state_.tables.shard(id).missing && !state_.missing.Waits(id)) state_.missing.Add(id);
   }
+  PutHeavyFirst(event.plan);
   if (state_.moves.budgets.limits(Cause::kFailover).total > 0) PutUrgentFirst(event.plan);
   // What an earlier plan proposed, and is not written yet, does not count any more.
   for (const allocator::Move& move : event.plan.moves) state_.moves.intents.erase(move.shard);

@@ -33,6 +33,7 @@ class Planner {
   void ConsiderBalance();
   void Send(allocator::Snapshot snapshot, allocator::Mode mode);
   void NoteSkipped(const allocator::Plan& plan);
+  void PutHeavyFirst(allocator::Plan& plan);
   void PutUrgentFirst(allocator::Plan& plan);
   void AcceptMove(const allocator::Move& move);
 

@@ -215,6 +215,7 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
   allocator::ShardInfo info{
       .shard = id, .wanted_replicas = shard.wanted, .new_role = state.replication.RoleToAdd()};
   if (shard.region != 0) info.preferred_region = shard.region;
+  info.preference_weight = shard.preference_weight;
   bool at_rest = !shard.in_batch && !SourceOfMove(state, id).valid() && MayMove(state, id) &&
                  !MovedJustNow(state, id) && !StaysPut(state, id);
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {

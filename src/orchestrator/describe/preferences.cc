@@ -1,5 +1,6 @@
 #include "orchestrator/describe/preferences.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -36,7 +37,12 @@ void DescribePreferences(const PartitionState& state, v1::AppStatus& status) {
     v1::PreferredRegion& region = regions[entry.preferred_region];
     region.set_shards(region.shards() + 1);
     if (entry.region_ordered) region.set_ordered(region.ordered() + 1);
-    if (IsPreferenceMet(state, state.map_order[i])) region.set_met(region.met() + 1);
+    region.set_heaviest(std::max(region.heaviest(), entry.preference_weight));
+    if (IsPreferenceMet(state, state.map_order[i])) {
+      region.set_met(region.met() + 1);
+    } else {
+      region.set_heaviest_missing(std::max(region.heaviest_missing(), entry.preference_weight));
+    }
   }
   for (const ServerIndex id : state.tables.servers()) {
     const Server& server = state.tables.server(id);

@@ -222,6 +222,7 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
   status.set_preferred_region(entry.preferred_region);
   status.set_preference_ordered(entry.region_ordered);
   status.set_preference_met(IsPreferenceMet(state, shard));
+  if (!entry.preferred_region.empty()) status.set_preference_weight(entry.preference_weight);
   if (state.scaling.rules.on) *status.mutable_scaling() = DescribeScaling(state, shard, state.now);
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");

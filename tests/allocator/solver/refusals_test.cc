@@ -89,6 +89,12 @@ TEST(SpecRefusalTest, NamesTheFieldWhoseValueIsWrong) {
   ExpectSpecRefused(AffinitySpec{.scope = "rack", .domain = {}}, "affinity.domain");
   Table<GroupId, DomainId> far(2, DomainId(5));
   ExpectSpecRefused(AffinitySpec{.scope = "rack", .domain = far}, "affinity.domain");
+  const Table<GroupId, DomainId> near(2, DomainId(0));
+  for (double weight : {0.0, -1.0, kNaN, 1e7}) {
+    const Table<GroupId, double> weights(2, weight);
+    ExpectSpecRefused(AffinitySpec{.scope = "rack", .domain = near, .weight_of_group = weights},
+                      "affinity.weight_of_group");
+  }
   ExpectSpecRefused(ExclusionSpec{.most_of_group = Table<GroupId, uint32_t>(7)}, "exclusion");
   for (Amount limit : {Amount{-1}, kUnlimited + 1}) {
     const Table<DomainId, Amount> limits(2, limit);

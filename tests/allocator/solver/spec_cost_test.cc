@@ -162,6 +162,9 @@ TEST(SpecCostTest, AffinityCountsMissingObjects) {
   EXPECT_DOUBLE_EQ(ConstraintCost(Crowded(), spec), 2);
   EXPECT_DOUBLE_EQ(CostAfter(Crowded(), spec, {{0, 2}}), 1);
   EXPECT_DOUBLE_EQ(CostAfter(Crowded(), spec, {{0, 2}, {1, 2}, {2, 2}}), 0);
+  spec.weight_of_group.push_back(3);
+  EXPECT_DOUBLE_EQ(ConstraintCost(Crowded(), spec), 6);
+  EXPECT_DOUBLE_EQ(CostAfter(Crowded(), spec, {{0, 2}}), 3);
 }
 
 TEST(SpecCostTest, DependencyCountsPairsThatLackTheOther) {

@@ -49,6 +49,29 @@ TEST_F(PreferCommandTest, AFileHasOneShardALine) {
                           "\"s-3\" } replace: true who: \"jo\"}"));
 }
 
+TEST_F(PreferCommandTest, AWeightMayBeGivenToOneAndInAFile) {
+  EXPECT_EQ(Run({"prefer", "s-1", "eu", "--weight", "7", "--app", "kv"}), kOk);
+  EXPECT_EQ(PreferFrom("s-1 eu 100\ns-2 eu\n"), kOk);
+  EXPECT_THAT(
+      admin_.requests(),
+      ElementsAre("PreferRegions{app: \"kv\" preferences { shard: \"s-1\" region: \"eu\" weight: 7 "
+                  "} who: \"jo\"}",
+                  "PreferRegions{app: \"kv\" preferences { shard: \"s-1\" region: \"eu\" weight: "
+                  "100 } preferences { shard: \"s-2\" region: \"eu\" } who: \"jo\"}"));
+}
+
+TEST_F(PreferCommandTest, WrongWeightsAreRefusedBeforeAnythingIsSent) {
+  EXPECT_EQ(PreferFrom("s-1 eu 0\ns-2 eu 101\ns-3 eu many\ns-4 eu -1\n"), kUsage);
+  EXPECT_EQ(err_,
+            "standard input:1: weight: found \"0\"; allowed: 1 to 100\n"
+            "standard input:2: weight: found \"101\"; allowed: 1 to 100\n"
+            "standard input:3: weight: found \"many\"; allowed: 1 to 100\n"
+            "standard input:4: weight: found \"-1\"; allowed: 1 to 100\n");
+  EXPECT_EQ(Run({"prefer", "s-1", "eu", "--weight", "101", "--app", "kv"}), kUsage);
+  EXPECT_EQ(Run({"prefer", "--weight", "5", "--file", "x", "--app", "kv"}), kUsage);
+  EXPECT_THAT(admin_.requests(), IsEmpty());
+}
+
 TEST_F(PreferCommandTest, ADryRunSaysThatNothingWasChanged) {
   EXPECT_EQ(PreferFrom("s-1 eu\n", {"--dry-run"}), kOk);
   EXPECT_EQ(out_, "kv: 2 shards changed, 1 as before (dry run: nothing was changed)\n");
@@ -62,13 +85,13 @@ TEST_F(PreferCommandTest, ARegionWithoutServersIsNamed) {
 }
 
 TEST_F(PreferCommandTest, LinesThatAreWrongAreNamedAndNothingIsSent) {
-  EXPECT_EQ(PreferFrom("s-1 eu\ns-2\ns-3 eu 5\ns-1 us\n"), kUsage);
+  EXPECT_EQ(PreferFrom("s-1 eu\ns-2\ns-3 eu 5 6\ns-1 us\n"), kUsage);
   EXPECT_EQ(
       err_,
       "standard input:2: found 1 word; allowed: a shard and a region, or - for what the spec "
-      "says\n"
-      "standard input:3: found 3 words; allowed: a shard and a region, or - for what the spec "
-      "says\n"
+      "says; and a weight, or none\n"
+      "standard input:3: found 4 words; allowed: a shard and a region, or - for what the spec "
+      "says; and a weight, or none\n"
       "standard input:4: found \"s-1\" again; allowed: each shard once; line 1 has it too\n");
   EXPECT_THAT(admin_.requests(), IsEmpty());
 }
@@ -122,12 +145,19 @@ TEST_F(PreferCommandTest, DescribeAppShowsHowFarEachRegionIs) {
       apps { spec { name: 'kv' }
              preferred_regions { region: 'eu' shards: 400 ordered: 390 met: 12 servers_live: 3 }
              preferred_regions { region: 'mars' shards: 1 }
+             preferred_regions { region: 'us' shards: 5 ordered: 5 met: 2 servers_live: 1
+                                 heaviest: 50 heaviest_missing: 3 }
+             preferred_regions { region: 'va' shards: 5 ordered: 5 met: 5 servers_live: 1
+                                 heaviest: 50 }
              preferences_who: 'jo' preferences_since_ms: 1772366400000 })");
   EXPECT_EQ(Run({"describe", "app", "kv"}), kOk);
   EXPECT_THAT(out_, HasSubstr("Preferred regions:  (last ordered 2026-03-01T12:00:00.000Z, by jo)\n"
                               "  eu  400 shards, 12 there; 390 ordered\n"
                               "  mars  1 shard, 0 there; 0 ordered; no server of the app is there "
-                              "now\n"));
+                              "now\n"
+                              "  us  5 shards, 2 there; 5 ordered; weights up to 50, up to 3 of "
+                              "those that are not there\n"
+                              "  va  5 shards, 5 there; 5 ordered; weights up to 50\n"));
 }
 
 TEST_F(PreferCommandTest, DescribeShardShowsItsRegion) {
@@ -135,6 +165,12 @@ TEST_F(PreferCommandTest, DescribeShardShowsItsRegion) {
       "shards { shard: 's-1' preferred_region: 'eu' preference_ordered: true }");
   EXPECT_EQ(Run({"describe", "shard", "s-1", "--app", "kv"}), kOk);
   EXPECT_THAT(out_, HasSubstr("eu, as ordered; no replica there serves\n"));
+  admin_.shards.mutable_shards(0)->set_preference_weight(1);
+  EXPECT_EQ(Run({"describe", "shard", "s-1", "--app", "kv"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("eu, as ordered; no replica there serves\n"));
+  admin_.shards.mutable_shards(0)->set_preference_weight(7);
+  EXPECT_EQ(Run({"describe", "shard", "s-1", "--app", "kv"}), kOk);
+  EXPECT_THAT(out_, HasSubstr("eu, as ordered, weight 7; no replica there serves\n"));
 }
 
 }  // namespace

@@ -173,6 +173,7 @@ TEST_F(SessionsTest, ChangeWhereReplicasAre) {
   Session("pin shard shard-1");
   Session("unpin shard shard-1 -a kv");
   Session("prefer shard-1 us-east -a kv --dry-run");
+  Session("prefer shard-1 us-east --weight 10");
   Session("prefer shard-1 -");
   Session("retry shard shard-1 -a kv");
   Session("release server kv-3 -a kv");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -271,6 +272,79 @@ TEST_F(RegionReplicasTest, ARegionWithoutServersIsWaitedForAndSaid) {
   EXPECT_EQ(In("r0").count(0), 0u);
   EXPECT_THAT(Conditions(), ElementsAre("30 shards have fewer than 1 replica in mars "
                                         "(placement.region_replicas)"));
+}
+
+// ---- weights ----
+
+// Eight shards; kv-1, in r1, has room for three.
+class PreferenceWeightsTest : public testing::Test {
+ protected:
+  PreferenceWeightsTest() : world(TestSpec(8)) {
+    world.Start();
+    world.Join("kv-0", "r0");
+    world.Join("kv-1", "r1", /*capacity=*/3);
+    world.Advance(Seconds(60));
+  }
+  // All in r1; those that are named weigh more.
+  void Prefer(uint32_t weight, const std::vector<std::string>& heavy) {
+    v1::StoredPreferences& preferences = world.ordered.preferences;
+    preferences.Clear();
+    auto& light = *preferences.add_regions();
+    light.set_region("r1");
+    for (int i = 0; i < 8; ++i) {
+      const std::string shard = absl::StrCat("s-", i);
+      if (std::count(heavy.begin(), heavy.end(), shard) == 0) light.add_shards(shard);
+    }
+    auto& others = *preferences.add_regions();
+    others.set_region("r1");
+    others.set_weight(weight);
+    for (const std::string& shard : heavy) others.add_shards(shard);
+    world.notes.clear();
+    world.Apply(TestSpec(8));
+    world.Advance(Seconds(120));
+  }
+  std::vector<std::string> InR1() {
+    std::vector<std::string> shards;
+    for (const auto& [shard, held] : world.servers["kv-1"].held) shards.push_back(shard);
+    return shards;
+  }
+  World world;
+};
+
+TEST_F(PreferenceWeightsTest, TheHeavyOnesAreThereWhereThereIsNotRoomForAll) {
+  Prefer(10, {"s-1", "s-4", "s-6"});
+  EXPECT_THAT(InR1(), ElementsAre("s-1", "s-4", "s-6"));
+  const v1::AppStatus app = DescribeApp(world.partition().state(), world.now);
+  ASSERT_EQ(app.preferred_regions_size(), 1);
+  EXPECT_EQ(app.preferred_regions(0).shards(), 8u);
+  EXPECT_EQ(app.preferred_regions(0).met(), 3u);
+  EXPECT_EQ(app.preferred_regions(0).heaviest(), 10u);
+  EXPECT_EQ(app.preferred_regions(0).heaviest_missing(), 1u);
+  EXPECT_EQ(DescribeShards(world.partition().state(), "s-4").at(0).preference_weight(), 10u);
+  EXPECT_EQ(DescribeShards(world.partition().state(), "s-5").at(0).preference_weight(), 1u);
+
+  Prefer(100, {"s-0", "s-1", "s-7"});  // others matter now
+  EXPECT_THAT(InR1(), ElementsAre("s-0", "s-1", "s-7"));
+  EXPECT_EQ(world.NoteCount(NoteKind::kRegionsPreferred), 1u);
+  world.notes.clear();
+  world.Advance(Seconds(600));
+  EXPECT_EQ(world.NoteCount(NoteKind::kMoveStarted), 0u) << "it comes to rest";
+}
+
+TEST_F(PreferenceWeightsTest, TheHeavyOnesGoFirst) {
+  world.Die("kv-1");
+  world.Join("kv-1", "r1");  // with room for all
+  Prefer(5, {"s-3", "s-7"});
+  EXPECT_EQ(InR1().size(), 8u);
+  std::vector<std::string> order;
+  for (const Note& note : world.notes) {
+    if (note.kind == NoteKind::kMoveStarted) order.push_back(world.Name(note.shard));
+  }
+  ASSERT_GE(order.size(), 2u);
+  for (const char* heavy : {"s-3", "s-7"}) {
+    const auto at = std::find(order.begin(), order.end(), heavy) - order.begin();
+    EXPECT_TRUE(at < 2 || at == static_cast<ptrdiff_t>(order.size())) << heavy;
+  }
 }
 
 // ---- placement.spread_limits ----

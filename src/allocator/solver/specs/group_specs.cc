@@ -26,7 +26,8 @@ absl::StatusOr<GroupRule> MakeRule(const Model& model, Rank rank, GroupRule::Kin
                    .scope = *s,
                    .uniform = uniform,
                    .wanted = table,
-                   .domain = {}};
+                   .domain = {},
+                   .factor = {}};
 }
 
 }  // namespace
@@ -67,7 +68,16 @@ absl::Status AffinitySpec::AddTo(Model& model, Rank rank) const {
     return absl::InvalidArgumentError(absl::StrCat(
         "affinity.domain: found ", d.index(), "; allowed: below ", model.DomainCount(rule->scope)));
   }
+  if (auto s = CheckTable("affinity.weight_of_group", weight_of_group.size(), model); !s.ok()) {
+    return s;
+  }
+  for (double weight : weight_of_group) {
+    if (weight > 0 && weight <= 1e6) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("affinity.weight_of_group: found ", weight, "; allowed: above 0, up to 1e6"));
+  }
   rule->domain = domain;
+  rule->factor = weight_of_group;
   model.Add(*std::move(rule));
   return absl::OkStatus();
 }

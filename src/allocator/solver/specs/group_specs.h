@@ -29,12 +29,15 @@ struct SpreadSpec {
 };
 
 // So many objects of a group stand in a domain of its choice. Cost: 1 for each that
-// is missing.
+// is missing, or the group's weight.
 struct AffinitySpec {
   std::string scope;                // REQUIRED. Example: "region".
   Table<GroupId, DomainId> domain;  // REQUIRED. Invalid: no preference.
   uint32_t objects = 1;
   Table<GroupId, uint32_t> objects_of_group;  // OPTIONAL. For each group instead.
+  // OPTIONAL. For each group, above 0. Where a domain has not room for all that want it, the search
+  // looks for it for heavy ones first, and gives them the places of lighter ones.
+  Table<GroupId, double> weight_of_group = {};
 
   absl::Status AddTo(Model& model, Rank rank) const;
 };

@@ -105,7 +105,7 @@ struct CallOptions {
 
 // Counters since the router was made. Monotonic.
 struct RouterStats {
-  uint64_t calls = 0;
+  uint64_t calls = 0;             // and Client::Bind
   uint64_t attempts = 0;          // attempts - calls - hedges: retries
   uint64_t refused = 0;           // attempts that a server refused
   uint64_t transport_errors = 0;  // attempts that died on the way
@@ -123,6 +123,8 @@ namespace router_internal {
 class RouterImpl;
 class AppRouter;  // one app, as long as the Router lives
 class AsyncCall;
+class Binding;      // of a key to a server, for streams
+class StreamState;  // of one stream
 
 using sdk_internal::StubFactory;
 
@@ -155,6 +157,17 @@ std::shared_ptr<AsyncCall> CallAsync(const CallTarget& target, const CallOptions
                                      Done done);
 void Cancel(const std::weak_ptr<AsyncCall>& call);
 
+struct BoundTo {
+  std::shared_ptr<Binding> binding;  // null: there is none
+  std::shared_ptr<void> stub;
+  grpc::Status status;
+};
+BoundTo Bind(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
+             const StreamState* ended);
+const std::string& ShardOf(const Binding& binding);
+const std::string& ServerOf(const Binding& binding);
+const std::string& EndpointOf(const Binding& binding);
+
 }  // namespace router_internal
 
 // An asynchronous call that may be cancelled. Needs not be kept. Thread-safe.
@@ -176,6 +189,60 @@ template <typename Response>
 struct CallResult {
   grpc::Status status;
   Response response;
+};
+
+// The context of one stream on a Bound stub; copies are the same context. Must live until the
+// stream has ended, and not longer than its Router. Not thread-safe, but for what gRPC's context
+// is.
+class StreamContext {
+ public:
+  // Made by Bound.
+  explicit StreamContext(std::shared_ptr<router_internal::StreamState> state)
+      : state_(std::move(state)) {}
+
+  grpc::ClientContext* get() const;
+  grpc::ClientContext* operator->() const { return get(); }
+
+  // The stream ended with this status. True: bind again, and go on there: the server refused it, or
+  // the shard went to another server meanwhile (the router ends the stream with CANCELLED then), or
+  // the connection broke, or the server answered UNAVAILABLE. What was sent on the stream may have
+  // been processed, in part or not at all; only the application can tell where to go on.
+  bool ShouldReopen(const grpc::Status& status) const;
+
+ private:
+  template <typename Service>
+  friend class Client;
+  std::shared_ptr<router_internal::StreamState> state_;
+};
+
+// A stub on the connection to the server that holds a key now: for streams, and whatever Call does
+// not do. Nothing is retried. Must not outlive its Router; cheap to copy.
+template <typename Service>
+class Bound {
+ public:
+  using Stub = typename Service::Stub;
+
+  bool ok() const { return to_.status.ok(); }
+  // Why it is not, as of a call.
+  const grpc::Status& status() const { return to_.status; }
+
+  // The others REQUIRE: ok().
+  Stub* operator->() const { return static_cast<Stub*>(to_.stub.get()); }
+  // For one stream each: says for whom it is, and has what CallOptions::deadline, parent and
+  // prepare ask for (no deadline without these). When the map names another server, the stream is
+  // ended.
+  StreamContext NewContext() const;
+
+  const std::string& shard() const { return router_internal::ShardOf(*to_.binding); }
+  const std::string& server() const { return router_internal::ServerOf(*to_.binding); }
+  const std::string& endpoint() const { return router_internal::EndpointOf(*to_.binding); }
+
+ private:
+  template <typename>
+  friend class Client;
+  explicit Bound(router_internal::BoundTo to) : to_(std::move(to)) {}
+
+  router_internal::BoundTo to_;
 };
 
 // Calls to the server that holds one key. Cheap to make: make one per call. Must not
@@ -224,6 +291,13 @@ class Client {
   template <typename Request, typename Response>
   std::future<CallResult<Response>> CallFuture(AsyncMethodOf<Request, Response> method,
                                                Request request, const CallOptions& options = {});
+
+  // Finds the server that holds the key now and connects to it, and waits for both as a call does,
+  // until `options` say that it is too late. `timeout` is for that alone; `hedge_after` and
+  // `inspect` mean nothing here. `ended`: the stream that ended before, and whose ShouldReopen was
+  // true: another server is preferred, and there is a pause as after a refused attempt, unless the
+  // map has changed.
+  Bound<Service> Bind(const CallOptions& options = {}, const StreamContext* ended = nullptr);
 
  private:
   friend class Router;

@@ -34,6 +34,8 @@ class AsyncMethodWith final : public AsyncMethod {
   std::optional<Response> hedged_;
 };
 
+std::shared_ptr<StreamState> NewStream(const std::shared_ptr<Binding>& binding);
+
 }  // namespace router_internal
 
 template <typename Service>
@@ -97,6 +99,18 @@ std::future<CallResult<Response>> Client<Service>::CallFuture(
     state->promise.set_value({std::move(status), std::move(state->response)});
   });
   return future;
+}
+
+template <typename Service>
+StreamContext Bound<Service>::NewContext() const {
+  return StreamContext(router_internal::NewStream(to_.binding));
+}
+
+template <typename Service>
+Bound<Service> Client<Service>::Bind(const CallOptions& options, const StreamContext* ended) {
+  return Bound<Service>(router_internal::Bind({app_, key_or_shard_, by_shard_}, options,
+                                              &sdk_internal::MakeStub<Stub>,
+                                              ended == nullptr ? nullptr : ended->state_.get()));
 }
 
 }  // namespace shardmanager

@@ -156,6 +156,7 @@ bool AppRouter::Names(const ShardMap& map, const InFlight& attempt) {
   const auto replicas = map.replicas(shard);
   return std::any_of(replicas.begin(), replicas.end(), [&](const MappedReplica& replica) {
     const router::MappedServer& server = map.server(replica.server());
+    if (attempt.as_primary && replica.role() != Role::kPrimary) return false;
     return server.name == attempt.server->name && server.endpoint == attempt.server->endpoint;
   });
 }

@@ -71,6 +71,7 @@ class AppRouter final : public wire::MapSink {
     grpc::ClientContext* context;
     std::string_view shard;
     const router::MappedServer* server;
+    bool as_primary = false;  // it is superseded when the server is the primary no longer, too
     bool superseded = false;
   };
   // From now until End, `attempt` is cancelled when a map comes that does not name its

@@ -25,6 +25,40 @@ class EchoServer::Service final : public echo::Echo::Service {
 
   grpc::Status Say(grpc::ServerContext* context, const echo::EchoRequest* request,
                    echo::EchoResponse* response) override {
+    return Answer(*context, request->text(), *response);
+  }
+
+  grpc::Status Spell(grpc::ServerContext* context, const echo::EchoRequest* request,
+                     grpc::ServerWriter<echo::EchoResponse>* writer) override {
+    for (const char letter : request->text()) {
+      echo::EchoResponse response;
+      if (auto status = Answer(*context, {letter}, response); !status.ok()) return status;
+      writer->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Join(grpc::ServerContext* context, grpc::ServerReader<echo::EchoRequest>* reader,
+                    echo::EchoResponse* response) override {
+    std::string text;
+    for (echo::EchoRequest request; reader->Read(&request);) text += request.text();
+    return Answer(*context, text, *response);
+  }
+
+  grpc::Status Talk(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<echo::EchoResponse, echo::EchoRequest>* stream) override {
+    for (echo::EchoRequest request; stream->Read(&request);) {
+      echo::EchoResponse response;
+      if (auto status = Answer(*context, request.text(), response); !status.ok()) return status;
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  grpc::Status Answer(grpc::ServerContext& context, const std::string& text,
+                      echo::EchoResponse& response) {
     Behaviour behaviour;
     {
       std::lock_guard lock(server_.mutex_);
@@ -32,15 +66,14 @@ class EchoServer::Service final : public echo::Echo::Service {
       behaviour = server_.behaviour_;
       server_.changed_.notify_all();
     }
-    response->set_text(request->text());
-    response->set_server(server_.name());
-    response->set_app(Metadata(*context, request_metadata::kApp));
-    response->set_meant_server(Metadata(*context, request_metadata::kServer));
-    response->set_shard(Metadata(*context, request_metadata::kShard));
-    return behaviour(*context);
+    response.set_text(text);
+    response.set_server(server_.name());
+    response.set_app(Metadata(context, request_metadata::kApp));
+    response.set_meant_server(Metadata(context, request_metadata::kServer));
+    response.set_shard(Metadata(context, request_metadata::kShard));
+    return behaviour(context);
   }
 
- private:
   EchoServer& server_;
 };
 

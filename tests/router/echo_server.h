@@ -14,7 +14,7 @@ namespace shardmanager::router {
 
 class EchoServer {
  public:
-  // What a request is answered with.
+  // What a request, or a message of a stream, is answered with.
   using Behaviour = std::function<grpc::Status(grpc::ServerContext& context)>;
 
   explicit EchoServer(std::string name, int port = 0);

@@ -7,12 +7,17 @@
 
 namespace shardmanager::router_internal {
 
+void AsyncCalls::Start() {
+  if (threads_.load(std::memory_order_acquire) != nullptr) return;
+  std::lock_guard lock(mutex_);
+  if (owned_threads_ != nullptr) return;
+  owned_threads_ = std::make_unique<Threads>();
+  threads_.store(owned_threads_.get(), std::memory_order_release);
+}
+
 void AsyncCalls::Begin(std::shared_ptr<AsyncCall> call) {
+  Start();
   std::unique_lock lock(mutex_);
-  if (owned_threads_ == nullptr) {
-    owned_threads_ = std::make_unique<Threads>();
-    threads_.store(owned_threads_.get(), std::memory_order_release);
-  }
   const bool stopping = stopping_;
   calls_.emplace(call.get(), call);
   lock.unlock();

@@ -14,13 +14,15 @@ namespace shardmanager::router_internal {
 
 class AsyncCall;
 
-// Thread-safe. Both threads start with the first asynchronous call.
+// Thread-safe. Both threads start with the first asynchronous call, or stream.
 class AsyncCalls {
  public:
   AsyncCalls() = default;
   // REQUIRES: StopAll() has returned, or no call was made.
   ~AsyncCalls() = default;
 
+  // Starts the threads, if they are not there.
+  void Start();
   // Keeps the call until End. It is cancelled at once if the router is going.
   void Begin(std::shared_ptr<AsyncCall> call);
   // The callback has returned, and nothing of the router is used any more.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "router/calls/blocking_loop.h"
 #include "router/calls/call_state.h"
 #include "router/calls/sending.h"
 #include "runtime/clock.h"
@@ -21,16 +22,10 @@ class BlockingCall {
       : state_(target, options), make_stub_(make_stub), attempt_(attempt) {}
 
   grpc::Status Run() {
-    CallMachine::Step step = state_.machine().OnWaited(MonotonicNow());
-    while (step.next == CallMachine::Next::kAttempt) {
-      const CallState::Found found = state_.Look();
-      if (found == CallState::Found::kNothing) return state_.Nothing();
-      step = found == CallState::Found::kServer ? TryOnce()
-                                                : state_.machine().OnNobody(MonotonicNow());
-      if (step.next == CallMachine::Next::kWaitThenAttempt) step = Wait(step.until);
-    }
-    state_.OnFinish();
-    return step.next == CallMachine::Next::kFinish ? status_ : state_.Fail(step.next);
+    const auto end =
+        RunHere(state_, state_.machine().OnWaited(MonotonicNow()), [this] { return TryOnce(); });
+    if (!end) return state_.Nothing();
+    return *end == CallMachine::Next::kFinish ? status_ : state_.Fail(*end);
   }
 
  private:
@@ -56,20 +51,6 @@ class BlockingCall {
 
   CallMachine::Step End(AttemptEnd end) {
     return state_.machine().OnAttemptEnd(MonotonicNow(), end);
-  }
-
-  CallMachine::Step Wait(TimePoint until) {
-    const auto changed = [this](const router::ShardMap* newest) {
-      return state_.ServersChanged(newest);
-    };
-    for (;;) {
-      state_.LookAtParent();
-      const TimePoint now = MonotonicNow();
-      const bool over = state_.machine().cancelled() || now >= until;
-      if (over || state_.app().WaitForMap(state_.NextLook(now, until), changed)) {
-        return state_.machine().OnWaited(MonotonicNow());
-      }
-    }
   }
 
   CallState state_;

@@ -126,6 +126,13 @@ void CallState::LookAtParent() {
   if (options_.parent != nullptr && options_.parent->IsCancelled()) machine_.OnCancel();
 }
 
+CallMachine::Step CallState::OnStreamEnded(const Route& route, const std::string& problem) {
+  route_ = route;
+  failed_server_ = route.server->name;
+  Blame(route, problem);
+  return machine_.OnAttemptEnd(MonotonicNow(), router::AttemptEnd::kRefused);
+}
+
 void CallState::OnAttempt(const Route& route) {
   ++router_.counters().attempts;
   failed_server_ = route.server->name;

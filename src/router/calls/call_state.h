@@ -60,6 +60,9 @@ class CallState {
   // Is the server's own call, out of which this one is made, over?
   void LookAtParent();
 
+  // A stream to `route` ended; see AttemptEnd for how. What to do now?
+  router::CallMachine::Step OnStreamEnded(const Route& route, const std::string& problem);
+
   void OnAttempt(const Route& route);
   void OnUnsent(const Route& route);
   // For whoever reads the error.

@@ -40,7 +40,7 @@ void Drains::UpdateShedding(ServerIndex id, const ServerOrder& order) {
       });
   if (std::exchange(server.sheds_primaries, sheds) == sheds || !state_.replication.both_roles())
     return;
-  server.drain_since = state_.now;
+  server.drain_begun.at = state_.now;
   agenda_.MarkServerDirty(id);
 }
 
@@ -56,8 +56,8 @@ void Drains::UpdateDrain(ServerIndex id) {
   const v1::Drain* drain = DrainOf(state_, id);
   const bool draining = drain != nullptr || state_.leaving.Empties(order.leaving);
   if (std::exchange(server.draining, draining) == draining) return;
-  server.drain_since = state_.now;
-  server.drain_replicas = static_cast<uint32_t>(server.replicas.size());
+  server.drain_begun.at = state_.now;
+  server.drain_begun.replicas = static_cast<uint32_t>(server.replicas.size());
   state_.balance.at_rest = false;
   agenda_.LookAtBalance();
   agenda_.RetryUnplaceable();

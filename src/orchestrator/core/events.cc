@@ -253,14 +253,12 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kGather:
       return;  // the pass that follows plans
     case TimerKind::kPublish:
-      publication_.OnTimer();
-      return;
+      return publication_.OnTimer();
     case TimerKind::kMaintenance:
       maintenances_.Look();
       return UpdateServers();
     case TimerKind::kSteady:
-      agenda_.MarkServerDirty(ServerIndex(timer.id));  // it may have the role of the primary, too
-      [[fallthrough]];
+      return fleet_.BecomeSteady(ServerIndex(timer.id));
     case TimerKind::kOrderOverdue:
       state_.balance.at_rest = false;
       return agenda_.LookAtBalance();
@@ -271,8 +269,7 @@ void Partition::Fire(const Timer& timer) {
       state_.missing.MayHelp(Help::kRoom);
       return agenda_.MarkServerDirty(ServerIndex(timer.id));
     case TimerKind::kMapDeadline:
-      publication_.PastDeadline();
-      return;
+      return publication_.PastDeadline();
     case TimerKind::kMapAge:
       return mirror_.LookAtAge();
   }

@@ -76,6 +76,12 @@ void Fleet::AwaitSteadiness(ServerIndex id) {
                                " s it is given nothing that others can hold"));
 }
 
+void Fleet::BecomeSteady(ServerIndex id) {
+  agenda_.MarkServerDirty(id);
+  state_.balance.at_rest = false;
+  agenda_.LookAtBalance();
+}
+
 void Fleet::AdoptLastLife(ServerIndex id, const StoredServer& stored) {
   Server& server = state_.tables.server(id);
   server.incarnation = stored.last_life;

@@ -46,6 +46,8 @@ class Fleet {
   void GiveUp(ServerIndex server);
   // TimerKind::kLook: the server is asked again what it holds.
   void LookAgain(const Timer& timer);
+  // TimerKind::kSteady: it may be given what others can hold, the role of the primary among it.
+  void BecomeSteady(ServerIndex id);
   void Place(Server& server, const FaultDomain& at);
   // 1-based, so that 0 can mean "none". Names nest: racks of different datacenters
   // differ even under one name.

@@ -19,9 +19,10 @@ namespace {
 std::string LeftToDrain(const PartitionState& state, const Server& server, TimePoint now) {
   const size_t left = server.replicas.size();
   std::string text = absl::StrCat(
-      left, " of ", Counted(std::max<size_t>(left, server.drain_replicas), "replica"), " left");
-  const double gone = static_cast<double>(server.drain_replicas) - static_cast<double>(left);
-  const double elapsed = InSeconds(now - server.drain_since);
+      left, " of ", Counted(std::max<size_t>(left, server.drain_begun.replicas), "replica"),
+      " left");
+  const double gone = static_cast<double>(server.drain_begun.replicas) - static_cast<double>(left);
+  const double elapsed = InSeconds(now - server.drain_begun.at);
   if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 && !state.plan_out) {
     const Replica& first = state.tables.replica(server.replicas.front());
     const bool pinned = state.tables.shard(first.shard).pinned;

@@ -92,6 +92,12 @@ struct PlannedStop {
   TimePoint away_until = TimePoint::min();  // away as planned
 };
 
+// Of a drain.
+struct DrainBegun {
+  TimePoint at{};
+  uint32_t replicas = 0;  // that the server had then
+};
+
 // Where its last life that was seen runs.
 struct Location {
   std::string endpoint;
@@ -121,8 +127,7 @@ struct Server {
   bool draining = false;          // to be emptied, and given nothing
   bool sheds_primaries = false;   // is to be no primary where another can be
   uint32_t primaries = 0;         // replicas with that role
-  uint32_t drain_replicas = 0;    // that it had when that began
-  TimePoint drain_since{};
+  DrainBegun drain_begun;
   uint64_t batch = 0;       // last batch that touched it
   size_t record_bytes = 0;  // of its replicas in its record, at most: see record_size.h
   TimePoint lost_at{};

@@ -6,6 +6,24 @@
 #include "absl/strings/str_cat.h"
 
 namespace shardmanager::simulation {
+namespace {
+
+// What one of the replicas that serve the shard would report; nothing: shards have no loads.
+std::optional<double> LoadOfOne(Cluster& cluster, const std::string& shard) {
+  if (!cluster.loads.on()) return std::nullopt;
+  int serve = 0;
+  for (const std::string& name : cluster.servers()) {
+    const SimServer* server = cluster.server(name);
+    if (server == nullptr) continue;
+    const auto held = server->held();
+    serve += std::any_of(held.begin(), held.end(), [&](const server::ShardBook::Held& one) {
+      return one.serving && one.grant.shard.value() == shard;
+    });
+  }
+  return cluster.loads.Reported(cluster.loads.Of(shard) / std::max(1, serve));
+}
+
+}  // namespace
 
 Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
                  std::function<void(uint64_t call, bool idempotent)> on_call)
@@ -60,19 +78,6 @@ SimServer* Cluster::Listening(const std::string& endpoint) {
   return found != nullptr && found->endpoint() == endpoint ? found : nullptr;
 }
 
-std::optional<double> Cluster::LoadOfOne(const std::string& shard) {
-  if (!loads.on()) return std::nullopt;
-  int serve = 0;
-  for (const auto& [host, machine] : machines_) {
-    if (machine.server == nullptr) continue;
-    const auto held = machine.server->held();
-    serve += std::any_of(held.begin(), held.end(), [&](const server::ShardBook::Held& one) {
-      return one.serving && one.grant.shard.value() == shard;
-    });
-  }
-  return loads.Reported(loads.Of(shard) / std::max(1, serve));
-}
-
 void Cluster::AddServer() {
   const std::string name = absl::StrCat("kv-", server_names_.size());
   machines_[name].region = absl::StrCat("r", server_names_.size() % options_.regions);
@@ -86,9 +91,11 @@ void Cluster::Start(const std::string& host) {
   const std::shared_ptr<Process> process = NewProcess(host);
   if (machine.region.empty()) {
     machine.control = std::make_unique<SimControl>(
-        SimControl::Context{
-            network, store, [this](const std::string& endpoint) { return Listening(endpoint); },
-            [this](const std::string& name) { return control(name); }, options_.clients_say},
+        SimControl::Context{network, store,
+                            [this](const std::string& endpoint) { return Listening(endpoint); },
+                            [this](const std::string& name) { return control(name); },
+                            [this](const std::string& shard) { return LoadOfOne(*this, shard); },
+                            options_.clients_say},
         process, options_.cell);
   } else {
     machine.server = std::make_unique<SimServer>(
@@ -96,7 +103,6 @@ void Cluster::Start(const std::string& host) {
                            machine.disk, orders,
                            [this](const std::string& endpoint) { return Listening(endpoint); },
                            [this](const std::string& name) { return server(name); },
-                           [this](const std::string& shard) { return LoadOfOne(shard); },
                            [this](const std::string& name) {
                              Machine& left = machines_[name];
                              if (left.server != nullptr && left.server->gone()) left.server.reset();

@@ -114,8 +114,6 @@ class Cluster {
   std::shared_ptr<Process> NewProcess(const std::string& host);
   std::shared_ptr<Process> ProcessOn(const std::string& host);
   SimServer* Listening(const std::string& endpoint);
-  // What one of the replicas that serve the shard would report; nothing: shards have no loads.
-  std::optional<double> LoadOfOne(const std::string& shard);
   std::vector<std::function<SimFeed*()>> ControlFeeds();
   // Hears from the first of them that delivers.
   void AddRelay(std::vector<std::function<SimFeed*()>> upstreams);

@@ -189,7 +189,7 @@ void StartCollect(const CallWires& wires, const ServerAddress& to,
                                  .epoch = shard.grant.epoch,
                                  .serving = shard.serving,
                                  .role = shard.grant.role});
-              const auto load = found->LoadOf(report->back().shard);
+              const auto load = wires.load_of_one(report->back().shard);
               if (load && shard.serving) report->back().load.push_back({kLoadMetric, *load});
             }
           }

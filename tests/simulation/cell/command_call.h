@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct CallWires {
   Network& network;
   std::shared_ptr<Process> caller;
   std::function<SimServer*(const std::string& endpoint)> server;
+  std::function<std::optional<double>(const std::string& shard)> load_of_one;
 };
 
 void StartCommand(const CallWires& wires, const orchestrator::ServerAddress& to,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class SimControl {
     // The life that listens there; null: none.
     std::function<SimServer*(const std::string& endpoint)> server;
     std::function<SimControl*(const std::string& host)> control;
+    // What a replica of the shard reports; nothing: shards have no loads.
+    std::function<std::optional<double>(const std::string& shard)> load_of_one;
     std::function<std::vector<v1::ServerSeen>()> clients_say = nullptr;
   };
 

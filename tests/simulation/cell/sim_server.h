@@ -92,8 +92,6 @@ class SimServer {
     std::function<SimServer*(const std::string& endpoint)> server;
     // The running server of that name, in any life; null: there is none.
     std::function<SimServer*(const std::string& name)> named;
-    // What a replica of the shard carries; nothing: shards have no loads.
-    std::function<std::optional<double>(const std::string& shard)> load_of_one;
     // The server has left by itself; the callee destroys it.
     std::function<void(const std::string& name)> left;
   };
@@ -130,11 +128,6 @@ class SimServer {
   bool WorksBelow(const std::string& shard, ShardEpoch epoch) const;
 
   const ShardCopy* copy(const std::string& shard) const;
-  // As it reports it of a shard that it serves.
-  std::optional<double> LoadOf(const std::string& shard) const {
-    return context_.load_of_one(shard);
-  }
-
   // ---- messages that have arrived ----
   using Results = std::function<void(const server::Reply&)>;
   using Refusal = std::function<void(const absl::Status&)>;

@@ -82,10 +82,9 @@ void PlannedEvents::ChangeLoads() {
 
 void PlannedEvents::PauseForAWhile(const std::string& drained) {
   constexpr Duration kUnderWay = Seconds(2);  // what was begun before is finished
-  // (What is being dropped, while long requests last, is finished. And what a load asked for, and
-  // found no room while a server was gone, is placed where there is room again: seed 168.)
-  const bool waits_for_room = cell_.cluster.loads.on() && !cell_.cluster.lasting.gone.empty();
-  const bool steady = !waits_for_room && cell_.cluster.habits.sick.empty() &&
+  // (What is being dropped, while long requests last, is finished. And what a load asked for just
+  // before, and found no room, is placed where there is room again, as what is lost: seed 168.)
+  const bool steady = !cell_.cluster.loads.on() && cell_.cluster.habits.sick.empty() &&
                       cell_.cluster.lasting.gray.empty() &&
                       cell_.checkers.AssignmentOf(drained).replicas().empty();
   if (!cell_.well() || !steady || cell_.Draw(2) == 0) return;

@@ -70,7 +70,7 @@ void Take(World& world, const std::vector<std::string>& answers) {
     response.ParseFromString(answers[s]);
     world.Send(ServerReport{.server = world.partition().tables().FindServer(NthServer(s)),
                             .incarnation = Incarnation(1),
-                            .held = wire::ToHeld(response)});
+                            .held = wire::ToHoldings(response).held});
   }
 }
 

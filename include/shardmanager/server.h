@@ -143,6 +143,14 @@ class ShardHandler {
   // Never during AddShard or DropShard of that shard. Default: none (only shard counts
   // balance).
   virtual std::map<std::string, double> CollectLoad(const ShardId& shard);
+
+  // What this server can carry now by metric of the app's spec, where that changes while it runs:
+  // the same unit and range as loads. Example: {"disk", used + free bytes}. Asked together with
+  // CollectLoad, once for all shards; answer from memory. A metric that is not named has what
+  // ServerOptions::metric_capacity says, else the spec. Less than the server carries: shards leave
+  // it. A fall counts when two answers in a row have it, a rise when it is by more than a tenth and
+  // has lasted for ten minutes. Default: none.
+  virtual std::map<std::string, double> CollectCapacity();
 };
 
 struct ServerOptions {
@@ -164,7 +172,7 @@ struct ServerOptions {
   // Most replicas it should hold. 0: no limit.
   uint32_t capacity = 0;
   // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
-  // {{"cpu", 16}}. Default: what the app's spec says.
+  // {{"cpu", 16}}. Default: what the app's spec says. See ShardHandler::CollectCapacity, too.
   std::map<std::string, double> metric_capacity;
   // Most calls of each method of ShardHandler that run at once, for different shards. Threads are
   // started when they are needed.

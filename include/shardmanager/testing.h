@@ -145,6 +145,8 @@ class TestCell {
   // What CollectLoad says of a shard that the server serves.
   absl::StatusOr<std::map<std::string, double>> Load(const std::string& shard,
                                                      const std::string& server);
+  // What the server's CollectCapacity says.
+  absl::StatusOr<std::map<std::string, double>> Capacity(const std::string& server);
 
   // ---- The clock. It stands still but for this, and all cells of a process have the same.
 

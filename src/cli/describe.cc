@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/time_text.h"
 #include "model/drain.h"
@@ -51,6 +52,16 @@ std::string Events(const Surroundings& around,
                   {Shown(event.message())}});
   }
   return absl::StrCat("\nEvents:\n", table.Render(around.colour, kIndent));
+}
+
+// "120 of 150 (registered: 200)": what a server carries, of what it can.
+std::string UseText(const v1::MetricUse& use) {
+  std::string text = use.capacity() > 0
+                         ? absl::StrFormat("%.6g of %.6g", use.used(), use.capacity())
+                         : absl::StrFormat("%.6g; no limit", use.used());
+  if (!use.has_registered()) return text;
+  return use.registered() > 0 ? absl::StrFormat("%s (registered: %.6g)", text, use.registered())
+                              : absl::StrCat(text, " (registered: no limit)");
 }
 
 std::string Ms(uint32_t ms) { return AgeText(std::chrono::milliseconds(ms)); }
@@ -308,6 +319,9 @@ std::string DescribeServer(const v1::ServerStatus& server, const v1::GetShardsRe
              absl::StrCat(server.replicas(), "; ", server.replicas_serving(), " serving"));
   fields.Add("Capacity", server.capacity() == 0 ? "no limit of its own"
                                                 : Counted(server.capacity(), "replica"));
+  for (const v1::MetricUse& use : server.loads()) {
+    fields.Add(absl::StrCat("Load ", Shown(use.metric())), UseText(use));
+  }
   return absl::StrCat(fields.Render(), ShardsOn(server, shards, around.colour),
                       Events(around, [&](const auto& event) {
                         return event.app() == server.app() && event.server() == server.server();

@@ -48,6 +48,7 @@ absl::Status ShardHandler::UpdateMembership(const ShardId&, const Members&) {
   return absl::OkStatus();
 }
 std::map<std::string, double> ShardHandler::CollectLoad(const ShardId&) { return {}; }
+std::map<std::string, double> ShardHandler::CollectCapacity() { return {}; }
 
 // ---- Admission ----
 

@@ -133,6 +133,7 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
     });
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
+  callbacks.capacity = [this] { return handler_->CollectCapacity(); };
   return callbacks;
 }
 

@@ -295,6 +295,9 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
         (*out->mutable_load())[metric] = amount;
       }
     }
+    for (const auto& [metric, amount] : callbacks_.capacity()) {
+      (*response->mutable_capacity())[metric] = amount;
+    }
     using std::chrono::milliseconds;
     response->set_lease_remaining_ms(static_cast<uint64_t>(
         std::chrono::duration_cast<milliseconds>(held.lease_remaining).count()));

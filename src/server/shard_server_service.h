@@ -28,6 +28,8 @@ class ShardServerService {
         collect;
     // May take its time. Called where `collect` gives what is held.
     std::function<std::map<std::string, double>(const ShardId&)> load;
+    // Likewise.
+    std::function<std::map<std::string, double>()> capacity;
   };
 
   explicit ShardServerService(Callbacks callbacks);

@@ -60,6 +60,7 @@ class HandlerProbe final : public ShardHandler {
   std::map<std::string, double> CollectLoad(const ShardId& shard) override {
     return handler_.CollectLoad(shard);
   }
+  std::map<std::string, double> CollectCapacity() override { return handler_.CollectCapacity(); }
 
  private:
   ShardHandler& handler_;

@@ -129,6 +129,15 @@ class TestCell::Impl {
     return absl::NotFoundError(absl::StrCat("shard ", shard, " is not held by ", server.value()));
   }
 
+  absl::StatusOr<std::map<std::string, double>> CapacityOf(const std::string& server) {
+    if (absl::Status s = CheckName("server", server); !s.ok()) return s;
+    const auto live = script_.Live(ServerName(server));
+    if (!live.ok()) return live.status();
+    const auto report = commands_.Collect(*live);
+    if (!report.ok()) return report.status();
+    return std::map<std::string, double>(report->capacity().begin(), report->capacity().end());
+  }
+
   std::shared_ptr<HandlerFaults> FaultsOf(const std::string& server) {
     std::lock_guard lock(mutex_);
     std::shared_ptr<HandlerFaults>& faults = faults_[server];
@@ -264,6 +273,10 @@ absl::StatusOr<std::map<std::string, double>> TestCell::Load(const std::string& 
   });
   if (!status.ok()) return status;
   return load;
+}
+
+absl::StatusOr<std::map<std::string, double>> TestCell::Capacity(const std::string& server) {
+  return impl_->CapacityOf(server);
 }
 
 // ---- the clock, and faults ----

@@ -31,8 +31,8 @@ using orchestrator::ServerCommand;
 constexpr std::chrono::seconds kCollectTimeout{10};
 // What a server with very many shards may answer.
 constexpr int kMaxMessageBytes = 64 << 20;
-// Of those that a server reports for one shard; a spec names far fewer.
-constexpr size_t kMostMetricsOfAShard = 64;
+// Of those that a server reports, for one shard or for itself; a spec names far fewer.
+constexpr size_t kMostMetrics = 64;
 
 void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
   header->set_app(to.app.value());
@@ -294,24 +294,31 @@ struct CollectCall {
   v1::CollectLoadResponse response;
 };
 
+std::vector<orchestrator::MetricAmount> ToAmounts(
+    const google::protobuf::Map<std::string, double>& reported) {
+  std::vector<orchestrator::MetricAmount> amounts;
+  amounts.reserve(std::min(reported.size(), kMostMetrics));
+  for (const auto& [metric, amount] : reported) {
+    if (amounts.size() == kMostMetrics) break;
+    amounts.push_back({metric, amount});
+  }
+  return amounts;
+}
+
 }  // namespace
 
-std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& response) {
-  std::vector<orchestrator::HeldReplica> held;
+orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
+  orchestrator::Holdings holdings{.capacity = ToAmounts(response.capacity())};
+  auto& held = holdings.held;
   held.reserve(static_cast<size_t>(response.shards_size()));
   for (const v1::HeldShard& shard : response.shards()) {
     held.push_back({.shard = shard.shard(),
                     .epoch = ShardEpoch(shard.epoch()),
                     .serving = shard.state() == v1::DONE,
-                    .role = shard.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary});
-    auto& load = held.back().load;
-    load.reserve(std::min(shard.load().size(), kMostMetricsOfAShard));
-    for (const auto& [metric, amount] : shard.load()) {
-      if (load.size() == kMostMetricsOfAShard) break;
-      load.push_back({metric, amount});
-    }
+                    .role = shard.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary,
+                    .load = ToAmounts(shard.load())});
   }
-  return held;
+  return holdings;
 }
 
 ShardServerClient::ShardServerClient() : ShardServerClient(Options{}) {}
@@ -338,7 +345,7 @@ void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_repor
       [this, call, on_report = std::move(on_report)](const grpc::Status& status) mutable {
         if (!impl_->closing()) {
           if (status.ok()) {
-            on_report(ToHeld(call->response));
+            on_report(ToHoldings(call->response));
           } else {
             on_report(absl::UnavailableError(status.error_message()));
           }

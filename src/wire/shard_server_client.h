@@ -42,7 +42,8 @@ class ShardServerClient final : public orchestrator::CommandSender {
   std::unique_ptr<Impl> impl_;
 };
 
-// An answer as the core takes it; of each shard so many metrics at most as a spec may have.
-std::vector<orchestrator::HeldReplica> ToHeld(const v1::CollectLoadResponse& response);
+// An answer as the core takes it; of the server and of each shard so many metrics at most as a spec
+// may have.
+orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response);
 
 }  // namespace shardmanager::wire

@@ -227,6 +227,24 @@ Events:
 )");
 }
 
+TEST(DescribeTest, AServersLoadsAreShownWithWhatItCanCarryAndRegistered) {
+  v1::ServerStatus server = ThreeServers().servers(0);
+  const auto add = [&](const char* metric, double used, double capacity) {
+    v1::MetricUse& use = *server.add_loads();
+    use.set_metric(metric);
+    use.set_used(used);
+    use.set_capacity(capacity);
+    return &use;
+  };
+  add("cpu", 2.5, 0);
+  add("disk", 120, 150)->set_registered(200);
+  add("memory", 3, 8)->set_registered(0);
+  const std::string text = DescribeServer(server, {}, {});
+  EXPECT_THAT(text, ::testing::HasSubstr("2.5; no limit\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("120 of 150 (registered: 200)\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("3 of 8 (registered: no limit)\n"));
+}
+
 TEST(DescribeTest, ShowsSomeOfManyShards) {
   v1::GetShardsResponse shards;
   for (int i = 0; i < 52; ++i) {

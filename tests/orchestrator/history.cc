@@ -55,6 +55,14 @@ double LoadAt(const std::string& shard, TimePoint now) {
   return static_cast<double>((second * 7 + std::stoi(shard.substr(2)) * 100) % 400);
 }
 
+// Of every second server, up and down; now and then nothing.
+std::vector<MetricAmount> CapacityAt(const std::string& server, TimePoint now) {
+  const int number = server.back() - '0';
+  if (number % 2 == 0) return {};
+  const int64_t second = now.time_since_epoch() / Seconds(1);
+  return {{"cpu", static_cast<double>((second * 13 + number * 150) % 800)}};
+}
+
 }  // namespace
 
 std::string History::Draw(uint64_t seed) {
@@ -70,6 +78,10 @@ History::History(fuzz::FuzzInput& input)
     const double replicas = static_cast<double>(world_.Holders(shard).size());
     const double load = LoadAt(shard, world_.now) / std::max(1.0, replicas);
     return std::vector<MetricAmount>{{"cpu", load}};
+  };
+  world_.capacity = [this](const std::string& server) {
+    const bool counts = !world_.partition().state().loads.metrics.empty();
+    return counts ? CapacityAt(server, world_.now) : std::vector<MetricAmount>{};
   };
   world_.Start();
 }

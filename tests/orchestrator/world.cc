@@ -386,6 +386,7 @@ void World::Do(Collect& action) {
         {.shard = shard, .epoch = held.epoch, .serving = true, .role = held.role});
     if (load) report.held.back().load = load(shard, name);
   }
+  if (capacity) report.capacity = capacity(name);
   queue_.push_back(std::move(report));
 }
 

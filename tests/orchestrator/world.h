@@ -130,6 +130,8 @@ class World {
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
       load;
+  // What it says that it can carry.
+  std::function<std::vector<MetricAmount>(const std::string& server)> capacity;
 
  private:
   void Carry(Output<Action> output);

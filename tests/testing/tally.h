@@ -57,6 +57,7 @@ class Tally final : public ShardHandler, public counter::Counter::Service {
     std::lock_guard lock(mutex_);
     return {{"keys", static_cast<double>(shards_[shard].size())}};
   }
+  std::map<std::string, double> CollectCapacity() override { return {{"keys", 1'000}}; }
   grpc::Status Add(grpc::ServerContext* context, const counter::AddRequest* request,
                    counter::AddResponse* response) override {
     auto admission = server_.Admit(*context, &counter::Counter::Stub::Add, request, response);

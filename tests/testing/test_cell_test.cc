@@ -131,6 +131,13 @@ TEST_F(TestCellTest, LoadIsWhatCollectLoadSays) {
   EXPECT_THAT(*load, ElementsAre(Pair("keys", 1.0)));
 }
 
+TEST_F(TestCellTest, CapacityIsWhatCollectCapacitySays) {
+  EXPECT_EQ(cell.Capacity("kv-9").status().code(), absl::StatusCode::kNotFound);
+  const auto capacity = cell.Capacity("kv-1");
+  ASSERT_TRUE(capacity.ok()) << capacity.status();
+  EXPECT_THAT(*capacity, ElementsAre(Pair("keys", 1'000.0)));
+}
+
 // ---- what is refused, and why
 
 TEST_F(TestCellTest, SecondPrimaryIsRefusedWhileTheFirstLives) {

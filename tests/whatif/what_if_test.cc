@@ -198,6 +198,19 @@ TEST_F(WhatIfTest, ServersThatJoinARegionAreLikeThoseThere) {
   EXPECT_EQ(ServerIn(Ask(change), "added-1").capacity(), 30u);
 }
 
+// What a server can carry now, not what it registered.
+TEST_F(WhatIfTest, ServersCanCarryWhatTheySayNow) {
+  Start(Spread(60));
+  world_->capacity = [](const std::string& server) {
+    const bool small = server == "west-0";
+    return small ? std::vector<MetricAmount>{{"cpu", 12}} : std::vector<MetricAmount>{};
+  };
+  world_->Advance(Seconds(900));
+  const v1::ServerStatus small = ServerIn(Ask(LoseRegion("east")), "west-0");
+  EXPECT_EQ(small.loads(0).capacity(), 12);
+  EXPECT_LE(small.loads(0).used(), 12);
+}
+
 TEST_F(WhatIfTest, ACellThatIsNotAtRestInTimeIsNotWaitedFor) {
   Start(TestSpec(24, v1::PRIMARY_ONLY, 1));
   ImaginedCell cell(Snapshot(), /*load_time=*/Seconds(20));

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "tests/coordination/tcp_proxy.h"
@@ -15,7 +16,7 @@
 namespace shardmanager::wire {
 namespace {
 
-using Held = absl::StatusOr<std::vector<orchestrator::HeldReplica>>;
+using Held = absl::StatusOr<orchestrator::Holdings>;
 
 // Says what it holds when it is told to, and gives nothing away.
 class SlowServer final : public v1::ShardServer::Service {
@@ -42,6 +43,7 @@ class SlowServer final : public v1::ShardServer::Service {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return may_answer_; });
     response->add_shards()->set_shard("held");
+    (*response->mutable_capacity())["disk"] = 150;
     return grpc::Status::OK;
   }
 
@@ -110,7 +112,21 @@ TEST(ShardServerClientTest, KeepsTheConnectionOfACallUnderWay) {
   server.Answer();
   const Held held = slow.get();
   ASSERT_TRUE(held.ok()) << held.status();
-  EXPECT_EQ(held->at(0).shard, "held");
+  EXPECT_EQ(held->held.at(0).shard, "held");
+  EXPECT_EQ(held->capacity.at(0).metric, "disk");
+  EXPECT_EQ(held->capacity.at(0).amount, 150);
+}
+
+TEST(ShardServerClientTest, TakesNoMoreMetricsThanASpecMayHave) {
+  v1::CollectLoadResponse response;
+  v1::HeldShard& shard = *response.add_shards();
+  for (int i = 0; i < 100; ++i) {
+    (*shard.mutable_load())[absl::StrCat("m-", i)] = i;
+    (*response.mutable_capacity())[absl::StrCat("m-", i)] = i;
+  }
+  const orchestrator::Holdings holdings = ToHoldings(response);
+  EXPECT_EQ(holdings.capacity.size(), 64u);
+  EXPECT_EQ(holdings.held.at(0).load.size(), 64u);
 }
 
 TEST(ShardServerClientTest, TellsUnderWhichGrantItServesOnWhatWasCalledOff) {

@@ -54,6 +54,8 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   if (!server.reported) {
     publication_.Await();
     AskForReport(id);
+  } else if (!life.unread && !state_.loads.metrics.empty()) {
+    AskForReport(id);  // what it can carry, before it is given much
   }
   if (!std::exchange(server.look_timer, true)) {
     SetFirstLook(id);
@@ -301,6 +303,7 @@ void Fleet::On(ServerReport& event) {
   for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
     if (ServerLoad(state_, event.server, m) < before[m]) state_.missing.MayHelp(Help::kRoom);
   }
+  load_book_.RecordCapacities(event.server, event.capacity, problem);
   load_book_.NoteLoadProblem(event.server, problem);
   DropStrays(event);
 }

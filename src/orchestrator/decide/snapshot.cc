@@ -147,7 +147,7 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
                                 .moves = state.moves.budgets.under_way(Cause::kBalance, id),
                                 .drain_moves = state.moves.budgets.under_way(Cause::kDrain, id)});
     for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
-      snapshot.capacity.push_back(MetricCapacity(state, id, m));
+      snapshot.capacity.push_back(MetricCapacity(state, state.loads.capacity, id, m));
       snapshot.other_load.push_back(loads.OfServer(id, server.replicas.size(), m));
     }
   }

@@ -29,6 +29,9 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+// Of a server that can carry nothing; 0 would say that it has no limit.
+constexpr double kNoCapacity = 1e-9;
+
 // A lost server that has nothing left to give to others is just down.
 bool IsFailedOver(const Server& server) {
   return server.state == ServerState::kLost && server.failing_over && server.replicas.empty();
@@ -236,8 +239,10 @@ v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_
   v1::MetricUse use;
   use.set_metric(state.loads.metrics[metric]);
   use.set_used(ServerLoad(state, server, metric));
-  const double capacity = MetricCapacity(state, server, metric);
-  if (!std::isinf(capacity)) use.set_capacity(capacity);
+  const double capacity = MetricCapacity(state, state.loads.capacity_now, server, metric);
+  const double registered = MetricCapacity(state, state.loads.registered, server, metric);
+  if (!std::isinf(capacity)) use.set_capacity(std::max(capacity, kNoCapacity));
+  if (capacity != registered) use.set_registered(std::isinf(registered) ? 0 : registered);
   return use;
 }
 

@@ -53,7 +53,7 @@ struct NamedResult {
 class CommandSender {
  public:
   using ResultsCallback = std::function<void(std::vector<NamedResult>)>;
-  using ReportCallback = std::function<void(absl::StatusOr<std::vector<HeldReplica>>)>;
+  using ReportCallback = std::function<void(absl::StatusOr<Holdings>)>;
 
   virtual ~CommandSender() = default;
   // `on_results` gets exactly one final result for each grant, in one or more calls,

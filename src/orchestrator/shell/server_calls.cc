@@ -81,14 +81,17 @@ void ServerCalls::OnResults(ServerIndex server, Incarnation incarnation, Command
 }
 
 void ServerCalls::Ask(const Collect& action) {
-  context_.sender.Collect(
-      AddressOf(action.server, action.incarnation),
-      [this, post = context_.post, server = action.server,
-       incarnation = action.incarnation](absl::StatusOr<std::vector<HeldReplica>> held) {
-        ServerReport report{.server = server, .incarnation = incarnation, .ok = held.ok()};
-        if (held.ok()) report.held = *std::move(held);
-        post([this, report = std::move(report)] { context_.handle(report); });
-      });
+  context_.sender.Collect(AddressOf(action.server, action.incarnation),
+                          [this, post = context_.post, server = action.server,
+                           incarnation = action.incarnation](absl::StatusOr<Holdings> holdings) {
+                            ServerReport report{
+                                .server = server, .incarnation = incarnation, .ok = holdings.ok()};
+                            if (holdings.ok()) {
+                              report.held = std::move(holdings->held);
+                              report.capacity = std::move(holdings->capacity);
+                            }
+                            post([this, report = std::move(report)] { context_.handle(report); });
+                          });
 }
 
 }  // namespace shardmanager::orchestrator

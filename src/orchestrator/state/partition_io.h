@@ -150,12 +150,17 @@ struct HeldReplica {
   Role role = Role::kPrimary;
   std::vector<MetricAmount> load = {};  // as it says: checked when it is taken over
 };
+struct Holdings {
+  std::vector<HeldReplica> held = {};
+  std::vector<MetricAmount> capacity = {};  // that it can carry now; unchecked, too
+};
 // The answer to Collect. Not ok: no answer.
 struct ServerReport {
   ServerIndex server;
   Incarnation incarnation;
   bool ok = true;
-  std::vector<HeldReplica> held;
+  std::vector<HeldReplica> held = {};
+  std::vector<MetricAmount> capacity = {};
 };
 
 struct PlanReady {

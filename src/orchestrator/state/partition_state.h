@@ -79,14 +79,19 @@ struct Failures {
   Quarantine quarantine;
 };
 
+// What servers can carry, where that is not what the spec says for all.
+using Capacities = absl::flat_hash_map<ServerIndex, std::vector<MetricAmount>>;
+
 // What servers report of their loads. `reported` follows every report; `planned` is what plans are
-// made of (loads.cc).
+// made of (load_book.h).
 struct Loads {
   std::vector<std::string> metrics;  // of the spec, in its order
   LoadTable reported;
   LoadTable planned;
-  absl::flat_hash_map<ServerIndex, std::vector<MetricAmount>> capacity;  // as registered
-  uint64_t refused = 0;  // reported amounts that were out of range, since this leader began
+  Capacities registered;
+  Capacities capacity_now;  // by what they report
+  Capacities capacity;      // that plans are made of (capacity_book.h)
+  uint64_t refused = 0;     // reported amounts that were out of range, since this leader began
 };
 
 // Room in assignment records (record_size.h).

@@ -129,6 +129,7 @@ struct EventText {
       if (detail == Detail::kWhole) text += Text(h.load);
       text += ";";
     }
+    if (!e.capacity.empty()) absl::StrAppend(&text, " can carry", Text(e.capacity), ";");
     return text;
   }
   std::string operator()(const PlanReady& e) const {

@@ -164,7 +164,7 @@ void StartCommand(const CallWires& wires, const ServerAddress& to,
 
 void StartCollect(const CallWires& wires, const ServerAddress& to,
                   CommandSender::ReportCallback on_report) {
-  using Report = absl::StatusOr<std::vector<orchestrator::HeldReplica>>;
+  using Report = absl::StatusOr<orchestrator::Holdings>;
   // Answered once: by the server, or by the deadline.
   auto answer = std::make_shared<CommandSender::ReportCallback>(std::move(on_report));
   const auto finish = [answer](Report report) {
@@ -185,12 +185,12 @@ void StartCollect(const CallWires& wires, const ServerAddress& to,
           if (held.ok()) {
             report.emplace();
             for (const auto& shard : held->shards) {
-              report->push_back({.shard = shard.grant.shard.value(),
-                                 .epoch = shard.grant.epoch,
-                                 .serving = shard.serving,
-                                 .role = shard.grant.role});
-              const auto load = wires.load_of_one(report->back().shard);
-              if (load && shard.serving) report->back().load.push_back({kLoadMetric, *load});
+              report->held.push_back({.shard = shard.grant.shard.value(),
+                                      .epoch = shard.grant.epoch,
+                                      .serving = shard.serving,
+                                      .role = shard.grant.role});
+              const auto load = wires.load_of_one(shard.grant.shard.value());
+              if (load && shard.serving) report->held.back().load.push_back({kLoadMetric, *load});
             }
           }
           wires.network.Send(from, wires.caller, [finish, report] { finish(report); });

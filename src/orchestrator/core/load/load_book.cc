@@ -1,10 +1,8 @@
 #include "orchestrator/core/load/load_book.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "model/load.h"
 #include "orchestrator/decide/load/loads.h"
 
 namespace shardmanager::orchestrator {
@@ -14,14 +12,6 @@ namespace {
 constexpr float kLoadSlack = 0.05F;
 // However busy the partition is otherwise, a picture is not older than this.
 constexpr Duration kOldestPicture = Seconds(600);
-
-// Null: it can be taken over.
-const char* WhyRefused(double load) {
-  if (std::isnan(load)) return "not a number";
-  if (load < 0) return "negative";
-  if (load > kMostLoad) return "above 1e12";
-  return nullptr;
-}
 
 }  // namespace
 
@@ -94,22 +84,10 @@ void LoadBook::RemoveReplica(ReplicaIndex id) {
   state_.tables.RemoveReplica(id);
 }
 
-void LoadBook::AdoptCapacities(ServerIndex id, const std::vector<MetricAmount>& registered) {
-  state_.loads.capacity.erase(id);
-  for (const MetricAmount& own : registered) {
-    if (const char* why = WhyRefused(own.amount); why != nullptr) {
-      agenda_.AddNote(NoteKind::kLoadRefused, id, ShardIndex(),
-                      absl::StrCat("capacity for ", own.metric, ": found ", own.amount, " (", why,
-                                   "); allowed: 0 to 1e12. The spec's holds"));
-      continue;
-    }
-    state_.loads.capacity[id].push_back(own);
-  }
-}
-
 void LoadBook::EndCourse() {
   course_over_ = true;
-  if (!state_.loads.metrics.empty()) pressure_ = Pressure(state_, state_.loads.planned);
+  if (!state_.loads.metrics.empty())
+    pressure_ = Pressure(state_, state_.loads.planned, state_.loads.capacity);
 }
 
 void LoadBook::ConsiderLoads() {
@@ -117,7 +95,8 @@ void LoadBook::ConsiderLoads() {
   const bool old = state_.now >= pictured_at_ + kOldestPicture;
   bool shifted = false;
   if (course_over_) {
-    const std::vector<float> pressure = Pressure(state_, state_.loads.reported);
+    const std::vector<float> pressure =
+        Pressure(state_, state_.loads.reported, state_.loads.capacity_now);
     for (size_t i = 0; i < pressure.size() && !shifted; ++i) {
       const float left_at = i < pressure_.size() ? pressure_[i] : 0;
       shifted = pressure[i] > std::max(1.0F, left_at) * (1 + kLoadSlack);
@@ -127,6 +106,7 @@ void LoadBook::ConsiderLoads() {
   course_over_ = false;
   pictured_at_ = state_.now;
   state_.loads.planned = state_.loads.reported;
+  capacities_.Renew();
   if (shifted) state_.balance.at_rest = false;
 }
 

@@ -13,13 +13,15 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "orchestrator/core/agenda.h"
+#include "orchestrator/core/load/capacity_book.h"
 #include "orchestrator/state/partition_state.h"
 
 namespace shardmanager::orchestrator {
 
 class LoadBook {
  public:
-  LoadBook(PartitionState& state, Agenda& agenda) : state_(state), agenda_(agenda) {}
+  LoadBook(PartitionState& state, Agenda& agenda)
+      : state_(state), agenda_(agenda), capacities_(state, agenda) {}
 
   // REQUIRES: state.spec is the new one.
   bool AdoptMetrics();  // true: they changed
@@ -30,7 +32,13 @@ class LoadBook {
   // What a new replica will carry: as another one of the shard does.
   void InheritLoads(ReplicaIndex fresh);
   void RemoveReplica(ReplicaIndex id);
-  void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered);
+  void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered) {
+    capacities_.Register(server, registered);
+  }
+  void RecordCapacities(ServerIndex server, const std::vector<MetricAmount>& said,
+                        LoadProblem& problem) {
+    capacities_.Record(server, said, course_over_, problem);
+  }
   // The solver sees nothing to improve in its picture: how it left the servers is what
   // further reports are compared with.
   void EndCourse();
@@ -43,6 +51,7 @@ class LoadBook {
  private:
   PartitionState& state_;
   Agenda& agenda_;
+  CapacityBook capacities_;
   std::vector<float> pressure_;  // as the last course of balancing left the servers
   TimePoint pictured_at_{};
   bool course_over_ = false;  // the last plan found nothing to improve in state_.loads.planned

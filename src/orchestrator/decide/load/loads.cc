@@ -4,15 +4,35 @@
 #include <cmath>
 #include <limits>
 
+#include "model/load.h"
 #include "orchestrator/decide/room.h"
 
 namespace shardmanager::orchestrator {
-double MetricCapacity(const PartitionState& state, ServerIndex server, size_t metric) {
-  if (auto own = state.loads.capacity.find(server); own != state.loads.capacity.end()) {
+namespace {
+
+// Of a server that carries anything, and can carry nothing.
+constexpr float kMostPressure = 1e6F;
+
+}  // namespace
+
+const char* WhyRefused(double amount) {
+  if (std::isnan(amount)) return "not a number";
+  if (amount < 0) return "negative";
+  if (amount > kMostLoad) return "above 1e12";
+  return nullptr;
+}
+
+double MetricCapacity(const PartitionState& state, const Capacities& capacities, ServerIndex server,
+                      size_t metric) {
+  if (auto own = capacities.find(server); own != capacities.end()) {
     for (const MetricAmount& capacity : own->second) {
       if (capacity.metric == state.loads.metrics[metric]) return capacity.amount;
     }
   }
+  return SpecCapacity(state, metric);
+}
+
+double SpecCapacity(const PartitionState& state, size_t metric) {
   const double capacity = state.spec.metrics(static_cast<int>(metric)).capacity();
   return capacity > 0 ? capacity : std::numeric_limits<double>::infinity();
 }
@@ -25,7 +45,8 @@ double ReplicaLoad(const PartitionState& state, ReplicaIndex replica, size_t met
   return state.loads.reported.Of(replica, metric);
 }
 
-std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads) {
+std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads,
+                            const Capacities& capacities) {
   const size_t metrics = state.loads.metrics.size();
   std::vector<float> pressure(state.tables.server_count() * metrics);
   for (size_t m = 0; m < metrics; ++m) {
@@ -37,18 +58,20 @@ std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads)
       if (state.tables.server(id).state != ServerState::kLive) continue;
       load += loads.OfServer(id, state.tables.server(id).replicas.size(), m);
       if (!Accepts(state, id)) continue;
-      capacity += MetricCapacity(state, id, m);
+      capacity += MetricCapacity(state, capacities, id, m);
       ++servers;
     }
     if (load <= 0 || servers == 0) continue;
     for (const ServerIndex id : state.tables.servers()) {
       if (state.tables.server(id).state != ServerState::kLive) continue;
-      const double own = MetricCapacity(state, id, m);
+      const double own = MetricCapacity(state, capacities, id, m);
       const double share = std::isinf(capacity) ? load / static_cast<double>(servers)
                                                 : load * own / std::max(capacity, 1e-300);
       const double limit = std::min(share * (1 + policy.tolerance()), own * policy.threshold());
       const double used = loads.OfServer(id, state.tables.server(id).replicas.size(), m);
-      if (limit > 0) pressure[id.index() * metrics + m] = static_cast<float>(used / limit);
+      if (used <= 0) continue;
+      pressure[id.index() * metrics + m] =
+          limit > 0 ? std::min(static_cast<float>(used / limit), kMostPressure) : kMostPressure;
     }
   }
   return pressure;

@@ -7,13 +7,19 @@
 
 namespace shardmanager::orchestrator {
 
-// How much the server can carry of a metric; infinity: no limit.
-double MetricCapacity(const PartitionState& state, ServerIndex server, size_t metric);
+// Why an amount that a server tells cannot be taken over. Null: it can.
+const char* WhyRefused(double amount);
+// How much each server can carry of a metric that says nothing else; infinity: no limit.
+double SpecCapacity(const PartitionState& state, size_t metric);
+// How much the server can carry of a metric, by one of the tables of Loads.
+double MetricCapacity(const PartitionState& state, const Capacities& capacities, ServerIndex server,
+                      size_t metric);
 // What it carries of one, by the newest reports.
 double ServerLoad(const PartitionState& state, ServerIndex server, size_t metric);
 double ReplicaLoad(const PartitionState& state, ReplicaIndex replica, size_t metric);
 // How much each live server carries of each metric, as a part of what the solver may
 // leave it at most: [server][metric].
-std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads);
+std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads,
+                            const Capacities& capacities);
 
 }  // namespace shardmanager::orchestrator

@@ -203,10 +203,12 @@ class Day {
     }
   }
 
-  // (Of a shard that moves twice within a sample, one is seen.)
+  // (Of a shard that moves twice within a sample, one is seen. Each move is seen at the first
+  // sample after it: what is seen an hour apart was that long apart, or up to a sample more or
+  // less.)
   size_t NoteMove(Whereabouts& shard, const std::string& server, int second) {
     if (shard.server == server) return 0;
-    bounces_ += shard.left == server && second - shard.left_at <= 3'600;
+    bounces_ += shard.left == server && second - shard.left_at < 3'600;
     shard = {.server = server, .left = shard.server, .left_at = second};
     return 1;
   }

@@ -36,7 +36,7 @@ class Returns {
       const bool here = lists(shard, move.from);
       const bool there = lists(shard, move.to);
       if (!move.begun && here && there && lives(move.from)) Begin(now, shard, move);
-      const bool done = move.begun && there && !here;
+      const bool done = move.begun && there && !here && lives(move.from);
       if (done) left_[{shard, move.from}] = move.begun_at;
       // (What is given to that server later on may take the place of a replica that is missing.)
       const bool dropped = !move.begun && now > move.announced + Seconds(1);

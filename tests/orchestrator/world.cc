@@ -15,11 +15,14 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+bool Lists(const World::AppServer& server, const std::string& shard) {
+  return std::any_of(server.record.begin(), server.record.end(),
+                     [&](const StoredReplica& r) { return r.shard == shard; });
+}
+
 void LookAtReturns(World& world) {
   const auto lists = [&](const std::string& shard, const std::string& server) {
-    const std::vector<StoredReplica>& record = world.servers.at(server).record;
-    return std::any_of(record.begin(), record.end(),
-                       [&](const StoredReplica& r) { return r.shard == shard; });
+    return Lists(world.servers.at(server), shard);
   };
   const auto lives = [&](const std::string& server) { return world.servers.at(server).live; };
   world.returns.Look(world.now, lists, lives);
@@ -409,7 +412,8 @@ void World::Do(Note& action) {
   if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
   if (action.kind == NoteKind::kMoveStarted) {
     const std::string& to = partition_->tables().name(action.server);
-    returns.Announced(now, Name(action.shard), to, action.detail);
+    const bool there = Lists(servers.at(to), Name(action.shard));  // it has not gone there yet
+    if (!there) returns.Announced(now, Name(action.shard), to, action.detail);
   }
 }
 

@@ -74,10 +74,11 @@ std::string History::Draw(uint64_t seed) {
 
 History::History(fuzz::FuzzInput& input)
     : input_(input), kind_(NextKind(input)), world_(NextSpec()) {
-  world_.load = [this](const std::string& shard, const std::string&) {
+  world_.load = [this](const std::string& shard, const std::string& server) {
     const double replicas = static_cast<double>(world_.Holders(shard).size());
     const double load = LoadAt(shard, world_.now) / std::max(1.0, replicas);
-    return std::vector<MetricAmount>{{"cpu", load}};
+    const bool primary = world_.servers[server].held[shard].role == Role::kPrimary;
+    return std::vector<MetricAmount>{{"cpu", primary ? 3 * load : load}};
   };
   world_.capacity = [this](const std::string& server) {
     const bool counts = !world_.partition().state().loads.metrics.empty();

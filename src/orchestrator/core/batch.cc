@@ -42,6 +42,16 @@ bool BeginsAnew(const PartitionState& state, const Replica& primary, const NextG
   return primary.member_life != next.member_life && !state.replication.quorum;
 }
 
+// Whoever has the role, serving or not, where the roles matter for loads; invalid: nobody has.
+ReplicaIndex PrimaryWithLoad(const PartitionState& state, ShardIndex id) {
+  ReplicaIndex primary;
+  if (!state.replication.both_roles() || state.loads.metrics.empty()) return primary;
+  state.tables.ForEach(id, [&](ReplicaIndex r, const Replica& replica) {
+    if (replica.role == Role::kPrimary && replica.phase != Phase::kAbsent) primary = r;
+  });
+  return primary;
+}
+
 }  // namespace
 
 void Batch::Form() {
@@ -267,6 +277,7 @@ void Batch::Apply() {
   std::vector<ReplicaIndex> ended;
   for (ShardIndex id : shards_) {
     state_.tables.shard(id).in_batch = false;
+    const ReplicaIndex primary = PrimaryWithLoad(state_, id);
     state_.tables.ForEach(id, [&](ReplicaIndex r, Replica& replica) {
       if (!std::exchange(replica.in_write, false)) return;
       const bool served = Serves(state_, replica);
@@ -298,6 +309,7 @@ void Batch::Apply() {
             "none of its replicas is left: it begins with what the application finds there");
       }
     });
+    load_book_.PassLoads(primary, PrimaryWithLoad(state_, id));
     if (state_.tables.shard(id).wanted == 0) state_.tables.shard(id).began = false;
     for (ReplicaIndex r : ended) {
       const Replica& replica = state_.tables.replica(r);

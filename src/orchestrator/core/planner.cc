@@ -79,6 +79,7 @@ void Planner::ConsiderBalance() {
   if (state_.moves.left.Forget(state_.now) && IsUneven(state_)) state_.balance.at_rest = false;
   load_book_.ConsiderLoads();
   if (!WorthBalancing(state_)) return;
+  roles_first_ = !BalanceWaits() && switchovers_.RelieveServers();
   allocator::Snapshot snapshot = FleetSnapshot(state_, state_.loads.planned);
   BarAvoided(state_, snapshot);
   BarUnsteady(state_, snapshot);
@@ -92,6 +93,11 @@ void Planner::ConsiderBalance() {
   Send(std::move(snapshot), allocator::Mode::kPeriodic);
 }
 
+// For what has begun elsewhere: only what has to leave its server moves.
+bool Planner::BalanceWaits() const {
+  return OrderThatHoldsBalance(state_) != nullptr || state_.mass_failure.on;
+}
+
 void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   allocator::Options options{.mode = mode, .seed = seed_ + plan_};
   const auto left = [&](Cause cause) {
@@ -100,18 +106,17 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   };
   options.moves = left(Cause::kBalance);
   // While container operations are under way, only what has to leave moves: each shard at most
-  // once, if there is room where nothing is pending.
-  const bool held = OrderThatHoldsBalance(state_) != nullptr || state_.mass_failure.on;
-  if (held) options.moves.total = 0;
+  // once, if there is room where nothing is pending. Likewise while changes of primaries may do.
+  if (BalanceWaits() || roles_first_) options.moves.total = 0;
   options.drain_moves = left(Cause::kDrain);
   if (mode == allocator::Mode::kPeriodic) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
   }
   state_.plan_out = true;
-  plan_may_balance_ = !state_.mass_failure.on;
+  plan_may_balance_ = !state_.mass_failure.on && !roles_first_;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   // Moves that it finds, or a change, end that.
-  if (!plan_is_emergency_) state_.balance.at_rest = true;
+  if (!plan_is_emergency_) state_.balance.at_rest = !roles_first_;
   agenda_.Do(ComputePlan{++plan_, std::move(snapshot), options});
 }
 

@@ -31,6 +31,7 @@ class Planner {
  private:
   std::vector<ShardIndex> TakeMissing();
   void ConsiderBalance();
+  bool BalanceWaits() const;
   void Send(allocator::Snapshot snapshot, allocator::Mode mode);
   void NoteSkipped(const allocator::Plan& plan);
   void PutHeavyFirst(allocator::Plan& plan);
@@ -46,6 +47,7 @@ class Planner {
   uint64_t plan_ = 0;
   bool plan_is_emergency_ = false;
   bool plan_may_balance_ = false;
+  bool roles_first_ = false;  // changes of primaries are to relieve servers before replicas move
   TimePoint gather_deadline_ = TimePoint::min();  // and no longer, whoever still joins
 };
 

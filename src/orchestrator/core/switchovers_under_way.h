@@ -20,8 +20,11 @@ class SwitchoversUnderWay {
   void End(ShardIndex shard);
   // Whoever waits first for room is looked at: it takes it, waits on, or wakes the next one.
   void WakeWaiter();
+  // Where servers are beyond their limits, begins with the changes of primaries that bring them
+  // nearer. True: such changes are to be done, or are under way; replicas move after that.
+  bool RelieveServers();
   // Evens out how many primaries servers have, where no replica needs to move for it. A few at
-  // a time; it is called again when these are done.
+  // a time; it is called again when these are done. No server is taken beyond its limits for it.
   void BalancePrimaries();
 
  private:

@@ -112,7 +112,7 @@ bool WorthBalancing(const PartitionState& state) {
 
 bool IsUneven(const PartitionState& state) {
   if (state.loads.metrics.empty()) return CountsOf(state).differ();
-  const std::vector<float> pressure = Pressure(state, state.loads.planned);
+  const std::vector<float> pressure = Pressure(state, state.loads.planned, state.loads.capacity);
   return std::any_of(pressure.begin(), pressure.end(), [](float p) { return p > 1; });
 }
 

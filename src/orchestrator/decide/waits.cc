@@ -146,6 +146,14 @@ void AddPause(const PartitionState& state, ShardIndex id, std::vector<Wait>& wai
 // Of balance: only what keeps a move from being made.
 void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
   if (StaysPut(state, id)) return;
+  if (const auto to = state.switchovers.to.find(id); to != state.switchovers.to.end()) {
+    state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+      if (replica.role != Role::kPrimary || replica.server == to->second) return;
+      waits.push_back({.reason = WaitReason::kRoleChangePlanned,
+                       .server = replica.server,
+                       .other = to->second});
+    });
+  }
   if (auto it = state.moves.intents.find(id); it != state.moves.intents.end()) {
     for (const Intent& intent : it->second) {
       if (!intent.from.valid()) continue;

@@ -93,6 +93,8 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "failover.max_concurrent_per_shard: other replicas of it are in failover"},
     {WaitReason::kFailoverBudgetOfServers, "FailoverBudgetOfServers",
      "failover.max_concurrent_per_server: every server is being given as many replicas"},
+    {WaitReason::kRoleChangePlanned, "RoleChangePlanned",
+     "$other is to be the primary in place of $server, for balance: no data moves"},
     {WaitReason::kMovePlanned, "MovePlanned", "a move from $server to $other is planned ($detail)"},
     {WaitReason::kMoveHeld, "MoveHeld",
      "it could not be moved to $other$nor; that is tried again $until"},
@@ -229,6 +231,11 @@ std::string BalanceState(const PartitionState& state, TimePoint now) {
   if (const ServerOrder* order = OrderThatHoldsBalance(state); order != nullptr) {
     absl::StrAppend(&text, "; moves that only balance wait for the container operation on ",
                     order->server);
+  }
+  if (!state.switchovers.for_load.empty()) {
+    absl::StrAppend(&text, "; moves that only balance wait for ",
+                    Counted(state.switchovers.for_load.size(), "change"),
+                    " of primaries, which may do without them");
   }
   if (state.mass_failure.on) {
     absl::StrAppend(&text, "; moves that only balance wait for the end of the mass failure");

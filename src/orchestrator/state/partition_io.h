@@ -273,6 +273,7 @@ enum class NoteKind : uint8_t {
   kMoveStarted,
   kMoveCalledOff,
   kPrimaryElected,
+  kPrimaryPassesOn,   // as its server is beyond its limits
   kUncleanPromotion,  // acknowledged writes may be lost
   kShardPoisoned,
   kWriteRefused,
@@ -318,6 +319,7 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "MoveStarted",
                                                            "MoveCalledOff",
                                                            "PrimaryElected",
+                                                           "PrimaryPassesOn",
                                                            "UncleanPromotion",
                                                            "ShardPoisoned",
                                                            "WriteRefused",

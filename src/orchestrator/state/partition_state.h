@@ -63,8 +63,10 @@ struct Moves {
 // Planned changes of primaries (decide/roles.h).
 struct Switchovers {
   absl::flat_hash_set<ShardIndex> under_way;
-  std::set<ShardIndex> waiters;                           // for room among those
-  absl::flat_hash_map<ShardIndex, ServerIndex> to;        // is to be the primary, for balance
+  std::set<ShardIndex> waiters;                     // for room among those
+  absl::flat_hash_map<ShardIndex, ServerIndex> to;  // is to be the primary, for balance
+  absl::flat_hash_set<ShardIndex> for_load;         // of `to`: since a server was beyond its limits
+  TimePoint for_load_until{};                       // replicas do not wait for these any longer
   absl::flat_hash_map<ShardIndex, ServerIndex> stand_in;  // was the primary, and sends on
   absl::flat_hash_map<ShardIndex, ServerIndex> sent_to;   // was the primary: clients ask it yet
 };

@@ -51,10 +51,11 @@ enum class WaitReason : uint8_t {
   kFailoverBudget,  // [count] replicas, of [limit], are in failover
   kFailoverBudgetOfShard,
   kFailoverBudgetOfServers,
-  kMovePlanned,    // from [server] to [other], [detail]
-  kMoveHeld,       // those to [other], and to [count] more servers, failed; [until]
-  kMovesFail,      // those to several servers failed; [until]
-  kMoveCalledOff,  // [until]
+  kRoleChangePlanned,  // the primary's, from [server] to [other]
+  kMovePlanned,        // from [server] to [other], [detail]
+  kMoveHeld,           // those to [other], and to [count] more servers, failed; [until]
+  kMovesFail,          // those to several servers failed; [until]
+  kMoveCalledOff,      // [until]
   kMovedJustNow,
   kMoveBudget,          // [cause, count]
   kMoveBudgetOfServer,  // [cause, server, count]

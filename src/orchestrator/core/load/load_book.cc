@@ -68,10 +68,26 @@ void LoadBook::InheritLoads(ReplicaIndex fresh) {
   for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
     for (LoadTable* loads : {&state_.loads.reported, &state_.loads.planned}) {
       double most = -1;
-      state_.tables.ForEach(replica.shard, [&](ReplicaIndex other, const Replica&) {
-        if (other != fresh && loads->Knows(other, m)) most = std::max(most, loads->Of(other, m));
+      double most_of_role = -1;
+      state_.tables.ForEach(replica.shard, [&](ReplicaIndex id, const Replica& other) {
+        if (id == fresh || !loads->Knows(id, m)) return;
+        most = std::max(most, loads->Of(id, m));
+        if (other.role == replica.role) most_of_role = std::max(most_of_role, loads->Of(id, m));
       });
+      if (most_of_role >= 0) most = most_of_role;
       if (most >= 0) loads->Set(fresh, replica.server, m, most);
+    }
+  }
+}
+
+void LoadBook::PassLoads(ReplicaIndex before, ReplicaIndex now) {
+  if (!before.valid() || !now.valid() || before == now) return;
+  for (size_t m = 0; m < state_.loads.metrics.size(); ++m) {
+    for (LoadTable* loads : {&state_.loads.reported, &state_.loads.planned}) {
+      if (!loads->Knows(before, m) || !loads->Knows(now, m)) continue;
+      const double of_primary = loads->Of(before, m);
+      loads->Set(before, state_.tables.replica(before).server, m, loads->Of(now, m));
+      loads->Set(now, state_.tables.replica(now).server, m, of_primary);
     }
   }
 }

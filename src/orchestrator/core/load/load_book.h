@@ -29,8 +29,11 @@ class LoadBook {
   void RecordLoads(ReplicaIndex id, const HeldReplica& held, LoadProblem& problem);
   // Said when it begins; counted always.
   void NoteLoadProblem(ServerIndex server, const LoadProblem& problem);
-  // What a new replica will carry: as another one of the shard does.
+  // What a new replica will carry: as another one of the shard does, one in the same role if there
+  // is one.
   void InheritLoads(ReplicaIndex fresh);
+  // The primary was `before` and is `now`, if both are valid: each carries what the other one did.
+  void PassLoads(ReplicaIndex before, ReplicaIndex now);
   void RemoveReplica(ReplicaIndex id);
   void AdoptCapacities(ServerIndex server, const std::vector<MetricAmount>& registered) {
     capacities_.Register(server, registered);

@@ -12,6 +12,7 @@ namespace {
 
 // Of a server that carries anything, and can carry nothing.
 constexpr float kMostPressure = 1e6F;
+constexpr double kLeastLimit = 1e-9;
 
 }  // namespace
 
@@ -45,10 +46,10 @@ double ReplicaLoad(const PartitionState& state, ReplicaIndex replica, size_t met
   return state.loads.reported.Of(replica, metric);
 }
 
-std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads,
-                            const Capacities& capacities) {
+std::vector<double> LoadLimits(const PartitionState& state, const LoadTable& loads,
+                               const Capacities& capacities) {
   const size_t metrics = state.loads.metrics.size();
-  std::vector<float> pressure(state.tables.server_count() * metrics);
+  std::vector<double> limits(state.tables.server_count() * metrics);
   for (size_t m = 0; m < metrics; ++m) {
     const v1::Metric& policy = state.spec.metrics(static_cast<int>(m));
     double load = 0;
@@ -68,10 +69,24 @@ std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads,
       const double share = std::isinf(capacity) ? load / static_cast<double>(servers)
                                                 : load * own / std::max(capacity, 1e-300);
       const double limit = std::min(share * (1 + policy.tolerance()), own * policy.threshold());
-      const double used = loads.OfServer(id, state.tables.server(id).replicas.size(), m);
-      if (used <= 0) continue;
-      pressure[id.index() * metrics + m] =
-          limit > 0 ? std::min(static_cast<float>(used / limit), kMostPressure) : kMostPressure;
+      limits[id.index() * metrics + m] = std::max(limit, kLeastLimit);
+    }
+  }
+  return limits;
+}
+
+std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads,
+                            const Capacities& capacities) {
+  const size_t metrics = state.loads.metrics.size();
+  const std::vector<double> limits = LoadLimits(state, loads, capacities);
+  std::vector<float> pressure(limits.size());
+  for (const ServerIndex id : state.tables.servers()) {
+    const size_t replicas = state.tables.server(id).replicas.size();
+    for (size_t m = 0; m < metrics; ++m) {
+      const size_t at = id.index() * metrics + m;
+      if (limits[at] <= 0) continue;
+      const double used = loads.OfServer(id, replicas, m);
+      pressure[at] = std::min(static_cast<float>(used / limits[at]), kMostPressure);
     }
   }
   return pressure;

@@ -17,6 +17,10 @@ double MetricCapacity(const PartitionState& state, const Capacities& capacities,
 // What it carries of one, by the newest reports.
 double ServerLoad(const PartitionState& state, ServerIndex server, size_t metric);
 double ReplicaLoad(const PartitionState& state, ReplicaIndex replica, size_t metric);
+// What the solver may leave each live server at most of each metric: [server][metric]; 0: nothing
+// is known of the metric, or the server is not live.
+std::vector<double> LoadLimits(const PartitionState& state, const LoadTable& loads,
+                               const Capacities& capacities);
 // How much each live server carries of each metric, as a part of what the solver may
 // leave it at most: [server][metric].
 std::vector<float> Pressure(const PartitionState& state, const LoadTable& loads,

@@ -25,9 +25,9 @@ void LookAtReturns(World& world) {
     return Lists(world.servers.at(server), shard);
   };
   const auto lives = [&](const std::string& server) { return world.servers.at(server).live; };
-  world.returns.Look(world.now, lists, lives);
-  const bool none = world.returns.found().empty();
-  EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << world.returns.found().front();
+  world.watcher.returns.Look(world.now, lists, lives);
+  const bool none = world.watcher.returns.found().empty();
+  EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << world.watcher.returns.found().front();
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void World::Restart() {
   queue_.clear();
   next_wake_ = kNever;
   stepped_down = false;
-  returns = {};
+  watcher.returns = {};
   partition_.emplace(PartitionOptions{.leader_epoch = LeaderEpoch(++leader_epoch_)});
   Start();
 }
@@ -413,7 +413,7 @@ void World::Do(Note& action) {
   if (action.kind == NoteKind::kMoveStarted) {
     const std::string& to = partition_->tables().name(action.server);
     const bool there = Lists(servers.at(to), Name(action.shard));  // it has not gone there yet
-    if (!there) returns.Announced(now, Name(action.shard), to, action.detail);
+    if (!there) watcher.returns.Announced(now, Name(action.shard), to, action.detail);
   }
 }
 

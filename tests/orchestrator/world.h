@@ -124,9 +124,9 @@ class World {
   struct Watcher {
     std::function<void(const Event&)> hears;
     std::function<void(const Action&)> asks;
+    // Moves that should not have been, of the partition that leads.
+    Returns returns;
   } watcher;
-  // Moves that should not have been, of the partition that leads.
-  Returns returns;
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
       load;

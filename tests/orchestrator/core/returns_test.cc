@@ -124,7 +124,7 @@ TEST_F(ReturnsTest, WithoutTheRuleItBounces) {
   planted_defect = Defect::kBouncesBack;
   world.Advance(Seconds(60));
   EXPECT_EQ(HeldBy("kv-0"), 1u);
-  EXPECT_THAT(world.returns.found(), SizeIs(1));
+  EXPECT_THAT(world.watcher.returns.found(), SizeIs(1));
 }
 
 // Loads swing to and fro within the hour, between servers that are like each other.
@@ -145,7 +145,7 @@ TEST(ReturnsOfLoadsTest, SwingingLoadsDoNotBringShardsBack) {
       hot = i % 4;
       world.Advance(Seconds(600));
     }
-    EXPECT_EQ(world.returns.found().empty(), planted == Defect::kNone);
+    EXPECT_EQ(world.watcher.returns.found().empty(), planted == Defect::kNone);
   }
   planted_defect = Defect::kNone;
 }
@@ -160,10 +160,10 @@ TEST(ReturnsOfLoadsTest, HistoriesFindAPartitionThatBounces) {
     History history(input);
     while (!input.empty()) {
       history.Step();
-      found += history.world().returns.found().size();
+      found += history.world().watcher.returns.found().size();
     }
     history.Settle();
-    found += history.world().returns.found().size();
+    found += history.world().watcher.returns.found().size();
     if (found > 0) std::printf("found by seed %d\n", static_cast<int>(seed));
   }
   planted_defect = Defect::kNone;

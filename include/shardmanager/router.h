@@ -29,6 +29,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
@@ -314,6 +315,17 @@ class Client {
   bool by_shard_;
 };
 
+// Where a shard is, by one map.
+struct ShardPlace {
+  ShardId shard;
+  // Its keys, [start, end); an empty end is the end of all keys.
+  std::string start;
+  std::string end;
+  // Its primary, or one of its servers where shards have no primaries. Empty: nobody serves it now.
+  std::string server;
+  std::string endpoint;
+};
+
 // Thread-safe; make one per process.
 class Router {
  public:
@@ -338,6 +350,17 @@ class Router {
   // RouterOptions::map_cache kept, however old. DEADLINE_EXCEEDED names what is missing.
   // FAILED_PRECONDITION: as for a call.
   absl::Status WaitReady(std::string_view app, std::chrono::milliseconds timeout);
+
+  // For work that is grouped by shard or server. Of the newest map, which may be old by the time it
+  // is used: make the requests themselves by Client, which follows the map. A map is waited for.
+  // NOT_FOUND: no shard holds the key. DEADLINE_EXCEEDED, FAILED_PRECONDITION: as for WaitReady.
+  absl::StatusOr<ShardPlace> Resolve(std::string_view app, std::string_view key,
+                                     std::chrono::milliseconds timeout);
+  // The shards that hold keys of [start, end), in key order, all of one map; an empty end is the
+  // end of all keys. For scans: send each shard its part with GetClientForShard.
+  absl::StatusOr<std::vector<ShardPlace>> Scan(std::string_view app, std::string_view start,
+                                               std::string_view end,
+                                               std::chrono::milliseconds timeout);
 
   RouterStats stats() const;
 

@@ -70,6 +70,19 @@ ShardIndex MapLayout::FindById(std::string_view id) const {
   return found == by_id_.end() ? ShardIndex() : found->second;
 }
 
+std::vector<ShardIndex> MapLayout::FindInRange(std::string_view start, std::string_view end) const {
+  std::vector<ShardIndex> shards;
+  const auto is_before_end = [&](std::string_view key) { return end.empty() || key < end; };
+  if (!is_before_end(start)) return shards;
+  const size_t up_to_start = starts_.CountUpTo(start);
+  for (size_t at = up_to_start == 0 ? 0 : up_to_start - 1; at < starts_.size(); ++at) {
+    const ShardIndex shard = in_key_order_.empty() ? ShardIndex(at) : in_key_order_[at];
+    if (!is_before_end(this->start(shard))) break;
+    if (BeforeEnd(shard, start)) shards.push_back(shard);
+  }
+  return shards;
+}
+
 bool MapLayout::Matches(const v1::MapSnapshot& whole) const {
   if (static_cast<size_t>(whole.shards_size()) != ids_.size()) return false;
   for (size_t i = 0; i < ids_.size(); ++i) {

@@ -34,8 +34,13 @@ class MapLayout {
     return shard;
   }
   ShardIndex FindById(std::string_view id) const;
+  // The shards that hold keys of [start, end), in key order; an empty end is the end of all keys.
+  std::vector<ShardIndex> FindInRange(std::string_view start, std::string_view end) const;
 
   const std::string& id(ShardIndex shard) const { return ids_[shard.index()]; }
+  // Its keys; both empty where shards have no ranges.
+  const std::string& start(ShardIndex shard) const { return ranges_[shard.index()].start; }
+  const std::string& end(ShardIndex shard) const { return ranges_[shard.index()].end; }
   size_t size() const { return ids_.size(); }
 
   // Has `whole` this layout? Costs a look at each shard, and no memory.

@@ -24,17 +24,19 @@ ConnectionWaits::~ConnectionWaits() {
 }
 
 void ConnectionWaits::Await(std::shared_ptr<ServerChannel> channel, TimePoint deadline, Done done) {
-  Look(std::make_unique<Wait>(Wait{std::move(channel), deadline, std::move(done)}));
+  Look(std::make_unique<Wait>(Wait{std::move(channel), deadline, std::move(done)}),
+       /*changed=*/true);
 }
 
-// The tag in the queue owns the wait.
-void ConnectionWaits::Look(std::unique_ptr<Wait> wait) {
-  // Once it is in the queue, the other thread may end it before this one goes on.
-  const std::shared_ptr<ServerChannel> channel = wait->channel;
+// The tag in the queue owns the wait. Once it is there, the other thread may end it before this one
+// goes on.
+void ConnectionWaits::Look(std::unique_ptr<Wait> wait, bool changed) {
+  std::shared_ptr<ServerChannel> channel;
   std::optional<bool> connected = false;
   {
     std::lock_guard lock(mutex_);
-    if (!stopping_) {
+    channel = wait->channel;
+    if (changed && !stopping_) {
       connected = channel->ConnectedOrNotify(wait->deadline, queue_, wait.get());
     }
   }
@@ -49,12 +51,7 @@ void ConnectionWaits::Loop() {
   void* tag = nullptr;
   bool changed = false;
   while (queue_.Next(&tag, &changed)) {
-    std::unique_ptr<Wait> wait(static_cast<Wait*>(tag));
-    if (changed) {
-      Look(std::move(wait));
-    } else {
-      wait->done(false);
-    }
+    Look(std::unique_ptr<Wait>(static_cast<Wait*>(tag)), changed);
   }
 }
 

@@ -33,10 +33,13 @@ class ConnectionWaits {
     Done done;
   };
 
-  void Look(std::unique_ptr<Wait> wait);
+  // Not `changed`: the deadline has come.
+  void Look(std::unique_ptr<Wait> wait, bool changed);
   void Loop();
 
-  std::mutex mutex_;  // nothing may be added to the queue after its shutdown
+  // Nothing may be added to the queue after its shutdown. And what one thread puts into a wait the
+  // other one sees.
+  std::mutex mutex_;
   bool stopping_ = false;
   grpc::CompletionQueue queue_;
   std::thread thread_;

@@ -136,7 +136,7 @@ TEST_F(AsyncCallTest, ACallWithoutAnAnswerIsCancelled) {
     const auto said = SayAsync(*router_, "apple", {.timeout = 60s, .idempotent = idempotent});
     ASSERT_TRUE(one_.AwaitRequests(before + 1));
     said->pending.Cancel();
-    ExpectCancelled(*said, "kv: shard a: the call was cancelled (1 attempts); the last: kv-1 (");
+    ExpectCancelled(*said, "the last: kv-1 (");
   }
 }
 
@@ -173,10 +173,11 @@ TEST_F(AsyncCallTest, EveryCallHasOneEndHoweverItIsCancelled) {
     return (++*count % 3 == 0 ? EchoServer::Refuse("loading") : EchoServer::Process())(context);
   });
   std::map<grpc::StatusCode, int> ends;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 150; ++i) {
     const int cancel_at = one_.requests() + i % 3;
     const auto said = SayAsync(*router_, "apple", {.timeout = 60s, .idempotent = i % 2 == 0});
     while (one_.requests() < cancel_at && said->status.wait_for(0s) != std::future_status::ready) {
+      std::this_thread::yield();
     }
     said->pending.Cancel();
     ++ends[said->status.get().error_code()];  // a second end would throw

@@ -482,6 +482,9 @@ TEST(SpecValidationTest, BoundsThePauseBetweenLooks) {
   EXPECT_THAT(Problems("moves { collect_interval_ms: 999 }"),
               ElementsAre("moves.collect_interval_ms: found 999; allowed: 1000 to 3600000, or 0: "
                           "the default"));
+  EXPECT_THAT(Problems("moves { steady_after_ms: 999 }"),
+              ElementsAre("moves.steady_after_ms: found 999; allowed: 1000 to 900000, or 0: "
+                          "the default"));
 }
 
 TEST(SpecValidationTest, BoundsTheCommandTimeOut) {
@@ -547,7 +550,7 @@ TEST(SpecDefaultsTest, FillsWhatIsNotSaid) {
       placement { spread: SERVER }
       failover { on_partition: STOP_PRIMARIES }
       moves { max_concurrent: 20 max_concurrent_per_server: 5 balance_interval_ms: 10000
-              collect_interval_ms: 30000 primary_move: HANDOVER
+              collect_interval_ms: 30000 primary_move: HANDOVER steady_after_ms: 60000
               drain { max_concurrent: 20 max_concurrent_per_server: 5 } }
       drain { prepare_ms: 600000 }
       commands { timeout_ms: 60000 }
@@ -563,7 +566,7 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
       placement { spread: RACK max_replicas_per_server: 9 }
       failover { delay_ms: 1 max_concurrent: 2 on_partition: STOP_ALL }
       moves { max_concurrent: 3 max_concurrent_per_server: 4 balance_interval_ms: 500
-              collect_interval_ms: 2000 primary_move: DROP_THEN_ADD
+              collect_interval_ms: 2000 primary_move: DROP_THEN_ADD steady_after_ms: 7000
               drain { max_concurrent: 7 max_concurrent_per_server: 6 } }
       metrics { name: 'cpu' threshold: 0.5 tolerance: 0.2 }
       drain { primaries: false prepare_ms: 5000 }

@@ -99,7 +99,7 @@ TEST_F(PrimaryBalanceTest, RolesChangeFirstAndFewReplicasMoveAfterThat) {
   });
   ASSERT_NE(first, world.notes.end());
   EXPECT_EQ(first->kind, NoteKind::kPrimaryPassesOn);
-  EXPECT_LE(Moves(), 3u);
+  EXPECT_LE(Moves(), 5u) << "of twenty hot shards";
   EXPECT_LE(MostOverMean(), 1.16);
   EXPECT_EQ(world.Served(), static_cast<size_t>(kShards));
 }

@@ -12,6 +12,7 @@ v1::AppSpec KvSpec(int shards) {
     spec.mutable_key_space()->add_split_points(absl::StrFormat("%05d", shard));
   }
   spec.mutable_moves()->set_balance_interval_ms(500);
+  spec.mutable_moves()->set_steady_after_ms(1'000);  // servers are killed again and again here
   return spec;
 }
 

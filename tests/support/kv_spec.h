@@ -7,7 +7,8 @@
 
 namespace shardmanager::testing {
 
-// The app "kv", primary only, `shards` shards. It looks at the balance often.
+// The app "kv", primary only, `shards` shards. It looks at the balance often,
+// and gives servers that come and go their share within seconds.
 v1::AppSpec KvSpec(int shards);
 
 // The same with a primary and two secondaries, for servers with --storage=replicated. One that

@@ -15,6 +15,7 @@ class Steadiness {
  public:
   static constexpr Duration kForgottenAfter = Seconds(900);
   static constexpr Duration kMost = Seconds(900);
+  static constexpr int kMostDoublings = 4;
 
   // Its session has expired, and that was not planned.
   void Lost(TimePoint now) {
@@ -25,7 +26,8 @@ class Steadiness {
   // A new life, that has begun now. `after`: moves.steady_after_ms.
   void Began(TimePoint now, Duration after) {
     const bool steady = losses_ < 2 || now >= last_loss_ + kForgottenAfter;
-    steady_at_ = steady ? now : now + std::min(after * (1 << (losses_ - 2)), kMost);
+    const int doublings = std::clamp(losses_ - 2, 0, kMostDoublings);
+    steady_at_ = steady ? now : now + std::min(after * (1 << doublings), kMost);
   }
 
   // From then on it is given whatever others are.

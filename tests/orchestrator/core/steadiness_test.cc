@@ -38,6 +38,10 @@ TEST(SteadinessTest, OneLossIsForgivenAndEachFurtherOneDoublesTheWait) {
   EXPECT_EQ(WaitAfter(5), Seconds(480));
   EXPECT_EQ(WaitAfter(6), Seconds(900));
   EXPECT_EQ(WaitAfter(500), Seconds(900)) << "no wait is longer";
+  Steadiness server;
+  for (int i = 0; i < 500; ++i) server.Lost(TimePoint(Seconds(i)));
+  server.Began(TimePoint(Seconds(500)), Seconds(1));
+  EXPECT_EQ(server.steady_at(), TimePoint(Seconds(516))) << "at most 16 times the first";
 }
 
 TEST(SteadinessTest, LossesAreForgottenAfterAQuarterOfAnHour) {

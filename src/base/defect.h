@@ -51,12 +51,13 @@ enum class Defect : uint8_t {
   kIgnoresRegions,       // what the spec wants in regions is no goal of plans
   kPreparesForNothing,   // what has to leave before a maintenance stays
   kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
-  kCountsMovesTwice,       // balance takes what moves for two replicas, and moves on for that
   kNeverScalesDown,        // a shard keeps the replicas that its load needed once
   kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
   kStopsAllTheSame,        // a server that is cut off stops, though it is to keep serving
-  // Of balance. (Whole cells have no loads, and live for minutes: tests/orchestrator catches it.)
-  kBouncesBack,  // a shard is moved back to a server that it has just left
+  // Of balance, which takes nothing back for an hour. (Whole cells live for minutes:
+  // tests/orchestrator catches these.)
+  kBouncesBack,       // a shard is moved back to a server that it has just left
+  kCountsMovesTwice,  // what moves is taken for two replicas, and others move to make up for that
   // Of the task controller.
   kApprovesBeforeItIsStored,  // a cluster manager hears of an approval that is not durable
   kApprovesBeforeTheDrain,    // an operation begins though what is to leave has not left
@@ -118,7 +119,6 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kPreparesForNothing, "prepares-for-nothing"},
     DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
     DefectName{Defect::kElectsWhoIsBackFirst, "elects-who-is-back-first"},
-    DefectName{Defect::kCountsMovesTwice, "counts-moves-twice"},
     DefectName{Defect::kNeverScalesDown, "never-scales-down"},
     DefectName{Defect::kStopsAllTheSame, "stops-all-the-same"},
 };

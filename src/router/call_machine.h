@@ -10,9 +10,8 @@
 //  6. When the app's calls have used up what they may try again (RetryBudget), it waits 0.5 to 1 s
 //     instead, or until the map names other servers.
 //  7. A read may be hedged: when an attempt has no answer after `hedge_after`, and the budget
-//  allows
-//     one more, another replica is asked as well; once in a call. The first good answer ends the
-//     call. Whatever else one of the two comes to counts only when the other has ended, too.
+//     allows one more, another replica is asked as well; once in a call. The first good answer
+//     ends the call. Whatever else one of the two comes to counts only when both have ended.
 //  8. A cancelled call makes no further attempt. An answer that comes all the same is its answer.
 #pragma once
 

@@ -46,14 +46,7 @@ std::string TestName(const testing::TestParamInfo<DefectName>& info) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
-// Whole cells live for minutes, and balance takes nothing back for an hour: that it counts what
-// moves twice shows in its plans alone (LoadsTest).
-std::vector<DefectName> CellDefects() {
-  std::vector<DefectName> defects(kDefects.begin(), kDefects.end());
-  std::erase_if(defects, [](const DefectName& d) { return d.defect == Defect::kCountsMovesTwice; });
-  return defects;
-}
-INSTANTIATE_TEST_SUITE_P(Planted, DefectsTest, testing::ValuesIn(CellDefects()), TestName);
+INSTANTIATE_TEST_SUITE_P(Planted, DefectsTest, testing::ValuesIn(kDefects), TestName);
 
 // Those of the task controller that show in whole cells. The others are caught by its own worlds
 // alone (tests/taskcontroller): kBeginsWithoutALook needs a failure in the moment between approval

@@ -16,6 +16,12 @@ bool Accepts(const PartitionState& state, ServerIndex id) {
   return !state.tables.server(id).draining && RegionAllowed(state, id);
 }
 
+bool TakesReplicas(const PartitionState& state, ServerIndex id) {
+  const Server& server = state.tables.server(id);
+  return server.state == ServerState::kLive && Accepts(state, id) && !server.planned.closed &&
+         !TakesNothing(server) && !IsBarred(state, id);
+}
+
 bool RegionAllowed(const PartitionState& state, ServerIndex id) {
   const uint32_t region = state.tables.server(id).region;
   return state.region_allowed.empty() ||

@@ -18,6 +18,8 @@ inline uint32_t TighterCap(uint32_t a, uint32_t b) {
 bool MoveBudgetLeft(const PartitionState& state, Cause cause, const Intent& intent);
 // May be given replicas, and keep those that it has.
 bool Accepts(const PartitionState& state, ServerIndex id);
+// It lives, and may be given replicas now.
+bool TakesReplicas(const PartitionState& state, ServerIndex id);
 bool RegionAllowed(const PartitionState& state, ServerIndex id);
 // Most replicas on the server; 0: no limit.
 uint32_t ReplicaCapacity(const PartitionState& state, ServerIndex id);

@@ -140,8 +140,7 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
                                 .rack = server.rack,
                                 .capacity = sick ? TighterCap(capacity, one_more) : capacity,
                                 .other_replicas = static_cast<uint32_t>(server.replicas.size()),
-                                .accepts = accepts && !server.planned.closed &&
-                                           !TakesNothing(server) && !IsBarred(state, id),
+                                .accepts = TakesReplicas(state, id),
                                 .draining = !accepts && !TakesNothing(server),
                                 .ordered = server.draining,
                                 .moves = state.moves.budgets.under_way(Cause::kBalance, id),

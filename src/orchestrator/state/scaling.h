@@ -40,7 +40,6 @@ struct Scaling {
   std::vector<ScaledShard> shards;  // by ShardIndex; empty without such a policy
   std::deque<TimePoint> changes;    // replicas that were added and dropped within the last minute
   size_t needier = 0;               // shards without a place for one of replication.replicas
-  std::vector<bool> takers;         // by ServerIndex: could take a replica at the last look
 };
 
 }  // namespace shardmanager::orchestrator

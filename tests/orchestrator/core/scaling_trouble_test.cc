@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ScalingTroubleTest = ScalingTest;
 
-// s-0 is to have three replicas, and one is out of reach for ever: it never is whole.
+// s-0 is to have three replicas, and one never begins to serve: the shard never is whole.
 class ScalingOutOfStepTest : public ScalingTest {
  protected:
   void StartWithOneThatNeverServes() {
@@ -49,7 +49,7 @@ TEST_F(ScalingOutOfStepTest, OneFewerIsEnoughOnlyIfTheMissingOneWereBusy) {
       << "what is missing is not wanted any more";
 }
 
-// Room for one more replica beside those that the six shards have to have.
+// s-0 waits for a server that may be back.
 TEST_F(ScalingTroubleTest, AShardThatLacksAReplicaForItsLoadAloneHoldsUpNoOther) {
   Start(ScalingSpec(3, v1::SECONDARY_ONLY, 2), /*servers=*/4);
   Carry("s-0", 190);

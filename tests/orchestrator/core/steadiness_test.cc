@@ -105,7 +105,7 @@ TEST_F(FlappingTest, ARegionThatComesAndGoesEveryHalfMinuteTakesItsShardsBackOnc
     return command.starts_with("add ") && command.find(" a") != std::string::npos;
   };
   const auto adds = std::count_if(world().commands.begin(), world().commands.end(), is_home);
-  // Home after the first loss, and in balance; or there and back ten times.
+  // They go home once, and are evened out there. Ten times would be ten times as many.
   EXPECT_THAT(adds, Le(2 * kShards));
   EXPECT_EQ(AtHome(), 0);
   EXPECT_EQ(world().Served(), static_cast<size_t>(kShards)) << "nothing waits for the region";

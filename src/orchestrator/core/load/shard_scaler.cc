@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/defect.h"
+#include "orchestrator/decide/room.h"
 #include "orchestrator/describe/scaling.h"
 #include "orchestrator/describe/shards.h"
 
@@ -102,13 +103,12 @@ void ShardScaler::LookAt(ShardIndex id, std::vector<ShardIndex>& up,
 
 // A server came, or takes replicas again: what found no room may find some there.
 bool ShardScaler::HasMoreTakers() {
-  std::vector<bool>& before = state_.scaling.takers;
-  before.resize(state_.tables.server_count());
+  took_.resize(state_.tables.server_count());
   bool more = false;
   for (const ServerIndex server : state_.tables.servers()) {
     const bool takes = TakesReplicas(state_, server);
-    more |= takes && !before[server.index()];
-    before[server.index()] = takes;
+    more |= takes && !took_[server.index()];
+    took_[server.index()] = takes;
   }
   return more;
 }

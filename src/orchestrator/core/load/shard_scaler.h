@@ -42,6 +42,7 @@ class ShardScaler {
   PartitionState& state_;
   Agenda& agenda_;
   bool timer_is_set_ = false;
+  std::vector<bool> took_;  // by ServerIndex: it could take replicas at the last look
 };
 
 }  // namespace shardmanager::orchestrator

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/defect.h"
-#include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/unread.h"
@@ -85,12 +84,6 @@ bool IsSettling(const PartitionState& state, ShardIndex id) {
   const bool whole = shard.last_whole > shard.last_broken;
   return whole ? state.now < shard.last_broken + UntilReported(state)
                : state.now < shard.last_whole + kSettlesFor;
-}
-
-bool TakesReplicas(const PartitionState& state, ServerIndex id) {
-  const Server& server = state.tables.server(id);
-  return server.state == ServerState::kLive && Accepts(state, id) && !server.planned.closed &&
-         !TakesNothing(server) && !IsBarred(state, id);
 }
 
 bool LacksTheLeast(const PartitionState& state, ShardIndex id) {

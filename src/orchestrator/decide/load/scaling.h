@@ -30,8 +30,6 @@ bool IsWhole(const PartitionState& state, ShardIndex id);
 ScaleNeed NeedOf(const PartitionState& state, ShardIndex id);
 // It was not whole a moment ago: what is known of its load may mislead.
 bool IsSettling(const PartitionState& state, ShardIndex id);
-// The server could take a replica of some shard.
-bool TakesReplicas(const PartitionState& state, ServerIndex server);
 // The shard has no place for one of replication.replicas: it needs servers more than others do.
 bool LacksTheLeast(const PartitionState& state, ShardIndex id);
 // A replica that the shard has for its load only is to leave its server, and no server could take

@@ -17,7 +17,6 @@ namespace {
 
 using local::MapView;
 
-constexpr double kRate = 80;  // calls a second, of each caller
 constexpr int kBatches = 2;
 constexpr std::chrono::seconds kCalm{20};
 constexpr std::chrono::seconds kUntilTheOrder{10};
@@ -41,18 +40,31 @@ const std::string& PartnerOf(int shard, int batches) {
   return RegionNames()[static_cast<size_t>((shard + moved) % 4)];
 }
 
-v1::AppSpec Spec(const GeoFlags& flags) {
-  v1::AppSpec spec = SpecOf(v1::PRIMARY_ONLY, flags.shards);
-  for (int shard = 0; shard < flags.shards; ++shard) {
+// How the control plane hears where the partners are.
+struct Way {
+  std::string name;
+  bool ordered = false;  // `shardctl prefer` says so; else by the requests
+  int shards = 0;
+  double rate = 0;  // calls a second, of each caller
+};
+
+v1::AppSpec Spec(const Way& way) {
+  v1::AppSpec spec = SpecOf(v1::PRIMARY_ONLY, way.shards);
+  for (int shard = 0; way.ordered && shard < way.shards; ++shard) {
     spec.mutable_key_space()->mutable_shards(shard)->set_preferred_region(PartnerOf(shard, 0));
+  }
+  if (!way.ordered) {
+    spec.mutable_placement()->mutable_follow_demand()->set_after_ms(15'000);
+    spec.mutable_moves()->set_collect_interval_ms(2'000);
   }
   return spec;
 }
 
 class Follow {
  public:
-  Follow(const GeoFlags& flags, Figures& figures)
-      : flags_(flags),
+  Follow(const Way& way, const GeoFlags& flags, Figures& figures)
+      : way_(way),
+        flags_(flags),
         figures_(figures),
         regions_({.folder = flags.folder,
                   .regions = RegionNames(),
@@ -62,12 +74,14 @@ class Follow {
 
  private:
   absl::Status Measure() {
-    if (absl::Status s = regions_.SetUp(Spec(flags_)); !s.ok()) return s;
-    if (auto s = AwaitPartners(0, MonotonicNow()); !s.ok()) return s.status();
+    if (absl::Status s = regions_.SetUp(Spec(way_)); !s.ok()) return s;
     SetCalls(0);
     for (const std::string& region : RegionNames()) {
-      if (absl::Status s = regions_.StartCaller(region, kRate, /*reads=*/false); !s.ok()) return s;
+      const absl::Status s = regions_.StartCaller(region, way_.rate, /*reads=*/false);
+      if (!s.ok()) return s;
     }
+    if (auto s = AwaitPartners(0, MonotonicNow()); !s.ok()) return s.status();
+    begun_at_ = regions_.SecondsNow();
     for (int batch = 1; batch <= kBatches; ++batch) {
       std::this_thread::sleep_for(kCalm);
       if (absl::Status s = Move(batch); !s.ok()) return s;
@@ -80,25 +94,37 @@ class Follow {
   absl::Status Move(int batch) {
     SetCalls(batch);
     moved_at_.push_back(regions_.SecondsNow());
-    std::this_thread::sleep_for(kUntilTheOrder);
+    TimePoint begin = MonotonicNow();
+    ordered_at_.push_back(0);
+    if (way_.ordered) {
+      std::this_thread::sleep_for(kUntilTheOrder);
+      begin = MonotonicNow();
+      if (absl::Status s = Order(batch); !s.ok()) return s;
+    }
+    const auto took = AwaitPartners(batch, begin);
+    if (!took.ok()) return took.status();
+    recovered_at_.push_back(regions_.SecondsNow());
+    Add(absl::StrFormat("recover_s_%d %.1f s", batch, *took));
+    return absl::OkStatus();
+  }
+
+  absl::Status Order(int batch) {
+    ordered_at_.back() = regions_.SecondsNow();
     const std::string file = absl::StrCat(flags_.folder, "/preferences-", batch);
     std::ofstream preferences(file);
-    for (int shard = 0; shard < flags_.shards; ++shard) {
+    for (int shard = 0; shard < way_.shards; ++shard) {
       if (BatchOf(shard) == batch) {
         preferences << ShardName(shard) << " " << PartnerOf(shard, batch) << "\n";
       }
     }
     preferences.close();
-    const TimePoint begin = MonotonicNow();
-    ordered_at_.push_back(regions_.SecondsNow());
     const auto ordered = regions_.cluster().Shardctl({"prefer", "--file", file, "--app", "kv"});
     std::printf("%s", ordered.output.c_str());
-    if (ordered.exit_code != 0) return absl::InternalError(ordered.output);
-    const auto took = AwaitPartners(batch, begin);
-    if (!took.ok()) return took.status();
-    recovered_at_.push_back(regions_.SecondsNow());
-    figures_.push_back(absl::StrFormat("FIGURE follow_recover_s_%d %.1f s", batch, *took));
-    return absl::OkStatus();
+    return ordered.exit_code == 0 ? absl::OkStatus() : absl::InternalError(ordered.output);
+  }
+
+  void Add(const std::string& figure) {
+    figures_.push_back(absl::StrCat("FIGURE ", way_.name, "_", figure));
   }
 
   absl::StatusOr<double> AwaitPartners(int batches, TimePoint begin) const {
@@ -114,7 +140,7 @@ class Follow {
 
   void SetCalls(int batches) {
     std::map<std::string, std::string> lines;
-    for (int shard = 0; shard < flags_.shards; ++shard) {
+    for (int shard = 0; shard < way_.shards; ++shard) {
       absl::StrAppend(&lines[PartnerOf(shard, batches)], ShardName(shard), " ", BatchOf(shard),
                       "\n");
     }
@@ -137,25 +163,27 @@ class Follow {
       const CallerSecond& first = groups[1];
       samples << absl::StrFormat("%d %.2f %.2f %.2f\n", second, first.mean_ms(),
                                  groups[2].mean_ms(), groups[0].mean_ms());
-      if (second > 2 && second + 1 < moved_at_[0]) before.Add(first);
-      if (second > moved_at_[0] + 1 && second + 1 < ordered_at_[0]) away.Add(first);
+      const double told_at = way_.ordered ? ordered_at_[0] : moved_at_[0] + 10;
+      if (second > begun_at_ + 1 && second + 1 < moved_at_[0]) before.Add(first);
+      if (second > moved_at_[0] + 1 && second + 1 < told_at) away.Add(first);
       if (second > recovered_at_[0] + 1 && second + 1 < moved_at_[1]) after.Add(first);
     }
     uint64_t failed = 0;
     for (int group = 0; group <= kBatches; ++group) failed += log.Total(group).failed;
-    figures_.push_back(
-        absl::StrFormat("FIGURE follow_latency_ms_before %.1f ms", before.mean_ms()));
-    figures_.push_back(absl::StrFormat("FIGURE follow_latency_ms_away %.1f ms", away.mean_ms()));
-    figures_.push_back(absl::StrFormat("FIGURE follow_latency_ms_after %.1f ms", after.mean_ms()));
-    figures_.push_back(absl::StrFormat("FIGURE follow_failed_calls %d calls", failed));
-    figures_.push_back(absl::StrFormat("FIGURE follow_refused_calls %d calls", log.refused));
-    figures_.push_back(absl::StrFormat("FIGURE follow_retried_calls %d calls", log.retried));
+    Add(absl::StrFormat("latency_ms_before %.1f ms", before.mean_ms()));
+    Add(absl::StrFormat("latency_ms_away %.1f ms", away.mean_ms()));
+    Add(absl::StrFormat("latency_ms_after %.1f ms", after.mean_ms()));
+    Add(absl::StrFormat("failed_calls %d calls", failed));
+    Add(absl::StrFormat("refused_calls %d calls", log.refused));
+    Add(absl::StrFormat("retried_calls %d calls", log.retried));
     return absl::OkStatus();
   }
 
+  const Way way_;
   const GeoFlags& flags_;
   Figures& figures_;
   Regions regions_;
+  double begun_at_ = 0;  // all were where their partners were
   // Of each batch, in seconds since the callers began.
   std::vector<double> moved_at_;
   std::vector<double> ordered_at_;
@@ -165,7 +193,11 @@ class Follow {
 }  // namespace
 
 absl::Status RunFollow(const GeoFlags& flags, Figures& figures) {
-  return Follow(flags, figures).Run();
+  return Follow({"follow", /*ordered=*/true, flags.shards, 80}, flags, figures).Run();
+}
+
+absl::Status RunDemand(const GeoFlags& flags, Figures& figures) {
+  return Follow({"demand", /*ordered=*/false, 32, 160}, flags, figures).Run();
 }
 
 }  // namespace shardmanager

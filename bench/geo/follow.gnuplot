@@ -12,8 +12,9 @@ do for [batch = 1:2] {
   moved = system(line."\\1/p' ".folder."/follow.txt") + 0
   ordered = system(line."\\2/p' ".folder."/follow.txt") + 0
   set arrow from moved, graph 0 to moved, graph 1 nohead dt 2 lc rgb "#c0392b"
-  set arrow from ordered, graph 0 to ordered, graph 1 nohead dt 2 lc rgb "#1e8449"
   set label "partners move" at moved, graph 0.97 right offset -0.5,0 tc rgb "#c0392b"
+  if (ordered == 0) {continue}
+  set arrow from ordered, graph 0 to ordered, graph 1 nohead dt 2 lc rgb "#1e8449"
   set label "shards are told" at ordered, graph 0.97 offset 0.5,0 tc rgb "#1e8449"
 }
 plot folder.'/follow.txt' using 1:2 with lines lw 2 lc rgb "#2471a3" title "first batch, one region on", \

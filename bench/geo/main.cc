@@ -1,6 +1,7 @@
-// How a cell follows the world: scripts/bench geo [--only region-loss|follow|scaling|what-if].
-// What each part does and measures: scenarios.h. The pictures:
-//   for p in region-loss follow scaling; do
+// How a cell follows the world: scripts/bench geo [--only
+// region-loss|follow|demand|scaling|what-if]. What each part does and measures: scenarios.h. The
+// pictures:
+//   for p in region-loss follow demand scaling; do
 //     gnuplot -e "folder='build/geo/$p'; picture='docs/performance/$p.svg'" bench/geo/$p.gnuplot
 //   done
 #include <CLI/CLI.hpp>
@@ -19,7 +20,8 @@ namespace {
 using Scenario = absl::Status (*)(const GeoFlags&, Figures&);
 
 const std::map<std::string, Scenario>& Scenarios() {
-  static const std::map<std::string, Scenario> kScenarios = {{"follow", RunFollow},
+  static const std::map<std::string, Scenario> kScenarios = {{"demand", RunDemand},
+                                                             {"follow", RunFollow},
                                                              {"region-loss", RunRegionLoss},
                                                              {"scaling", RunScaling},
                                                              {"what-if", RunWhatIf}};
@@ -33,9 +35,9 @@ int Main(int argc, char** argv) {
   GeoFlags flags;
   std::string only;
   CLI::App cli("Regions that go and come back, partners that move, loads that rise and fall.");
-  cli.add_option("--only", only, "One of them: region-loss, follow, scaling, what-if")
+  cli.add_option("--only", only, "One of them: region-loss, follow, demand, scaling, what-if")
       ->check(CLI::IsMember(Scenarios()));
-  cli.add_option("--servers", flags.servers, "Of each region (follow: a quarter of it)")
+  cli.add_option("--servers", flags.servers, "Of each region (follow and demand: a quarter of it)")
       ->check(CLI::Range(2, 50))
       ->capture_default_str();
   cli.add_option("--shards", flags.shards, "Of region-loss, follow and what-if")

@@ -40,6 +40,10 @@ absl::Status RunRegionLoss(const GeoFlags& flags, Figures& figures);
 //   follow_retried_calls     attempts that were not the first of their call
 absl::Status RunFollow(const GeoFlags& flags, Figures& figures);
 
+// The same by the requests alone (`placement.follow_demand`, after 15 s): nobody says where the
+// partners are. 32 shards. demand_*: as follow_*; demand_recover_s_* from the partners' move on.
+absl::Status RunDemand(const GeoFlags& flags, Figures& figures);
+
 // The number of replicas follows the load: twelve shards on six servers. The load of half of the
 // shards rises from 20 to 200 requests a second, stays, falls, and stays; a replica is to carry 50.
 //   scaling_replicas_pct   replicas of those shards, in percent of as many as the highest load

@@ -37,6 +37,13 @@ struct ReplicaInfo {
   bool movable = true;  // false: a migration of it is under way
 };
 
+// So many replicas of a shard should be in the region.
+struct RegionWish {
+  uint32_t region = 0;
+  uint32_t replicas = 1;
+  friend bool operator==(const RegionWish&, const RegionWish&) = default;
+};
+
 struct ShardInfo {
   ShardIndex shard;
   uint32_t wanted_replicas = 1;
@@ -44,6 +51,8 @@ struct ShardInfo {
   uint32_t preferred_region = kNoRegion;
   // Where the region has not room for all that prefer it, the heavier ones are there. 1 and more.
   uint32_t preference_weight = 1;
+  // Each region once. None: as Snapshot::region_wishes says.
+  std::vector<RegionWish> region_wishes = {};
   std::vector<ReplicaInfo> replicas;  // where they are, or are going to be
   // The shard is given to none of these; the snapshot lists them all. (A replica that is on one
   // already may stay.)
@@ -64,12 +73,6 @@ struct MetricInfo {
   double tolerance = 0.1;
 };
 
-// So many replicas of each shard should be in the region.
-struct RegionWish {
-  uint32_t region = 0;
-  uint32_t replicas = 1;
-};
-
 // A partition at one moment. Servers and shards each in ascending order of id. For
 // an emergency it is enough to list the shards that miss replicas.
 struct Snapshot {
@@ -77,7 +80,7 @@ struct Snapshot {
   std::vector<ShardInfo> shards;
   Spread spread = Spread::kServer;
   std::vector<SpreadLimit> spread_limits;  // each level once
-  std::vector<RegionWish> region_wishes;   // each region once
+  std::vector<RegionWish> region_wishes;   // of shards without their own; each region once
 
   // Empty: only the number of replicas counts, and the tables below are empty, too.
   std::vector<MetricInfo> metrics;

@@ -24,9 +24,6 @@ SnapshotTables::SnapshotTables(const Snapshot& snapshot, const Options& options)
   input_.spread = snapshot.spread;
   input_.spread_limits = snapshot.spread_limits;
   input_.emergency = options.mode == Mode::kEmergency;
-  for (const RegionWish& wish : snapshot.region_wishes) {
-    input_.region_wishes.emplace_back(wish.region, wish.replicas);
-  }
   if (options.mode == Mode::kPeriodic) {
     input_.moves = {options.moves.total, options.moves.per_server, {}};
     input_.drain_moves = {options.drain_moves.total, options.drain_moves.per_server, {}};
@@ -96,6 +93,13 @@ void SnapshotTables::AddShard(const ShardInfo& shard) {
   input_.preferred_region.push_back(
       shard.preferred_region == ShardInfo::kNoRegion ? kNoPreference : shard.preferred_region);
   input_.preference_weight.push_back(shard.preference_weight);
+  const auto add_wish = [&](const RegionWish& wish) {
+    input_.region_wishes.push_back({position, wish.region, wish.replicas});
+  };
+  std::for_each(shard.region_wishes.begin(), shard.region_wishes.end(), add_wish);
+  if (shard.region_wishes.empty()) {
+    std::for_each(snapshot_.region_wishes.begin(), snapshot_.region_wishes.end(), add_wish);
+  }
 }
 
 void SnapshotTables::AddReplica(uint32_t server, Role role, bool movable) {

@@ -50,10 +50,11 @@ enum class Defect : uint8_t {
   kForgetsRegions,       // what was ordered about regions is forgotten by the next leader
   kIgnoresRegions,       // what the spec wants in regions is no goal of plans
   kPreparesForNothing,   // what has to leave before a maintenance stays
-  kForgetsWhereTheyStood,  // a new leader does not know where servers stood that are down
-  kNeverScalesDown,        // a shard keeps the replicas that its load needed once
-  kElectsWhoIsBackFirst,   // whoever had everything before all began anew is not asked for
-  kStopsAllTheSame,        // a server that is cut off stops, though it is to keep serving
+  kForgetsWhereTheyStood,      // a new leader does not know where servers stood that are down
+  kNeverScalesDown,            // a shard keeps the replicas that its load needed once
+  kStaysWhereItIsNotAskedFor,  // shards do not follow their requests
+  kElectsWhoIsBackFirst,       // whoever had everything before all began anew is not asked for
+  kStopsAllTheSame,            // a server that is cut off stops, though it is to keep serving
   // Of balance, which takes nothing back for an hour. (Whole cells live for minutes:
   // tests/orchestrator catches these.)
   kBouncesBack,       // a shard is moved back to a server that it has just left
@@ -120,6 +121,7 @@ inline constexpr std::array kDefects = {
     DefectName{Defect::kForgetsWhereTheyStood, "forgets-where-they-stood"},
     DefectName{Defect::kElectsWhoIsBackFirst, "elects-who-is-back-first"},
     DefectName{Defect::kNeverScalesDown, "never-scales-down"},
+    DefectName{Defect::kStaysWhereItIsNotAskedFor, "stays-where-it-is-not-asked-for"},
     DefectName{Defect::kStopsAllTheSame, "stops-all-the-same"},
 };
 

@@ -85,6 +85,14 @@ std::string PlacementText(const v1::PlacementPolicy& placement) {
     parts.push_back(
         absl::StrCat(wanted.replicas(), " in ", Shown(wanted.region()), " if there is room"));
   }
+  if (placement.has_follow_demand()) {
+    const v1::DemandPolicy& demand = placement.follow_demand();
+    const bool recommend = demand.mode() == v1::DemandPolicy::RECOMMEND;
+    parts.push_back(absl::StrCat(
+        recommend ? "where requests come from is shown, and not followed"
+                  : "where requests come from",
+        demand.after_ms() == 0 ? "" : absl::StrCat(" (after ", Ms(demand.after_ms()), ")")));
+  }
   if (placement.max_replicas_per_server() != 0) {
     parts.push_back(absl::StrCat(
         "at most ", Counted(placement.max_replicas_per_server(), "replica"), " per server"));
@@ -237,9 +245,12 @@ std::string PreferencesOf(const v1::AppStatus& app) {
   }
   text += "\n";
   for (const v1::PreferredRegion& region : app.preferred_regions()) {
-    absl::StrAppend(&text, kIndent, Shown(region.region()), "  ", Counted(region.shards(), "shard"),
-                    ", ", region.met(), " there; ", region.ordered(), " ordered", WeightsOf(region),
-                    region.servers_live() == 0 ? "; no server of the app is there now" : "", "\n");
+    absl::StrAppend(
+        &text, kIndent, Shown(region.region()), "  ", Counted(region.shards(), "shard"), ", ",
+        region.met(), " there; ", region.ordered(), " ordered",
+        region.by_demand() == 0 ? "" : absl::StrCat(", ", region.by_demand(), " by their requests"),
+        WeightsOf(region), region.servers_live() == 0 ? "; no server of the app is there now" : "",
+        "\n");
   }
   return text;
 }
@@ -248,7 +259,9 @@ std::string PreferenceText(const v1::ShardStatus& shard) {
   if (shard.preferred_region().empty()) return "";
   return absl::StrCat(
       Shown(shard.preferred_region()),
-      shard.preference_ordered() ? ", as ordered" : ", as the spec says",
+      shard.preference_ordered()     ? ", as ordered"
+      : shard.preference_by_demand() ? ", as its requests ask"
+                                     : ", as the spec says",
       shard.preference_weight() <= 1 ? "" : absl::StrCat(", weight ", shard.preference_weight()),
       shard.preference_met() ? "" : "; no replica there serves");
 }
@@ -340,6 +353,7 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
     fields.Add("Prefers", region);
   }
   if (shard.has_scaling()) fields.Add("Scaling", ScalingText(shard.scaling()));
+  if (shard.has_demand()) fields.Add("Demand", Shown(shard.demand().message()));
   fields.Add("Keys", shard.has_range() ? RangeText(shard.range().start(), shard.range().end())
                                        : "no range: clients address it by id");
   return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),

@@ -124,6 +124,7 @@ std::string ExplainText(const std::string& app, const v1::ExplainShardResponse& 
   fields.Add("Replicas",
              absl::StrCat(shard.replicas_size(), "; ", explained.replicas_wanted(), " wanted"));
   if (shard.has_scaling()) fields.Add("Scaling", Shown(shard.scaling().message()));
+  if (shard.has_demand()) fields.Add("Demand", Shown(shard.demand().message()));
   fields.Add("Balance", Shown(explained.balance()));
   std::string text = absl::StrCat(fields.Render(), Waits(explained), Replicas(explained, colour),
                                   Candidates(explained, colour));

@@ -2,6 +2,8 @@
 // library on every request, the control plane to operators.
 #pragma once
 
+#include <cstdint>
+
 namespace shardmanager::request_metadata {
 
 // Request: the app and the server that the router means to reach (a port may have
@@ -14,6 +16,11 @@ inline constexpr char kShard[] = "sm-shard";
 // shard as a secondary refuses it, or sends it on.
 inline constexpr char kRole[] = "sm-role";
 inline constexpr char kPrimary[] = "primary";
+
+// Request: the region of the client, on one request in eight: by these the control plane knows
+// where a shard's requests come from.
+inline constexpr char kRegion[] = "sm-region";
+inline constexpr uint64_t kOneInNamesRegion = 8;
 
 // Request: the server that forwards it as the old owner of a handover, and the epoch of the
 // grant that it forwards to. Such a request is not forwarded again.

@@ -133,6 +133,7 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
     });
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
+  callbacks.requests = [this](const ShardId& shard) { return requests_.Take(shard.value()); };
   callbacks.capacity = [this] { return handler_->CollectCapacity(); };
   return callbacks;
 }
@@ -259,6 +260,13 @@ TimePoint ServerImpl::HeldUntil(const server::AdmissionTable::Admitted& held,
   return std::min<TimePoint>(until, *held.lapsed_at + options_.hold_timeout);
 }
 
+void ServerImpl::CountRegion(const grpc::ServerContext& context, const ShardId& shard) {
+  const auto& metadata = context.client_metadata();
+  const auto region = metadata.find(request_metadata::kRegion);
+  if (region == metadata.end()) return;
+  requests_.Count(shard.value(), std::string_view(region->second.data(), region->second.size()));
+}
+
 void ServerImpl::CountRefusal(const server::AdmissionTable::Admitted& admitted) {
   const bool lapsed = std::string_view(admitted.refusal) == request_metadata::kLeaseLapsed;
   if (lapsed) engine_.gates().lease_meter().Refused();
@@ -274,6 +282,7 @@ Admission ServerImpl::Answer(grpc::ServerContext& context,
                              const server::AdmissionTable::Admitted& admitted) {
   namespace meta = request_metadata;
   if (admitted.slot != nullptr) {
+    CountRegion(context, admitted.slot->shard());
     context.AddTrailingMetadata(meta::kAdmitted, "1");
     return Admission(admitted.slot, admitted.epoch, admitted.role);
   }

@@ -14,6 +14,7 @@
 #include "server/environment.h"
 #include "server/forwarding.h"
 #include "server/handler_pool.h"
+#include "server/request_regions.h"
 #include "server/shard_server_service.h"
 #include "shardmanager/server.h"
 
@@ -56,6 +57,7 @@ class ServerImpl {
   // May wait so long while the shard is handed over, or the lease has lapsed.
   server::AdmissionTable::Admitted Ask(const Asked& asked, Duration patience);
   TimePoint HeldUntil(const server::AdmissionTable::Admitted& held, TimePoint until) const;
+  void CountRegion(const grpc::ServerContext& context, const ShardId& shard);
   void CountRefusal(const server::AdmissionTable::Admitted& admitted);
   Admission Answer(grpc::ServerContext& context, const server::AdmissionTable::Admitted& admitted);
   std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
@@ -92,6 +94,7 @@ class ServerImpl {
   server::HandlerPools pools_;
   bool linked_ = false;
   Executor& executor_;  // the environment's
+  server::RequestRegions requests_;
   server::Engine engine_;
 };
 

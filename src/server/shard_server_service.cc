@@ -294,6 +294,9 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
       for (const auto& [metric, amount] : callbacks_.load(h.grant.shard)) {
         (*out->mutable_load())[metric] = amount;
       }
+      for (const auto& [region, count] : callbacks_.requests(h.grant.shard)) {
+        (*out->mutable_requests_by_region())[region] = count;
+      }
     }
     for (const auto& [metric, amount] : callbacks_.capacity()) {
       (*response->mutable_capacity())[metric] = amount;

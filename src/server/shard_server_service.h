@@ -28,6 +28,8 @@ class ShardServerService {
         collect;
     // May take its time. Called where `collect` gives what is held.
     std::function<std::map<std::string, double>(const ShardId&)> load;
+    // Likewise. Requests since the last call, by the region of their client.
+    std::function<std::map<std::string, uint64_t>(const ShardId&)> requests;
     // Likewise.
     std::function<std::map<std::string, double>()> capacity;
   };

@@ -109,6 +109,7 @@ ImaginedCell::ImaginedCell(const v1::AppSnapshot& snapshot, Duration load_time)
       ordered_(OrdersOf(snapshot)),
       shared_metric_(snapshot.app().spec().scaling().metric()) {
   RememberLoads(snapshot);
+  RememberDemand(snapshot);
   orchestrator::Recovered recovered{.spec = snapshot.app().spec(), .ordered = ordered_};
   std::map<std::string, StoredServer> stored;
   for (const v1::ServerStatus& server : snapshot.servers()) Store(server, recovered.spec, stored);
@@ -170,6 +171,18 @@ void ImaginedCell::RememberLoads(const v1::AppSnapshot& snapshot) {
       for (const auto& [metric, sum] : known) {
         loads_[shard.shard()].of_role[role].push_back({metric, sum.amount / sum.known});
       }
+    }
+  }
+}
+
+// Requests go on to come from where they came from, as far as that was known.
+void ImaginedCell::RememberDemand(const v1::AppSnapshot& snapshot) {
+  constexpr double kRequests = 1'000;  // in each report: enough to decide by
+  for (const v1::ShardStatus& shard : snapshot.shards()) {
+    if (shard.demand().requests() < shard.demand().requests_needed()) continue;
+    for (const v1::ShardDemand::Region& region : shard.demand().regions()) {
+      requests_[shard.shard()].push_back(
+          {region.region(), static_cast<uint64_t>(kRequests * region.share())});
     }
   }
 }
@@ -326,6 +339,8 @@ void ImaginedCell::Do(orchestrator::Collect& action) {
                              .serving = true,
                              .role = held.role,
                              .load = LoadOf(shard, held.role)});
+      const auto requests = requests_.find(shard);
+      if (requests != requests_.end()) report.held.back().requests = requests->second;
     }
   }
   pending_.push_back(std::move(report));

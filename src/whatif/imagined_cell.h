@@ -84,6 +84,7 @@ class ImaginedCell {
   void Store(const v1::ShardStatus& shard,
              std::map<std::string, orchestrator::StoredServer>& stored);
   void RememberLoads(const v1::AppSnapshot& snapshot);
+  void RememberDemand(const v1::AppSnapshot& snapshot);
   void Pump();
   void Carry(Output<orchestrator::Action> output);
   void Do(orchestrator::SendCommands& action);
@@ -105,7 +106,8 @@ class ImaginedCell {
   orchestrator::OperatorOrders ordered_;
   std::string shared_metric_;  // by which the number of replicas follows the load, or did
   std::map<std::string, Server> servers_;
-  std::map<std::string, Loads> loads_;               // by shard
+  std::map<std::string, std::vector<orchestrator::RequestsFrom>> requests_;  // by shard
+  std::map<std::string, Loads> loads_;                                       // by shard
   std::map<std::string, uint32_t> replicas_before_;  // that told a load, by shard
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
   std::vector<orchestrator::Event> pending_;

@@ -86,6 +86,16 @@ void CheckReplicas(const v1::AppSpec& spec, const v1::ShardStatus& shard,
   }
 }
 
+void CheckDemand(const v1::ShardStatus& shard, Problems& problems) {
+  for (const v1::ShardDemand::Region& region : shard.demand().regions()) {
+    // Written so that NaN, which compares with nothing, is refused.
+    if (region.share() >= 0 && region.share() <= 1) continue;
+    problems.push_back(absl::StrCat("shards: ", Quoted(shard.shard()), ": demand of ",
+                                    Quoted(region.region()), ": found share ", region.share(),
+                                    "; allowed: 0 to 1"));
+  }
+}
+
 void CheckSnapshot(const v1::AppSnapshot& snapshot, Problems& problems) {
   CheckApp(snapshot.app(), problems);
   std::set<std::string> servers;
@@ -107,6 +117,7 @@ void CheckSnapshot(const v1::AppSnapshot& snapshot, Problems& problems) {
                                       " twice; allowed: each shard once"));
     }
     CheckReplicas(snapshot.app().spec(), shard, servers, problems);
+    CheckDemand(shard, problems);
   }
 }
 
@@ -261,8 +272,10 @@ void MakeHappen(const v1::AppSnapshot& snapshot, const v1::ImaginedChange& chang
 Duration QuietFor(const v1::AppSpec& spec, Duration load_time) {
   const Duration down_after =
       spec.has_scaling() ? Milliseconds(spec.scaling().down_after_ms()) : Duration(0);
+  // (0 without such a policy.)
+  const Duration moved_after = Milliseconds(spec.placement().follow_demand().after_ms());
   return std::max({Seconds(660), Milliseconds(spec.failover().delay_ms()) + Seconds(60),
-                   down_after + Seconds(60)}) +
+                   down_after + Seconds(60), moved_after + Seconds(60)}) +
          8 * Milliseconds(spec.moves().collect_interval_ms()) +
          2 * Milliseconds(spec.moves().balance_interval_ms()) + load_time;
 }

@@ -305,6 +305,18 @@ std::vector<orchestrator::MetricAmount> ToAmounts(
   return amounts;
 }
 
+std::vector<orchestrator::RequestsFrom> ToRequests(
+    const google::protobuf::Map<std::string, uint64_t>& by_region) {
+  constexpr size_t kMostRegions = 64;
+  std::vector<orchestrator::RequestsFrom> requests;
+  requests.reserve(std::min(by_region.size(), kMostRegions));
+  for (const auto& [region, count] : by_region) {
+    if (requests.size() == kMostRegions) break;
+    requests.push_back({region, count});
+  }
+  return requests;
+}
+
 }  // namespace
 
 orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
@@ -316,7 +328,8 @@ orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
                     .epoch = ShardEpoch(shard.epoch()),
                     .serving = shard.state() == v1::DONE,
                     .role = shard.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary,
-                    .load = ToAmounts(shard.load())});
+                    .load = ToAmounts(shard.load()),
+                    .requests = ToRequests(shard.requests_by_region())});
   }
   return holdings;
 }

@@ -44,6 +44,12 @@ TEST(SpecDefaultsTest, KeepsWhatIsSaid) {
   EXPECT_EQ(WithDefaults(said).DebugString(), said.DebugString());
 }
 
+TEST(SpecDefaultsTest, FillsAnEmptyPolicyOfDemand) {
+  const v1::AppSpec spec = WithDefaults(SpecWith("placement { follow_demand {} }"));
+  EXPECT_EQ(spec.placement().follow_demand().mode(), v1::DemandPolicy::FOLLOW);
+  EXPECT_EQ(spec.placement().follow_demand().after_ms(), 300'000U);
+}
+
 TEST(SpecDefaultsTest, AFilledSpecIsValidAndMeansTheSame) {
   const v1::AppSpec spec = SpecWith("");
   EXPECT_THAT(ProblemsOf(WithDefaults(spec)), IsEmpty());

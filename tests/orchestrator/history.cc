@@ -49,6 +49,20 @@ void BeCareful(v1::AppSpec& spec) {
   limit.set_soft(spec.replication().strategy() == v1::PRIMARY_SECONDARY);
 }
 
+// Of every fourth one, likewise: replicas follow their requests.
+void FollowDemand(v1::AppSpec& spec) {
+  if (spec.key_space().shards_size() % 4 != 1) return;
+  spec.mutable_placement()->mutable_follow_demand()->set_after_ms(3'000);
+  spec.mutable_moves()->set_collect_interval_ms(1'000);
+  spec = WithDefaults(spec);
+}
+
+// Most from one region for 20 s, then from the other one.
+std::vector<RequestsFrom> RequestsAt(const std::string& shard, TimePoint now) {
+  const int64_t turn = now.time_since_epoch() / Seconds(20) + std::stoi(shard.substr(2));
+  return {{turn % 2 == 0 ? "r1" : "r2", 30}, {turn % 2 == 0 ? "r2" : "r1", 10}, {"no", 99}};
+}
+
 // Up and down within a minute, each shard at another time.
 double LoadAt(const std::string& shard, TimePoint now) {
   const int64_t second = now.time_since_epoch() / Seconds(1);
@@ -80,7 +94,10 @@ History::History(fuzz::FuzzInput& input)
     const bool primary = world_.servers[server].held[shard].role == Role::kPrimary;
     return std::vector<MetricAmount>{{"cpu", primary ? 3 * load : load}};
   };
-  world_.capacity = [this](const std::string& server) {
+  world_.says.requests = [this](const std::string& shard, const std::string&) {
+    return RequestsAt(shard, world_.now);
+  };
+  world_.says.capacity = [this](const std::string& server) {
     const bool counts = !world_.partition().state().loads.metrics.empty();
     return counts ? CapacityAt(server, world_.now) : std::vector<MetricAmount>{};
   };
@@ -111,6 +128,7 @@ v1::AppSpec History::NextSpec() {
   if (input_.Below(4) == 0) spec.mutable_moves()->set_primary_move(v1::DROP_THEN_ADD);
   Scale(spec);
   BeCareful(spec);
+  FollowDemand(spec);
   return spec;
 }
 

@@ -388,8 +388,9 @@ void World::Do(Collect& action) {
     report.held.push_back(
         {.shard = shard, .epoch = held.epoch, .serving = true, .role = held.role});
     if (load) report.held.back().load = load(shard, name);
+    if (says.requests) report.held.back().requests = says.requests(shard, name);
   }
-  if (capacity) report.capacity = capacity(name);
+  if (says.capacity) report.capacity = says.capacity(name);
   queue_.push_back(std::move(report));
 }
 

@@ -130,8 +130,13 @@ class World {
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>
       load;
-  // What it says that it can carry.
-  std::function<std::vector<MetricAmount>(const std::string& server)> capacity;
+  struct {
+    // What came to it for such a shard since its last report.
+    std::function<std::vector<RequestsFrom>(const std::string& shard, const std::string& server)>
+        requests;
+    // What it can carry.
+    std::function<std::vector<MetricAmount>(const std::string& server)> capacity;
+  } says;
 
  private:
   void Carry(Output<Action> output);

@@ -343,5 +343,24 @@ TEST_P(RouterTest, CallsOfManyThreadsFollowTheMap) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, RouterTest, EveryWay(), NameOfWay);
 
+// What the control plane knows of where a shard's requests come from.
+TEST_P(RouterTest, OneRequestInEightNamesTheRegionOfTheClient) {
+  PublishAndAwait(V(1), {0}, {0});
+  std::atomic<int> marked = 0;
+  one_.Do([&](grpc::ServerContext& context) {
+    const auto region = context.client_metadata().find("sm-region");
+    if (region != context.client_metadata().end()) {
+      EXPECT_EQ(region->second, "eu");
+      ++marked;
+    }
+    return EchoServer::Process()(context);
+  });
+  constexpr int kCalls = 1'600;
+  for (int i = 0; i < kCalls; ++i) ASSERT_TRUE(Say("apple").status.ok());
+  // Seven standard deviations (of 13) around 200: chance never goes so far.
+  EXPECT_GT(marked, 105);
+  EXPECT_LT(marked, 295);
+}
+
 }  // namespace
 }  // namespace shardmanager::router

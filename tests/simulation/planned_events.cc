@@ -31,6 +31,7 @@ void PlannedEvents::All() {
   // A primary is handed over; a secondary may be gone before all clients know.
   if (HasPrimaries()) ExpectNoMoreTrouble(before, TroubleOfCalls(), 0);
   ChangeLoads();
+  ChangeDemand();
   PauseForAWhile(drained);
   PinForAWhile();
   PreferForAWhile();
@@ -78,6 +79,25 @@ void PlannedEvents::ChangeLoads() {
   if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
   cell_.cluster.loads.Change();
   cell_.AwaitRest("shards had other loads");
+}
+
+void PlannedEvents::ChangeDemand() {
+  if (!cell_.well() || !cell_.cluster.demand.on()) return;
+  cell_.Trace("shards are asked for from other regions");
+  if (cell_.full_service) cell_.checkers.Promise(*cell_.full_service);
+  cell_.cluster.demand.Change();
+  AwaitDemand();
+  if (cell_.Draw(2) == 0) cell_.RestartLeader();
+  AwaitDemand();
+}
+
+// Until requests have come from where they come from now for long enough.
+void PlannedEvents::AwaitDemand() {
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || !cell_.cluster.demand.on()) return;
+  cell_.RunFor(4 * Milliseconds(spec->placement().follow_demand().after_ms()));
+  cell_.AwaitRest("shards were asked for from other regions");
+  CheckDemand();
 }
 
 void PlannedEvents::PauseForAWhile(const std::string& drained) {
@@ -175,6 +195,7 @@ void PlannedEvents::PreferForAWhile() {
   cell_.AwaitAcknowledged();
   cell_.AwaitRest("shards may be in any region again");
   CheckWishes();
+  AwaitDemand();
 }
 
 // (Where something is sick, or an operation has begun, moves may wait.)
@@ -182,10 +203,7 @@ void PlannedEvents::CheckWishes() {
   const auto spec = cell_.checkers.StoredSpec();
   if (!cell_.well() || !spec || !MayRestart(*spec)) return;
   if (OperationsStored(cell_.cluster).operations_size() > 0) return;
-  std::set<std::string> regions;  // with free servers
-  for (const std::string& name : cell_.person.Free()) {
-    regions.insert(PlaceOf(cell_.cluster, name).region());
-  }
+  const std::set<std::string> regions = FreeRegions();
   for (const v1::RegionReplicas& wish : spec->placement().region_replicas()) {
     if (!regions.contains(wish.region())) continue;
     for (const v1::Shard& shard : spec->key_space().shards()) {
@@ -194,6 +212,27 @@ void PlannedEvents::CheckWishes() {
           absl::StrCat("wished: ", shard.id(), " has no replica in ", wish.region()));
     }
   }
+}
+
+void PlannedEvents::CheckDemand() {
+  const auto spec = cell_.checkers.StoredSpec();
+  if (!cell_.well() || !spec || !MayRestart(*spec)) return;
+  if (OperationsStored(cell_.cluster).operations_size() > 0) return;
+  const std::set<std::string> regions = FreeRegions();
+  for (const v1::Shard& shard : spec->key_space().shards()) {
+    const std::string& region = cell_.cluster.demand.Of(shard.id());
+    if (!regions.contains(region) || IsIn(region, shard.id())) continue;
+    cell_.checkers.Violate(absl::StrCat("asked for: ", shard.id(), " has no replica in ", region,
+                                        ", where most of its requests come from"));
+  }
+}
+
+std::set<std::string> PlannedEvents::FreeRegions() {
+  std::set<std::string> regions;
+  for (const std::string& name : cell_.person.Free()) {
+    regions.insert(PlaceOf(cell_.cluster, name).region());
+  }
+  return regions;
 }
 
 bool PlannedEvents::IsIn(const std::string& region, const std::string& shard) {

@@ -30,6 +30,9 @@ class PlannedEvents {
   // While the app is paused, the end of a drain moves nothing, whoever leads.
   void ChangeLoads();
   void PauseForAWhile(const std::string& drained);
+  // Shards go to the region that most of their requests come from.
+  void ChangeDemand();
+  void AwaitDemand();
   // A pinned replica stays on a server that is drained, whoever leads.
   void PinForAWhile();
   // Shards go to the region that is ordered for them, whoever leads.
@@ -52,6 +55,9 @@ class PlannedEvents {
   std::set<std::string> ServersIn(const v1::DrainScope& scope);
   // What the spec wants in regions is there.
   void CheckWishes();
+  // Shards are where most of their requests come from.
+  void CheckDemand();
+  std::set<std::string> FreeRegions();  // with free servers
   bool IsIn(const std::string& region, const std::string& shard);
   std::string SomeHealthyServer() const;
   bool HasPrimaries() const;

@@ -95,6 +95,15 @@ void DrawScaling(const SimulationOptions& options, v1::AppSpec& spec) {
   scaling.set_max_changes_per_minute(random.Below(2) == 0 ? "100%" : "50%");
 }
 
+// Replicas follow their requests in half of the worlds where they may. Drawn by itself, too.
+void DrawDemand(const SimulationOptions& options, int regions, v1::AppSpec& spec) {
+  Random random(options.seed ^ 0xde'3a4d);
+  if (regions < 2 || !spec.placement().region_replicas().empty() || random.Below(2) == 0) return;
+  v1::DemandPolicy& demand = *spec.mutable_placement()->mutable_follow_demand();
+  demand.set_after_ms(4'000 + static_cast<uint32_t>(random.Below(8'000)));
+  spec.mutable_moves()->set_collect_interval_ms(2'000);
+}
+
 // Drawn by itself, too.
 void DrawOnPartition(const SimulationOptions& options, v1::AppSpec& spec) {
   const bool keeps = Random(options.seed ^ 0x0c07'0ff5).Below(4) == 0;
@@ -129,6 +138,7 @@ v1::AppSpec DrawSpec(const SimulationOptions& options, int regions, Random& rand
   spec.mutable_moves()->set_steady_after_ms(1'000);
   DrawGeography(options, regions, spec);
   DrawScaling(options, spec);
+  DrawDemand(options, regions, spec);
   DrawOnPartition(options, spec);
   return spec;
 }
@@ -151,6 +161,11 @@ WatchedCell::WatchedCell(const SimulationOptions& with)
   checkers.Watch(cluster);
   if (const v1::AppSpec& spec = person.wanted(); spec.has_scaling()) {
     cluster.loads.Begin(~options.seed, spec.scaling().target(), spec.scaling().max_replicas());
+  }
+  if (person.wanted().placement().has_follow_demand()) {
+    std::vector<std::string> regions;
+    for (int i = 0; i < drawn_.regions; ++i) regions.push_back(absl::StrCat("r", i));
+    cluster.demand.Begin(~options.seed, std::move(regions));
   }
   if (options.strict_restarts) restarts.BeStrict();
   cluster.on_made_anew = [this] {

@@ -147,6 +147,26 @@ TEST_F(WhatIfTest, ALostRegionsReplicasGoToTheOthersAsTheyThenDo) {
   EXPECT_EQ(RegionsOf(Snapshot()), RegionsOf(report.placement()));
 }
 
+TEST_F(WhatIfTest, ReplicasThatFollowTheirRequestsGoWhereMostOfTheRestComeFrom) {
+  v1::AppSpec spec = TestSpec(30);
+  spec.mutable_placement()->mutable_follow_demand()->set_mode(v1::DemandPolicy::FOLLOW);
+  spec.mutable_placement()->mutable_follow_demand()->set_after_ms(300'000);
+  world_.emplace(std::move(spec));
+  world_->says.requests = [](const std::string&, const std::string&) {
+    return std::vector<orchestrator::RequestsFrom>{{"east", 60}, {"west", 40}};
+  };
+  world_->Start();
+  JoinAll(*world_);
+  world_->Advance(Seconds(900));
+  const v1::WhatIfReport report = Ask(LoseRegion("east"));
+  for (const auto& [shard, regions] : RegionsOf(report.placement())) {
+    EXPECT_EQ(regions, (std::set<std::string>{"west"})) << shard;
+  }
+  for (int i = 0; i < kServersEach; ++i) world_->Die(absl::StrCat("east-", i));
+  world_->Advance(Seconds(1'800));
+  EXPECT_EQ(RegionsOf(Snapshot()), RegionsOf(report.placement()));
+}
+
 TEST_F(WhatIfTest, WhereOnlyOneReplicaIsShardsAreUnservedUntilTheyAreLoaded) {
   Start(TestSpec(24, v1::PRIMARY_ONLY, 1));
   v1::ImaginedChange change = LoseRegion("west");
@@ -201,7 +221,7 @@ TEST_F(WhatIfTest, ServersThatJoinARegionAreLikeThoseThere) {
 // What a server can carry now, not what it registered.
 TEST_F(WhatIfTest, ServersCanCarryWhatTheySayNow) {
   Start(Spread(60));
-  world_->capacity = [](const std::string& server) {
+  world_->says.capacity = [](const std::string& server) {
     const bool small = server == "west-0";
     return small ? std::vector<MetricAmount>{{"cpu", 12}} : std::vector<MetricAmount>{};
   };
@@ -442,6 +462,9 @@ TEST_F(WhatIfTest, NumbersAndStatesThatCannotBeAreRefused) {
   snapshot.mutable_shards(0)->mutable_replicas(0)->set_role(v1::PRIMARY);
   EXPECT_THAT(Refusal(snapshot), HasSubstr("found role primary; allowed: one that "
                                            "replication.strategy has"));
+  snapshot = Snapshot();
+  snapshot.mutable_shards(0)->mutable_demand()->add_regions()->set_share(std::nan(""));
+  EXPECT_THAT(Refusal(snapshot), HasSubstr("demand of \"\": found share nan; allowed: 0 to 1"));
   snapshot = Snapshot();
   snapshot.mutable_app()->mutable_spec()->set_orchestrator(v1::APPLICATION);
   EXPECT_THAT(Refusal(snapshot), HasSubstr("app.spec.orchestrator: found application"));

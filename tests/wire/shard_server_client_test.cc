@@ -117,14 +117,16 @@ TEST(ShardServerClientTest, KeepsTheConnectionOfACallUnderWay) {
   EXPECT_EQ(held->capacity.at(0).amount, 150);
 }
 
-TEST(ShardServerClientTest, TakesNoMoreMetricsThanASpecMayHave) {
+TEST(ShardServerClientTest, TakesNoMoreMetricsAndRegionsThanThereMayBe) {
   v1::CollectLoadResponse response;
   v1::HeldShard& shard = *response.add_shards();
   for (int i = 0; i < 100; ++i) {
     (*shard.mutable_load())[absl::StrCat("m-", i)] = i;
+    (*shard.mutable_requests_by_region())[absl::StrCat("r-", i)] = 1;
     (*response.mutable_capacity())[absl::StrCat("m-", i)] = i;
   }
   const orchestrator::Holdings holdings = ToHoldings(response);
+  EXPECT_EQ(holdings.held.at(0).requests.size(), 64u);
   EXPECT_EQ(holdings.capacity.size(), 64u);
   EXPECT_EQ(holdings.held.at(0).load.size(), 64u);
 }

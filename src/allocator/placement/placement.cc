@@ -108,12 +108,31 @@ absl::Status AddSpread(const PlacementInput& in, Model& model) {
   return s;
 }
 
-// `replicas` of each shard in its region; an invalid one: anywhere.
-AffinitySpec InRegions(const std::vector<DomainId>& region_of_shard, uint32_t replicas) {
-  AffinitySpec spec{
-      .scope = kRegionScope, .domain = {}, .objects = replicas, .objects_of_group = {}};
-  for (const DomainId region : region_of_shard) spec.domain.push_back(region);
+// One replica of each shard in its region; an invalid one: anywhere.
+AffinitySpec InPreferredRegions(const PreferredRegions& regions) {
+  AffinitySpec spec{.scope = kRegionScope, .domain = {}, .objects_of_group = {}};
+  for (const DomainId region : regions.of_shard) spec.domain.push_back(region);
   return spec;
+}
+
+// A goal has room for one wish of each shard: the first one of each, the second one...
+std::vector<AffinitySpec> WishGoals(const PlacementInput& in, const PreferredRegions& regions) {
+  std::vector<AffinitySpec> goals;
+  size_t nth = 0;  // wish of its shard
+  for (size_t i = 0; i < in.region_wishes.size(); ++i) {
+    const ShardWish& wish = in.region_wishes[i];
+    nth = i > 0 && in.region_wishes[i - 1].shard == wish.shard ? nth + 1 : 0;
+    if (!regions.of_wish[i].valid()) continue;  // no server is there
+    while (goals.size() <= nth) {
+      AffinitySpec goal{.scope = kRegionScope, .domain = {}, .objects_of_group = {}};
+      goal.domain.assign(in.shards(), DomainId());
+      goal.objects_of_group.assign(in.shards(), 0);
+      goals.push_back(std::move(goal));
+    }
+    goals[nth].domain[GroupId(wish.shard)] = regions.of_wish[i];
+    goals[nth].objects_of_group[GroupId(wish.shard)] = wish.replicas;
+  }
+  return goals;
 }
 
 // Beside the heaviest one of them: no preference counts for more than 1. Empty: all weigh the same.
@@ -137,16 +156,13 @@ solver::Table<GroupId, double> WeightsOfShards(const PlacementInput& in,
 absl::Status AddRegionPreferences(const PlacementInput& in, const PreferredRegions& regions,
                                   Model& model) {
   if (!in.preferred_region.empty()) {
-    AffinitySpec preferred = InRegions(regions.of_shard, 1);
+    AffinitySpec preferred = InPreferredRegions(regions);
     preferred.weight_of_group = WeightsOfShards(in, regions);
     const absl::Status s = model.AddGoal(preferred, Goal(PlacementGoal::kRegionPreference));
     if (!s.ok()) return s;
   }
-  for (size_t i = 0; i < in.region_wishes.size(); ++i) {
-    if (!regions.of_wish[i].valid()) continue;  // no server is there
-    const std::vector<DomainId> all(in.shards(), regions.of_wish[i]);
-    const absl::Status s = model.AddGoal(InRegions(all, in.region_wishes[i].second),
-                                         Goal(PlacementGoal::kRegionPreference));
+  for (const AffinitySpec& wishes : WishGoals(in, regions)) {
+    const absl::Status s = model.AddGoal(wishes, Goal(PlacementGoal::kRegionPreference));
     if (!s.ok()) return s;
   }
   return absl::OkStatus();

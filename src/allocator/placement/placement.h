@@ -63,6 +63,13 @@ struct SpreadLimit {
   bool soft = false;  // may be broken where nothing else is left
 };
 
+// So many replicas of the shard should be in the region.
+struct ShardWish {
+  uint32_t shard = 0;
+  uint32_t region = 0;  // its number
+  uint32_t replicas = 1;
+};
+
 struct PlacementInput {
   std::vector<MetricPolicy> metrics;
   std::vector<ServerRow> servers;
@@ -76,8 +83,8 @@ struct PlacementInput {
   std::vector<uint32_t> preferred_region;
   // OPTIONAL. One for each shard, 1 and more: what its preference weighs among those of others.
   std::vector<uint32_t> preference_weight;
-  // OPTIONAL. Pairs of a region number and how many replicas of each shard should be there.
-  std::vector<std::pair<uint32_t, uint32_t>> region_wishes;
+  // OPTIONAL. Ascending by shard; of each shard, each region once.
+  std::vector<ShardWish> region_wishes;
   // One for each replica: a position in `servers`, or kNowhere.
   std::vector<uint32_t> server_of;
   // Row-major [replica][metric]. 0 and more.

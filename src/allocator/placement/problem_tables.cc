@@ -102,6 +102,13 @@ absl::Status CheckReplicas(const PlacementInput& in) {
       return s;
     }
   }
+  for (size_t i = 0; i < in.region_wishes.size(); ++i) {
+    const uint32_t shard = in.region_wishes[i].shard;
+    const uint32_t least = i == 0 ? 0 : in.region_wishes[i - 1].shard;
+    if (shard >= least && shard < in.shards()) continue;
+    return Wrong("region_wishes", absl::StrCat("shard ", shard),
+                 absl::StrCat(least, " and more, below ", in.shards()));
+  }
   if (auto s = CheckPairs("avoided", in, in.avoided); !s.ok()) return s;
   if (auto s = CheckPairs("left", in, in.left); !s.ok()) return s;
   for (uint32_t server : in.server_of) {
@@ -219,8 +226,9 @@ solver::Problem MakeProblem(const PlacementInput& in, PreferredRegions& preferre
   p.scopes.push_back(MakeScope(in, kRegionScope, &ServerRow::region, regions));
   preferred.of_shard.reserve(in.preferred_region.size());
   for (uint32_t region : in.preferred_region) preferred.of_shard.push_back(regions.Known(region));
-  for (const auto& [region, replicas] : in.region_wishes) {
-    preferred.of_wish.push_back(regions.Known(region));
+  preferred.of_wish.reserve(in.region_wishes.size());
+  for (const ShardWish& wish : in.region_wishes) {
+    preferred.of_wish.push_back(regions.Known(wish.region));
   }
   p.closed.reserve(in.servers.size());
   for (const ServerRow& server : in.servers) {

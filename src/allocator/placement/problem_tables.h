@@ -16,7 +16,7 @@ absl::Status CheckInput(const PlacementInput& input);
 // The domains of the regions that an input names; invalid: no server is there.
 struct PreferredRegions {
   std::vector<solver::DomainId> of_shard;
-  std::vector<solver::DomainId> of_wish;
+  std::vector<solver::DomainId> of_wish;  // as PlacementInput::region_wishes
 };
 
 // REQUIRES: CheckInput() is OK.

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "model/spec/demand.h"
 #include "model/spec/spec_names.h"
 #include "model/text.h"
 
@@ -108,6 +109,7 @@ void CheckPlacement(const v1::AppSpec& spec, SpecProblems* problems) {
   regions.Check("placement.preferred_region", placement.preferred_region(), problems);
   CheckRegionReplicas(spec, regions, problems);
   CheckSpreadLimits(placement, problems);
+  CheckDemand(placement, problems);
   if (!v1::FaultDomainLevel_IsValid(placement.spread())) {
     problems->Add("placement.spread", EnumLabel(placement.spread()),
                   EnumLabels(*v1::FaultDomainLevel_descriptor()));

@@ -43,6 +43,12 @@ void FillPlacement(v1::AppSpec& spec) {
     metric.set_tolerance(Or(metric.tolerance(), 0.1));
   }
 
+  if (spec.placement().has_follow_demand()) {
+    v1::DemandPolicy& demand = *spec.mutable_placement()->mutable_follow_demand();
+    demand.set_mode(Or(demand.mode(), v1::DemandPolicy::FOLLOW));
+    demand.set_after_ms(Or(demand.after_ms(), 300'000u));
+  }
+
   if (spec.has_scaling()) {
     v1::ScalingPolicy& scaling = *spec.mutable_scaling();
     scaling.set_mode(Or(scaling.mode(), v1::ScalingPolicy::SCALE));

@@ -39,9 +39,13 @@ void Agenda::MarkPublish(ShardIndex shard) {
   publish_.push_back(shard);
 }
 
-void Agenda::LookForPlaces() {
+void Agenda::BalanceAnew() {
   state_.balance.at_rest = false;
   LookAtBalance();
+}
+
+void Agenda::LookForPlaces() {
+  BalanceAnew();
   RetryUnplaceable();
 }
 

@@ -42,6 +42,8 @@ class Agenda {
   bool retry_soon() const { return retry_soon_; }
   void Retried() { retry_soon_ = false; }
   void LookAtBalance() { balance_soon_ = true; }
+  // Something has changed: the balance may be a better one.
+  void BalanceAnew();
   void LookedAtBalance() { balance_soon_ = false; }
   bool balance_soon() const { return balance_soon_; }
 

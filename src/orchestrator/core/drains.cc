@@ -58,8 +58,7 @@ void Drains::UpdateDrain(ServerIndex id) {
   if (std::exchange(server.draining, draining) == draining) return;
   server.drain_begun.at = state_.now;
   server.drain_begun.replicas = static_cast<uint32_t>(server.replicas.size());
-  state_.balance.at_rest = false;
-  agenda_.LookAtBalance();
+  agenda_.BalanceAnew();
   agenda_.RetryUnplaceable();
   const PlannedMaintenance* maintenance = MaintenanceOf(state_, id);
   const std::string reason = !draining                ? ""

@@ -34,6 +34,7 @@ void Partition::On(Recovered& event) {
   if (!Mirrors(state_)) {
     for (StoredServer& stored : event.servers) RecoverServer(stored);
     scaler_.Recover();
+    demand_book_.Recover();
     mass_failures_.Look();
   }
   moves_.RecoverMoves();
@@ -135,20 +136,21 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
   mass_failures_.Adopt();
   if (load_book_.AdoptMetrics() || other_interval) fleet_.RestartLooks();
   scaler_.AdoptSpec();
-  state_.region_allowed.clear();
+  demand_book_.AdoptSpec();
+  state_.regions.allowed.clear();
   for (const std::string& region : spec.placement().regions()) {
     const uint32_t number = fleet_.DomainNumber(region);
-    if (state_.region_allowed.size() <= number) state_.region_allowed.resize(number + 1);
-    state_.region_allowed[number] = true;
+    if (state_.regions.allowed.size() <= number) state_.regions.allowed.resize(number + 1);
+    state_.regions.allowed[number] = true;
   }
-  state_.region_order.clear();
+  state_.regions.order.clear();
   for (const std::string& region : spec.failover().region_order()) {
-    state_.region_order.push_back(fleet_.DomainNumber(region));
+    state_.regions.order.push_back(fleet_.DomainNumber(region));
   }
   moves_.WakeWaiters();  // they may have another rank now
-  state_.region_wishes.clear();
+  state_.regions.wishes.clear();
   for (const v1::RegionReplicas& wanted : spec.placement().region_replicas()) {
-    state_.region_wishes.push_back({fleet_.DomainNumber(wanted.region()), wanted.replicas()});
+    state_.regions.wishes.push_back({fleet_.DomainNumber(wanted.region()), wanted.replicas()});
   }
   if (deleting) {
     if (Mirrors(state_)) mirror_.Clear();
@@ -189,7 +191,9 @@ void Partition::AdoptLayout(std::vector<LayoutShard> layout) {
 
 void Partition::AdoptPreference(ShardIndex id, const LayoutShard& entry) {
   Shard& shard = state_.tables.shard(id);
-  shard.region = fleet_.RegionNumber(entry.preferred_region);
+  const bool for_itself =
+      entry.region_ordered || entry.preferred_region != state_.spec.placement().preferred_region();
+  demand_book_.Prefer(id, fleet_.RegionNumber(entry.preferred_region), for_itself);
   shard.preference_weight = static_cast<uint8_t>(entry.preference_weight);
 }
 
@@ -207,8 +211,7 @@ void Partition::AdoptPreferences(v1::StoredPreferences preferences) {
     ++changed;
   }
   state_.layout = std::move(layout);
-  state_.balance.at_rest = false;
-  agenda_.LookAtBalance();
+  agenda_.BalanceAnew();
   const std::string& who = state_.ordered.preferences.who();
   agenda_.AddNote(NoteKind::kRegionsPreferred, ServerIndex(), ShardIndex(),
                   absl::StrCat(Counted(changed, "shard"), who.empty() ? "" : ", by ", who));
@@ -233,8 +236,9 @@ void Partition::Fire(const Timer& timer) {
       return agenda_.MarkDirty(ShardIndex(timer.id));
     case TimerKind::kScale:
       return scaler_.Look();
+    case TimerKind::kDemand:
+      return demand_book_.Look();
     case TimerKind::kTryElsewhere:
-      state_.missing.Retry(ShardIndex(timer.id));
       return failed_shards_.TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
       return agenda_.LookForPlaces();
@@ -260,8 +264,7 @@ void Partition::Fire(const Timer& timer) {
     case TimerKind::kSteady:
       return fleet_.BecomeSteady(ServerIndex(timer.id));
     case TimerKind::kOrderOverdue:
-      state_.balance.at_rest = false;
-      return agenda_.LookAtBalance();
+      return agenda_.BalanceAnew();
     case TimerKind::kWriteRetry:
       state_.writes.blocked = false;
       return;

@@ -48,6 +48,7 @@ void FailedShards::NotePoison(ReplicaIndex id) {
 }
 
 void FailedShards::TryElsewhere(ShardIndex id) {
+  state_.missing.Retry(id);
   const auto found = state_.failures.failed_at.find(id);
   if (!std::exchange(state_.tables.shard(id).poisoned, false) ||
       found == state_.failures.failed_at.end()) {

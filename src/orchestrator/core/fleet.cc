@@ -80,8 +80,7 @@ void Fleet::AwaitSteadiness(ServerIndex id) {
 
 void Fleet::BecomeSteady(ServerIndex id) {
   agenda_.MarkServerDirty(id);
-  state_.balance.at_rest = false;
-  agenda_.LookAtBalance();
+  agenda_.BalanceAnew();
 }
 
 void Fleet::AdoptLastLife(ServerIndex id, const StoredServer& stored) {
@@ -282,6 +281,7 @@ void Fleet::On(ServerReport& event) {
     if (it != held.end() && !it->second->load.empty()) {
       load_book_.RecordLoads(id, *it->second, problem);
     }
+    if (it != held.end()) demand_book_.Record(replica.shard, *it->second);
     const bool serves =
         it != held.end() && it->second->epoch == replica.epoch && it->second->serving;
     // What it said after it was asked may be newer than this report.

@@ -4,6 +4,7 @@
 #include "orchestrator/core/agenda.h"
 #include "orchestrator/core/commander.h"
 #include "orchestrator/core/drains.h"
+#include "orchestrator/core/load/demand_book.h"
 #include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/member_teller.h"
 #include "orchestrator/core/moves_under_way.h"
@@ -17,12 +18,13 @@ namespace shardmanager::orchestrator {
 
 class Fleet {
  public:
-  Fleet(PartitionState& state, Agenda& agenda, LoadBook& load_book, Drains& drains,
-        UnreadRecords& unread, MemberTeller& members, SickServers& sick_servers,
+  Fleet(PartitionState& state, Agenda& agenda, LoadBook& load_book, DemandBook& demand_book,
+        Drains& drains, UnreadRecords& unread, MemberTeller& members, SickServers& sick_servers,
         MovesUnderWay& moves, Publication& publication, Commander& commander, Planner& planner)
       : state_(state),
         agenda_(agenda),
         load_book_(load_book),
+        demand_book_(demand_book),
         drains_(drains),
         unread_(unread),
         members_(members),
@@ -74,6 +76,7 @@ class Fleet {
   PartitionState& state_;
   Agenda& agenda_;
   LoadBook& load_book_;
+  DemandBook& demand_book_;
   Drains& drains_;
   UnreadRecords& unread_;
   MemberTeller& members_;

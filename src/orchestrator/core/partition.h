@@ -26,6 +26,7 @@
 #include "orchestrator/core/drains.h"
 #include "orchestrator/core/failed_shards.h"
 #include "orchestrator/core/fleet.h"
+#include "orchestrator/core/load/demand_book.h"
 #include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/load/shard_scaler.h"
 #include "orchestrator/core/maintenances.h"
@@ -117,6 +118,7 @@ class Partition {
   FailedShards failed_shards_{state_, agenda_};
   SickServers sick_servers_{state_, agenda_};
   ShardScaler scaler_{state_, agenda_};
+  DemandBook demand_book_{state_, agenda_};
   SwitchoversUnderWay switchovers_{state_, agenda_};
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};
@@ -130,8 +132,8 @@ class Partition {
   Planner planner_;
   Batch batch_{state_,   agenda_,    looks_,  failed_shards_, switchovers_,
                members_, load_book_, drains_, moves_};
-  Fleet fleet_{state_,        agenda_, load_book_,   drains_,    unread_, members_,
-               sick_servers_, moves_,  publication_, commander_, planner_};
+  Fleet fleet_{state_,   agenda_,       load_book_, demand_book_, drains_,    unread_,
+               members_, sick_servers_, moves_,     publication_, commander_, planner_};
   MassFailures mass_failures_{state_, agenda_, moves_, fleet_};
   Mirror mirror_{state_, agenda_, drains_, fleet_};
   bool emptied_ = false;

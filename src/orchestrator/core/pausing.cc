@@ -54,8 +54,7 @@ void Pausing::Tell(NoteKind kind, const v1::Pin& pin) {
   agenda_.AddNote(kind, ServerIndex(), id,
                   absl::StrCat(id.valid() ? "" : absl::StrCat(pin.shard(), " "),
                                unpinned ? "it was " : "", PinText(pin)));
-  state_.balance.at_rest = false;
-  agenda_.LookAtBalance();
+  agenda_.BalanceAnew();
   if (id.valid()) agenda_.MarkDirty(id);
 }
 
@@ -72,8 +71,7 @@ void Pausing::Adopt(const std::optional<v1::Pause>& pause) {
   agenda_.AddNote(pause ? NoteKind::kPaused : NoteKind::kResumed, ServerIndex(), ShardIndex(),
                   pause ? PauseText(*pause) : "it was: " + PauseText(*before));
   ForgetPlans();
-  state_.balance.at_rest = false;
-  agenda_.LookAtBalance();
+  agenda_.BalanceAnew();
   agenda_.RetryUnplaceable();
   agenda_.MarkAllDirty();
   if (PlacesNothing(state_)) return;

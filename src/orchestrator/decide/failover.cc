@@ -41,15 +41,16 @@ std::optional<Wait> FailoverWait(const PartitionState& state, ShardIndex id) {
 }
 
 uint32_t FailoverRank(const PartitionState& state, ShardIndex id) {
-  const auto regions = static_cast<uint32_t>(state.region_order.size());
+  const auto regions = static_cast<uint32_t>(state.regions.order.size());
   uint32_t rank = regions;  // of the region
   bool served = false;
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
     served |= ServesClients(state, replica);
     const Server& server = state.tables.server(replica.server);
     if (replica.phase != Phase::kGranted || !IsGivenUp(server)) return;
-    const auto at = std::find(state.region_order.begin(), state.region_order.end(), server.region);
-    rank = std::min(rank, static_cast<uint32_t>(at - state.region_order.begin()));
+    const auto at =
+        std::find(state.regions.order.begin(), state.regions.order.end(), server.region);
+    rank = std::min(rank, static_cast<uint32_t>(at - state.regions.order.begin()));
   });
   return served ? rank + regions + 1 : rank;
 }

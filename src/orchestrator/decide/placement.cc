@@ -8,6 +8,7 @@
 #include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/load/demand.h"
 #include "orchestrator/decide/load/returns.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/pause.h"
@@ -132,7 +133,7 @@ void DecidePlacement(const PartitionState& state, Change& change, ShardIndex id,
 bool IsWishedWhereItIs(const PartitionState& state, ShardIndex id, const Replica& replica) {
   const uint32_t region = state.tables.server(replica.server).region;
   uint32_t wished = state.tables.shard(id).region == region && region != 0 ? 1 : 0;
-  for (const allocator::RegionWish& wish : state.region_wishes) {
+  for (const allocator::RegionWish& wish : WishesOf(state, id)) {
     if (wish.region == region) wished = std::max(wished, wish.replicas);
   }
   if (wished == 0) return false;

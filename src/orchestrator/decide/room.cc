@@ -24,8 +24,8 @@ bool TakesReplicas(const PartitionState& state, ServerIndex id) {
 
 bool RegionAllowed(const PartitionState& state, ServerIndex id) {
   const uint32_t region = state.tables.server(id).region;
-  return state.region_allowed.empty() ||
-         (region < state.region_allowed.size() && state.region_allowed[region]);
+  return state.regions.allowed.empty() ||
+         (region < state.regions.allowed.size() && state.regions.allowed[region]);
 }
 
 uint32_t ReplicaCapacity(const PartitionState& state, ServerIndex id) {

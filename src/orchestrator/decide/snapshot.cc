@@ -8,6 +8,7 @@
 #include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/load/demand.h"
 #include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/load/returns.h"
 #include "orchestrator/decide/pause.h"
@@ -106,7 +107,7 @@ bool WorthBalancing(const PartitionState& state) {
   const bool preferences =
       std::any_of(state.layout.begin(), state.layout.end(),
                   [](const LayoutShard& s) { return !s.preferred_region.empty(); });
-  return counts.differ() || preferences || !state.region_wishes.empty() ||
+  return counts.differ() || preferences || !state.regions.wishes.empty() || state.demand.rules.on ||
          state.spec.replication().replicas() > 1;
 }
 
@@ -122,7 +123,7 @@ allocator::Snapshot FleetSnapshot(const PartitionState& state, const LoadTable& 
   for (const v1::SpreadLimit& limit : state.spec.placement().spread_limits()) {
     snapshot.spread_limits.push_back({ToSpread(limit.level()), limit.replicas(), limit.soft()});
   }
-  if (!Planted(Defect::kIgnoresRegions)) snapshot.region_wishes = state.region_wishes;
+  if (!Planted(Defect::kIgnoresRegions)) snapshot.region_wishes = state.regions.wishes;
   for (const v1::Metric& metric : state.spec.metrics()) {
     snapshot.metrics.push_back(
         {.name = metric.name(), .threshold = metric.threshold(), .tolerance = metric.tolerance()});
@@ -215,6 +216,10 @@ void AddToSnapshot(const PartitionState& state, ShardIndex id, Purpose purpose,
       .shard = id, .wanted_replicas = shard.wanted, .new_role = state.replication.RoleToAdd()};
   if (shard.region != 0) info.preferred_region = shard.region;
   info.preference_weight = shard.preference_weight;
+  if (state.demand.rules.on) {
+    const RegionWishes wishes = WishesOf(state, id);
+    info.region_wishes.assign(wishes.begin(), wishes.end());
+  }
   bool at_rest = !shard.in_batch && !SourceOfMove(state, id).valid() && MayMove(state, id) &&
                  !MovedJustNow(state, id) && !StaysPut(state, id);
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& r) {

@@ -7,12 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "model/text.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/demand.h"
 
 namespace shardmanager::orchestrator {
 
-namespace {
-
-// How many replicas of the shard serve clients there.
 uint32_t ServingIn(const PartitionState& state, ShardIndex shard, uint32_t region) {
   uint32_t serving = 0;
   state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
@@ -21,8 +19,6 @@ uint32_t ServingIn(const PartitionState& state, ShardIndex shard, uint32_t regio
   });
   return serving;
 }
-
-}  // namespace
 
 bool IsPreferenceMet(const PartitionState& state, ShardIndex shard) {
   const uint32_t region = state.tables.shard(shard).region;
@@ -33,9 +29,12 @@ void DescribePreferences(const PartitionState& state, v1::AppStatus& status) {
   std::map<std::string, v1::PreferredRegion> regions;
   for (size_t i = 0; i < state.layout.size(); ++i) {
     const LayoutShard& entry = state.layout[i];
-    if (entry.preferred_region.empty()) continue;
-    v1::PreferredRegion& region = regions[entry.preferred_region];
+    const std::string preferred = PreferredRegionOf(state, i);
+    if (preferred.empty()) continue;
+    v1::PreferredRegion& region = regions[preferred];
     region.set_shards(region.shards() + 1);
+    if (IsPreferredByDemand(state, state.map_order[i]))
+      region.set_by_demand(region.by_demand() + 1);
     if (entry.region_ordered) region.set_ordered(region.ordered() + 1);
     region.set_heaviest(std::max(region.heaviest(), entry.preference_weight));
     if (IsPreferenceMet(state, state.map_order[i])) {
@@ -60,8 +59,8 @@ void DescribePreferences(const PartitionState& state, v1::AppStatus& status) {
 
 std::vector<std::string> RegionConditions(const PartitionState& state) {
   std::vector<std::string> conditions;
-  for (size_t i = 0; i < state.region_wishes.size(); ++i) {
-    const allocator::RegionWish& wish = state.region_wishes[i];
+  for (size_t i = 0; i < state.regions.wishes.size(); ++i) {
+    const allocator::RegionWish& wish = state.regions.wishes[i];
     size_t lacking = 0;
     for (const ShardIndex shard : state.map_order) {
       lacking += ServingIn(state, shard, wish.region) < wish.replicas;

@@ -9,6 +9,8 @@
 
 namespace shardmanager::orchestrator {
 
+// How many replicas of the shard serve clients in the region of this number.
+uint32_t ServingIn(const PartitionState& state, ShardIndex shard, uint32_t region);
 // A replica in the region that the shard prefers serves clients.
 bool IsPreferenceMet(const PartitionState& state, ShardIndex shard);
 // Fills in AppStatus.preferred_regions and who ordered them.

@@ -17,6 +17,7 @@
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/demand.h"
 #include "orchestrator/describe/failover.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/preferences.h"
@@ -222,11 +223,13 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
     *status.add_replicas() = DescribeReplica(state, replica);
   });
   if (const v1::Pin* pin = PinOf(state, shard)) *status.mutable_pin() = *pin;
-  status.set_preferred_region(entry.preferred_region);
+  status.set_preferred_region(PreferredRegionOf(state, map_index));
+  status.set_preference_by_demand(IsPreferredByDemand(state, shard));
   status.set_preference_ordered(entry.region_ordered);
   status.set_preference_met(IsPreferenceMet(state, shard));
-  if (!entry.preferred_region.empty()) status.set_preference_weight(entry.preference_weight);
+  if (!status.preferred_region().empty()) status.set_preference_weight(entry.preference_weight);
   if (state.scaling.rules.on) *status.mutable_scaling() = DescribeScaling(state, shard, state.now);
+  if (state.demand.rules.on) *status.mutable_demand() = DescribeDemand(state, shard, state.now);
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
   if (!service.served || service.degraded()) {

@@ -143,12 +143,18 @@ struct CommandResult {
   ShardEpoch serving_epoch = ShardEpoch();  // with kCalledOff: it serves on under this; 0: unknown
 };
 
+// Requests for one shard that were admitted since the last report.
+struct RequestsFrom {
+  std::string region;  // of the clients, as they say
+  uint64_t requests = 0;
+};
 struct HeldReplica {
   std::string shard;
   ShardEpoch epoch;
   bool serving = false;
   Role role = Role::kPrimary;
-  std::vector<MetricAmount> load = {};  // as it says: checked when it is taken over
+  std::vector<MetricAmount> load = {};      // as it says: checked when it is taken over
+  std::vector<RequestsFrom> requests = {};  // likewise
 };
 struct Holdings {
   std::vector<HeldReplica> held = {};
@@ -294,6 +300,7 @@ enum class NoteKind : uint8_t {
   kRegionsPreferred,
   kShardScaled,
   kScalingHasNoRoom,
+  kDemandFollowed,
   kMassFailure,
   kMassFailureOver,
   kMaintenanceNotified,
@@ -340,6 +347,7 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "RegionsPreferred",
                                                            "ShardScaled",
                                                            "ScalingHasNoRoom",
+                                                           "DemandFollowed",
                                                            "MassFailure",
                                                            "MassFailureOver",
                                                            "MaintenanceNotified",

@@ -19,7 +19,9 @@
 #include "model/replication_rules.h"
 #include "orchestrator/state/budgets.h"
 #include "orchestrator/state/left_servers.h"
-#include "orchestrator/state/load_table.h"
+#include "orchestrator/state/load/demand.h"
+#include "orchestrator/state/load/load_table.h"
+#include "orchestrator/state/load/scaling.h"
 #include "orchestrator/state/mass_failure.h"
 #include "orchestrator/state/missing_shards.h"
 #include "orchestrator/state/move_holds.h"
@@ -27,7 +29,6 @@
 #include "orchestrator/state/overtaken_grants.h"
 #include "orchestrator/state/partition_parts.h"
 #include "orchestrator/state/quarantine.h"
-#include "orchestrator/state/scaling.h"
 #include "orchestrator/state/tables.h"
 #include "orchestrator/state/told_members.h"
 #include "orchestrator/state/unread_members.h"
@@ -134,6 +135,13 @@ struct Supply {
   bool silent = false;    // that is too long ago
 };
 
+// What the spec says of regions, by domain number.
+struct RegionRules {
+  std::vector<bool> allowed;                  // empty: all are
+  std::vector<allocator::RegionWish> wishes;  // of placement.region_replicas, in its order
+  std::vector<uint32_t> order;                // of failover.region_order
+};
+
 struct PartitionState {
   TimePoint now{};  // of the event that is being handled
   bool recovered = false;
@@ -143,9 +151,7 @@ struct PartitionState {
   LeavingRules leaving;
   std::vector<LayoutShard> layout;
   std::vector<ShardIndex> map_order;  // of the layout: the shards in the order of the map
-  std::vector<bool> region_allowed;   // by domain number; empty: all are
-  std::vector<allocator::RegionWish> region_wishes;  // of placement.region_replicas, in its order
-  std::vector<uint32_t> region_order;                // of failover.region_order, by domain number
+  RegionRules regions;
   MassFailure mass_failure;
   OperatorOrders ordered;
   std::vector<ServerOrder> orders;  // of container operations, ascending by server
@@ -159,6 +165,7 @@ struct PartitionState {
   Records records;
   Loads loads;
   Scaling scaling;
+  ClientDemand demand;
   Unread unread;
   Writes writes;
   BalanceLooks balance;

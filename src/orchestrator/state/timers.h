@@ -26,6 +26,7 @@ enum class TimerKind : uint8_t {
   kMoveAgain,       // of a shard
   kTrial,           // of a server that is quarantined
   kScale,           // look how many replicas the loads ask for
+  kDemand,          // look where requests come from
   kTryElsewhere,    // of a poison shard
   kPrimarySettled,  // of a shard: its primary may change again
   kMaintenance,     // one begins, ends, or is to be prepared for

@@ -72,11 +72,15 @@ gpr_timespec ToGrpc(TimePoint deadline) {
                       gpr_time_from_micros((deadline - MonotonicNow()).count(), GPR_TIMESPAN));
 }
 
-void Address(const AppRouter& app, const Route& route, grpc::ClientContext& context) {
+void Address(AppRouter& app, const Route& route, grpc::ClientContext& context) {
   context.AddMetadata(request_metadata::kApp, app.name());
   context.AddMetadata(request_metadata::kServer, route.server->name);
   context.AddMetadata(request_metadata::kShard, route.map->layout().id(route.shard));
   if (route.for_primary) context.AddMetadata(request_metadata::kRole, request_metadata::kPrimary);
+  const std::string& region = app.router().options().location.region;
+  if (!region.empty() && app.router().NextRandom() % request_metadata::kOneInNamesRegion == 0) {
+    context.AddMetadata(request_metadata::kRegion, region);
+  }
 }
 
 bool WasAdmitted(const grpc::ClientContext& context) {

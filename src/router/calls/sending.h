@@ -18,7 +18,7 @@ inline constexpr Duration kConnectPatience = Milliseconds(250);
 // For a context whose call ends then.
 gpr_timespec ToGrpc(TimePoint deadline);
 // What tells the server for whom a request is.
-void Address(const AppRouter& app, const Route& route, grpc::ClientContext& context);
+void Address(AppRouter& app, const Route& route, grpc::ClientContext& context);
 // The reason why the server refused; empty: it did not.
 std::string RefusalOf(const grpc::Status& status, const grpc::ClientContext& context);
 // Is the status the application's? A connection that breaks gives a status of its own,

@@ -33,7 +33,7 @@ class CapacitiesTest : public ::testing::Test {
     world_.load = [](const std::string&, const std::string&) {
       return std::vector<MetricAmount>{{"disk", 10}};
     };
-    world_.capacity = [this](const std::string& server) {
+    world_.says.capacity = [this](const std::string& server) {
       const auto said = says_.find(server);
       if (said == says_.end()) return std::vector<MetricAmount>{};
       return std::vector<MetricAmount>{{"disk", said->second}};
@@ -120,7 +120,7 @@ TEST_F(CapacitiesTest, F20_CapacitiesThatFlickerComeToRest) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     Random random(seed);
     world_.check_every_step = false;
-    world_.capacity = [&](const std::string&) {
+    world_.says.capacity = [&](const std::string&) {
       const double noise = 0.9 + 0.2 * static_cast<double>(random.Below(1'000)) / 1'000;
       return std::vector<MetricAmount>{{"disk", 110 * noise}};
     };
@@ -162,7 +162,9 @@ TEST_F(CapacitiesTest, ValuesOutOfRangeAreToldAndTheLastGoodOneHolds) {
 }
 
 TEST_F(CapacitiesTest, MetricsThatTheSpecDoesNotNameAreIgnored) {
-  world_.capacity = [](const std::string&) { return std::vector<MetricAmount>{{"other", -7}}; };
+  world_.says.capacity = [](const std::string&) {
+    return std::vector<MetricAmount>{{"other", -7}};
+  };
   world_.Advance(Seconds(90));
   EXPECT_EQ(world_.partition().state().loads.refused, 0u);
   EXPECT_EQ(Counts("kv-0"), 200);

@@ -8,9 +8,8 @@
 namespace shardmanager::simulation {
 namespace {
 
-// What one of the replicas that serve the shard would report; nothing: shards have no loads.
-std::optional<double> LoadOfOne(Cluster& cluster, const std::string& shard) {
-  if (!cluster.loads.on()) return std::nullopt;
+// What one of the replicas that serve the shard carries.
+double LoadOfOne(Cluster& cluster, const std::string& shard) {
   int serve = 0;
   for (const std::string& name : cluster.servers()) {
     const SimServer* server = cluster.server(name);
@@ -21,6 +20,14 @@ std::optional<double> LoadOfOne(Cluster& cluster, const std::string& shard) {
     });
   }
   return cluster.loads.Reported(cluster.loads.Of(shard) / std::max(1, serve));
+}
+
+// What the replica would report beside what it is.
+void Measure(Cluster& cluster, orchestrator::HeldReplica& replica) {
+  if (cluster.loads.on()) {
+    replica.load.push_back({kLoadMetric, LoadOfOne(cluster, replica.shard)});
+  }
+  if (cluster.demand.on()) replica.requests = cluster.demand.Reported(replica.shard);
 }
 
 }  // namespace
@@ -94,7 +101,7 @@ void Cluster::Start(const std::string& host) {
         SimControl::Context{network, store,
                             [this](const std::string& endpoint) { return Listening(endpoint); },
                             [this](const std::string& name) { return control(name); },
-                            [this](const std::string& shard) { return LoadOfOne(*this, shard); },
+                            [this](orchestrator::HeldReplica& replica) { Measure(*this, replica); },
                             options_.clients_say},
         process, options_.cell);
   } else {

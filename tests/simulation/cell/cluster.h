@@ -13,6 +13,7 @@
 #include "tests/simulation/cell/network.h"
 #include "tests/simulation/cell/sim_client.h"
 #include "tests/simulation/cell/sim_control.h"
+#include "tests/simulation/cell/sim_demand.h"
 #include "tests/simulation/cell/sim_feed.h"
 #include "tests/simulation/cell/sim_loads.h"
 #include "tests/simulation/cell/sim_server.h"
@@ -59,6 +60,7 @@ class Cluster {
   bool keeps_serving = false;  // servers that are cut off serve on
   Orders orders;
   SimLoads loads;
+  SimDemand demand;
   Lasting lasting;
   std::function<void()> on_made_anew = [] {};
 

@@ -189,8 +189,7 @@ void StartCollect(const CallWires& wires, const ServerAddress& to,
                                       .epoch = shard.grant.epoch,
                                       .serving = shard.serving,
                                       .role = shard.grant.role});
-              const auto load = wires.load_of_one(shard.grant.shard.value());
-              if (load && shard.serving) report->held.back().load.push_back({kLoadMetric, *load});
+              if (shard.serving) wires.measure(report->held.back());
             }
           }
           wires.network.Send(from, wires.caller, [finish, report] { finish(report); });

@@ -17,7 +17,7 @@ struct CallWires {
   Network& network;
   std::shared_ptr<Process> caller;
   std::function<SimServer*(const std::string& endpoint)> server;
-  std::function<std::optional<double>(const std::string& shard)> load_of_one;
+  std::function<void(orchestrator::HeldReplica& replica)> measure;
 };
 
 void StartCommand(const CallWires& wires, const orchestrator::ServerAddress& to,

@@ -24,7 +24,7 @@ class SimControl::Sender final : public orchestrator::CommandSender {
  private:
   CallWires Wires() const {
     return {control_.context_.network, control_.process_, control_.context_.server,
-            control_.context_.load_of_one};
+            control_.context_.measure};
   }
 
   SimControl& control_;

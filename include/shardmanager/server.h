@@ -22,6 +22,19 @@
 // on to the new owner: clients see no error. The handler needs no code for this; each method
 // only has to pass its own stub method to Admit (above: &Kv::Stub::Get).
 //
+// A service of gRPC's callback API has the same, and no thread waits (docs/callback-services.md):
+//
+//   grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context, const GetRequest* request,
+//                                 GetResponse* response) override {
+//     return server_.Admit<Kv>(*context, &Kv::Stub::async::Get, request, response,
+//                              [=, this](const AdmittedCall& call) {
+//       store_.Read(call.shard(), request->key(), [=](const std::string& value) {
+//         response->set_value(value);
+//         call.Finish(grpc::Status::OK);
+//       });
+//     });
+//   }
+//
 // The library registers the process, renews its lease, reads its assignment from
 // the coordination store (so it starts with the control plane down), carries out
 // the control plane's commands, and stops admitting work by itself the moment its
@@ -36,6 +49,9 @@
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/client_callback.h>
+#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 
@@ -47,6 +63,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -55,6 +73,7 @@
 #include "shardmanager/types.h"
 
 namespace grpc {
+class ServerBuilder;
 class Service;
 }  // namespace grpc
 
@@ -81,6 +100,9 @@ using LoadProgress = std::function<void(double fraction)>;
 // may run at once, on the library's threads. Each method has threads of its own
 // (ServerOptions::command_threads), and AddShard of a prepared shard others than a load from
 // nothing: loads of minutes hold up neither the handover nor the change of role of another shard.
+//
+// An exception that leaves a method is logged and counts as an error of it (INTERNAL, with what()):
+// return errors instead, as the shard is then in a state that you know.
 class ShardHandler {
  public:
   virtual ~ShardHandler() = default;
@@ -174,8 +196,9 @@ struct ServerOptions {
   // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
   // {{"cpu", 16}}. Default: what the app's spec says. See ShardHandler::CollectCapacity, too.
   std::map<std::string, double> metric_capacity;
-  // Most calls of each method of ShardHandler that run at once, for different shards. Threads are
-  // started when they are needed.
+  // Most calls of each method of ShardHandler that run at once, for different shards. And most
+  // calls of callback services that begin to be processed at once after they were held; the others
+  // begin on gRPC's threads. Threads are started when they are needed.
   int command_threads = 4;
   // Longest wait for requests in flight. When a shard is dropped: past it the drop
   // is called off and the shard stays. When it is handed over, or a primary becomes a secondary,
@@ -188,6 +211,15 @@ struct ServerOptions {
   // is refused, and the router tries again. And how long after the lease has lapsed requests
   // wait for its renewal, as long as the session may still live. At most 1,024 wait at a time.
   std::chrono::milliseconds hold_timeout{2'000};
+  // What else the gRPC server is to have: message sizes, interceptors, health, reflection, a
+  // generic service, further ports with credentials of their own. Called once, in Start(), after
+  // the library has set what it needs and registered `services`, and just before it builds the
+  // server. It must not build the server, keep the builder, or add `listen` once more (another port
+  // is fine; all services are reached at all ports, so one that others than the cell's own machines
+  // can reach needs credentials). An exception leaves Start(). Example:
+  //   .builder = [](grpc::ServerBuilder& builder) { builder.SetMaxReceiveMessageSize(64 << 20); }
+  // Default: nothing.
+  std::function<void(grpc::ServerBuilder&)> builder = nullptr;
 };
 
 namespace server {
@@ -234,8 +266,62 @@ class Admission {
   std::unique_ptr<grpc::Status> answer_;
 };
 
+// One unary call of a callback service that was admitted. It holds its shard open until Finish(),
+// on whatever threads the work is done. Copies are of the same call: a std::function can hold one.
+// Thread-safe. Must not outlive its Server.
+class AdmittedCall {
+ public:
+  // Ends the call: with the response, if the status is OK. Call it once, when all the work is done:
+  // the shard may go to another server then. (A second time is logged as an error and does nothing.
+  // If the last copy goes without it, the call ends with INTERNAL, so no client waits for ever.)
+  // The request, the response, the context and this must not be used afterwards.
+  void Finish(const grpc::Status& status) const;
+
+  // The client does not wait any more: it has cancelled, or its deadline has passed. Finish() has
+  // to be called all the same.
+  bool IsCancelled() const;
+
+  const ShardId& shard() const;
+  // The fencing token of the grant under which the call was admitted.
+  ShardEpoch epoch() const;
+  Role role() const;
+
+  // For the templates of Server::Admit.
+  AdmittedCall(Admission admission, const grpc::CallbackServerContext& context,
+               grpc::ServerUnaryReactor* reactor);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// The methods of the callback stub that gRPC generates for a service, of each kind. Example of the
+// first: &kv::KeyValue::Stub::async::Get.
+template <typename Service>
+using AsyncStubOf =
+    std::remove_pointer_t<decltype(std::declval<typename Service::Stub&>().async())>;
+template <typename Service, typename Request, typename Response>
+using UnaryMethodOf = void (AsyncStubOf<Service>::*)(grpc::ClientContext*, const Request*,
+                                                     Response*, std::function<void(grpc::Status)>);
+template <typename Service, typename Request, typename Response>
+using ServerStreamOf = void (AsyncStubOf<Service>::*)(grpc::ClientContext*, const Request*,
+                                                      grpc::ClientReadReactor<Response>*);
+template <typename Service, typename Request, typename Response>
+using ClientStreamOf = void (AsyncStubOf<Service>::*)(grpc::ClientContext*, Response*,
+                                                      grpc::ClientWriteReactor<Request>*);
+template <typename Service, typename Request, typename Response>
+using BidiStreamOf = void (AsyncStubOf<Service>::*)(grpc::ClientContext*,
+                                                    grpc::ClientBidiReactor<Request, Response>*);
+
+// Makes the reactor that serves a stream which was admitted; gRPC's rules for reactors hold.
+template <typename Reactor>
+using MakeReactor = std::function<Reactor*(Admission admission)>;
+
 // What the templates below stand on; not for use outside.
 namespace server_internal {
+
+class Arrival;
+class Wait;
 
 // A call to the new owner. `pass_initial` gives on the initial metadata that have come.
 using Onward = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext& call,
@@ -265,8 +351,9 @@ class Server {
   // coordination store is out of reach or a former life's session still stands.
   // Errors: INVALID_ARGUMENT (options), UNAVAILABLE (the port is taken),
   // ALREADY_EXISTS (another live process has this name), FAILED_PRECONDITION (not a cell, or
-  // ZooKeeper grants other session time-outs than the cell's leases need). `handler` and `services`
-  // must outlive the server.
+  // ZooKeeper grants other session time-outs than the cell's leases need; or it is the second
+  // Start, or one after Shutdown: a Server has one life, make another one). After INVALID_ARGUMENT
+  // and UNAVAILABLE it may be called once more. `handler` and `services` must outlive the server.
   absl::Status Start(ShardHandler& handler, std::vector<grpc::Service*> services);
 
   // Blocks until SIGTERM, SIGINT or Shutdown(). The library installs no handlers
@@ -277,7 +364,8 @@ class Server {
   // on forwarding for 0.2 s if a shard went to another server just now, stops listening,
   // and says good-bye to the coordination store (so nobody waits for a time-out). If an
   // Admission is still held after all that, there is no good-bye and
-  // the session ends only when the lease has lapsed.
+  // the session ends only when the lease has lapsed. Waits until every method and every
+  // AdmittedCall has ended, and every continuation of Admit() has returned.
   void Shutdown();
 
   // May this request, which the router sent, be processed here? Adds the refusal
@@ -324,6 +412,72 @@ class Server {
   // Admission of the same shard: the library may be waiting for that Admission to be released.
   Admission Admit(const ShardId& shard, std::chrono::milliseconds patience = {});
 
+  // ---- for services of gRPC's callback API
+  //
+  // The same promises, and no thread waits: what is held stands in one queue with the blocking
+  // calls; a client that cancels leaves it at once. Return what Admit returns: the work runs only
+  // if the call is admitted, and whatever else becomes of the call (it is refused, sent on,
+  // cancelled while it is held, or its work throws, which is INTERNAL) is answered here. `Service`
+  // is the class that gRPC generates (kv::KeyValue), `method` that of its callback stub
+  // (&kv::KeyValue::Stub::async::Get).
+  //
+  // Work begins inside of Admit, on gRPC's thread, or when the hold has ended, on one of the
+  // library's (ServerOptions::command_threads). Do not block in it for long. It may use the
+  // request, the response and the context until the call is finished.
+
+  // `work` begins the work, and `call.Finish(status)` ends the call, then or later:
+  //   void(const AdmittedCall& call)
+  // or it does the work, which must be short:
+  //   grpc::Status(const Admission& admission)
+  template <typename Service, typename Request, typename Response, typename Work>
+  grpc::ServerUnaryReactor* Admit(grpc::CallbackServerContext& context,
+                                  UnaryMethodOf<Service, Request, Response> method,
+                                  const Request* request, Response* response, Work work);
+  // The same, but a call that would be sent on is refused.
+  template <typename Work>
+  grpc::ServerUnaryReactor* Admit(grpc::CallbackServerContext& context, Work work);
+
+  // Streams: `make` makes the reactor that your method would return without this library, and gives
+  // it the admission to keep. The reactor's functions are called as gRPC would call them. As of
+  // blocking streams: a shard does not move while a stream of it holds an admission. So a long
+  // stream lets it go in the beginning, and asks for each message (below).
+  //
+  //   return server_.Admit<Kv>(*context, &Kv::Stub::async::List, request, [=, this](Admission a) {
+  //     return new Lister(std::move(a), store_, *request);
+  //   });
+  template <typename Service, typename Request, typename Response>
+  grpc::ServerWriteReactor<Response>* Admit(
+      grpc::CallbackServerContext& context, ServerStreamOf<Service, Request, Response> method,
+      const Request* request,
+      std::type_identity_t<MakeReactor<grpc::ServerWriteReactor<Response>>> make);
+  template <typename Service, typename Request, typename Response>
+  grpc::ServerReadReactor<Request>* Admit(
+      grpc::CallbackServerContext& context, ClientStreamOf<Service, Request, Response> method,
+      Response* response, std::type_identity_t<MakeReactor<grpc::ServerReadReactor<Request>>> make);
+  template <typename Service, typename Request, typename Response>
+  grpc::ServerBidiReactor<Request, Response>* Admit(
+      grpc::CallbackServerContext& context, BidiStreamOf<Service, Request, Response> method,
+      std::type_identity_t<MakeReactor<grpc::ServerBidiReactor<Request, Response>>> make);
+
+  // Of a generic service (grpc::CallbackGenericService, registered through ServerOptions::builder):
+  // calls of any method of any kind, in bytes. To make a proxy, or to serve methods that are not
+  // known when it is built.
+  //
+  //   return server_.Admit(*context, [=, this](Admission admission) {
+  //     return new Passing(std::move(admission), backend_, context->method());
+  //   });
+  template <typename Make>
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Admit(
+      grpc::GenericCallbackServerContext& context, Make make) {
+    return AdmitGeneric(context, std::move(make));
+  }
+
+  // Admit(shard, patience) without a thread that waits, such as for each message of a long stream.
+  // `then` is called once, with the answer: before this returns, if nothing is waited for, or on a
+  // thread of the library's. So hold no lock that it takes. An exception in it is logged.
+  void Admit(const ShardId& shard, std::chrono::milliseconds patience,
+             std::function<void(Admission admission)> then);
+
   // "host:port" where it listens. REQUIRES: Start() returned OK.
   std::string endpoint() const;
 
@@ -337,6 +491,21 @@ class Server {
  private:
   Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                            server_internal::Onward onward);
+  // Nothing: it has to wait, or may be sent on.
+  std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context);
+  // Without `make_stub` it is not sent on.
+  std::shared_ptr<server_internal::Wait> AdmitLater(grpc::CallbackServerContext& context,
+                                                    sdk_internal::StubFactory make_stub,
+                                                    server_internal::Arrival& arrival);
+  using BytesReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  BytesReactor* AdmitGeneric(grpc::GenericCallbackServerContext& context,
+                             MakeReactor<BytesReactor> make);
+  template <typename Work, typename Begin>
+  grpc::ServerUnaryReactor* AdmitUnary(grpc::CallbackServerContext& context,
+                                       sdk_internal::StubFactory make_stub, Work work, Begin begin);
+  template <typename Late, typename Reactor>
+  Reactor* AdmitStream(grpc::CallbackServerContext& context, sdk_internal::StubFactory make_stub,
+                       MakeReactor<Reactor> make, typename Late::Start start);
 
   std::unique_ptr<class ServerImpl> impl_;
 };
@@ -422,3 +591,5 @@ Admission Server::Admit(grpc::ServerContext& context,
 }
 
 }  // namespace shardmanager
+
+#include "shardmanager/callback_inl.h"  // the templates for callback services

@@ -33,7 +33,8 @@ AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, C
       now_(now),
       on_forwarded_(std::move(on_forwarded)),
       lease_until_(std::numeric_limits<int64_t>::min()),
-      leased_until_(std::numeric_limits<int64_t>::min()) {}
+      leased_until_(std::numeric_limits<int64_t>::min()),
+      queue_(mutex_, [this] { return LeaseIsValid() || HasEnded(lease_until()); }) {}
 
 AdmissionTable::~AdmissionTable() = default;
 
@@ -105,8 +106,8 @@ AdmissionTable::Admitted AdmissionTable::AdmitWithoutLease(AdmissionSlot& slot) 
   Admitted without{.refusal = request_metadata::kLeaseLapsed};
   std::lock_guard lock(mutex_);
   if (HasEnded(lease_until())) return without;
-  without.held_at = &slot;
-  without.held_since = slot.changes_;
+  without.held_at = &slot.line_;
+  without.held_since = slot.line_.changes();
   without.lapsed_at = lease_until();
   return without;
 }
@@ -126,8 +127,7 @@ void AdmissionTable::SetLease(TimePoint until) {
   // A lease may be taken back before its time: it was valid until now.
   const int64_t now = now_().time_since_epoch().count();
   leased_until_ = std::max(std::min(leased_until_.load(), now), lease_until_.load());
-  if (!LeaseIsValid() && !HasEnded(lease_until())) return;
-  for (std::condition_variable* turn : held_for_lease_) turn->notify_one();
+  if (LeaseIsValid() || HasEnded(lease_until())) queue_.LeaseDecided();
 }
 
 // What is meant for the primary, at a secondary. One that was the primary sends it on; one
@@ -143,7 +143,7 @@ AdmissionTable::Admitted AdmissionTable::AdmitToPrimary(AdmissionSlot& slot,
   // Between two modes the gate may be open for a moment. Asking it again would not end before
   // the next mode; a thread that sets it may be far from its turn.
   if (request.forwarder != nullptr || slot.mode_ != AdmissionSlot::Mode::kPlain) {
-    return {.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
+    return {.refusal = meta::kMoving, .held_at = &slot.line_, .held_since = slot.line_.changes()};
   }
   if (slot.successor_.server.empty()) return {.refusal = meta::kNotOwner};
   return {.refusal = meta::kMoving, .forward_to = std::make_unique<Successor>(slot.successor_)};
@@ -158,7 +158,8 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   const Mode mode = slot.mode_;
   const bool from_old_owner = forwarder != nullptr && forwarder->server == slot.old_owner_ &&
                               forwarder->epoch.value() == slot.epoch_.load();
-  Admitted held{.refusal = meta::kMoving, .held_at = &slot, .held_since = slot.changes_};
+  Admitted held{
+      .refusal = meta::kMoving, .held_at = &slot.line_, .held_since = slot.line_.changes()};
   // What was forwarded once is not forwarded again.
   if (mode == Mode::kForward && forwarder == nullptr) {
     if (auto to = SuccessorOf(slot)) return {.refusal = meta::kMoving, .forward_to = std::move(to)};
@@ -189,33 +190,12 @@ std::unique_ptr<Successor> AdmissionTable::SuccessorOf(const AdmissionSlot& slot
   return forwards ? std::make_unique<Successor>(slot.successor_) : nullptr;
 }
 
-bool AdmissionTable::AwaitTurn(const Admitted& held, TimePoint until) {
-  AdmissionSlot& slot = *held.held_at;
-  const auto changed = [&] {
-    if (slot.changes_ != held.held_since) return true;
-    return held.lapsed_at && (LeaseIsValid() || HasEnded(lease_until()));
-  };
-  std::unique_lock lock(mutex_);
-  if (changed()) return true;
-  if (held_ == kMostHeld) return false;
-  ++held_;
-  std::condition_variable turn;
-  slot.held_.push_back(&turn);
-  if (held.lapsed_at) held_for_lease_.push_back(&turn);
-  const bool its_turn = turn.wait_for(lock, until - MonotonicNow(), changed);
-  std::erase(slot.held_, &turn);
-  std::erase(held_for_lease_, &turn);
-  --held_;
-  return its_turn;
-}
-
 // ---- modes ----
 
 void AdmissionTable::SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode) {
   std::lock_guard lock(mutex_);
   slot.mode_ = mode;
-  ++slot.changes_;
-  for (std::condition_variable* turn : slot.held_) turn->notify_one();
+  queue_.Changed(slot.line_);
 }
 
 void AdmissionTable::Open(const ShardId& shard, Role role, ShardEpoch epoch,

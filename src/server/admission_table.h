@@ -16,17 +16,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string_view>
 
 #include "base/time.h"
 #include "runtime/clock.h"
 #include "server/handover.h"
+#include "server/held/held_queue.h"
 #include "server/lease_meter.h"
 #include "server/on_partition.h"
 #include "server/slot_index.h"
@@ -69,25 +67,12 @@ class AdmissionSlot {
   ShardEpoch opened_;
   std::string old_owner_;  // of kAwaitForwarded and kOpenForwarded
   Successor successor_;    // of kForward, and of an open secondary that was the primary
-  uint64_t changes_ = 0;   // of the mode
-  std::deque<std::condition_variable*> held_;
+  HeldLine line_;
 };
 
 class AdmissionTable {
  public:
-  struct Admitted {
-    AdmissionSlot* slot = nullptr;  // null: refused
-    ShardEpoch epoch;
-    Role role = Role::kPrimary;
-    const char* refusal = nullptr;  // a word of model/request_metadata.h
-    // Refused now, but worth to AwaitTurn() and to ask again.
-    AdmissionSlot* held_at = nullptr;
-    uint64_t held_since = 0;
-    // With held_at: it waits for the lease, which lapsed then. Without: for the shard.
-    std::optional<TimePoint> lapsed_at = std::nullopt;
-    // Not admitted: to be sent on to this one.
-    std::unique_ptr<Successor> forward_to = nullptr;
-  };
+  using Admitted = server::Admitted;
 
   // `on_drained` is called (on any thread, perhaps more than once, perhaps late) when a
   // closed slot had no request in flight; Idle() tells whether that is so now.
@@ -104,11 +89,8 @@ class AdmissionTable {
   // secondary is not to process it.
   Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr,
                  bool for_primary = false);
-  // Blocks a request that was held until its shard changed, or (`lapsed_at`) until the lease is
-  // valid or its session has ended; first come, first served. False: not by `until`, or too
-  // many wait. Admits nothing: ask again.
-  bool AwaitTurn(const Admitted& held, TimePoint until);
-  static constexpr size_t kMostHeld = 1'024;
+  // Where requests that are held wait, to ask again.
+  HeldQueue& queue() { return queue_; }
 
   // Keeps the drain of an open shard waiting, whatever the lease says, for work of
   // ours on it. Null: it is not open. To be released like an admission.
@@ -176,8 +158,7 @@ class AdmissionTable {
   std::atomic<OnPartition> policy_{OnPartition::kStopPrimaries};
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // of handovers, and of what waits for the lease
-  size_t held_ = 0;   // requests, of all shards
-  std::deque<std::condition_variable*> held_for_lease_;  // of them
+  HeldQueue queue_;   // under it, too
   LeaseMeter lease_meter_;
 };
 

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -32,7 +33,21 @@ std::shared_ptr<wire::ServerChannel> Forwarding::Reach(const Successor& to, Time
   return channel->WaitConnected(until) ? channel : nullptr;
 }
 
-std::unique_ptr<grpc::ClientContext> Forwarding::Onward(const grpc::ServerContext& from,
+void Forwarding::Reach(const Successor& to, TimePoint until,
+                       std::function<void(std::shared_ptr<wire::ServerChannel>)> reached) {
+  std::shared_ptr<wire::ServerChannel> channel = channels_.Get(to.endpoint);
+  if (channel->IsConnected()) return reached(std::move(channel));
+  connects().Await(channel, until, [channel, reached = std::move(reached)](bool connected) {
+    reached(connected ? channel : nullptr);
+  });
+}
+
+wire::ConnectionWaits& Forwarding::connects() {
+  std::call_once(first_wait_, [this] { connects_ = std::make_unique<wire::ConnectionWaits>(); });
+  return *connects_;
+}
+
+std::unique_ptr<grpc::ClientContext> Forwarding::Onward(const grpc::ServerContextBase& from,
                                                         const Successor& to) const {
   auto onward = grpc::ClientContext::FromServerContext(from);
   for (const auto& [key, value] : from.client_metadata()) {
@@ -44,14 +59,15 @@ std::unique_ptr<grpc::ClientContext> Forwarding::Onward(const grpc::ServerContex
   return onward;
 }
 
-void Forwarding::PassInitialMetadata(const grpc::ClientContext& onward, grpc::ServerContext& from) {
+void Forwarding::PassInitialMetadata(const grpc::ClientContext& onward,
+                                     grpc::ServerContextBase& from) {
   for (const auto& [key, value] : onward.GetServerInitialMetadata()) {
     if (Passes({key.data(), key.size()})) from.AddInitialMetadata(ToString(key), ToString(value));
   }
 }
 
 void Forwarding::PassTrailingMetadata(const grpc::ClientContext& onward,
-                                      grpc::ServerContext& from) {
+                                      grpc::ServerContextBase& from) {
   for (const auto& [key, value] : onward.GetServerTrailingMetadata()) {
     if (Passes({key.data(), key.size()})) from.AddTrailingMetadata(ToString(key), ToString(value));
   }

@@ -2,15 +2,18 @@
 // the one that it serves, and everything of it passes through but who is meant.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "server/handover.h"
 #include "wire/channel_pool.h"
+#include "wire/connection_waits.h"
 
 namespace grpc {
 class ClientContext;
-class ServerContext;
+class ServerContextBase;
 }  // namespace grpc
 
 namespace shardmanager::server {
@@ -25,17 +28,25 @@ class Forwarding {
   void Connect(const std::string& endpoint);
   // Null: there is no connection, and none by `until`; nothing was sent.
   std::shared_ptr<wire::ServerChannel> Reach(const Successor& to, TimePoint until);
+  // The same without a thread that waits: `reached` is called once, here if the answer is known.
+  void Reach(const Successor& to, TimePoint until,
+             std::function<void(std::shared_ptr<wire::ServerChannel>)> reached);
 
   // The onward call: with the deadline, the cancellation and the metadata of `from`.
-  std::unique_ptr<grpc::ClientContext> Onward(const grpc::ServerContext& from,
+  std::unique_ptr<grpc::ClientContext> Onward(const grpc::ServerContextBase& from,
                                               const Successor& to) const;
   // What came back with it. Each once.
-  static void PassInitialMetadata(const grpc::ClientContext& onward, grpc::ServerContext& from);
-  static void PassTrailingMetadata(const grpc::ClientContext& onward, grpc::ServerContext& from);
+  static void PassInitialMetadata(const grpc::ClientContext& onward, grpc::ServerContextBase& from);
+  static void PassTrailingMetadata(const grpc::ClientContext& onward,
+                                   grpc::ServerContextBase& from);
 
  private:
+  wire::ConnectionWaits& connects();
+
   const std::string self_;
   wire::ChannelPool channels_{256};
+  std::once_flag first_wait_;  // most servers need none
+  std::unique_ptr<wire::ConnectionWaits> connects_;
 };
 
 }  // namespace shardmanager::server

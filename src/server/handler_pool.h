@@ -22,18 +22,24 @@ class HandlerPool {
   explicit HandlerPool(int threads);
   ~HandlerPool();
 
-  void Run(std::function<void()> task);
+  // False: it has stopped, and drops the task.
+  bool Run(std::function<void()> task);
   // Waits for the tasks that run; later ones are dropped. Idempotent.
   void Stop();
+  // The same, but for the tasks that it was given before, and that these give it.
+  void Finish();
 
  private:
   void Loop();
+  // False: there was no thread.
+  bool Join();
 
   const size_t most_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::queue<std::function<void()>> tasks_;
   size_t free_ = 0;  // threads that wait for a task
+  bool finishing_ = false;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

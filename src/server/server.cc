@@ -1,6 +1,8 @@
 // The public face (include/shardmanager/server.h).
 #include "shardmanager/server.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <cstring>
@@ -22,7 +24,7 @@ const char* Explain(const char* refusal) {
   }
   if (std::strcmp(refusal, meta::kLoading) == 0) return "the shard is still loading here";
   if (std::strcmp(refusal, meta::kMoving) == 0) {
-    return "the shard is on its way to another server, and the request waited too long";
+    return "the shard is on its way to another server: try again";
   }
   if (std::strcmp(refusal, meta::kLeaseLapsed) == 0) {
     return "this server has no valid lease: the coordination store does not answer it in time, "
@@ -128,6 +130,27 @@ Admission Server::AdmitOrForward(grpc::ServerContext& context, sdk_internal::Stu
 }
 Admission Server::Admit(const ShardId& shard, std::chrono::milliseconds patience) {
   return impl_->Admit(shard, patience);
+}
+std::optional<Admission> Server::AdmitAtOnce(grpc::CallbackServerContext& context) {
+  return impl_->callbacks().AdmitAtOnce(context);
+}
+std::shared_ptr<server_internal::Wait> Server::AdmitLater(grpc::CallbackServerContext& context,
+                                                          sdk_internal::StubFactory make_stub,
+                                                          server_internal::Arrival& arrival) {
+  return impl_->callbacks().AdmitLater(context, make_stub, arrival);
+}
+void Server::Admit(const ShardId& shard, std::chrono::milliseconds patience,
+                   std::function<void(Admission)> then) {
+  impl_->callbacks().Admit(shard, patience, std::move(then));
+}
+Server::BytesReactor* Server::AdmitGeneric(grpc::GenericCallbackServerContext& context,
+                                           MakeReactor<BytesReactor> make) {
+  using Late = server_internal::LateBidi<grpc::ByteBuffer, grpc::ByteBuffer>;
+  return AdmitStream<Late>(context, &sdk_internal::MakeStub<grpc::GenericStub>, std::move(make),
+                           [&context](void* stub, grpc::ClientContext* call, auto* pump) {
+                             static_cast<grpc::GenericStub*>(stub)->PrepareBidiStreamingCall(
+                                 call, context.method(), {}, pump);
+                           });
 }
 std::string Server::endpoint() const { return impl_->endpoint(); }
 std::string Server::MetricsText() const { return impl_->MetricsText(); }

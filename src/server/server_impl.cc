@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
+#include "server/contain.h"
 #include "wire/connection.h"
 #include "wire/keepalive.h"
 
@@ -27,12 +29,56 @@ bool IsName(const std::string& text) {
   });
 }
 
+absl::Status CheckOptions(const ServerOptions& options) {
+  const std::pair<const char*, const std::string*> names[] = {
+      {"app", &options.app}, {"name", &options.name}, {"cell", &options.cell}};
+  for (const auto& [field, value] : names) {
+    if (IsName(*value)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("ServerOptions.", field, ": found \"", *value,
+                     "\"; allowed: 1 to 127 characters of [A-Za-z0-9._-]"));
+  }
+  if (options.listen.rfind(':') == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("ServerOptions.listen: found \"", options.listen,
+                                                   "\"; allowed: \"host:port\""));
+  }
+  return absl::OkStatus();
+}
+
+std::string AdvertisedHost(const ServerOptions& options) {
+  if (!options.advertise_host.empty()) return options.advertise_host;
+  const std::string host = options.listen.substr(0, options.listen.rfind(':'));
+  if (host != "0.0.0.0" && host != "[::]" && !host.empty()) return host;
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
 // Of the call's own time.
-Duration Left(const grpc::ServerContext& context) {
+Duration Left(const grpc::ServerContextBase& context) {
   using std::chrono::system_clock;
   const system_clock::time_point deadline = context.deadline();
   if (deadline == system_clock::time_point::max()) return Duration::max();
   return std::chrono::duration_cast<Duration>(deadline - system_clock::now());
+}
+
+using Figures = std::map<std::string, double>;
+
+// None, if an exception leaves the application's method.
+Figures FiguresOf(std::string_view method, absl::FunctionRef<Figures()> ask) {
+  Figures figures;
+  server::Contained(method, [&] {
+    figures = ask();
+    return absl::OkStatus();
+  }).IgnoreError();
+  return figures;
+}
+
+std::string_view MethodName(CommandKind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"AddShard",        "DropShard",
+                                                      "PrepareAddShard", "PrepareDropShard",
+                                                      "ChangeRole",      "UpdateMembership"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 ShardGrant ToHandler(const server::Grant& grant) {
@@ -48,7 +94,8 @@ ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
       forwarding_(options_.name),
       pools_(options_.command_threads),
       executor_(*environment_.executor),
-      engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now) {}
+      engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now),
+      callbacks_(*this, engine_.gates(), forwarding_, options_.command_threads) {}
 
 ServerImpl::~ServerImpl() {
   Shutdown();
@@ -56,31 +103,6 @@ ServerImpl::~ServerImpl() {
 }
 
 // ---- start ----
-
-absl::Status ServerImpl::CheckOptions() const {
-  const std::pair<const char*, const std::string*> names[] = {
-      {"app", &options_.app}, {"name", &options_.name}, {"cell", &options_.cell}};
-  for (const auto& [field, value] : names) {
-    if (IsName(*value)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("ServerOptions.", field, ": found \"", *value,
-                     "\"; allowed: 1 to 127 characters of [A-Za-z0-9._-]"));
-  }
-  if (options_.listen.rfind(':') == std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("ServerOptions.listen: found \"",
-                                                   options_.listen, "\"; allowed: \"host:port\""));
-  }
-  return absl::OkStatus();
-}
-
-std::string ServerImpl::AdvertisedHost() const {
-  if (!options_.advertise_host.empty()) return options_.advertise_host;
-  const std::string host = options_.listen.substr(0, options_.listen.rfind(':'));
-  if (host != "0.0.0.0" && host != "[::]" && !host.empty()) return host;
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   int port = 0;
@@ -96,27 +118,53 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   wire::ListenAt(options_.listen, builder, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterService(service_.service());
+  if (options_.builder) options_.builder(builder);
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", options_.listen,
                      ": is the port taken, or not an address of this machine?"));
   }
-  endpoint_ = absl::StrCat(AdvertisedHost(), ":", port);
+  endpoint_ = absl::StrCat(AdvertisedHost(options_), ":", port);
   return absl::OkStatus();
 }
 
 absl::Status ServerImpl::Start(ShardHandler& handler, const std::vector<grpc::Service*>& services) {
-  if (absl::Status status = CheckOptions(); !status.ok()) return status;
+  if (absl::Status status = BeginLife(); !status.ok()) return status;
+  if (absl::Status status = Prepare(handler, services); !status.ok()) {
+    std::lock_guard lock(mutex_);
+    if (life_ == Life::kBegun) life_ = Life::kNew;
+    return status;
+  }
+  std::unique_lock lock(mutex_);
+  linked_ = life_ != Life::kOver;  // a Shutdown may have come meanwhile
+  if (linked_) engine_.Start(endpoint_);
+  changed_.wait(lock, [this] { return started_ || stop_requested_; });
+  return started_ ? *started_ : absl::CancelledError("stopped before it could register");
+}
+
+absl::Status ServerImpl::BeginLife() {
+  std::lock_guard lock(mutex_);
+  switch (life_) {
+    case Life::kNew:
+      life_ = Life::kBegun;
+      return absl::OkStatus();
+    case Life::kBegun:
+      return absl::FailedPreconditionError("Start was called before; a Server starts once");
+    case Life::kOver:
+      break;
+  }
+  return absl::FailedPreconditionError(
+      "Start was called after Shutdown; a Server has one life: make another one");
+}
+
+absl::Status ServerImpl::Prepare(ShardHandler& handler,
+                                 const std::vector<grpc::Service*>& services) {
+  if (absl::Status status = CheckOptions(options_); !status.ok()) return status;
   if (!environment_.problem.ok()) return environment_.problem;
   if (environment_.around) around_handler_ = environment_.around(handler);
   handler_ = around_handler_ != nullptr ? around_handler_.get() : &handler;
-  if (absl::Status status = Listen(services); !status.ok()) return status;
-  linked_ = true;
-  engine_.Start(endpoint_);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return started_ || stop_requested_; });
-  return started_ ? *started_ : absl::CancelledError("stopped before it could register");
+  return Listen(services);
 }
 
 server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
@@ -134,7 +182,9 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
   callbacks.requests = [this](const ShardId& shard) { return requests_.Take(shard.value()); };
-  callbacks.capacity = [this] { return handler_->CollectCapacity(); };
+  callbacks.capacity = [this] {
+    return FiguresOf("CollectCapacity", [this] { return handler_->CollectCapacity(); });
+  };
   return callbacks;
 }
 
@@ -142,7 +192,8 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
 std::map<std::string, double> ServerImpl::LoadOf(const ShardId& shard) {
   server::AdmissionSlot* slot = engine_.gates().Pin(shard.value());
   if (slot == nullptr) return {};
-  std::map<std::string, double> load = handler_->CollectLoad(shard);
+  std::map<std::string, double> load =
+      FiguresOf("CollectLoad", [&] { return handler_->CollectLoad(shard); });
   slot->Release();
   return load;
 }
@@ -165,15 +216,23 @@ void ServerImpl::Wait() {
 // Refuse new work; let the shards go; see clients off; close the doors; say good-bye.
 void ServerImpl::Shutdown() {
   std::call_once(shutdown_once_, [this] {
+    {
+      std::lock_guard lock(mutex_);
+      life_ = Life::kOver;
+    }
     RequestStop();
     if (linked_) {
-      handler_->Stopping();
+      server::Contained("Stopping", [this] {
+        handler_->Stopping();
+        return absl::OkStatus();
+      }).IgnoreError();
       engine_.Stop();
       AwaitEmptied(options_.drain_timeout);
       AwaitClients();
       // Before the good-bye, which lets others serve our shards at once: cancels and
       // waits for every method of the application that still runs.
       if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
+      callbacks_.Finish();
       Leave();
     }
     pools_.Stop();
@@ -209,7 +268,7 @@ bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {
 
 // ---- admission ----
 
-server::AdmissionTable::Admitted ServerImpl::Ask(const grpc::ServerContext& context) {
+ServerImpl::Admitted ServerImpl::Ask(const grpc::ServerContextBase& context, Duration patience) {
   namespace meta = request_metadata;
   const auto& metadata = context.client_metadata();
   const auto find = [&](const char* key) {
@@ -233,10 +292,14 @@ server::AdmissionTable::Admitted ServerImpl::Ask(const grpc::ServerContext& cont
   }
   const server::Forwarder* by = forwarder.server.empty() ? nullptr : &forwarder;
   const bool for_primary = find(meta::kRole) == meta::kPrimary;
-  return Ask({shard, by, for_primary}, std::min<Duration>(options_.hold_timeout, Left(context)));
+  return Ask({shard, by, for_primary}, patience);
 }
 
-server::AdmissionTable::Admitted ServerImpl::Ask(const Asked& asked, Duration patience) {
+Duration ServerImpl::PatienceOf(const grpc::ServerContextBase& context) const {
+  return std::min<Duration>(options_.hold_timeout, Left(context));
+}
+
+ServerImpl::Admitted ServerImpl::Ask(const Asked& asked, Duration patience) {
   const auto admit = [&] {
     return engine_.gates().Admit(asked.shard, asked.forwarder, asked.for_primary);
   };
@@ -245,7 +308,7 @@ server::AdmissionTable::Admitted ServerImpl::Ask(const Asked& asked, Duration pa
   const TimePoint until = MonotonicNow() + patience;
   if (admitted.lapsed_at) engine_.gates().lease_meter().Held();
   while (admitted.held_at != nullptr &&
-         engine_.gates().AwaitTurn(admitted, HeldUntil(admitted, until))) {
+         engine_.gates().queue().AwaitTurn(admitted, HeldUntil(admitted, until))) {
     admitted = admit();
   }
   return admitted;
@@ -253,23 +316,17 @@ server::AdmissionTable::Admitted ServerImpl::Ask(const Asked& asked, Duration pa
 
 // A lease that has not been renewed for as long as a request may be held will hardly be renewed
 // for the next one: from then on requests are refused at once.
-TimePoint ServerImpl::HeldUntil(const server::AdmissionTable::Admitted& held,
-                                TimePoint until) const {
+TimePoint ServerImpl::HeldUntil(const Admitted& held, TimePoint until) const {
   if (!held.lapsed_at) return until;
   if (!environment_.holds_lapsed) return MonotonicNow();
   return std::min<TimePoint>(until, *held.lapsed_at + options_.hold_timeout);
 }
 
-void ServerImpl::CountRegion(const grpc::ServerContext& context, const ShardId& shard) {
+void ServerImpl::CountRegion(const grpc::ServerContextBase& context, const ShardId& shard) {
   const auto& metadata = context.client_metadata();
   const auto region = metadata.find(request_metadata::kRegion);
   if (region == metadata.end()) return;
   requests_.Count(shard.value(), std::string_view(region->second.data(), region->second.size()));
-}
-
-void ServerImpl::CountRefusal(const server::AdmissionTable::Admitted& admitted) {
-  const bool lapsed = std::string_view(admitted.refusal) == request_metadata::kLeaseLapsed;
-  if (lapsed) engine_.gates().lease_meter().Refused();
 }
 
 std::string ServerImpl::MetricsText() {
@@ -278,25 +335,32 @@ std::string ServerImpl::MetricsText() {
   return engine_.gates().lease_meter().Text(until - now);
 }
 
-Admission ServerImpl::Answer(grpc::ServerContext& context,
-                             const server::AdmissionTable::Admitted& admitted) {
+Admission ServerImpl::Answer(grpc::ServerContextBase& context, const Admitted& admitted) {
   namespace meta = request_metadata;
   if (admitted.slot != nullptr) {
     CountRegion(context, admitted.slot->shard());
     context.AddTrailingMetadata(meta::kAdmitted, "1");
-    return Admission(admitted.slot, admitted.epoch, admitted.role);
+  } else {
+    context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
   }
-  CountRefusal(admitted);
-  context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
+  return ToAdmission(admitted);
+}
+
+Admission ServerImpl::ToAdmission(const Admitted& admitted) {
+  if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
+  const bool lapsed = std::string_view(admitted.refusal) == request_metadata::kLeaseLapsed;
+  if (lapsed) engine_.gates().lease_meter().Refused();
   return Admission(admitted.refusal);
 }
 
-Admission ServerImpl::Admit(grpc::ServerContext& context) { return Answer(context, Ask(context)); }
+Admission ServerImpl::Admit(grpc::ServerContext& context) {
+  return Answer(context, Ask(context, PatienceOf(context)));
+}
 
 Admission ServerImpl::AdmitOrForward(grpc::ServerContext& context,
                                      sdk_internal::StubFactory make_stub,
                                      server_internal::Onward onward) {
-  const server::AdmissionTable::Admitted admitted = Ask(context);
+  const Admitted admitted = Ask(context, PatienceOf(context));
   if (admitted.forward_to != nullptr) {
     if (auto answer = Forward(context, *admitted.forward_to, make_stub, onward)) {
       return Admission(*answer);
@@ -310,8 +374,7 @@ std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
                                                 const server::Successor& to,
                                                 sdk_internal::StubFactory make_stub,
                                                 server_internal::Onward onward) {
-  const TimePoint until = MonotonicNow() + std::min<Duration>(options_.hold_timeout, Left(context));
-  const auto channel = forwarding_.Reach(to, until);
+  const auto channel = forwarding_.Reach(to, MonotonicNow() + PatienceOf(context));
   if (channel == nullptr) return std::nullopt;
   const auto call = forwarding_.Onward(context, to);
   const grpc::Status status = onward(channel->Stub(make_stub).get(), *call, [&] {
@@ -322,10 +385,7 @@ std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
 }
 
 Admission ServerImpl::Admit(const ShardId& shard, Duration patience) {
-  const server::AdmissionTable::Admitted admitted = Ask({.shard = shard.value()}, patience);
-  if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
-  CountRefusal(admitted);
-  return Admission(admitted.refusal);
+  return ToAdmission(Ask({.shard = shard.value()}, patience));
 }
 
 // ---- what the engine asks ----
@@ -333,8 +393,11 @@ Admission ServerImpl::Admit(const ShardId& shard, Duration patience) {
 server::Engine::Ports ServerImpl::EnginePorts() {
   return {.call =
               [this](const server::HandlerCall& call) {
-                pools_.Run(server::LaneOf(call),
-                           [this, call] { engine_.Done(server::DoneOf(call, CallHandler(call))); });
+                pools_.Run(server::LaneOf(call), [this, call] {
+                  engine_.Done(server::DoneOf(call, server::Contained(MethodName(call.method), [&] {
+                                                return CallHandler(call);
+                                              })));
+                });
               },
           .reply = [this](const server::Reply& reply) { service_.Send(reply); },
           .refuse = [this](const server::Refuse& refuse) { service_.Send(refuse); },

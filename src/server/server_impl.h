@@ -14,8 +14,9 @@
 #include "server/environment.h"
 #include "server/forwarding.h"
 #include "server/handler_pool.h"
-#include "server/request_regions.h"
+#include "server/held/callback_admission.h"
 #include "server/shard_server_service.h"
+#include "server/shards/request_regions.h"
 #include "shardmanager/server.h"
 
 namespace grpc {
@@ -38,28 +39,40 @@ class ServerImpl {
   Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                            server_internal::Onward onward);
   Admission Admit(const ShardId& shard, Duration patience);
+  // The same for services of the callback API.
+  server::CallbackAdmission& callbacks() { return callbacks_; }
   const std::string& endpoint() const { return endpoint_; }
   std::string MetricsText();
 
- private:
-  absl::Status CheckOptions() const;
-  absl::Status Listen(const std::vector<grpc::Service*>& services);
-  std::string AdvertisedHost() const;
-  server::ShardServerService::Callbacks ServiceCallbacks();
-  std::map<std::string, double> LoadOf(const ShardId& shard);
+  // ---- the steps of admission
+  using Admitted = server::AdmissionTable::Admitted;
   struct Asked {
     std::string_view shard;
     const server::Forwarder* forwarder = nullptr;
     bool for_primary = false;
   };
   // As the request's metadata say.
-  server::AdmissionTable::Admitted Ask(const grpc::ServerContext& context);
+  Admitted Ask(const grpc::ServerContextBase& context, Duration patience);
   // May wait so long while the shard is handed over, or the lease has lapsed.
-  server::AdmissionTable::Admitted Ask(const Asked& asked, Duration patience);
-  TimePoint HeldUntil(const server::AdmissionTable::Admitted& held, TimePoint until) const;
-  void CountRegion(const grpc::ServerContext& context, const ShardId& shard);
-  void CountRefusal(const server::AdmissionTable::Admitted& admitted);
-  Admission Answer(grpc::ServerContext& context, const server::AdmissionTable::Admitted& admitted);
+  Admitted Ask(const Asked& asked, Duration patience);
+  // How long a call may be held.
+  Duration PatienceOf(const grpc::ServerContextBase& context) const;
+  TimePoint HeldUntil(const Admitted& held, TimePoint until) const;
+  // Tells the router, too.
+  Admission Answer(grpc::ServerContextBase& context, const Admitted& admitted);
+  Admission ToAdmission(const Admitted& admitted);
+
+ private:
+  enum class Life : uint8_t { kNew, kBegun, kOver };
+
+  // FAILED_PRECONDITION: it is not new.
+  absl::Status BeginLife();
+  // All of Start() that may fail and be tried again.
+  absl::Status Prepare(ShardHandler& handler, const std::vector<grpc::Service*>& services);
+  absl::Status Listen(const std::vector<grpc::Service*>& services);
+  server::ShardServerService::Callbacks ServiceCallbacks();
+  std::map<std::string, double> LoadOf(const ShardId& shard);
+  void CountRegion(const grpc::ServerContextBase& context, const ShardId& shard);
   std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
                                       sdk_internal::StubFactory make_stub,
                                       server_internal::Onward onward);
@@ -85,6 +98,7 @@ class ServerImpl {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<absl::Status> started_;  // once Start() has its answer
+  Life life_ = Life::kNew;
   bool stop_requested_ = false;
   bool emptied_ = false;
   bool gone_ = false;
@@ -96,6 +110,7 @@ class ServerImpl {
   Executor& executor_;  // the environment's
   server::RequestRegions requests_;
   server::Engine engine_;
+  server::CallbackAdmission callbacks_;
 };
 
 }  // namespace shardmanager

@@ -48,7 +48,7 @@ class AdmissionHandoverTest : public ::testing::Test {
   // A held request that waits on a thread of its own.
   std::future<bool> AwaitTurn(const AdmissionTable::Admitted& held, Duration patience) {
     return std::async(std::launch::async, [this, &held, patience] {
-      return table_.AwaitTurn(held, MonotonicNow() + patience);
+      return table_.queue().AwaitTurn(held, MonotonicNow() + patience);
     });
   }
 
@@ -125,7 +125,7 @@ TEST_F(AdmissionHandoverTest, ChangeBeforeTheWaitIsNotMissed) {
   HoldOpenShard();
   const auto held = table_.Admit("s");
   table_.Forward(kShard, kNext);
-  EXPECT_TRUE(table_.AwaitTurn(held, TimePoint::min()));
+  EXPECT_TRUE(table_.queue().AwaitTurn(held, TimePoint::min()));
 }
 
 TEST_F(AdmissionHandoverTest, HeldRequestIsGivenUpInTime) {
@@ -133,7 +133,7 @@ TEST_F(AdmissionHandoverTest, HeldRequestIsGivenUpInTime) {
   const auto held = table_.Admit("s");
   EXPECT_THAT(held.refusal, StrEq(meta::kMoving));
   const TimePoint until = MonotonicNow() + Milliseconds(20);
-  EXPECT_FALSE(table_.AwaitTurn(held, until));
+  EXPECT_FALSE(table_.queue().AwaitTurn(held, until));
   EXPECT_GE(MonotonicNow(), until);
 }
 
@@ -151,9 +151,9 @@ TEST_F(AdmissionHandoverTest, SoManyWaitAndNoMore) {
   const auto held = table_.Admit("s");
   std::atomic<size_t> refused{0};
   std::vector<std::thread> requests;
-  for (size_t i = 0; i < AdmissionTable::kMostHeld + kTooMany; ++i) {
+  for (size_t i = 0; i < HeldQueue::kMostHeld + kTooMany; ++i) {
     requests.emplace_back([&] {
-      if (!table_.AwaitTurn(held, MonotonicNow() + Seconds(60))) ++refused;
+      if (!table_.queue().AwaitTurn(held, MonotonicNow() + Seconds(60))) ++refused;
     });
   }
   while (refused < kTooMany) std::this_thread::yield();
@@ -317,7 +317,8 @@ TEST(AdmissionHandoverRaceTest, NoRequestRunsPastTheReportOfADrainAndNoneIsLost)
   const auto ask = [&](uint64_t mine) {
     const std::string shard = std::to_string(mine);
     auto admitted = table.Admit(shard);
-    while (admitted.held_at != nullptr && table.AwaitTurn(admitted, MonotonicNow() + Seconds(60))) {
+    while (admitted.held_at != nullptr &&
+           table.queue().AwaitTurn(admitted, MonotonicNow() + Seconds(60))) {
       admitted = table.Admit(shard);
     }
     if (admitted.slot != nullptr) return process(mine, admitted.slot);
@@ -381,7 +382,7 @@ TEST_F(AdmissionHandoverTest, WhatIsMeantForThePrimaryWaitsAtAGateThatIsBeingClo
   const auto held = table_.Admit("s", &kOldOwner, /*for_primary=*/true);
   ASSERT_NE(held.held_at, nullptr);
   table_.Open(kShard, Role::kPrimary, ShardEpoch(6));
-  EXPECT_TRUE(table_.AwaitTurn(held, MonotonicNow() + Seconds(60)));
+  EXPECT_TRUE(table_.queue().AwaitTurn(held, MonotonicNow() + Seconds(60)));
   EXPECT_EQ(Ask(&kOldOwner, /*for_primary=*/true), "admitted");
 }
 

@@ -34,7 +34,7 @@ class AdmissionLeaseTest : public ::testing::Test {
   // A held request that waits on a thread of its own.
   std::future<bool> AwaitTurn(const AdmissionTable::Admitted& held, Duration patience) {
     return std::async(std::launch::async, [this, &held, patience] {
-      return table_.AwaitTurn(held, MonotonicNow() + patience);
+      return table_.queue().AwaitTurn(held, MonotonicNow() + patience);
     });
   }
   bool Admits() {
@@ -64,7 +64,7 @@ TEST_F(AdmissionLeaseTest, RenewalBeforeTheWaitIsNotMissed) {
   Lapse();
   const auto held = table_.Admit("s");
   Renew();
-  EXPECT_TRUE(table_.AwaitTurn(held, MonotonicNow()));
+  EXPECT_TRUE(table_.queue().AwaitTurn(held, MonotonicNow()));
 }
 
 TEST_F(AdmissionLeaseTest, WhatIsHeldIsRefusedOnceTheSessionHasEnded) {
@@ -93,7 +93,7 @@ TEST_F(AdmissionLeaseTest, AMemberHoldsRequestsUntilItsFirstLease) {
   ASSERT_NE(held.held_at, nullptr);
   EXPECT_EQ(held.slot, nullptr);
   fresh.SetLease(MonotonicNow() + kLong);
-  EXPECT_TRUE(fresh.AwaitTurn(held, MonotonicNow()));
+  EXPECT_TRUE(fresh.queue().AwaitTurn(held, MonotonicNow()));
   const auto admitted = fresh.Admit("s");
   ASSERT_NE(admitted.slot, nullptr);
   admitted.slot->Release();
@@ -120,7 +120,7 @@ TEST_F(AdmissionLeaseTest, LeaseThatHasLapsedAgainWakesNobody) {
 TEST_F(AdmissionLeaseTest, HeldRequestIsGivenUpInTime) {
   Lapse();
   const auto held = table_.Admit("s");
-  EXPECT_FALSE(table_.AwaitTurn(held, MonotonicNow() + Milliseconds(20)));
+  EXPECT_FALSE(table_.queue().AwaitTurn(held, MonotonicNow() + Milliseconds(20)));
 }
 
 TEST_F(AdmissionLeaseTest, HeldRequestHoldsUpNoDrainAndHearsOfIt) {
@@ -141,9 +141,10 @@ TEST_F(AdmissionLeaseTest, SoManyWaitAndNoMoreAndAllAreWoken) {
   const auto at_other = table_.Admit("other");
   std::atomic<size_t> refused{0};
   std::vector<std::thread> requests;
-  for (size_t i = 0; i < AdmissionTable::kMostHeld + kTooMany; ++i) {
+  for (size_t i = 0; i < HeldQueue::kMostHeld + kTooMany; ++i) {
     requests.emplace_back([&, i] {
-      if (!table_.AwaitTurn(i % 2 == 0 ? held : at_other, MonotonicNow() + Seconds(60))) ++refused;
+      if (!table_.queue().AwaitTurn(i % 2 == 0 ? held : at_other, MonotonicNow() + Seconds(60)))
+        ++refused;
     });
   }
   while (refused < kTooMany) std::this_thread::yield();
@@ -195,7 +196,7 @@ TEST(AdmissionLeaseRaceTest, NobodyIsAdmittedWithoutTheLeaseAndNobodyIsLost) {
         auto admitted = table.Admit("s");
         if (round != 0 && lapsed == round && admitted.slot != nullptr) ++wrong;
         while (admitted.held_at != nullptr &&
-               table.AwaitTurn(admitted, MonotonicNow() + Seconds(60))) {
+               table.queue().AwaitTurn(admitted, MonotonicNow() + Seconds(60))) {
           admitted = table.Admit("s");
         }
         if (admitted.slot == nullptr) {

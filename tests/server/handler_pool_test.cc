@@ -105,5 +105,20 @@ TEST(HandlerPoolsTest, NoKindOfCallWaitsForAnother) {
   }
 }
 
+TEST(HandlerPoolTest, FinishWaitsForWhatIsQueuedAndForWhatThatAdds) {
+  std::vector<int> order;  // of the pool's only thread
+  HandlerPool pool(1);
+  pool.Run([&] { order.push_back(1); });
+  pool.Run([&] {
+    order.push_back(2);
+    pool.Run([&] { order.push_back(3); });
+  });
+  pool.Finish();
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  pool.Run([&] { order.push_back(4); });  // dropped
+  pool.Finish();
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+}
+
 }  // namespace
 }  // namespace shardmanager::server

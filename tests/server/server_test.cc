@@ -1,10 +1,17 @@
 // A server of the SDK with a real ZooKeeper, over loopback.
 #include "shardmanager/server.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
 #include <atomic>
 #include <future>
 #include <latch>
+#include <map>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -338,10 +345,158 @@ TEST_F(ServerTest, ShutdownDropsShardsAndSaysGoodBye) {
 }
 
 TEST_F(ServerTest, ShutdownEndsAStartThatWaits) {
-  Server server(world_.Options("kv-1"));  // its app is never applied
+  std::promise<void> begun;
+  ServerOptions options = world_.Options("kv-1");  // its app is never applied
+  options.builder = [&](grpc::ServerBuilder&) { begun.set_value(); };
+  Server server(options);
   auto started = std::async(std::launch::async, [&] { return server.Start(handler_, {}); });
+  begun.get_future().wait();
   server.Shutdown();
   EXPECT_TRUE(absl::IsCancelled(started.get()));
+}
+
+// ---- one life
+
+TEST_F(ServerTest, SecondStartIsRefused) {
+  world_.ApplyApp();
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  const absl::Status again = server.Start(handler_, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+  EXPECT_THAT(std::string(again.message()), HasSubstr("starts once"));
+  EXPECT_TRUE(Commander(server.endpoint(), "kv-1", 1).Collect().ok());  // the first one goes on
+}
+
+TEST_F(ServerTest, StartAfterShutdownIsRefused) {
+  world_.ApplyApp();
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  server.Shutdown();
+  const absl::Status again = server.Start(handler_, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+  EXPECT_THAT(std::string(again.message()), HasSubstr("after Shutdown"));
+  Server never_started(world_.Options("kv-2"));
+  never_started.Shutdown();
+  EXPECT_TRUE(absl::IsFailedPrecondition(never_started.Start(handler_, {})));
+}
+
+TEST_F(ServerTest, StartThatFoundItsPortTakenMayBeTriedAgain) {
+  world_.ApplyApp();
+  auto first = std::make_unique<Server>(world_.Options("kv-1"));
+  ASSERT_TRUE(first->Start(handler_, {}).ok());
+  ServerOptions options = world_.Options("kv-2");
+  options.listen = first->endpoint();
+  Server second(options);
+  EXPECT_TRUE(absl::IsUnavailable(second.Start(handler_, {})));
+  first.reset();
+  EXPECT_TRUE(second.Start(handler_, {}).ok());
+}
+
+TEST_F(ServerTest, TwoServersOfOneProcessHoldTheirOwnShards) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  world_.Assign("kv-2", {Granted("other", 6)});
+  RecordingHandler second_handler;
+  Server first(world_.Options("kv-1"));
+  Server second(world_.Options("kv-2"));
+  ASSERT_TRUE(first.Start(handler_, {}).ok());
+  ASSERT_TRUE(second.Start(second_handler, {}).ok());
+  EXPECT_TRUE(Eventually([&] { return Admits(first) && second.Admit(ShardId("other")).ok(); }));
+  EXPECT_FALSE(Admits(second));
+  first.Shutdown();
+  EXPECT_TRUE(second.Admit(ShardId("other")).ok());
+  EXPECT_THAT(handler_.calls(), ElementsAre("add s@5", "drop s"));
+  EXPECT_THAT(second_handler.calls(), ElementsAre("add other@6"));
+}
+
+// ---- what the application adds
+
+// It answers every method that no service has.
+class EchoOfMethods final : public grpc::CallbackGenericService {
+ public:
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    class Ended final : public grpc::ServerGenericBidiReactor {
+     public:
+      explicit Ended(const std::string& method) {
+        Finish({grpc::StatusCode::ABORTED, "asked for " + method});
+      }
+      void OnDone() override { delete this; }
+    };
+    return new Ended(context->method());
+  }
+};
+
+TEST_F(ServerTest, BuilderOfTheApplicationAddsServicesAndPorts) {
+  world_.ApplyApp();
+  EchoOfMethods generic;
+  int port = 0;
+  ServerOptions options = world_.Options("kv-1");
+  options.builder = [&](grpc::ServerBuilder& builder) {
+    builder.RegisterCallbackGenericService(&generic);
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  };
+  Server server(options);
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  for (const std::string& at : {server.endpoint(), "127.0.0.1:" + std::to_string(port)}) {
+    grpc::GenericStub stub(grpc::CreateChannel(at, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    const grpc::Slice bytes("any");
+    const grpc::ByteBuffer request(&bytes, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> answer;
+    stub.UnaryCall(&context, "/any/Method", {}, &request, &response,
+                   [&](const grpc::Status& status) { answer.set_value(status); });
+    EXPECT_EQ(answer.get_future().get().error_message(), "asked for /any/Method");
+  }
+}
+
+// ---- exceptions of the application
+
+class ThrowingHandler final : public ShardHandler {
+ public:
+  absl::Status AddShard(const ShardGrant& grant, const LoadProgress&) override {
+    if (grant.shard.value() == "bad") throw std::runtime_error("no such disk");
+    return absl::OkStatus();
+  }
+  absl::Status DropShard(const ShardId&) override { throw 7; }
+  std::map<std::string, double> CollectLoad(const ShardId&) override { throw 8; }
+  std::map<std::string, double> CollectCapacity() override { throw 9; }
+  void Stopping() override { throw 10; }
+};
+
+TEST_F(ServerTest, ExceptionsOfTheHandlerAreErrorsOfTheCommand) {
+  world_.ApplyApp();
+  ThrowingHandler handler;
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler, {}).ok());
+  Commander commander(server.endpoint(), "kv-1", 1);
+  const auto bad = commander.Add("bad", 5);
+  ASSERT_TRUE(bad.ok()) << bad.status();
+  EXPECT_EQ(bad->state(), v1::FAILED);
+  EXPECT_THAT(bad->error(), HasSubstr("AddShard threw an exception: no such disk"));
+  EXPECT_EQ(commander.Add("s", 5)->state(), v1::DONE);
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  const auto load = commander.Collect();
+  ASSERT_TRUE(load.ok()) << load.status();
+  ASSERT_EQ(load->shards_size(), 1);
+  EXPECT_EQ(load->shards(0).load_size(), 0);
+  EXPECT_EQ(commander.Drop("s", 5)->state(), v1::DONE);  // as after every error of DropShard
+  server.Shutdown();
+}
+
+TEST_F(ServerTest, WorkThatNeverWaitsIsNotToldThatItHas) {
+  world_.ApplyApp();
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  Commander commander(server.endpoint(), "kv-1", 1);
+  EXPECT_EQ(commander.Add("s", 5)->state(), v1::DONE);
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  EXPECT_EQ(commander.PrepareDrop("s", 5, {"kv-2", "127.0.0.1:1", 6})->state(), v1::DONE);
+  const Admission admission = server.Admit(kShard);
+  EXPECT_THAT(admission.refusal(), StrEq("moving"));
+  EXPECT_EQ(admission.status().error_message(),
+            "refused (moving): the shard is on its way to another server: try again");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Calls while a shard goes from kv-1 to kv-2, over loopback: both real servers, the control
-// plane's part spoken by hand.
+// plane's part spoken by hand. Their services are blocking ones, or use gRPC's callback API.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "model/request_metadata.h"
-#include "tests/server/counter_server.h"
+#include "tests/server/forwarding/counter_server.h"
 
 namespace shardmanager {
 
@@ -59,8 +59,15 @@ inline std::future<grpc::Status> CountMeanwhile(CounterServer& at, Call& call) {
   return std::async(std::launch::async, [&] { return Count(at, call); });
 }
 
-class ForwardingTest : public ::testing::Test {
+inline std::string NameOf(const ::testing::TestParamInfo<Form>& info) {
+  return info.param == Form::kBlocking ? "Blocking" : "Callback";
+}
+
+class ForwardingTest : public ::testing::TestWithParam<Form> {
  protected:
+  explicit ForwardingTest(std::chrono::milliseconds hold_timeout = ServerOptions().hold_timeout)
+      : hold_timeout_(hold_timeout) {}
+
   static void SetUpTestSuite() {
     world_ = std::make_unique<ServerWorld>();
     world_->ApplyApp();
@@ -68,9 +75,11 @@ class ForwardingTest : public ::testing::Test {
   static void TearDownTestSuite() { world_.reset(); }
 
   // Of a server that no other test has started.
-  static ServerOptions Options(const std::string& name) {
+  ServerOptions Options(const std::string& name) const {
     static int tests = 0;
-    return world_->Options(absl::StrCat(name, ".", ++tests));
+    ServerOptions options = world_->Options(absl::StrCat(name, ".", ++tests));
+    options.hold_timeout = hold_timeout_;
+    return options;
   }
 
   static bool Done(const absl::StatusOr<v1::ShardResult>& result) {
@@ -93,7 +102,7 @@ class ForwardingTest : public ::testing::Test {
   // The new owner waits in `processing`, then until the call is cancelled; tells whether it was.
   std::future<bool> ProcessUntilCancelled(Turnstile& processing) {
     auto cancelled = std::make_shared<std::promise<bool>>();
-    new_.process = [&processing, cancelled](grpc::ServerContext& context) {
+    new_.process = [&processing, cancelled](grpc::ServerContextBase& context) {
       processing.Pass();
       cancelled->set_value(Eventually([&] { return context.IsCancelled(); }));
       return grpc::Status::OK;
@@ -102,9 +111,10 @@ class ForwardingTest : public ::testing::Test {
   }
 
   static inline std::unique_ptr<ServerWorld> world_;
+  const std::chrono::milliseconds hold_timeout_;
   CountLog log_;
-  CounterServer old_{Options("kv-1"), log_};
-  CounterServer new_{Options("kv-2"), log_};
+  CounterServer old_{Options("kv-1"), log_, GetParam()};
+  CounterServer new_{Options("kv-2"), log_, GetParam()};
 };
 
 }  // namespace shardmanager

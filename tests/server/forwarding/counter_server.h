@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "shardmanager/server.h"
-#include "tests/server/counter.grpc.pb.h"
+#include "tests/server/forwarding/counter.grpc.pb.h"
 #include "tests/server/server_world.h"
 
 namespace shardmanager {
@@ -53,10 +53,13 @@ class CountLog {
   std::vector<Entry> entries_;
 };
 
-class CounterServer final : public ShardHandler, public counter::Counter::Service {
+// Of a gRPC service.
+enum class Form { kBlocking, kCallback };
+
+class CounterServer final : public ShardHandler {
  public:
   // Started: has its lease.
-  CounterServer(const ServerOptions& options, CountLog& log);
+  CounterServer(const ServerOptions& options, CountLog& log, Form form);
   ~CounterServer() override;
 
   Server& server() { return server_; }
@@ -72,31 +75,22 @@ class CounterServer final : public ShardHandler, public counter::Counter::Servic
   Turnstile reading;
   // What Count, Sum, and Talk with a 0 do, once admitted, instead of logging the number. Set before
   // it is asked.
-  std::function<grpc::Status(grpc::ServerContext& context)> process;
+  std::function<grpc::Status(grpc::ServerContextBase& context)> process;
+
+  // ---- for its service
+  CountLog& log() { return log_; }
+  // Of a request that was admitted under this epoch: counts, and fills the response.
+  grpc::Status Process(grpc::ServerContextBase& context, ShardEpoch epoch, uint64_t number,
+                       counter::CountResponse* response);
+  void Fill(ShardEpoch epoch, uint64_t number, counter::CountResponse* response) const;
 
  private:
-  using Context = grpc::ServerContext;
-  using Request = counter::CountRequest;
-  using Response = counter::CountResponse;
-
   absl::Status AddShard(const ShardGrant& grant, const LoadProgress& progress) override;
   absl::Status DropShard(const ShardId& shard) override;
-  grpc::Status Count(Context* context, const Request* request, Response* response) override;
-  grpc::Status CountUp(Context* context, const Request* request,
-                       grpc::ServerWriter<Response>* writer) override;
-  grpc::Status Sum(Context* context, grpc::ServerReader<Request>* reader,
-                   Response* response) override;
-  grpc::Status CountEach(Context* context, grpc::ServerReader<Request>* reader,
-                         Response* response) override;
-  grpc::Status Talk(Context* context, grpc::ServerReaderWriter<Response, Request>* stream) override;
-  grpc::Status List(Context* context, const Request* request,
-                    grpc::ServerWriter<Response>* writer) override;
-  grpc::Status CountHere(Context* context, const Request* request, Response* response) override;
-  grpc::Status Process(Context& context, const Admission& admission, uint64_t number,
-                       Response* response);
 
   const std::string name_;
   CountLog& log_;
+  const std::unique_ptr<grpc::Service> service_;
   Server server_;
   std::unique_ptr<Commander> commander_;
   std::unique_ptr<counter::Counter::Stub> stub_;

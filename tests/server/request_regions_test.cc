@@ -1,5 +1,5 @@
 // From which regions requests come, as a server counts it.
-#include "server/request_regions.h"
+#include "server/shards/request_regions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "tests/server/forwarding_fixture.h"
+#include "tests/server/forwarding/forwarding_fixture.h"
 
 namespace shardmanager {
 namespace {
@@ -38,6 +38,9 @@ struct Answer {
   Metadata trailing;
 };
 
+INSTANTIATE_TEST_SUITE_P(Forms, ForwardingTest, ::testing::Values(Form::kBlocking, Form::kCallback),
+                         NameOf);
+
 // ---- the promise
 
 // One after the other, until it is told to stop; what it did not get.
@@ -59,7 +62,7 @@ Client CountOn(CounterServer& at, uint64_t from, const std::atomic<bool>& stop) 
   return client;
 }
 
-TEST_F(ForwardingTest, EveryCallIsAnsweredAndProcessedOnceAndInOrder) {
+TEST_P(ForwardingTest, EveryCallIsAnsweredAndProcessedOnceAndInOrder) {
   constexpr uint64_t kClients = 3;
   constexpr uint64_t kApart = 1'000'000;
   constexpr size_t kSome = 20;
@@ -129,7 +132,7 @@ std::vector<uint64_t> ReadBack(CounterServer& at) {
 
 // One client's writes, in streams that overlap: the first is under way when the old owner is to
 // let go, the second is written before, while and after it is sent on.
-TEST_F(ForwardingTest, PipelinedWritesAreReadBackInOrder) {
+TEST_P(ForwardingTest, PipelinedWritesAreReadBackInOrder) {
   ServeAtOld();
   PrepareNew();
   Pipeline first(old_);
@@ -157,7 +160,7 @@ TEST_F(ForwardingTest, PipelinedWritesAreReadBackInOrder) {
   EXPECT_EQ(ReadBack(new_), written);
 }
 
-TEST_F(ForwardingTest, CallWaitsWhileTheOldOwnerDrops) {
+TEST_P(ForwardingTest, CallWaitsWhileTheOldOwnerDrops) {
   ServeAtOld();
   PrepareNew();
   old_.dropping.Close();
@@ -174,7 +177,7 @@ TEST_F(ForwardingTest, CallWaitsWhileTheOldOwnerDrops) {
   EXPECT_TRUE(let_go.get());
 }
 
-TEST_F(ForwardingTest, FirstForwardedCallMakesTheNewOwnerLoadAndWaitsForIt) {
+TEST_P(ForwardingTest, FirstForwardedCallMakesTheNewOwnerLoadAndWaitsForIt) {
   HandOver();
   new_.adding.Close();
   Call call(old_);
@@ -190,7 +193,7 @@ TEST_F(ForwardingTest, FirstForwardedCallMakesTheNewOwnerLoadAndWaitsForIt) {
   EXPECT_EQ(direct.refusal(), meta::kNotOwner);
 }
 
-TEST_F(ForwardingTest, ForwardedCallWaitsWhileTheNewOwnerLoadsForEverybody) {
+TEST_P(ForwardingTest, ForwardedCallWaitsWhileTheNewOwnerLoadsForEverybody) {
   HandOver();
   new_.adding.Close();
   auto added =
@@ -212,13 +215,13 @@ TEST_F(ForwardingTest, ForwardedCallWaitsWhileTheNewOwnerLoadsForEverybody) {
 
 // What the application sees of a call, and a client of the answer, is the same whether it is
 // sent to the old owner or the new one.
-TEST_F(ForwardingTest, MetadataDeadlineAndErrorPassThroughUnchanged) {
+TEST_P(ForwardingTest, MetadataDeadlineAndErrorPassThroughUnchanged) {
   const std::string bytes("\0\1\xff", 3);
   struct Seen {
     Metadata metadata;
     system_clock::time_point deadline;
   } seen;
-  new_.process = [&](grpc::ServerContext& context) {
+  new_.process = [&](grpc::ServerContextBase& context) {
     seen = {ToMetadata(context.client_metadata()), context.deadline()};
     for (const char* ours : {meta::kServer, meta::kForwardedBy, meta::kForwardedTo}) {
       seen.metadata.erase(ours);
@@ -255,7 +258,7 @@ TEST_F(ForwardingTest, MetadataDeadlineAndErrorPassThroughUnchanged) {
   EXPECT_EQ(asked.count("x-plain"), 2u);
 }
 
-TEST_F(ForwardingTest, CancellationPassesThrough) {
+TEST_P(ForwardingTest, CancellationPassesThrough) {
   HandOver();
   Turnstile processing;
   std::future<bool> cancelled = ProcessUntilCancelled(processing);
@@ -269,7 +272,7 @@ TEST_F(ForwardingTest, CancellationPassesThrough) {
 
 // ---- what is refused
 
-TEST_F(ForwardingTest, ForwardedCallIsNotForwardedAgain) {
+TEST_P(ForwardingTest, ForwardedCallIsNotForwardedAgain) {
   HandOver();
   Call call(old_);
   call.context.AddMetadata(meta::kForwardedBy, "kv-9");
@@ -279,10 +282,23 @@ TEST_F(ForwardingTest, ForwardedCallIsNotForwardedAgain) {
   EXPECT_THAT(log_.entries(), IsEmpty());
 }
 
-TEST_F(ForwardingTest, CallThatWaitsTooLongIsRefusedAsMoving) {
+TEST_P(ForwardingTest, SecondaryProcessesOnlyWhatIsNotForThePrimary) {
+  ServeAtOld();
+  ASSERT_TRUE(Done(old_.commander().Demote("s", kNewEpoch)));
+  Call any(old_);
+  EXPECT_TRUE(Count(old_, any).ok());
+  EXPECT_EQ(any.response.epoch(), kNewEpoch);
+  // Which is kv-9, and cannot be reached.
+  Call for_primary(old_);
+  for_primary.context.AddMetadata(meta::kRole, meta::kPrimary);
+  EXPECT_EQ(Count(old_, for_primary).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(for_primary.refusal(), meta::kMoving);
+}
+
+TEST_P(ForwardingTest, CallThatWaitsTooLongIsRefusedAsMoving) {
   ServerOptions options = Options("kv-3");
   options.hold_timeout = milliseconds(50);
-  CounterServer impatient(options, log_);
+  CounterServer impatient(options, log_, GetParam());
   ASSERT_TRUE(Done(impatient.commander().Add("s", kOldEpoch)));
   impatient.dropping.Close();
   auto let_go = std::async(std::launch::async, [&] {
@@ -298,7 +314,7 @@ TEST_F(ForwardingTest, CallThatWaitsTooLongIsRefusedAsMoving) {
 }
 
 // gRPC cancels what it meets while it shuts down: until clients know, the doors stay open.
-TEST_F(ForwardingTest, ServerThatLetAShardGoJustNowDoesNotCloseItsDoorsYet) {
+TEST_P(ForwardingTest, ServerThatLetAShardGoJustNowDoesNotCloseItsDoorsYet) {
   HandOver();
   ServeAtNew();
   const auto before = std::chrono::steady_clock::now();
@@ -307,7 +323,7 @@ TEST_F(ForwardingTest, ServerThatLetAShardGoJustNowDoesNotCloseItsDoorsYet) {
   EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(200));
 }
 
-TEST_F(ForwardingTest, NewOwnerThatCannotBeReachedIsRefusedAsMoving) {
+TEST_P(ForwardingTest, NewOwnerThatCannotBeReachedIsRefusedAsMoving) {
   ServeAtOld();
   ASSERT_TRUE(
       Done(old_.commander().PrepareDrop("s", kOldEpoch, {"kv-9", "127.0.0.1:1", kNewEpoch})));
@@ -316,7 +332,7 @@ TEST_F(ForwardingTest, NewOwnerThatCannotBeReachedIsRefusedAsMoving) {
   EXPECT_EQ(call.refusal(), meta::kMoving);
 }
 
-TEST_F(ForwardingTest, RefusalOfTheNewOwnerPassesThrough) {
+TEST_P(ForwardingTest, RefusalOfTheNewOwnerPassesThrough) {
   ServeAtOld();
   ASSERT_TRUE(LetOldGo());  // though nobody has prepared
   Call call(old_);
@@ -324,7 +340,7 @@ TEST_F(ForwardingTest, RefusalOfTheNewOwnerPassesThrough) {
   EXPECT_EQ(call.refusal(), meta::kNotOwner);
 }
 
-TEST_F(ForwardingTest, MethodThatDoesNotSayHowItIsCalledRefusesWhatWouldBeSentOn) {
+TEST_P(ForwardingTest, MethodThatDoesNotSayHowItIsCalledRefusesWhatWouldBeSentOn) {
   HandOver();
   Call call(old_);
   const grpc::Status status = old_.stub().CountHere(&call.context, call.request, &call.response);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "tests/server/forwarding_fixture.h"
+#include "tests/server/forwarding/forwarding_fixture.h"
 
 namespace shardmanager {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 // Between the lapse of the lease and the end of the session lies more than a second.
 constexpr ServerWorld::Timing kTiming{.tick_ms = 500, .session_timeout_ms = 4'000};
 
-class LapseTest : public ::testing::Test {
+class LapseTest : public ::testing::TestWithParam<Form> {
  protected:
   explicit LapseTest(std::chrono::milliseconds hold_timeout = std::chrono::seconds(20))
       : hold_timeout_(hold_timeout) {
@@ -34,10 +34,13 @@ class LapseTest : public ::testing::Test {
   const std::chrono::milliseconds hold_timeout_;
   ServerWorld world_{kTiming};
   CountLog log_;
-  CounterServer server_{Options(), log_};
+  CounterServer server_{Options(), log_, GetParam()};
 };
 
-TEST_F(LapseTest, CallWaitsForTheRenewalOfTheLapsedLease) {
+INSTANTIATE_TEST_SUITE_P(Forms, LapseTest, ::testing::Values(Form::kBlocking, Form::kCallback),
+                         NameOf);
+
+TEST_P(LapseTest, CallWaitsForTheRenewalOfTheLapsedLease) {
   world_.zookeeper().Pause();
   ASSERT_TRUE(AwaitLapse());
   Call call(server_);
@@ -53,18 +56,25 @@ TEST_F(LapseTest, CallWaitsForTheRenewalOfTheLapsedLease) {
 }
 
 // Each message of a long stream, say.
-TEST_F(LapseTest, WorkThatDidNotComeThroughTheRouterWaitsOnlyIfItIsAskedTo) {
+TEST_P(LapseTest, WorkThatDidNotComeThroughTheRouterWaitsOnlyIfItIsAskedTo) {
   world_.zookeeper().Pause();
   ASSERT_TRUE(AwaitLapse());
   EXPECT_EQ(std::string(server_.server().Admit(ShardId("s")).refusal()), "lease-lapsed");
-  auto admitted = std::async(
-      std::launch::async, [&] { return server_.server().Admit(ShardId("s"), hold_timeout_).ok(); });
+  auto admitted = std::async(std::launch::async, [&] {
+    if (GetParam() == Form::kBlocking) {
+      return server_.server().Admit(ShardId("s"), hold_timeout_).ok();
+    }
+    std::promise<bool> answer;
+    server_.server().Admit(ShardId("s"), hold_timeout_,
+                           [&](const Admission& admission) { answer.set_value(admission.ok()); });
+    return answer.get_future().get();
+  });
   EXPECT_EQ(admitted.wait_for(kMoment), std::future_status::timeout);
   world_.zookeeper().Resume();
   EXPECT_TRUE(admitted.get());
 }
 
-TEST_F(LapseTest, F5_CallThatWaitsIsRefusedOnceTheSessionHasEnded) {
+TEST_P(LapseTest, F5_CallThatWaitsIsRefusedOnceTheSessionHasEnded) {
   world_.link().Set(TcpProxy::Mode::kBlackhole);
   ASSERT_TRUE(AwaitLapse());
   Call call(server_);
@@ -83,7 +93,10 @@ class LapseWithoutHoldingTest : public LapseTest {
   LapseWithoutHoldingTest() : LapseTest(std::chrono::milliseconds(0)) {}
 };
 
-TEST_F(LapseWithoutHoldingTest, CallIsRefusedAtOnce) {
+INSTANTIATE_TEST_SUITE_P(Forms, LapseWithoutHoldingTest,
+                         ::testing::Values(Form::kBlocking, Form::kCallback), NameOf);
+
+TEST_P(LapseWithoutHoldingTest, CallIsRefusedAtOnce) {
   world_.zookeeper().Pause();
   ASSERT_TRUE(AwaitLapse());
   Call call(server_);

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "tests/server/forwarding_fixture.h"
+#include "tests/server/forwarding/forwarding_fixture.h"
 
 namespace shardmanager {
 namespace {
@@ -31,7 +31,10 @@ class RequestsByRegionTest : public ForwardingTest {
   }
 };
 
-TEST_F(RequestsByRegionTest, AreReportedOnce) {
+INSTANTIATE_TEST_SUITE_P(Forms, RequestsByRegionTest,
+                         ::testing::Values(Form::kBlocking, Form::kCallback), NameOf);
+
+TEST_P(RequestsByRegionTest, AreReportedOnce) {
   ServeAtOld();
   CountFrom(old_, "eu");
   CountFrom(old_, "us");
@@ -42,7 +45,7 @@ TEST_F(RequestsByRegionTest, AreReportedOnce) {
   EXPECT_THAT(Reported(old_), IsEmpty());
 }
 
-TEST_F(RequestsByRegionTest, CountWhereTheyAreAdmittedAndNowhereElse) {
+TEST_P(RequestsByRegionTest, CountWhereTheyAreAdmittedAndNowhereElse) {
   CountFrom(old_, "eu");  // refused: nobody serves the shard
   HandOver();
   CountFrom(old_, "us");  // sent on

@@ -1,13 +1,14 @@
 // Calls of several messages that are sent on.
+#include <functional>
 #include <future>
 
 #include "gmock/gmock.h"
-#include "tests/server/forwarding_fixture.h"
+#include "tests/server/forwarding/forwarding_fixture.h"
 
 namespace shardmanager {
 namespace {
 
-TEST_F(ForwardingTest, ServersStreamPassesThrough) {
+TEST_P(ForwardingTest, ServersStreamPassesThrough) {
   HandOver();
   Call call(old_, 100);
   auto reader = old_.stub().CountUp(&call.context, call.request);
@@ -18,9 +19,9 @@ TEST_F(ForwardingTest, ServersStreamPassesThrough) {
   EXPECT_EQ(call.response.epoch(), kNewEpoch);
 }
 
-TEST_F(ForwardingTest, ErrorAfterAServersStreamPassesThrough) {
+TEST_P(ForwardingTest, ErrorAfterAServersStreamPassesThrough) {
   HandOver();
-  new_.process = [](grpc::ServerContext& context) {
+  new_.process = [](grpc::ServerContextBase& context) {
     context.AddTrailingMetadata("x-last", "1");
     return grpc::Status(grpc::StatusCode::DATA_LOSS, "torn");
   };
@@ -33,7 +34,7 @@ TEST_F(ForwardingTest, ErrorAfterAServersStreamPassesThrough) {
   EXPECT_EQ(ToMetadata(call.context.GetServerTrailingMetadata()).count("x-last"), 1u);
 }
 
-TEST_F(ForwardingTest, ClientsStreamPassesThrough) {
+TEST_P(ForwardingTest, ClientsStreamPassesThrough) {
   HandOver();
   Call call(old_);
   auto writer = old_.stub().Sum(&call.context, &call.response);
@@ -48,10 +49,10 @@ TEST_F(ForwardingTest, ClientsStreamPassesThrough) {
 }
 
 // Half an upload must not look like a whole one to the new owner.
-TEST_F(ForwardingTest, ClientsStreamThatIsBrokenOffIsNotTakenForAWholeOne) {
+TEST_P(ForwardingTest, ClientsStreamThatIsBrokenOffIsNotTakenForAWholeOne) {
   HandOver();
   std::promise<bool> cancelled;
-  new_.process = [&](grpc::ServerContext& context) {
+  new_.process = [&](grpc::ServerContextBase& context) {
     cancelled.set_value(context.IsCancelled());
     return grpc::Status::OK;
   };
@@ -64,10 +65,73 @@ TEST_F(ForwardingTest, ClientsStreamThatIsBrokenOffIsNotTakenForAWholeOne) {
   EXPECT_TRUE(cancelled.get_future().get());
 }
 
+// ---- streams that are held before they are admitted
+
+// They come to the new owner while it loads.
+class HeldStreamTest : public ForwardingTest {
+ protected:
+  // `stream` runs meanwhile.
+  void LoadDuring(const std::function<void()>& stream) {
+    HandOver();
+    new_.adding.Close();
+    auto streamed = std::async(std::launch::async, stream);
+    new_.adding.AwaitArrival();
+    EXPECT_EQ(streamed.wait_for(kMoment), std::future_status::timeout);
+    new_.adding.Open();
+    streamed.get();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Forms, HeldStreamTest, ::testing::Values(Form::kBlocking, Form::kCallback),
+                         NameOf);
+
+TEST_P(HeldStreamTest, ServersStreamIsAdmittedAfterwards) {
+  LoadDuring([this] {
+    Call call(old_, 50);
+    auto reader = old_.stub().CountUp(&call.context, call.request);
+    uint64_t read = 0;
+    while (reader->Read(&call.response)) EXPECT_EQ(call.response.number(), ++read);
+    EXPECT_TRUE(reader->Finish().ok());
+    EXPECT_EQ(read, 50u);
+    EXPECT_EQ(call.response.epoch(), kNewEpoch);
+  });
+}
+
+TEST_P(HeldStreamTest, ClientsStreamIsAdmittedAfterwards) {
+  LoadDuring([this] {
+    Call call(old_);
+    auto writer = old_.stub().Sum(&call.context, &call.response);
+    for (uint64_t number = 1; number <= 50; ++number) {
+      call.request.set_number(number);
+      EXPECT_TRUE(writer->Write(call.request));
+    }
+    writer->WritesDone();
+    EXPECT_TRUE(writer->Finish().ok());
+    EXPECT_EQ(call.response.number(), 1'275u);
+    EXPECT_EQ(call.response.epoch(), kNewEpoch);
+  });
+}
+
+TEST_P(HeldStreamTest, ConversationIsAdmittedAfterwards) {
+  LoadDuring([this] {
+    Call call(old_);
+    auto stream = old_.stub().Talk(&call.context);
+    for (uint64_t number = 1; number <= 20; ++number) {
+      call.request.set_number(number);
+      EXPECT_TRUE(stream->Write(call.request));
+      EXPECT_TRUE(stream->Read(&call.response));
+      EXPECT_EQ(call.response.number(), number);
+      EXPECT_EQ(call.response.epoch(), kNewEpoch);
+    }
+    stream->WritesDone();
+    EXPECT_FALSE(stream->Read(&call.response));
+    EXPECT_TRUE(stream->Finish().ok());
+  });
+}
+
 // A conversation: each side goes by what the other one has said.
-TEST_F(ForwardingTest, ConversationPassesThrough) {
+TEST_P(ForwardingTest, ConversationPassesThrough) {
   HandOver();
-  new_.process = [](grpc::ServerContext& context) {
+  new_.process = [](grpc::ServerContextBase& context) {
     context.AddTrailingMetadata("x-last", "1");
     return grpc::Status(grpc::StatusCode::ABORTED, "enough");
   };
@@ -88,7 +152,7 @@ TEST_F(ForwardingTest, ConversationPassesThrough) {
   EXPECT_EQ(ToMetadata(call.context.GetServerTrailingMetadata()).count("x-last"), 1u);
 }
 
-TEST_F(ForwardingTest, ConversationThatTheClientEndsPassesThrough) {
+TEST_P(ForwardingTest, ConversationThatTheClientEndsPassesThrough) {
   HandOver();
   Call call(old_);
   auto stream = old_.stub().Talk(&call.context);
@@ -106,17 +170,18 @@ TEST_F(ForwardingTest, ConversationThatTheClientEndsPassesThrough) {
 }
 
 // A blocking server cannot tell it before it says something; it must not wait for ever.
-TEST_F(ForwardingTest, ConversationThatTheNewOwnerEndsIsBrokenOffIfTheClientOnlyListens) {
+TEST_P(ForwardingTest, ConversationThatTheNewOwnerEndsEndsForAClientThatOnlyListens) {
   HandOver();
   Call call(old_);
   auto stream = old_.stub().Talk(&call.context);
   call.request.set_number(0);
   EXPECT_TRUE(stream->Write(call.request));
   EXPECT_FALSE(stream->Read(&call.response));
-  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(stream->Finish().error_code(),
+            GetParam() == Form::kBlocking ? grpc::StatusCode::CANCELLED : grpc::StatusCode::OK);
 }
 
-TEST_F(ForwardingTest, CancelledConversationIsCancelledAtTheNewOwner) {
+TEST_P(ForwardingTest, CancelledConversationIsCancelledAtTheNewOwner) {
   HandOver();
   Turnstile processing;
   std::future<bool> cancelled = ProcessUntilCancelled(processing);

@@ -1,0 +1,48 @@
+// Admission for services of gRPC's callback API: what Server::Admit stands on where no thread
+// waits.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "server/forwarding.h"
+#include "server/held/held_requests.h"
+#include "shardmanager/server.h"
+
+namespace shardmanager {
+class ServerImpl;
+}
+
+namespace shardmanager::server {
+
+// Thread-safe.
+class CallbackAdmission {
+ public:
+  // All must outlive this.
+  CallbackAdmission(ServerImpl& server, AdmissionTable& gates, Forwarding& forwarding, int threads);
+
+  // As the methods of Server that have these names.
+  std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context);
+  std::shared_ptr<server_internal::Wait> AdmitLater(grpc::CallbackServerContext& context,
+                                                    sdk_internal::StubFactory make_stub,
+                                                    server_internal::Arrival& arrival);
+  void Admit(const ShardId& shard, Duration patience, std::function<void(Admission)> then);
+
+  // As HeldRequests::Finish.
+  void Finish() { held_.Finish(); }
+
+ private:
+  using Admitted = AdmissionTable::Admitted;
+  // What becomes of a call, as `admitted` says.
+  void GoOn(grpc::CallbackServerContext& context, Admitted admitted,
+            sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival);
+  void SendOn(grpc::CallbackServerContext& context, Admitted admitted,
+              sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival);
+
+  ServerImpl& server_;
+  Forwarding& forwarding_;
+  HeldRequests held_;
+};
+
+}  // namespace shardmanager::server

@@ -5,6 +5,9 @@
 //   look
 //                          whether the balance needs a plan: the slowest of five rounds
 //   collect_ns_per_replica of that
+//   collect_demand_cpu_pct the same, with placement.follow_demand, and requests of each replica
+//   from
+//                          two regions
 // Not in it: gRPC's own work, and plans.
 #include <chrono>
 #include <cstdio>
@@ -30,7 +33,7 @@ constexpr int kRounds = 5;
 constexpr double kInterval_s = 10;
 const char* const kMetrics[] = {"cpu", "memory", "requests"};
 
-v1::AppSpec Spec() {
+v1::AppSpec Spec(bool follow_demand) {
   v1::AppSpec spec;
   spec.set_name("bench");
   for (uint32_t i = 0; i < kShards; ++i)
@@ -40,12 +43,13 @@ v1::AppSpec Spec() {
     spec.add_metrics()->set_name(metric);
     spec.mutable_metrics()->rbegin()->set_capacity(1'000);
   }
+  if (follow_demand) spec.mutable_placement()->mutable_follow_demand();
   spec.mutable_moves()->set_collect_interval_ms(static_cast<uint32_t>(1'000 * kInterval_s));
   return WithDefaults(std::move(spec));
 }
 
 // The answers of all servers as they come over the wire.
-std::vector<std::string> Answers(Random& random) {
+std::vector<std::string> Answers(Random& random, bool follow_demand) {
   std::vector<std::string> answers(kServers);
   for (uint32_t s = 0; s < kServers; ++s) {
     v1::CollectLoadResponse response;
@@ -58,6 +62,9 @@ std::vector<std::string> Answers(Random& random) {
       for (const char* metric : kMetrics) {
         (*held.mutable_load())[metric] = 1 + random.Fraction();
       }
+      if (!follow_demand) continue;
+      (*held.mutable_requests_by_region())[absl::StrCat("region-", s % 3)] = 20;
+      (*held.mutable_requests_by_region())[absl::StrCat("region-", (s + 1) % 3)] = 10;
     }
     answers[s] = response.SerializeAsString();
   }
@@ -74,25 +81,34 @@ void Take(World& world, const std::vector<std::string>& answers) {
   }
 }
 
-int Main() {
+// The slowest round, in seconds.
+double Measure(bool follow_demand) {
   World world;
   world.hold_plans = true;
-  world.Send(StoredPrimaries(Spec(), kServers, kShards));
+  world.Send(StoredPrimaries(Spec(follow_demand), kServers, kShards));
   world.Pump();
   world.SendResults();
   world.Pump();
   Random random(1);
   double slowest = 0;
   for (int round = 1; round <= kRounds; ++round) {
-    const std::vector<std::string> answers = Answers(random);
+    const std::vector<std::string> answers = Answers(random, follow_demand);
     const auto start = std::chrono::steady_clock::now();
     Take(world, answers);
+    // What is looked at now and then, in the time of the round: where requests come from.
+    for (int looks = 0; follow_demand && looks < 2; ++looks) world.Advance(Seconds(5));
     const double took = SecondsSince(start);
     std::printf("round %d: %.0f ms\n", round, 1e3 * took);
     slowest = std::max(slowest, took);
   }
+  return slowest;
+}
+
+int Main() {
+  const double slowest = Measure(/*follow_demand=*/false);
   Figure("collect_cpu_pct", 100 * slowest / kInterval_s, "%");
   Figure("collect_ns_per_replica", 1e9 * slowest / kShards, "ns");
+  Figure("collect_demand_cpu_pct", 100 * Measure(/*follow_demand=*/true) / kInterval_s, "%");
   return 0;
 }
 

@@ -197,7 +197,7 @@ absl::Status RunFollow(const GeoFlags& flags, Figures& figures) {
 }
 
 absl::Status RunDemand(const GeoFlags& flags, Figures& figures) {
-  return Follow({"demand", /*ordered=*/false, 32, 160}, flags, figures).Run();
+  return Follow({"demand", /*ordered=*/false, 16, 160}, flags, figures).Run();
 }
 
 }  // namespace shardmanager

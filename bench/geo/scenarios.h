@@ -41,7 +41,7 @@ absl::Status RunRegionLoss(const GeoFlags& flags, Figures& figures);
 absl::Status RunFollow(const GeoFlags& flags, Figures& figures);
 
 // The same by the requests alone (`placement.follow_demand`, after 15 s): nobody says where the
-// partners are. 32 shards. demand_*: as follow_*; demand_recover_s_* from the partners' move on.
+// partners are. 16 shards. demand_*: as follow_*; demand_recover_s_* from the partners' move on.
 absl::Status RunDemand(const GeoFlags& flags, Figures& figures);
 
 // The number of replicas follows the load: twelve shards on six servers. The load of half of the

@@ -147,6 +147,16 @@ TEST_F(DemandTest, RequestsThatSwingToAndFroMoveNothing) {
   EXPECT_EQ(Moves(), moves) << "a little more is not worth a move";
 }
 
+// Of requests that are just enough to decide by, at times too few are counted.
+TEST_F(DemandTest, ALullPutsOffAndDoesNotBeginAnew) {
+  Start(Spec(1));
+  for (int minute = 0; minute < 12; ++minute) {
+    Ask("s-0", minute % 3 == 2 ? ByRegion{} : ByRegion{{"b", 8}});
+    world().Advance(Seconds(60));
+  }
+  EXPECT_THAT(Stands("s-0"), ElementsAre(Pair("b", 1)));
+}
+
 TEST_F(DemandTest, FewRequestsDecideNothingAndThatIsSaid) {
   Start(Spec(1));
   Ask("s-0", {{"a", 1}, {"b", 1}});

@@ -139,12 +139,10 @@ bool DemandBook::LookAt(ShardIndex id) {
       shard.shifting_since = kNever;
       moves = true;
     }
-  } else {
+  } else if (state_.now - shard.known_at >= rules.after) {
     shard.shifting_since = kNever;
-    if (state_.now - shard.known_at >= rules.after) {
-      shard.settled.clear();
-      Wish(id, {});
-    }
+    shard.settled.clear();
+    Wish(id, {});
   }
   if (shard.settled.empty()) return false;
   const RegionWishes before = shard.wishes;

@@ -100,9 +100,28 @@ MapFeed::CatchUp MapFeed::SnapshotCatchUp() {
 }
 
 Message MapFeed::Heartbeat() const {
-  if (!state_.has_value()) return EncodeHeartbeat(nullptr, stale_, suspects_);
-  const MapVersion version = state_->version();
-  return EncodeHeartbeat(&version, stale_, suspects_);
+  v1::Heartbeat heartbeat;
+  if (state_.has_value()) *heartbeat.mutable_version() = state_->version().ToProto();
+  heartbeat.set_stale(stale_);
+  heartbeat.mutable_suspects()->Assign(suspects_.begin(), suspects_.end());
+  heartbeat.set_no_such_app(!no_such_app_in().empty());
+  heartbeat.set_cell(cell());
+  return Encode(heartbeat);
+}
+
+bool MapFeed::SetNoSuchAppIn(std::string cell) {
+  if (cell == no_such_app_in_) return false;
+  no_such_app_in_ = std::move(cell);
+  return true;
+}
+
+const std::string& MapFeed::no_such_app_in() const {
+  static const std::string kNothing;
+  return state_.has_value() || stale_ ? kNothing : no_such_app_in_;
+}
+
+const std::string& MapFeed::cell() const {
+  return state_.has_value() ? state_->cell() : no_such_app_in_;
 }
 
 bool MapFeed::SetSuspects(std::vector<std::string> suspects) {

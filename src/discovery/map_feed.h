@@ -64,6 +64,14 @@ class MapFeed {
   void SetStale(bool stale) { stale_ = stale; }
   bool stale() const { return stale_; }
 
+  // The cell, of which the publisher is sure that it has no such app; "": of none. False: as
+  // before.
+  bool SetNoSuchAppIn(std::string cell);
+  // The same as subscribers are told: "" when there is a map, or the publisher is stale.
+  const std::string& no_such_app_in() const;
+  // Of the map, or else of the publisher, as far as that is known. "": not known.
+  const std::string& cell() const;
+
   // Heartbeat.suspects. False: they are the same as before.
   bool SetSuspects(std::vector<std::string> suspects);
   // How often they changed.
@@ -85,6 +93,7 @@ class MapFeed {
 
   const FeedLimits limits_;
   bool stale_ = false;
+  std::string no_such_app_in_;
   std::vector<std::string> suspects_;
   uint64_t suspect_changes_ = 0;
   std::optional<MapState> state_;

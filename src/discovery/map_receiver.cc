@@ -41,12 +41,34 @@ void MapReceiver::StreamOpened() {
   partial_.reset();
   behind_.reset();
   stale_ = false;
+  no_such_app_in_.clear();
+  newest_.reset();
   suspects_.reset();
 }
 
-Received MapReceiver::Receive(v1::WatchResponse response) {
-  stale_ = response.heartbeat().stale();
+bool MapReceiver::is_newest() const {
+  return !stale_ && !needs_snapshot_ && !partial_.has_value() && !behind_.has_value() &&
+         newest_.has_value() && newest_ == held_;
+}
+
+void MapReceiver::Note(const v1::WatchResponse& response) {
+  const v1::Heartbeat& heartbeat = response.heartbeat();
+  stale_ = heartbeat.stale();
+  no_such_app_in_ = heartbeat.no_such_app() ? heartbeat.cell() : "";
   suspects_.reset();
+  if (response.has_snapshot() && !response.more()) {
+    newest_ = MapVersion::From(response.snapshot().version());
+  } else if (response.has_delta()) {
+    newest_ = MapVersion::From(response.delta().version());
+  } else if (heartbeat.has_version()) {
+    newest_ = MapVersion::From(heartbeat.version());
+  } else {
+    newest_.reset();
+  }
+}
+
+Received MapReceiver::Receive(v1::WatchResponse response) {
+  Note(response);
   switch (response.update_case()) {
     case v1::WatchResponse::kSnapshot:
       return ReceivePart(std::move(*response.mutable_snapshot()), response.more());

@@ -36,6 +36,10 @@ class MapReceiver {
   // The last message was a heartbeat that said that the publisher may not have the newest
   // map: another publisher may.
   bool stale() const { return stale_; }
+  // The last message was a heartbeat that said that this cell has no such app; "": it was not.
+  const std::string& no_such_app_in() const { return no_such_app_in_; }
+  // The publisher of this stream has said that what is held is the newest map, and is sure of it.
+  bool is_newest() const;
   // Heartbeat.suspects, if the last message was a heartbeat.
   const std::optional<std::vector<std::string>>& suspects() const { return suspects_; }
 
@@ -50,6 +54,7 @@ class MapReceiver {
   void Distrust(std::optional<MapVersion> held);
 
  private:
+  void Note(const v1::WatchResponse& response);
   Received ReceivePart(v1::MapSnapshot part, bool more);
   Received ReceiveWhole(v1::MapSnapshot whole, bool more);
   Received ReceiveHeartbeat(const v1::Heartbeat& heartbeat);
@@ -60,6 +65,10 @@ class MapReceiver {
   std::optional<MapVersion> held_;
   bool needs_snapshot_ = false;
   bool stale_ = false;
+  std::string no_such_app_in_;
+  // The version that the publisher of this stream named last, if nothing that leads to another one
+  // is on its way.
+  std::optional<MapVersion> newest_;
   std::optional<std::vector<std::string>> suspects_;
   std::optional<v1::MapSnapshot> partial_;
   // Where the publisher stands, as long as that is not to be used: it is behind what is

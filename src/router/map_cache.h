@@ -64,7 +64,4 @@ class MapCache {
   SerialExecutor executor_;
 };
 
-// Does "<name>@<when made>" name this cell? What is not told may be.
-bool IsOfCell(const std::string& identity, const std::string& cell);
-
 }  // namespace shardmanager::router

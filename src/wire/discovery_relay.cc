@@ -20,6 +20,7 @@ class DiscoveryRelay::App final : public MapSink {
   ~App() override {
     watch_.reset();
     relay_.reports_.SetSuspectsElsewhere(app_, {});
+    relay_.hub_.SetNoSuchApp(app_, "");
     SetConnected(false);
     SetStale(false);
   }
@@ -39,6 +40,8 @@ class DiscoveryRelay::App final : public MapSink {
   void OnSuspects(std::vector<std::string> suspects) override {
     relay_.reports_.SetSuspectsElsewhere(app_, std::move(suspects));
   }
+
+  void OnNoSuchApp(const std::string& cell) override { relay_.hub_.SetNoSuchApp(app_, cell); }
 
   // The mark stays when this upstream is replaced, until the next one has said something.
   void OnStale(bool stale) override {

@@ -65,6 +65,59 @@ TEST(MapReceiverTest, IsStaleFromAHeartbeatThatSaysSoToTheNextMessage) {
   EXPECT_FALSE(receiver.stale());
 }
 
+TEST(MapReceiverTest, WhatIsHeldIsTheNewestOnlyWhenThePublisherIsSureOfIt) {
+  MapReceiver receiver(V(5));
+  receiver.StreamOpened();
+  EXPECT_FALSE(receiver.is_newest()) << "nothing was said on this stream";
+  receiver.Receive(HeartbeatOf(V(5)));
+  EXPECT_TRUE(receiver.is_newest());
+  v1::WatchResponse stale = HeartbeatOf(V(5));
+  stale.mutable_heartbeat()->set_stale(true);
+  receiver.Receive(stale);
+  EXPECT_FALSE(receiver.is_newest());
+  receiver.Receive(HeartbeatOf(V(6)));
+  EXPECT_FALSE(receiver.is_newest()) << "a newer one is on its way";
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(5), V(6), 0, {1})))));
+  EXPECT_TRUE(receiver.is_newest());
+  receiver.Receive(HeartbeatOf(V(4)));
+  EXPECT_FALSE(receiver.is_newest()) << "that publisher is behind";
+  v1::WatchResponse has_none;
+  has_none.mutable_heartbeat();
+  receiver.Receive(has_none);
+  EXPECT_FALSE(receiver.is_newest()) << "nor has it a map";
+
+  receiver.StreamOpened();
+  v1::WatchResponse old = Of(MakeSnapshot(V(6), {{0}}));
+  old.set_more(true);
+  receiver.Receive(old);
+  EXPECT_FALSE(receiver.is_newest()) << "it says that more follows";
+  v1::MapSnapshot part = MakeSnapshot(V(7), {{0}});
+  part.set_last(false);
+  receiver.Receive(Of(part));
+  EXPECT_FALSE(receiver.is_newest()) << "it is not whole";
+  part.clear_shards();
+  part.clear_servers();
+  part.set_last(true);
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(part))));
+  EXPECT_TRUE(receiver.is_newest());
+  receiver.Distrust(V(7));
+  EXPECT_FALSE(receiver.is_newest());
+}
+
+TEST(MapReceiverTest, SaysThatThereIsNoSuchAppUntilTheNextMessage) {
+  MapReceiver receiver;
+  v1::WatchResponse none;
+  none.mutable_heartbeat()->set_no_such_app(true);
+  none.mutable_heartbeat()->set_cell("prod@7");
+  receiver.Receive(none);
+  EXPECT_EQ(receiver.no_such_app_in(), "prod@7");
+  receiver.Receive(HeartbeatOf(V(1)));
+  EXPECT_EQ(receiver.no_such_app_in(), "");
+  receiver.Receive(none);
+  receiver.StreamOpened();
+  EXPECT_EQ(receiver.no_such_app_in(), "");
+}
+
 TEST(MapReceiverTest, PartsOfALostStreamAreVoid) {
   MapReceiver receiver;
   v1::MapSnapshot part = MakeSnapshot(V(1), {{0}});

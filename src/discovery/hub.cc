@@ -100,6 +100,10 @@ Verdict Hub::Publish(const AppName& app, const v1::MapSnapshot& whole) {
   return PublishUpdate(app, whole);
 }
 
+Verdict Hub::Publish(const AppName& app, const WholeMap& whole) {
+  return PublishUpdate(app, whole);
+}
+
 Verdict Hub::Publish(const AppName& app, const v1::MapDelta& delta) {
   return PublishUpdate(app, delta);
 }

@@ -99,6 +99,7 @@ class Hub {
   // The whole map in one piece. Never lets a version replace a newer one. A deleted
   // app is a snapshot without shards.
   Verdict Publish(const AppName& app, const v1::MapSnapshot& whole);
+  Verdict Publish(const AppName& app, const WholeMap& whole);
   // From exactly the version published last; kGap otherwise.
   Verdict Publish(const AppName& app, const v1::MapDelta& delta);
 

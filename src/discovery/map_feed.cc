@@ -11,9 +11,20 @@ Verdict MapFeed::Publish(const v1::MapSnapshot& whole) {
   Verdict verdict = CheckNewer(MapVersion::From(whole.version()));
   if (verdict.kind != Verdict::kApplied) return verdict;
   MapState next;
-  if (absl::Status status = MapState::Decode(whole, &next); !status.ok()) {
-    return {Verdict::kMalformed, std::string(status.message())};
-  }
+  absl::Status decoded = MapState::Decode(whole, &next);
+  return Replace(std::move(decoded), std::move(next));
+}
+
+Verdict MapFeed::Publish(const WholeMap& whole) {
+  Verdict verdict = CheckNewer(whole.version());
+  if (verdict.kind != Verdict::kApplied) return verdict;
+  MapState next;
+  absl::Status decoded = MapState::Decode(whole, &next);
+  return Replace(std::move(decoded), std::move(next));
+}
+
+Verdict MapFeed::Replace(absl::Status decoded, MapState next) {
+  if (!decoded.ok()) return {Verdict::kMalformed, std::string(decoded.message())};
   // The identity of a cell is not in deltas: another cell comes as a snapshot.
   const bool same_cell = state_.has_value() && state_->cell() == next.cell();
   if (same_cell && state_->SameLayout(next)) {

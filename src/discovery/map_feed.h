@@ -44,6 +44,7 @@ class MapFeed {
 
   // The whole map in one piece. With the same cell and layout as before, subscribers get
   // only the difference.
+  Verdict Publish(const WholeMap& whole);
   Verdict Publish(const v1::MapSnapshot& whole);
   Verdict Publish(const v1::MapDelta& delta);
 
@@ -84,6 +85,7 @@ class MapFeed {
     bool marked = false;  // the last part, with WatchResponse.more: a newer version exists
   };
 
+  Verdict Replace(absl::Status decoded, MapState next);
   void Advance(Change change);
   Verdict CheckNewer(MapVersion version) const;
   // What leads from `from` to the newest version in one message; null if only a

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/map/whole_map.h"
 #include "model/map_version.h"
 #include "shardmanager/v1/discovery.pb.h"
 
@@ -19,7 +20,7 @@ struct Nothing {};
 struct Broken {
   std::string reason;
 };
-using Received = std::variant<Nothing, v1::MapSnapshot, v1::MapDelta, Broken>;
+using Received = std::variant<Nothing, WholeMap, v1::MapDelta, Broken>;
 
 class MapReceiver {
  public:
@@ -55,8 +56,8 @@ class MapReceiver {
 
  private:
   void Note(const v1::WatchResponse& response);
-  Received ReceivePart(v1::MapSnapshot part, bool more);
-  Received ReceiveWhole(v1::MapSnapshot whole, bool more);
+  Received ReceivePart(const v1::MapSnapshot& part, bool more);
+  Received ReceiveWhole(WholeMap whole, bool more);
   Received ReceiveHeartbeat(const v1::Heartbeat& heartbeat);
   Received ReceiveDelta(v1::MapDelta delta);
   Received AdvanceBehind(const v1::MapDelta& delta);
@@ -70,11 +71,11 @@ class MapReceiver {
   // is on its way.
   std::optional<MapVersion> newest_;
   std::optional<std::vector<std::string>> suspects_;
-  std::optional<v1::MapSnapshot> partial_;
+  std::optional<WholeMap> partial_;
   // Where the publisher stands, as long as that is not to be used: it is behind what is
   // held, or the publisher said that more follows. It may send an old snapshot and then one
   // delta that passes us.
-  std::optional<v1::MapSnapshot> behind_;
+  std::optional<WholeMap> behind_;
 };
 
 }  // namespace shardmanager::discovery

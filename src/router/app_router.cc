@@ -46,7 +46,7 @@ AppRouter::~AppRouter() { EndWatch(); }
 
 void AppRouter::EndWatch() { watch_.reset(); }
 
-void AppRouter::OnSnapshot(v1::MapSnapshot whole) {
+void AppRouter::OnSnapshot(WholeMap whole) {
   std::lock_guard lock(holder_mutex_);
   if (!IsHeldCached(whole) && !Take(holder_.Apply(whole))) return;
   cached_cell_.reset();
@@ -77,7 +77,7 @@ void AppRouter::TakeCached(const std::optional<v1::MapSnapshot>& whole) {
 
 // Is it the map that we began with? One of another cell ends that one: versions of two
 // cells cannot be compared.
-bool AppRouter::IsHeldCached(const v1::MapSnapshot& whole) {
+bool AppRouter::IsHeldCached(const WholeMap& whole) {
   if (!cached_cell_) return false;
   if (!whole.cell().empty() && !cached_cell_->empty() && whole.cell() != *cached_cell_) {
     spdlog::warn("the kept map of {} is of cell {}, but discovery is of {}: dropped", name_,
@@ -85,7 +85,7 @@ bool AppRouter::IsHeldCached(const v1::MapSnapshot& whole) {
     holder_ = router::MapHolder();
     return false;
   }
-  return MapVersion::From(whole.version()) == holder_.map()->version();
+  return whole.version() == holder_.map()->version();
 }
 
 std::optional<MapVersion> AppRouter::Held() const {

@@ -82,7 +82,7 @@ class AppRouter final : public wire::MapSink {
   bool End(InFlight& attempt);
 
  private:
-  void OnSnapshot(v1::MapSnapshot whole) override;
+  void OnSnapshot(WholeMap whole) override;
   bool OnDelta(v1::MapDelta delta) override;
   std::optional<MapVersion> Held() const override;
   v1::ReportServersRequest Report() override;
@@ -95,7 +95,7 @@ class AppRouter final : public wire::MapSink {
   void TakeCached(const std::optional<v1::MapSnapshot>& whole);
   // REQUIRES: holder_mutex_ held.
   bool Take(const absl::Status& applied);
-  bool IsHeldCached(const v1::MapSnapshot& whole);
+  bool IsHeldCached(const WholeMap& whole);
 
   static bool Names(const router::ShardMap& map, const InFlight& attempt);
   // REQUIRES: mutex_ held.

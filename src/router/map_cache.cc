@@ -75,7 +75,7 @@ std::optional<v1::MapSnapshot> MapCache::Load(const std::string& app) const {
 
 // ---- writing ----
 
-void MapCache::Accepted(const std::string& app, v1::MapSnapshot whole) {
+void MapCache::Accepted(const std::string& app, WholeMap whole) {
   executor_.Post([this, app, whole = std::move(whole)] {
     App& entry = apps_[app];
     discovery::MapState state;

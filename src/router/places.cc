@@ -38,8 +38,8 @@ absl::StatusOr<AppRouter::MapPointer> AwaitAnyMap(AppRouter& app,
 
 ShardPlace PlaceOf(const ShardMap& map, ShardIndex shard) {
   ShardPlace place{.shard = ShardId(map.layout().id(shard)),
-                   .start = map.layout().start(shard),
-                   .end = map.layout().end(shard)};
+                   .start = std::string(map.layout().start(shard)),
+                   .end = std::string(map.layout().end(shard))};
   const auto replicas = map.replicas(shard);
   if (replicas.empty()) return place;
   const auto primary =

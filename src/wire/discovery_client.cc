@@ -220,7 +220,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
 
   bool Deliver(discovery::Received received) {
     return std::visit(Overloaded{[](discovery::Nothing&) { return true; },
-                                 [this](v1::MapSnapshot& whole) {
+                                 [this](WholeMap& whole) {
                                    sink_.OnSnapshot(std::move(whole));
                                    return true;
                                  },

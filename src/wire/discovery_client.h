@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "base/time.h"
 #include "discovery/reconnect_policy.h"
+#include "model/map/whole_map.h"
 #include "model/map_reach.h"
 #include "model/map_version.h"
 #include "shardmanager/types.h"
@@ -25,7 +26,7 @@ class MapSink {
  public:
   virtual ~MapSink() = default;
   // A whole map, newer than any before it.
-  virtual void OnSnapshot(v1::MapSnapshot whole) = 0;
+  virtual void OnSnapshot(WholeMap whole) = 0;
   // From exactly the version delivered last. False: it cannot be applied; a snapshot
   // comes next.
   virtual bool OnDelta(v1::MapDelta delta) = 0;

@@ -25,7 +25,7 @@ class DiscoveryRelay::App final : public MapSink {
     SetStale(false);
   }
 
-  void OnSnapshot(v1::MapSnapshot whole) override {
+  void OnSnapshot(WholeMap whole) override {
     relay_.PassOn(app_, relay_.hub_.Publish(app_, whole));
   }
 

@@ -38,9 +38,9 @@ wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints) {
   return options;
 }
 
-void RecordingSink::OnSnapshot(v1::MapSnapshot whole) {
+void RecordingSink::OnSnapshot(WholeMap whole) {
   std::lock_guard lock(mutex_);
-  map_.Apply(whole);
+  map_.Apply(whole.ToSnapshot());
   ++snapshots_;
   changed_.notify_all();
 }

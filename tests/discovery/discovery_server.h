@@ -45,7 +45,7 @@ wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints);
 // Keeps a plain map of what it gets.
 class RecordingSink final : public wire::MapSink {
  public:
-  void OnSnapshot(v1::MapSnapshot whole) override;
+  void OnSnapshot(WholeMap whole) override;
   bool OnDelta(v1::MapDelta delta) override;
   void OnStale(bool stale) override;
   void OnFreshness(Freshness freshness) override;

@@ -28,9 +28,7 @@ v1::WatchResponse HeartbeatOf(MapVersion version) {
 bool IsNothing(const Received& received) { return std::holds_alternative<Nothing>(received); }
 bool IsBroken(const Received& received) { return std::holds_alternative<Broken>(received); }
 bool IsDelta(const Received& received) { return std::holds_alternative<v1::MapDelta>(received); }
-bool IsSnapshot(const Received& received) {
-  return std::holds_alternative<v1::MapSnapshot>(received);
-}
+bool IsSnapshot(const Received& received) { return std::holds_alternative<WholeMap>(received); }
 
 TEST(MapReceiverTest, PutsPartsTogether) {
   MapReceiver receiver;
@@ -44,7 +42,7 @@ TEST(MapReceiverTest, PutsPartsTogether) {
   EXPECT_EQ(receiver.known(), std::nullopt);
   Received received = receiver.Receive(Of(second));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).SerializeAsString(),
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().SerializeAsString(),
             MakeSnapshot(V(1), {{0}, {1}, {2}}).SerializeAsString());
   EXPECT_EQ(receiver.known(), V(1));
 }
@@ -126,7 +124,7 @@ TEST(MapReceiverTest, PartsOfALostStreamAreVoid) {
   receiver.StreamOpened();
   Received received = receiver.Receive(Of(MakeSnapshot(V(2), {{1}})));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).shards_size(), 1);
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().shards_size(), 1);
 }
 
 // F11: a stale heartbeat reply overwrote newer state.
@@ -191,7 +189,7 @@ TEST(MapReceiverTest, ADeltaFromAnOldSnapshotIsNotLost) {
   Received received = receiver.Receive(Of(MakeDelta(V(7), V(9), 0, {4})));
   ASSERT_TRUE(IsSnapshot(received));
   PlainMap map;
-  map.Apply(std::get<v1::MapSnapshot>(received));
+  map.Apply(std::get<WholeMap>(received).ToSnapshot());
   EXPECT_EQ(map.version(), V(9));
   EXPECT_THAT(map.Shards()[0], testing::HasSubstr("kv-4"));
   EXPECT_THAT(map.Shards()[1], testing::HasSubstr("kv-2"));
@@ -221,7 +219,7 @@ TEST(MapReceiverTest, AnOldSnapshotComesOutTogetherWithTheDeltaThatFollows) {
   Received received = receiver.Receive(Of(MakeDelta(V(1), V(9), 1, {4})));
   ASSERT_TRUE(IsSnapshot(received));
   PlainMap map;
-  map.Apply(std::get<v1::MapSnapshot>(received));
+  map.Apply(std::get<WholeMap>(received).ToSnapshot());
   EXPECT_EQ(map.version(), V(9));
   EXPECT_THAT(map.Shards()[1], testing::HasSubstr("kv-4"));
   EXPECT_EQ(receiver.known(), V(9));
@@ -285,7 +283,7 @@ TEST(MapReceiverTest, AfterDistrustAnOldSnapshotComesOutOnceADeltaHasPassedWhatI
   EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(5), {{0}})))));
   const Received received = receiver.Receive(Of(MakeDelta(V(5), V(8), 0, {1})));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(MapVersion::From(std::get<v1::MapSnapshot>(received).version()), V(8));
+  EXPECT_EQ(MapVersion::From(std::get<WholeMap>(received).ToSnapshot().version()), V(8));
 }
 
 // The map that it has under that version is another one, so no delta from it fits.
@@ -297,7 +295,7 @@ TEST(MapReceiverTest, AfterDistrustASnapshotOfTheVersionThatIsHeldIsTakenWithThe
   EXPECT_TRUE(IsNothing(receiver.Receive(WithMore(Of(MakeSnapshot(V(5), {{0}}, /*servers=*/2))))));
   const Received received = receiver.Receive(Of(MakeDelta(V(5), V(6), 0, {1})));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).servers_size(), 2);
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().servers_size(), 2);
 }
 
 TEST(MapReceiverTest, AServerThatIsGoneIsTakenFromAnOldSnapshot) {
@@ -307,7 +305,7 @@ TEST(MapReceiverTest, AServerThatIsGoneIsTakenFromAnOldSnapshot) {
   delta.add_servers()->set_index(1);
   const Received received = receiver.Receive(Of(delta));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).servers_size(), 1);
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().servers_size(), 1);
 }
 
 TEST(MapReceiverTest, KindsOfNewerBuildsMeanNothing) {

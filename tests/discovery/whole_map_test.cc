@@ -65,6 +65,17 @@ TEST(WholeMapTest, ReadingEndsWithTheFirstPartThatIsRefused) {
   EXPECT_EQ(seen, 2);
 }
 
+// Nobody can send it, but a program may make it.
+TEST(WholeMapTest, TextThatNoMessageMayHaveIsAnErrorOfWhoeverReadsIt) {
+  v1::MapSnapshot whole = MakeSnapshot(V(1), {{0}, {1}});
+  whole.mutable_shards(1)->set_id("\xff");
+  WholeMap map = InParts(whole, 1);
+  map.Apply(MakeDelta(V(1), V(2), 1, {3}));
+  const absl::Status status =
+      map.ForEachPart([](const v1::MapSnapshot&) { return absl::OkStatus(); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(WholeMapTest, ADeltaChangesShardsAndServersOfAnyPart) {
   WholeMap map = InParts(MakeSnapshot(V(1), {{0}, {1}, {2}, {3}}, 4), 1);
   v1::MapDelta delta = MakeDelta(V(1), V(2), 3, {0, 7});

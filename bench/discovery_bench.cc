@@ -140,7 +140,7 @@ Times HubAlone(uint64_t subscribers) {
 class CountingSink final : public wire::MapSink {
  public:
   explicit CountingSink(Arrivals& arrivals) : arrivals_(arrivals) {}
-  void OnSnapshot(v1::MapSnapshot) override { arrivals_.One(); }
+  void OnSnapshot(WholeMap) override { arrivals_.One(); }
   bool OnDelta(v1::MapDelta) override {
     arrivals_.One();
     return true;

@@ -86,7 +86,7 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
 
 class ChangeSink final : public wire::MapSink {
  public:
-  void OnSnapshot(v1::MapSnapshot) override {}
+  void OnSnapshot(WholeMap) override {}
   bool OnDelta(v1::MapDelta delta) override {
     sequence_ = delta.version().sequence();
     return true;

@@ -2,9 +2,13 @@
 //
 //   scripts/bench router
 //
+// And what a map costs in memory: once it is there, and at most while it is taken from the wire.
+//
 // Figures are medians of rounds over a million random keys that stand in memory one
 // after the other, in the order of their use: a real key was just made by its caller,
 // so reading it is not what is measured.
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,11 +20,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "base/random.h"
+#include "discovery/map_feed.h"
+#include "discovery/map_receiver.h"
 #include "router/map_holder.h"
 #include "router/published.h"
 #include "router/replica_choice.h"
@@ -29,6 +37,20 @@
 namespace {
 
 std::atomic<uint64_t> g_allocations{0};
+std::atomic<int64_t> g_bytes{0};  // allocated now
+std::atomic<int64_t> g_most{0};   // at any time
+
+void* Allocated(void* memory) {
+  if (memory == nullptr) std::abort();
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  const int64_t bytes = g_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+  if (bytes > g_most) g_most = bytes;
+  return memory;
+}
+void Free(void* memory) {
+  g_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
+  std::free(memory);
+}
 
 }  // namespace
 
@@ -36,13 +58,14 @@ std::atomic<uint64_t> g_allocations{0};
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
 // Counts what a lookup must not do.
-void* operator new(size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  std::abort();
+void* operator new(size_t size) { return Allocated(std::malloc(size)); }
+void* operator new(size_t size, std::align_val_t align) {
+  return Allocated(std::aligned_alloc(static_cast<size_t>(align), size));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { Free(memory); }
+void operator delete(void* memory, size_t) noexcept { Free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { Free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { Free(memory); }
 
 namespace shardmanager {
 namespace {
@@ -194,7 +217,7 @@ Figures Run(const Data& data) {
   // What a call does before it sends: the app's current map, the shard, the server.
   router_internal::RouterImpl router({});
   router_internal::AppRouter& app = router.App("kv");
-  static_cast<wire::MapSink&>(app).OnSnapshot(MakeMap(data.starts));
+  static_cast<wire::MapSink&>(app).OnSnapshot(WholeMap(MakeMap(data.starts)));
   const auto find_server = [&](std::string_view key) {
     const auto& map = app.map();
     const ShardIndex shard = map->layout().FindByKey(key);
@@ -202,7 +225,7 @@ Figures Run(const Data& data) {
   };
   // And of a call that any replica may answer: the nearest that is well.
   router_internal::AppRouter& replicated = router.App("replicated");
-  static_cast<wire::MapSink&>(replicated).OnSnapshot(MakeMapOfSecondaries(data.starts));
+  static_cast<wire::MapSink&>(replicated).OnSnapshot(WholeMap(MakeMapOfSecondaries(data.starts)));
   const FaultDomain client{"region-1", "", ""};
   const auto find_nearest = [&](std::string_view key) {
     const auto& map = replicated.map();
@@ -226,8 +249,40 @@ Figures Run(const Data& data) {
   return figures;
 }
 
+struct Memory {
+  double map_mb;
+  double most_mb;
+};
+
+// Of one map that comes as over the wire, message by message.
+Memory MeasureMemory(const std::vector<std::string>& starts) {
+  std::vector<discovery::Message> messages;
+  {
+    discovery::MapFeed feed;
+    SM_CHECK(feed.Publish(MakeMap(starts)).kind == discovery::Verdict::kApplied, "it is right");
+    messages = feed.CatchUpFrom(std::nullopt).messages;
+  }
+  router_internal::RouterImpl router({});
+  wire::MapSink& app = router.App("kv");
+  discovery::MapReceiver receiver;
+  const int64_t before = g_bytes;
+  g_most = before;
+  for (const discovery::Message& message : messages) {
+    v1::WatchResponse response;
+    SM_CHECK(response.ParseFromString(*message), "it is a message");
+    discovery::Received received = receiver.Receive(std::move(response));
+    if (auto* whole = std::get_if<WholeMap>(&received)) app.OnSnapshot(std::move(*whole));
+  }
+  SM_CHECK(router.App("kv").map() != nullptr, "the map has come");
+  constexpr double kMb = 1e6;
+  return {static_cast<double>(g_bytes - before) / kMb, static_cast<double>(g_most - before) / kMb};
+}
+
 void Main() {
   Random random(20210926);
+  const Memory memory = MeasureMemory(Users(random).starts);
+  Figure("router_map_mb", memory.map_mb, "MB");
+  Figure("router_map_peak_mb", memory.most_mb, "MB");
   const Figures users = Run(Users(random));
   const Figures words = Run(Words(random));
   std::printf("%zu shards, %zu lookups a round, median of %d rounds\n", kShards, kLookups, kRounds);

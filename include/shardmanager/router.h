@@ -34,6 +34,8 @@
 #include "shardmanager/types.h"
 
 namespace grpc {
+class ChannelArguments;
+class ChannelCredentials;
 class ChannelInterface;
 class ClientContext;
 class ServerContextBase;
@@ -66,13 +68,33 @@ struct RouterOptions {
   // use of the app. A map that is older than the one in use never replaces it, on disk or in
   // memory. Default: "", nothing is kept. Example: "/var/cache/checkout/shard-maps".
   std::string map_cache;
-  // Maps of other cells are refused, those that are kept and those that discovery has.
-  // Default: "", any cell. Example: "prod".
+  // Maps of other cells are refused, those that are kept and those that discovery has: an endpoint
+  // of another cell is left for the next one. Default: "", any cell. Example: "prod".
   std::string cell;
+  // Connections to each application server; each call and stream takes one of them at random. What
+  // is in flight on one connection shares its flow control, and one thread of gRPC at a time reads
+  // it: more of them help a client that sends large messages, or very many small ones, to few
+  // servers. From 1 to 64; what is beyond counts as the nearest of these. Default: 1. Example: 4.
+  int channels_per_server = 1;
+  // Called each time before a channel to an application server is made, by the thread of the call
+  // that needs it, with the arguments that it has by default; what is set here holds, but for an
+  // HTTP proxy: none is used. Of keepalive (default: none; without it, a call or stream on a
+  // connection that is dead though nobody said so waits for its deadline, or for a newer map): the
+  // server library accepts a ping every 5 s. It must not block. Default: nothing. Example:
+  //   .channel_arguments = [](grpc::ChannelArguments& arguments) {
+  //     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  //     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  //     arguments.SetMaxReceiveMessageSize(64 << 20);
+  //   }
+  std::function<void(grpc::ChannelArguments& arguments)> channel_arguments;
+  // Of the channels to application servers; discovery is always asked without. The servers must
+  // listen with the same kind of credentials. Default: null, insecure.
+  // Example: grpc::SslCredentials({.pem_root_certs = roots}).
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
 };
 
 struct CallOptions {
-  // For the whole call, retries and waits included.
+  // For the whole call, retries and waits included. milliseconds::max(): as long as it takes.
   std::chrono::milliseconds timeout{5'000};
   // When the call ends at the latest, instead of after `timeout`. Default: nothing, `timeout`
   // holds.
@@ -265,8 +287,10 @@ class Client {
   // DEADLINE_EXCEEDED: no answer in time. UNAVAILABLE: the connection broke under a
   // request that is not idempotent; it may have been processed. NOT_FOUND: no shard
   // holds the key, or has that id. CANCELLED: CallOptions::parent was cancelled, or
-  // PendingCall::Cancel called. FAILED_PRECONDITION: there is no shard map, and by
-  // RouterOptions none can come: no discovery, or one of another cell.
+  // PendingCall::Cancel called. At once, where there is no shard map, also none that
+  // is kept: FAILED_PRECONDITION, by RouterOptions none can come (no discovery, or all
+  // of it is of other cells); NOT_FOUND, the cell has no such app (as soon as it is made,
+  // calls succeed).
   template <typename Request, typename Response>
   grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, const CallOptions& options = {});
@@ -346,14 +370,18 @@ class Router {
     return Client<Service>(App(app), shard.value(), /*by_shard=*/true);
   }
 
-  // Waits until there is a map of the app with all shards served: from discovery, or the one that
-  // RouterOptions::map_cache kept, however old. DEADLINE_EXCEEDED names what is missing.
-  // FAILED_PRECONDITION: as for a call.
+  // Waits until there is a map of the app with all shards served, and discovery says that it is the
+  // newest one. While discovery cannot say so, an older map is good enough, be it in memory or kept
+  // by RouterOptions::map_cache: as soon as each endpoint was tried in vain, or does not know
+  // itself whether its map is the newest, and in any case after `timeout` (clients must start
+  // during an outage, too; a server refuses what it does not hold any more). What discovery says
+  // holds as of the last 15 s: a dead connection is noticed by then. DEADLINE_EXCEEDED names what
+  // is missing. FAILED_PRECONDITION, NOT_FOUND: at once, where there is no map, as for a call.
   absl::Status WaitReady(std::string_view app, std::chrono::milliseconds timeout);
 
   // For work that is grouped by shard or server. Of the newest map, which may be old by the time it
   // is used: make the requests themselves by Client, which follows the map. A map is waited for.
-  // NOT_FOUND: no shard holds the key. DEADLINE_EXCEEDED, FAILED_PRECONDITION: as for WaitReady.
+  // NOT_FOUND: no shard holds the key. All other errors: as for WaitReady.
   absl::StatusOr<ShardPlace> Resolve(std::string_view app, std::string_view key,
                                      std::chrono::milliseconds timeout);
   // The shards that hold keys of [start, end), in key order, all of one map; an empty end is the

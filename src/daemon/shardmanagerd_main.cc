@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,10 @@ class HubPublisher final : public orchestrator::MapPublisher {
   explicit HubPublisher(discovery::Hub& hub) : hub_(hub) {}
   void Publish(const AppName& app, v1::MapSnapshot map) override { hub_.Publish(app, map); }
   void Publish(const AppName& app, v1::MapDelta delta) override { hub_.Publish(app, delta); }
+  void KnowApps(const std::string& cell, std::set<std::string> apps) override {
+    hub_.SetApps(discovery::Hub::Apps{cell, std::move(apps)});
+  }
+  void ForgetApps() override { hub_.SetApps(std::nullopt); }
 
  private:
   discovery::Hub& hub_;

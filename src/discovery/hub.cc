@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "model/map/cell_identity.h"
 
 namespace shardmanager::discovery {
 
@@ -15,6 +16,7 @@ struct Topic {
   // Guarded by the hub's mutex.
   bool wanted = false;
   bool stale = false;
+  std::string no_such_app_in;  // by SetNoSuchApp
 
   std::mutex mutex;
   MapFeed feed;
@@ -27,9 +29,12 @@ struct Topic {
   std::pair<uint64_t, uint64_t> told_ahead;
 };
 
-Subscription::Subscription(Hub& hub, std::shared_ptr<Topic> topic, std::optional<MapVersion> at,
-                           std::function<void()> wake)
-    : hub_(hub), topic_(std::move(topic)), wake_(std::move(wake)), at_(at) {}
+Subscription::Subscription(Hub& hub, std::shared_ptr<Topic> topic, Subscriber who)
+    : hub_(hub),
+      topic_(std::move(topic)),
+      wake_(std::move(who.wake)),
+      cell_(std::move(who.cell)),
+      at_(who.known) {}
 
 Subscription::~Subscription() {
   {
@@ -41,20 +46,23 @@ Subscription::~Subscription() {
 
 Message Subscription::Pull() {
   std::lock_guard lock(topic_->mutex);
+  Message next = PullUpdate();
+  if (next == nullptr) next = PullNews();
+  if (next == nullptr) topic_->waiting.insert(this);
+  return next;
+}
+
+Message Subscription::PullUpdate() {
   if (pending_.empty()) {
+    if (!IsOfCell(topic_->feed.cell(), cell_)) return nullptr;
     MapFeed::CatchUp catch_up = topic_->feed.CatchUpFrom(at_);
     if (catch_up.messages.empty()) {
       if (at_.has_value()) hub_.NoteIfAhead(*topic_, *at_);
-      const bool stale = topic_->feed.stale();
-      const uint64_t suspects = topic_->feed.suspect_changes();
-      const bool tells = std::exchange(told_stale_, stale) != stale;
-      if (std::exchange(told_suspects_, suspects) != suspects || tells) {
-        return topic_->feed.Heartbeat();
-      }
-      topic_->waiting.insert(this);
       return nullptr;
     }
-    told_stale_ = false;  // what is not a heartbeat says that nothing is stale
+    // What is not a heartbeat says that nothing is stale, and that there is such an app.
+    told_stale_ = false;
+    told_no_such_app_in_.clear();
     at_ = catch_up.version;
     pending_ = std::move(catch_up.messages);
     std::reverse(pending_.begin(), pending_.end());
@@ -62,6 +70,21 @@ Message Subscription::Pull() {
   Message next = std::move(pending_.back());
   pending_.pop_back();
   return next;
+}
+
+// What only a heartbeat tells, and the subscriber does not know.
+Message Subscription::PullNews() {
+  const MapFeed& feed = topic_->feed;
+  const bool other_cell = !IsOfCell(feed.cell(), cell_);
+  const bool knows = told_stale_ == feed.stale() && told_suspects_ == feed.suspect_changes() &&
+                     told_no_such_app_in_ == feed.no_such_app_in() &&
+                     told_other_cell_ == other_cell;
+  if (knows) return nullptr;
+  told_stale_ = feed.stale();
+  told_suspects_ = feed.suspect_changes();
+  told_no_such_app_in_ = feed.no_such_app_in();
+  told_other_cell_ = other_cell;
+  return feed.Heartbeat();
 }
 
 Message Subscription::Heartbeat() const {
@@ -74,6 +97,10 @@ Hub::Hub(HubOptions options) : options_(std::move(options)), fan_out_("sm-fan-ou
 Hub::~Hub() { fan_out_.Stop(); }
 
 Verdict Hub::Publish(const AppName& app, const v1::MapSnapshot& whole) {
+  return PublishUpdate(app, whole);
+}
+
+Verdict Hub::Publish(const AppName& app, const WholeMap& whole) {
   return PublishUpdate(app, whole);
 }
 
@@ -111,6 +138,29 @@ void Hub::UpdateStale(const std::shared_ptr<Topic>& topic) {
   if (topic->feed.stale() == stale) return;
   topic->feed.SetStale(stale);
   Wake(topic);
+}
+
+void Hub::SetApps(std::optional<Apps> apps) {
+  std::lock_guard lock(mutex_);
+  if (apps == apps_) return;
+  apps_ = std::move(apps);
+  for (const auto& [name, topic] : topics_) UpdateNoSuchApp(topic);
+}
+
+void Hub::SetNoSuchApp(const AppName& app, std::string cell) {
+  const std::shared_ptr<Topic> topic = FindTopic(app);
+  if (topic == nullptr) return;
+  std::lock_guard lock(mutex_);
+  topic->no_such_app_in = std::move(cell);
+  UpdateNoSuchApp(topic);
+}
+
+// REQUIRES: mutex_ held.
+void Hub::UpdateNoSuchApp(const std::shared_ptr<Topic>& topic) {
+  std::string cell = topic->no_such_app_in;
+  if (cell.empty() && apps_ && !apps_->names.contains(topic->app.value())) cell = apps_->cell;
+  std::lock_guard lock(topic->mutex);
+  if (topic->feed.SetNoSuchAppIn(std::move(cell))) Wake(topic);
 }
 
 void Hub::SetSuspects(const AppName& app, std::vector<std::string> suspects) {
@@ -153,8 +203,7 @@ void Hub::WakeWaiting(Topic& topic) {
   for (const auto& subscription : woken) subscription->wake_();
 }
 
-std::shared_ptr<Subscription> Hub::Subscribe(const AppName& app, std::optional<MapVersion> known,
-                                             std::function<void()> wake) {
+std::shared_ptr<Subscription> Hub::Subscribe(const AppName& app, Subscriber who) {
   std::shared_ptr<Topic> topic = GetTopic(app);
   {
     std::lock_guard lock(mutex_);
@@ -164,8 +213,7 @@ std::shared_ptr<Subscription> Hub::Subscribe(const AppName& app, std::optional<M
       if (options_.wanted) options_.wanted(app);
     }
   }
-  return std::shared_ptr<Subscription>(
-      new Subscription(*this, std::move(topic), known, std::move(wake)));
+  return std::shared_ptr<Subscription>(new Subscription(*this, std::move(topic), std::move(who)));
 }
 
 void Hub::Forget(std::shared_ptr<Topic> topic) {
@@ -187,6 +235,7 @@ std::shared_ptr<Topic> Hub::GetTopic(const AppName& app) {
   if (topic == nullptr) {
     topic = std::make_shared<Topic>(app, options_.limits);
     topic->feed.SetStale(stale_);
+    UpdateNoSuchApp(topic);
   }
   return topic;
 }

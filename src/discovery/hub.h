@@ -16,7 +16,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -32,6 +34,16 @@ namespace shardmanager::discovery {
 class Hub;
 struct Topic;  // one app
 
+struct Subscriber {
+  // The version that it holds.
+  std::optional<MapVersion> known;
+  // Called on the hub's thread; must not block. May be called while (and just after) the
+  // subscription is destroyed.
+  std::function<void()> wake;
+  // The name of the cell whose maps it takes; "": of any.
+  std::string cell = "";
+};
+
 // One subscriber's place in one app's map. Thread-safe.
 class Subscription : public std::enable_shared_from_this<Subscription> {
  public:
@@ -40,24 +52,30 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   Subscription& operator=(const Subscription&) = delete;
 
   // The next message to send. Null: the subscriber is up to date (or no map is
-  // known yet) and knows whether the map may be stale and which servers are suspects, and `wake`
-  // will be called soon after that changes (and perhaps once more for nothing).
+  // known yet, or it is of another cell than the subscriber's) and knows whether the map may be
+  // stale, whether there is such an app and which servers are suspects, and `wake` will be called
+  // soon after that changes (and perhaps once more for nothing).
   Message Pull();
   // Tells the subscriber that the stream is alive.
   Message Heartbeat() const;
 
  private:
   friend class Hub;
-  Subscription(Hub& hub, std::shared_ptr<Topic> topic, std::optional<MapVersion> at,
-               std::function<void()> wake);
+  Subscription(Hub& hub, std::shared_ptr<Topic> topic, Subscriber who);
+  // REQUIRES: the topic's mutex held.
+  Message PullUpdate();
+  Message PullNews();
 
   Hub& hub_;
   std::shared_ptr<Topic> topic_;
   const std::function<void()> wake_;
+  const std::string cell_;
   // Guarded by the topic's mutex.
   std::optional<MapVersion> at_;  // once `pending_` is sent
   std::vector<Message> pending_;  // in reverse order
   bool told_stale_ = false;
+  std::string told_no_such_app_in_;
+  bool told_other_cell_ = false;
   uint64_t told_suspects_ = 0;  // MapFeed::suspect_changes
 };
 
@@ -81,6 +99,7 @@ class Hub {
   // The whole map in one piece. Never lets a version replace a newer one. A deleted
   // app is a snapshot without shards.
   Verdict Publish(const AppName& app, const v1::MapSnapshot& whole);
+  Verdict Publish(const AppName& app, const WholeMap& whole);
   // From exactly the version published last; kGap otherwise.
   Verdict Publish(const AppName& app, const v1::MapDelta& delta);
 
@@ -90,15 +109,28 @@ class Hub {
   void SetStale(const AppName& app, bool stale);
   void SetStale(bool stale);
 
+  // All the apps that a cell has.
+  struct Apps {
+    std::string cell;  // as MapSnapshot.cell
+    std::set<std::string> names;
+    friend bool operator==(const Apps&, const Apps&) = default;
+  };
+  // From now on subscribers to any other app are told (Heartbeat.no_such_app) that the cell has no
+  // such app, as long as no map of it comes. Nothing: which apps there are is not known (any more).
+  void SetApps(std::optional<Apps> apps);
+  // The same of one app, whatever SetApps() says of it; "": nobody says that there is no such app.
+  // Of an app that nobody asked for, nothing is kept.
+  void SetNoSuchApp(const AppName& app, std::string cell);
+
   // From now on subscribers are told that clients cannot use these servers (Heartbeat.suspects). Of
   // an app that nobody asked for and that has no map, nothing is kept.
   void SetSuspects(const AppName& app, std::vector<std::string> suspects);
 
-  // `known`: the version that the subscriber holds. `wake` is called on the hub's
-  // thread and must not block; it may be called while (and just after) the
-  // subscription is destroyed.
+  std::shared_ptr<Subscription> Subscribe(const AppName& app, Subscriber who);
   std::shared_ptr<Subscription> Subscribe(const AppName& app, std::optional<MapVersion> known,
-                                          std::function<void()> wake);
+                                          std::function<void()> wake) {
+    return Subscribe(app, Subscriber{known, std::move(wake)});
+  }
 
   // Called (set it before anybody subscribes) when a subscriber holds a map of the same cell by a
   // leader with a higher epoch than any that was published here: once for each such epoch. Either
@@ -118,6 +150,7 @@ class Hub {
   template <typename Update>
   Verdict PublishUpdate(const AppName& app, const Update& update);
   void UpdateStale(const std::shared_ptr<Topic>& topic);
+  void UpdateNoSuchApp(const std::shared_ptr<Topic>& topic);
   void Wake(const std::shared_ptr<Topic>& topic);
   void WakeWaiting(Topic& topic);
   void NoteIfAhead(Topic& topic, MapVersion known) const;
@@ -128,6 +161,7 @@ class Hub {
   absl::flat_hash_map<std::string, std::shared_ptr<Topic>> topics_;
   size_t subscribers_ = 0;
   bool stale_ = false;  // all apps
+  std::optional<Apps> apps_;
   SerialExecutor fan_out_;
 };
 

@@ -81,13 +81,9 @@ Message EncodeDelta(const Change& change) {
   return Wrap(v1::WatchResponse::kDeltaFieldNumber, body);
 }
 
-Message EncodeHeartbeat(const MapVersion* version, bool stale,
-                        const std::vector<std::string>& suspects) {
+Message Encode(const v1::Heartbeat& heartbeat) {
   v1::WatchResponse response;
-  v1::Heartbeat* heartbeat = response.mutable_heartbeat();
-  if (version != nullptr) *heartbeat->mutable_version() = version->ToProto();
-  heartbeat->set_stale(stale);
-  heartbeat->mutable_suspects()->Assign(suspects.begin(), suspects.end());
+  *response.mutable_heartbeat() = heartbeat;
   return std::make_shared<std::string>(response.SerializeAsString());
 }
 

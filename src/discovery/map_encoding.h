@@ -44,9 +44,7 @@ struct Change {
 Message EncodeDelta(const Change& change);
 // The same with WatchResponse.more.
 Message WithMore(const Message& message);
-// `version` null: no map yet. The rest as in Heartbeat.
-Message EncodeHeartbeat(const MapVersion* version, bool stale,
-                        const std::vector<std::string>& suspects);
+Message Encode(const v1::Heartbeat& heartbeat);
 
 // Builds the parts of a snapshot, each of about `part_bytes` at most. Servers
 // first, then shards in ascending order, then Finish().

@@ -11,9 +11,20 @@ Verdict MapFeed::Publish(const v1::MapSnapshot& whole) {
   Verdict verdict = CheckNewer(MapVersion::From(whole.version()));
   if (verdict.kind != Verdict::kApplied) return verdict;
   MapState next;
-  if (absl::Status status = MapState::Decode(whole, &next); !status.ok()) {
-    return {Verdict::kMalformed, std::string(status.message())};
-  }
+  absl::Status decoded = MapState::Decode(whole, &next);
+  return Replace(std::move(decoded), std::move(next));
+}
+
+Verdict MapFeed::Publish(const WholeMap& whole) {
+  Verdict verdict = CheckNewer(whole.version());
+  if (verdict.kind != Verdict::kApplied) return verdict;
+  MapState next;
+  absl::Status decoded = MapState::Decode(whole, &next);
+  return Replace(std::move(decoded), std::move(next));
+}
+
+Verdict MapFeed::Replace(absl::Status decoded, MapState next) {
+  if (!decoded.ok()) return {Verdict::kMalformed, std::string(decoded.message())};
   // The identity of a cell is not in deltas: another cell comes as a snapshot.
   const bool same_cell = state_.has_value() && state_->cell() == next.cell();
   if (same_cell && state_->SameLayout(next)) {
@@ -100,9 +111,28 @@ MapFeed::CatchUp MapFeed::SnapshotCatchUp() {
 }
 
 Message MapFeed::Heartbeat() const {
-  if (!state_.has_value()) return EncodeHeartbeat(nullptr, stale_, suspects_);
-  const MapVersion version = state_->version();
-  return EncodeHeartbeat(&version, stale_, suspects_);
+  v1::Heartbeat heartbeat;
+  if (state_.has_value()) *heartbeat.mutable_version() = state_->version().ToProto();
+  heartbeat.set_stale(stale_);
+  heartbeat.mutable_suspects()->Assign(suspects_.begin(), suspects_.end());
+  heartbeat.set_no_such_app(!no_such_app_in().empty());
+  heartbeat.set_cell(cell());
+  return Encode(heartbeat);
+}
+
+bool MapFeed::SetNoSuchAppIn(std::string cell) {
+  if (cell == no_such_app_in_) return false;
+  no_such_app_in_ = std::move(cell);
+  return true;
+}
+
+const std::string& MapFeed::no_such_app_in() const {
+  static const std::string kNothing;
+  return state_.has_value() || stale_ ? kNothing : no_such_app_in_;
+}
+
+const std::string& MapFeed::cell() const {
+  return state_.has_value() ? state_->cell() : no_such_app_in_;
 }
 
 bool MapFeed::SetSuspects(std::vector<std::string> suspects) {

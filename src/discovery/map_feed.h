@@ -44,6 +44,7 @@ class MapFeed {
 
   // The whole map in one piece. With the same cell and layout as before, subscribers get
   // only the difference.
+  Verdict Publish(const WholeMap& whole);
   Verdict Publish(const v1::MapSnapshot& whole);
   Verdict Publish(const v1::MapDelta& delta);
 
@@ -64,6 +65,14 @@ class MapFeed {
   void SetStale(bool stale) { stale_ = stale; }
   bool stale() const { return stale_; }
 
+  // The cell, of which the publisher is sure that it has no such app; "": of none. False: as
+  // before.
+  bool SetNoSuchAppIn(std::string cell);
+  // The same as subscribers are told: "" when there is a map, or the publisher is stale.
+  const std::string& no_such_app_in() const;
+  // Of the map, or else of the publisher, as far as that is known. "": not known.
+  const std::string& cell() const;
+
   // Heartbeat.suspects. False: they are the same as before.
   bool SetSuspects(std::vector<std::string> suspects);
   // How often they changed.
@@ -76,6 +85,7 @@ class MapFeed {
     bool marked = false;  // the last part, with WatchResponse.more: a newer version exists
   };
 
+  Verdict Replace(absl::Status decoded, MapState next);
   void Advance(Change change);
   Verdict CheckNewer(MapVersion version) const;
   // What leads from `from` to the newest version in one message; null if only a
@@ -85,6 +95,7 @@ class MapFeed {
 
   const FeedLimits limits_;
   bool stale_ = false;
+  std::string no_such_app_in_;
   std::vector<std::string> suspects_;
   uint64_t suspect_changes_ = 0;
   std::optional<MapState> state_;

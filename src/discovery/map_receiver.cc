@@ -1,55 +1,45 @@
 #include "discovery/map_receiver.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "model/map_server.h"
 
 namespace shardmanager::discovery {
-namespace {
-
-template <typename Repeated>
-void MoveAll(Repeated& from, Repeated& to) {
-  to.Reserve(to.size() + from.size());
-  for (auto& message : from) *to.Add() = std::move(message);
-}
-
-void Apply(const v1::MapDelta& delta, v1::MapSnapshot& map) {
-  *map.mutable_version() = delta.version();
-  for (const v1::MapServer& server : delta.servers()) {
-    auto& servers = *map.mutable_servers();
-    const auto same = std::find_if(servers.begin(), servers.end(), [&](const v1::MapServer& s) {
-      return s.index() == server.index();
-    });
-    if (!IsGone(server)) {
-      *(same != servers.end() ? &*same : servers.Add()) = server;
-    } else if (same != servers.end()) {
-      servers.erase(same);
-    }
-  }
-  for (const v1::MapShard& shard : delta.shards()) {
-    // An index that is not there makes the whole unfit, which its user finds out.
-    if (shard.index() >= static_cast<uint32_t>(map.shards_size())) continue;
-    *map.mutable_shards(static_cast<int>(shard.index()))->mutable_replicas() = shard.replicas();
-  }
-}
-
-}  // namespace
-
 void MapReceiver::StreamOpened() {
   partial_.reset();
   behind_.reset();
   stale_ = false;
+  no_such_app_in_.clear();
+  newest_.reset();
   suspects_.reset();
 }
 
-Received MapReceiver::Receive(v1::WatchResponse response) {
-  stale_ = response.heartbeat().stale();
+bool MapReceiver::is_newest() const {
+  return !stale_ && !needs_snapshot_ && !partial_.has_value() && !behind_.has_value() &&
+         newest_.has_value() && newest_ == held_;
+}
+
+void MapReceiver::Note(const v1::WatchResponse& response) {
+  const v1::Heartbeat& heartbeat = response.heartbeat();
+  stale_ = heartbeat.stale();
+  no_such_app_in_ = heartbeat.no_such_app() ? heartbeat.cell() : "";
   suspects_.reset();
+  if (response.has_snapshot() && !response.more()) {
+    newest_ = MapVersion::From(response.snapshot().version());
+  } else if (response.has_delta()) {
+    newest_ = MapVersion::From(response.delta().version());
+  } else if (heartbeat.has_version()) {
+    newest_ = MapVersion::From(heartbeat.version());
+  } else {
+    newest_.reset();
+  }
+}
+
+Received MapReceiver::Receive(v1::WatchResponse response) {
+  Note(response);
   switch (response.update_case()) {
     case v1::WatchResponse::kSnapshot:
-      return ReceivePart(std::move(*response.mutable_snapshot()), response.more());
+      return ReceivePart(response.snapshot(), response.more());
     case v1::WatchResponse::kDelta:
       return ReceiveDelta(std::move(*response.mutable_delta()));
     case v1::WatchResponse::kHeartbeat:
@@ -60,27 +50,24 @@ Received MapReceiver::Receive(v1::WatchResponse response) {
   return Nothing{};
 }
 
-Received MapReceiver::ReceivePart(v1::MapSnapshot part, bool more) {
+Received MapReceiver::ReceivePart(const v1::MapSnapshot& part, bool more) {
   const MapVersion version = MapVersion::From(part.version());
   if (!partial_.has_value()) {
-    partial_ = std::move(part);
+    partial_.emplace(part);
+  } else if (version != partial_->version()) {
+    return Break(absl::StrCat("a part of snapshot ", version.ToString(), " inside snapshot ",
+                              partial_->version().ToString()));
   } else {
-    if (version != MapVersion::From(partial_->version())) {
-      return Break(absl::StrCat("a part of snapshot ", version.ToString(), " inside snapshot ",
-                                MapVersion::From(partial_->version()).ToString()));
-    }
-    MoveAll(*part.mutable_servers(), *partial_->mutable_servers());
-    MoveAll(*part.mutable_shards(), *partial_->mutable_shards());
-    partial_->set_last(part.last());
+    partial_->Add(part);
   }
-  if (!partial_->last()) return Nothing{};
-  v1::MapSnapshot whole = std::move(*partial_);
+  if (!part.last()) return Nothing{};
+  WholeMap whole = *std::move(partial_);
   partial_.reset();
   return ReceiveWhole(std::move(whole), more);
 }
 
-Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole, bool more) {
-  const MapVersion version = MapVersion::From(whole.version());
+Received MapReceiver::ReceiveWhole(WholeMap whole, bool more) {
+  const MapVersion version = whole.version();
   behind_.reset();
   const bool newer = !held_.has_value() || version > *held_;
   const bool distrusts = needs_snapshot_;
@@ -98,10 +85,10 @@ Received MapReceiver::ReceiveWhole(v1::MapSnapshot whole, bool more) {
 Received MapReceiver::ReceiveHeartbeat(const v1::Heartbeat& heartbeat) {
   suspects_.emplace(heartbeat.suspects().begin(), heartbeat.suspects().end());
   if (!behind_.has_value() || partial_.has_value()) return Nothing{};
-  const MapVersion version = MapVersion::From(behind_->version());
+  const MapVersion version = behind_->version();
   if (MapVersion::From(heartbeat.version()) > version) return Nothing{};
   if (held_.has_value() && version <= *held_) return Nothing{};
-  v1::MapSnapshot whole = std::move(*behind_);
+  WholeMap whole = *std::move(behind_);
   return ReceiveWhole(std::move(whole), /*more=*/false);
 }
 
@@ -109,7 +96,7 @@ Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
   const MapVersion from = MapVersion::From(delta.from());
   const MapVersion to = MapVersion::From(delta.version());
   if (partial_.has_value()) return Break("a delta in the middle of a snapshot");
-  if (behind_.has_value() && from == MapVersion::From(behind_->version())) {
+  if (behind_.has_value() && from == behind_->version()) {
     return AdvanceBehind(delta);
   }
   if (!held_.has_value()) return Break("a delta before any snapshot");
@@ -123,8 +110,8 @@ Received MapReceiver::ReceiveDelta(v1::MapDelta delta) {
 }
 
 Received MapReceiver::AdvanceBehind(const v1::MapDelta& delta) {
-  v1::MapSnapshot advanced = std::move(*behind_);
-  Apply(delta, advanced);
+  WholeMap advanced = *std::move(behind_);
+  advanced.Apply(delta);
   return ReceiveWhole(std::move(advanced), /*more=*/false);
 }
 

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/map/whole_map.h"
 #include "model/map_version.h"
 #include "shardmanager/v1/discovery.pb.h"
 
@@ -19,7 +20,7 @@ struct Nothing {};
 struct Broken {
   std::string reason;
 };
-using Received = std::variant<Nothing, v1::MapSnapshot, v1::MapDelta, Broken>;
+using Received = std::variant<Nothing, WholeMap, v1::MapDelta, Broken>;
 
 class MapReceiver {
  public:
@@ -36,6 +37,10 @@ class MapReceiver {
   // The last message was a heartbeat that said that the publisher may not have the newest
   // map: another publisher may.
   bool stale() const { return stale_; }
+  // The last message was a heartbeat that said that this cell has no such app; "": it was not.
+  const std::string& no_such_app_in() const { return no_such_app_in_; }
+  // The publisher of this stream has said that what is held is the newest map, and is sure of it.
+  bool is_newest() const;
   // Heartbeat.suspects, if the last message was a heartbeat.
   const std::optional<std::vector<std::string>>& suspects() const { return suspects_; }
 
@@ -50,8 +55,9 @@ class MapReceiver {
   void Distrust(std::optional<MapVersion> held);
 
  private:
-  Received ReceivePart(v1::MapSnapshot part, bool more);
-  Received ReceiveWhole(v1::MapSnapshot whole, bool more);
+  void Note(const v1::WatchResponse& response);
+  Received ReceivePart(const v1::MapSnapshot& part, bool more);
+  Received ReceiveWhole(WholeMap whole, bool more);
   Received ReceiveHeartbeat(const v1::Heartbeat& heartbeat);
   Received ReceiveDelta(v1::MapDelta delta);
   Received AdvanceBehind(const v1::MapDelta& delta);
@@ -60,12 +66,16 @@ class MapReceiver {
   std::optional<MapVersion> held_;
   bool needs_snapshot_ = false;
   bool stale_ = false;
+  std::string no_such_app_in_;
+  // The version that the publisher of this stream named last, if nothing that leads to another one
+  // is on its way.
+  std::optional<MapVersion> newest_;
   std::optional<std::vector<std::string>> suspects_;
-  std::optional<v1::MapSnapshot> partial_;
+  std::optional<WholeMap> partial_;
   // Where the publisher stands, as long as that is not to be used: it is behind what is
   // held, or the publisher said that more follows. It may send an old snapshot and then one
   // delta that passes us.
-  std::optional<v1::MapSnapshot> behind_;
+  std::optional<WholeMap> behind_;
 };
 
 }  // namespace shardmanager::discovery

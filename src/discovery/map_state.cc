@@ -32,23 +32,40 @@ absl::Status MapState::Decode(const v1::MapSnapshot& whole, MapState* state) {
   MapState next;
   next.version_ = MapVersion::From(whole.version());
   next.cell_ = whole.cell();
-  for (const v1::MapServer& server : whole.servers()) {
-    next.servers_[server.index()] = EncodeServer(server);
-  }
-  const auto known = [&](uint32_t server) { return next.servers_.contains(server); };
   next.name_ends_.reserve(static_cast<size_t>(whole.shards_size()));
   next.replicas_.reserve(static_cast<size_t>(whole.shards_size()));
-  for (const v1::MapShard& shard : whole.shards()) {
-    if (shard.index() != next.replicas_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("shard index ", shard.index(), " where ",
-                                                     next.replicas_.size(), " must come"));
+  if (absl::Status status = next.Add(whole); !status.ok()) return status;
+  *state = std::move(next);
+  return absl::OkStatus();
+}
+
+absl::Status MapState::Decode(const WholeMap& whole, MapState* state) {
+  MapState next;
+  next.version_ = whole.version();
+  next.cell_ = whole.cell();
+  next.name_ends_.reserve(whole.shards());
+  next.replicas_.reserve(whole.shards());
+  absl::Status added =
+      whole.ForEachPart([&next](const v1::MapSnapshot& part) { return next.Add(part); });
+  if (added.ok()) *state = std::move(next);
+  return added;
+}
+
+absl::Status MapState::Add(const v1::MapSnapshot& part) {
+  for (const v1::MapServer& server : part.servers()) {
+    servers_[server.index()] = EncodeServer(server);
+  }
+  const auto known = [&](uint32_t server) { return servers_.contains(server); };
+  for (const v1::MapShard& shard : part.shards()) {
+    if (shard.index() != replicas_.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shard index ", shard.index(), " where ", replicas_.size(), " must come"));
     }
     if (absl::Status status = CheckReplicas(shard, known); !status.ok()) return status;
-    next.names_ += EncodeShardName(shard);
-    next.name_ends_.push_back(next.names_.size());
-    next.replicas_.push_back(EncodeReplicas(shard));
+    names_ += EncodeShardName(shard);
+    name_ends_.push_back(names_.size());
+    replicas_.push_back(EncodeReplicas(shard));
   }
-  *state = std::move(next);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "discovery/map_encoding.h"
+#include "model/map/whole_map.h"
 #include "model/map_version.h"
 #include "shardmanager/v1/discovery.pb.h"
 
@@ -19,6 +20,7 @@ class MapState {
  public:
   // The whole map. INVALID_ARGUMENT when it contradicts itself: shard indexes that
   // are not 0, 1, 2, ..., a replica on a server that is not listed.
+  static absl::Status Decode(const WholeMap& whole, MapState* state);
   static absl::Status Decode(const v1::MapSnapshot& whole, MapState* state);
 
   // The change that `delta` is. INVALID_ARGUMENT when it names a shard or a server
@@ -40,6 +42,7 @@ class MapState {
   size_t shards() const { return replicas_.size(); }
 
  private:
+  absl::Status Add(const v1::MapSnapshot& part);
   std::string_view ShardName(size_t index) const;
 
   MapVersion version_;

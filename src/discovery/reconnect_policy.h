@@ -38,7 +38,7 @@ class ReconnectPolicy {
   // The publisher said (again) that it may not have the newest map. True: try the next
   // endpoint. False: all were tried in turn and said so; stay until it says so once more.
   bool OnStale() { return ++stale_ % endpoints_ != 0; }
-  // It failed, or ended. `has_map`: the subscriber holds one.
+  // It failed, or ended. `has_map`: the subscriber holds one, or is in no hurry for another reason.
   Next OnFailure(bool has_map);
 
  private:

@@ -25,15 +25,19 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
     : router_(router),
       name_(app),
       retries_(router.options().retry_share),
-      discovery_status_(absl::UnavailableError("discovery has not answered yet")) {
-  cache_is_read_ = router_.cache() == nullptr;
+      outlook_{.app = name_,
+               .has_discovery = router.has_discovery(),
+               .keeps_maps = router.cache() != nullptr,
+               .cache_is_read = router.cache() == nullptr,
+               .discovery = absl::UnavailableError("discovery has not answered yet")} {
+  if (!router_.has_discovery()) outlook_.freshness = Freshness::kNobodySure;
   watch_ = router_.Watch(name_, *this);
   if (router_.cache() == nullptr) return;
   router_.cache()->Read(
       name_, router_.has_discovery() ? kDiscoveryPatience : Duration(0),
       [this] {
         std::lock_guard lock(mutex_);
-        return newest_ == nullptr;
+        return outlook_.newest == nullptr;
       },
       [this](std::optional<v1::MapSnapshot> whole) { OnCached(std::move(whole)); });
 }
@@ -42,7 +46,7 @@ AppRouter::~AppRouter() { EndWatch(); }
 
 void AppRouter::EndWatch() { watch_.reset(); }
 
-void AppRouter::OnSnapshot(v1::MapSnapshot whole) {
+void AppRouter::OnSnapshot(WholeMap whole) {
   std::lock_guard lock(holder_mutex_);
   if (!IsHeldCached(whole) && !Take(holder_.Apply(whole))) return;
   cached_cell_.reset();
@@ -58,7 +62,7 @@ bool AppRouter::OnDelta(v1::MapDelta delta) {
 
 void AppRouter::OnCached(std::optional<v1::MapSnapshot> whole) {
   TakeCached(whole);
-  ChangeAndWake([this] { cache_is_read_ = true; });
+  ChangeAndWake([this] { outlook_.cache_is_read = true; });
 }
 
 void AppRouter::TakeCached(const std::optional<v1::MapSnapshot>& whole) {
@@ -71,21 +75,9 @@ void AppRouter::TakeCached(const std::optional<v1::MapSnapshot>& whole) {
                whole->cell().empty() ? "" : " of cell " + whole->cell());
 }
 
-bool AppRouter::Takes(const v1::MapSnapshot& whole) {
-  const std::string& cell = router_.options().cell;
-  if (router::IsOfCell(whole.cell(), cell)) return true;
-  const std::string why =
-      absl::StrCat("discovery has maps of cell ", whole.cell(), ", not of ", cell);
-  other_cell_.Say(absl::StrCat(why, ": the map of ", name_, " is refused"));
-  ChangeAndWake([&] {
-    refused_ = absl::FailedPreconditionError(absl::StrCat(why, " (RouterOptions::cell)"));
-  });
-  return false;
-}
-
 // Is it the map that we began with? One of another cell ends that one: versions of two
 // cells cannot be compared.
-bool AppRouter::IsHeldCached(const v1::MapSnapshot& whole) {
+bool AppRouter::IsHeldCached(const WholeMap& whole) {
   if (!cached_cell_) return false;
   if (!whole.cell().empty() && !cached_cell_->empty() && whole.cell() != *cached_cell_) {
     spdlog::warn("the kept map of {} is of cell {}, but discovery is of {}: dropped", name_,
@@ -93,7 +85,7 @@ bool AppRouter::IsHeldCached(const v1::MapSnapshot& whole) {
     holder_ = router::MapHolder();
     return false;
   }
-  return MapVersion::From(whole.version()) == holder_.map()->version();
+  return whole.version() == holder_.map()->version();
 }
 
 std::optional<MapVersion> AppRouter::Held() const {
@@ -115,19 +107,20 @@ void AppRouter::OnSuspects(std::vector<std::string> suspects) {
 
 bool AppRouter::Take(const absl::Status& applied) {
   if (!applied.ok()) {
-    spdlog::warn("an update of the map of {} is refused: {}", name_,
-                 std::string(applied.message()));
+    refused_update_.Say(absl::StrCat("an update of the map of ", name_,
+                                     " is refused: ", std::string(applied.message())));
     return false;
   }
+  refused_update_.Over(absl::StrCat("updates of the map of ", name_, " are taken again"));
   const ShardIndex first_unserved = holder_.unserved() > 0 ? holder_.FirstUnserved() : ShardIndex();
   map_.Set(holder_.map());
   ChangeAndWake([&] {
-    newest_ = holder_.map();
-    unserved_ = holder_.unserved();
-    first_unserved_ = first_unserved.valid() ? newest_->layout().id(first_unserved) : "";
-    refused_ = absl::OkStatus();
+    outlook_.newest = holder_.map();
+    outlook_.unserved = holder_.unserved();
+    outlook_.first_unserved =
+        first_unserved.valid() ? outlook_.newest->layout().id(first_unserved) : "";
     for (InFlight* attempt : in_flight_) {
-      if (attempt->superseded || Names(*newest_, *attempt)) continue;
+      if (attempt->superseded || Names(*outlook_.newest, *attempt)) continue;
       attempt->superseded = true;
       attempt->context->TryCancel();
     }
@@ -136,14 +129,27 @@ bool AppRouter::Take(const absl::Status& applied) {
   return true;
 }
 
-void AppRouter::OnStreamState(const absl::Status& status) {
-  {
-    std::lock_guard lock(mutex_);
-    discovery_status_ = status;
-    if (!status.ok()) refused_ = absl::OkStatus();  // another endpoint may have our cell
+void AppRouter::OnFreshness(Freshness freshness) {
+  ChangeAndWake([&] { outlook_.freshness = freshness; });
+}
+
+void AppRouter::OnNoSuchApp(const std::string& cell) {
+  ChangeAndWake([&] { outlook_.no_such_app_in = cell; });
+  if (cell.empty()) {
+    missing_.Over(absl::StrCat("discovery no longer says that there is no app ", name_));
+  } else {
+    missing_.Say(absl::StrCat("there is no app ", name_, " in cell ", cell));
   }
+}
+
+void AppRouter::OnStreamState(const absl::Status& status) {
+  ChangeAndWake([&] { outlook_.discovery = status; });
   if (status.ok()) {
+    other_cell_.Over(absl::StrCat("discovery of the map of ", name_, " is of our cell now"));
     lost_.Over(absl::StrCat("discovery delivers the map of ", name_, " again"));
+  } else if (absl::IsFailedPrecondition(status)) {
+    other_cell_.Say(
+        absl::StrCat("the map of ", name_, " is refused: ", std::string(status.message())));
   } else {
     lost_.Say(absl::StrCat("discovery does not deliver the map of ", name_,
                            "; working from the last one: ", std::string(status.message())));
@@ -176,7 +182,7 @@ void AppRouter::ChangeAndWake(const Change& change) {
 std::vector<std::function<void()>> AppRouter::TakeAccepting() {
   std::vector<std::function<void()>> wakes;
   absl::erase_if(waiters_, [&](auto& entry) {
-    if (IsWorthAWait(entry.second.accepts(newest_.get()))) return false;
+    if (IsWorthAWait(entry.second.accepts(outlook_.newest.get()))) return false;
     wakes.push_back(std::move(entry.second.wake));
     return true;
   });
@@ -185,7 +191,7 @@ std::vector<std::function<void()>> AppRouter::TakeAccepting() {
 
 bool AppRouter::WaitForMap(TimePoint until, absl::FunctionRef<bool(const ShardMap* map)> accepts) {
   std::unique_lock lock(mutex_);
-  while (IsWorthAWait(accepts(newest_.get()))) {
+  while (IsWorthAWait(accepts(outlook_.newest.get()))) {
     const TimePoint now = MonotonicNow();
     if (now >= until) return false;
     changed_.wait_for(lock, until - now);
@@ -195,7 +201,7 @@ bool AppRouter::WaitForMap(TimePoint until, absl::FunctionRef<bool(const ShardMa
 
 bool AppRouter::AwaitMap(const void* who, MapWaiter waiter) {
   std::lock_guard lock(mutex_);
-  if (!IsWorthAWait(waiter.accepts(newest_.get()))) return false;
+  if (!IsWorthAWait(waiter.accepts(outlook_.newest.get()))) return false;
   waiters_[who] = std::move(waiter);
   return true;
 }
@@ -207,50 +213,34 @@ void AppRouter::ForgetWaiter(const void* who) {
 
 absl::Status AppRouter::WaitReady(TimePoint until) {
   std::unique_lock lock(mutex_);
-  while (newest_ == nullptr || newest_->layout().size() == 0 || unserved_ > 0) {
-    if (const absl::Status hopeless = Hopeless(); !hopeless.ok()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(name_, ": ", std::string(hopeless.message())));
+  while (!outlook_.HasAllShards() || outlook_.freshness == Freshness::kAsking) {
+    if (const absl::Status hopeless = outlook_.Hopeless(); !hopeless.ok()) {
+      return absl::Status(hopeless.code(),
+                          absl::StrCat(name_, ": ", std::string(hopeless.message())));
     }
     const TimePoint now = MonotonicNow();
-    if (now >= until) return absl::DeadlineExceededError(WhatIsMissing());
+    if (now >= until) {
+      if (outlook_.HasAllShards()) break;  // nobody says that it is old
+      return absl::DeadlineExceededError(outlook_.WhatIsMissing());
+    }
     changed_.wait_for(lock, until - now);
   }
   return absl::OkStatus();
 }
 
-absl::Status AppRouter::Hopeless() const {
-  if (newest_ != nullptr || !cache_is_read_) return absl::OkStatus();
-  if (router_.has_discovery()) return refused_;
-  return absl::FailedPreconditionError(
-      absl::StrCat("RouterOptions::discovery is empty, so no shard map comes",
-                   router_.cache() == nullptr ? "" : ", and none is kept"));
-}
-
 absl::Status AppRouter::WhyNoMapComes() const {
   std::lock_guard lock(mutex_);
-  return Hopeless();
-}
-
-std::string AppRouter::WhatIsMissing() const {
-  const std::string discovery =
-      discovery_status_.ok() ? ""
-                             : absl::StrCat(" (", std::string(discovery_status_.message()), ")");
-  if (newest_ == nullptr) return absl::StrCat(name_, ": no shard map has come", discovery);
-  if (newest_->layout().size() == 0)
-    return absl::StrCat(name_, ": the app has no shards", discovery);
-  return absl::StrCat(name_, ": ", unserved_, " of ", newest_->layout().size(),
-                      " shards are not served, the first is ", first_unserved_, discovery);
+  return outlook_.Hopeless();
 }
 
 absl::Status AppRouter::discovery_status() const {
   std::lock_guard lock(mutex_);
-  return discovery_status_;
+  return outlook_.discovery;
 }
 
 bool AppRouter::Begin(InFlight& attempt) {
   std::lock_guard lock(mutex_);
-  if (newest_ != nullptr && !Names(*newest_, attempt)) return false;
+  if (outlook_.newest != nullptr && !Names(*outlook_.newest, attempt)) return false;
   in_flight_.insert(&attempt);
   return true;
 }

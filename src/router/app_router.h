@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "base/time.h"
 #include "router/map_holder.h"
+#include "router/map_outlook.h"
 #include "router/published.h"
 #include "router/retry_budget.h"
 #include "router/server_reporter.h"
@@ -60,7 +61,7 @@ class AppRouter final : public wire::MapSink {
   void ForgetWaiter(const void* who);
   absl::Status WaitReady(TimePoint until);
 
-  // FAILED_PRECONDITION: there is no map, and to wait for one would not help. OK: one may come.
+  // MapOutlook::Hopeless.
   absl::Status WhyNoMapComes() const;
   // Why there may be no map, or none newer. OK: discovery delivers.
   absl::Status discovery_status() const;
@@ -81,25 +82,24 @@ class AppRouter final : public wire::MapSink {
   bool End(InFlight& attempt);
 
  private:
-  bool Takes(const v1::MapSnapshot& whole) override;
-  void OnSnapshot(v1::MapSnapshot whole) override;
+  void OnSnapshot(WholeMap whole) override;
   bool OnDelta(v1::MapDelta delta) override;
   std::optional<MapVersion> Held() const override;
   v1::ReportServersRequest Report() override;
   void OnSuspects(std::vector<std::string> suspects) override;
+  void OnFreshness(Freshness freshness) override;
+  void OnNoSuchApp(const std::string& cell) override;
   void OnStreamState(const absl::Status& status) override;
   // Of the file that the map cache has; nothing: there is none.
   void OnCached(std::optional<v1::MapSnapshot> whole);
   void TakeCached(const std::optional<v1::MapSnapshot>& whole);
   // REQUIRES: holder_mutex_ held.
   bool Take(const absl::Status& applied);
-  bool IsHeldCached(const v1::MapSnapshot& whole);
+  bool IsHeldCached(const WholeMap& whole);
 
   static bool Names(const router::ShardMap& map, const InFlight& attempt);
   // REQUIRES: mutex_ held.
-  std::string WhatIsMissing() const;
-  absl::Status Hopeless() const;
-  bool IsWorthAWait(bool accepted) const { return !accepted && Hopeless().ok(); }
+  bool IsWorthAWait(bool accepted) const { return !accepted && outlook_.Hopeless().ok(); }
   std::vector<std::function<void()>> TakeAccepting();
   // Of waiting calls.
   template <typename Change>
@@ -113,18 +113,15 @@ class AppRouter final : public wire::MapSink {
   router::MapHolder holder_;
   router::ServerReporter reporter_;
   std::optional<std::string> cached_cell_;  // the map in use is the cached one, of that cell
+  Repeater refused_update_;
   Repeater other_cell_;
+  Repeater missing_;
   Repeater lost_;
   router::Published<router::ShardMap> map_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  MapPointer newest_;  // what map_ has, for those who wait
-  size_t unserved_ = 0;
-  std::string first_unserved_;
-  absl::Status discovery_status_;
-  absl::Status refused_;        // why what discovery has is no map for us
-  bool cache_is_read_ = false;  // or there is none
+  MapOutlook outlook_;  // its newest map is what map_ has, for those who wait
   absl::flat_hash_map<const void*, MapWaiter> waiters_;
   absl::flat_hash_set<InFlight*> in_flight_;
 

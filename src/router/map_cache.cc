@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/map/cell_identity.h"
 #include "model/map_version.h"
 #include "model/spec/spec_names.h"
 #include "router/map_file.h"
@@ -33,10 +34,6 @@ void MapCache::Stop() {
     for (auto& [name, app] : apps_) Write(name);
   });
   executor_.Stop();
-}
-
-bool IsOfCell(const std::string& identity, const std::string& cell) {
-  return cell.empty() || identity.empty() || identity.substr(0, identity.rfind('@')) == cell;
 }
 
 // Names of apps are made of such letters; whatever else is asked for has no map.
@@ -78,7 +75,7 @@ std::optional<v1::MapSnapshot> MapCache::Load(const std::string& app) const {
 
 // ---- writing ----
 
-void MapCache::Accepted(const std::string& app, v1::MapSnapshot whole) {
+void MapCache::Accepted(const std::string& app, WholeMap whole) {
   executor_.Post([this, app, whole = std::move(whole)] {
     App& entry = apps_[app];
     discovery::MapState state;

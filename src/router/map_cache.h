@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "discovery/map_state.h"
+#include "model/map/whole_map.h"
 #include "runtime/logging.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.pb.h"
@@ -37,7 +38,7 @@ class MapCache {
             std::function<void(std::optional<v1::MapSnapshot>)> read);
 
   // The map that is used from now on, or what makes it out of the last one.
-  void Accepted(const std::string& app, v1::MapSnapshot whole);
+  void Accepted(const std::string& app, WholeMap whole);
   void Accepted(const std::string& app, v1::MapDelta delta);
 
   // Writes what was not written yet; nothing is called or written after that. Idempotent.
@@ -63,8 +64,5 @@ class MapCache {
   bool stopped_ = false;
   SerialExecutor executor_;
 };
-
-// Does "<name>@<when made>" name this cell? What is not told may be.
-bool IsOfCell(const std::string& identity, const std::string& cell);
 
 }  // namespace shardmanager::router

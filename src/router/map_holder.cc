@@ -1,6 +1,7 @@
 #include "router/map_holder.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,27 +16,26 @@ constexpr uint32_t kMostServers = 1u << 20;
 
 }  // namespace
 
-absl::Status MapHolder::Apply(const v1::MapSnapshot& whole) {
-  if (absl::Status status = CheckNewer(MapVersion::From(whole.version())); !status.ok()) {
-    return status;
-  }
+absl::Status MapHolder::Apply(const WholeMap& whole) {
+  if (absl::Status status = CheckNewer(whole.version()); !status.ok()) return status;
   auto next = std::make_shared<ShardMap>();
-  next->version_ = MapVersion::From(whole.version());
+  next->version_ = whole.version();
+  std::optional<MapLayout::Builder> layout;
   if (map_ != nullptr && map_->layout().Matches(whole)) {
     next->layout_ = map_->layout_;
-  } else if (absl::Status status = MapLayout::Build(whole, &next->layout_); !status.ok()) {
-    return status;
+  } else {
+    layout.emplace(whole.shards());
   }
   auto servers = std::make_shared<Servers>();
-  if (absl::Status status = TakeServers(whole.servers(), *servers); !status.ok()) return status;
-  std::shared_ptr<ShardMap::Block> block;
-  for (const v1::MapShard& shard : whole.shards()) {
-    Replicas replicas;
-    if (absl::Status status = TakeReplicas(shard, *servers, replicas); !status.ok()) return status;
-    const size_t at = shard.index() % ShardMap::kBlockShards;
-    if (at == 0) next->blocks_.push_back(block = std::make_shared<ShardMap::Block>());
-    Append(replicas, at, *block);
-  }
+  absl::Status taken = whole.ForEachPart([&](const v1::MapSnapshot& part) {
+    if (layout) {
+      if (absl::Status status = layout->Add(part); !status.ok()) return status;
+    }
+    if (absl::Status status = TakeServers(part.servers(), *servers); !status.ok()) return status;
+    return TakeShards(part, *servers, *next);
+  });
+  if (taken.ok() && layout) taken = layout->Finish(&next->layout_);
+  if (!taken.ok()) return taken;
   next->servers_ = std::move(servers);
   const std::vector<size_t> uses_before = uses_;  // empty before the first map
   CountAll(*next);
@@ -43,6 +43,20 @@ absl::Status MapHolder::Apply(const v1::MapSnapshot& whole) {
     if (uses_before[i] > 0) abandoned_.insert((*map_->servers_)[i]->endpoint);
   }
   map_ = std::move(next);
+  return absl::OkStatus();
+}
+
+absl::Status MapHolder::TakeShards(const v1::MapSnapshot& part, const Servers& servers,
+                                   ShardMap& next) {
+  Replicas replicas;
+  for (const v1::MapShard& shard : part.shards()) {
+    replicas.clear();
+    if (absl::Status status = TakeReplicas(shard, servers, replicas); !status.ok()) return status;
+    const size_t at = shard.index() % ShardMap::kBlockShards;
+    if (at == 0) next.blocks_.push_back(std::make_shared<ShardMap::Block>());
+    // Nobody shares it yet.
+    Append(replicas, at, *std::const_pointer_cast<ShardMap::Block>(next.blocks_.back()));
+  }
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "model/map/whole_map.h"
 #include "router/shard_map.h"
 #include "shardmanager/v1/discovery.pb.h"
 
@@ -20,7 +21,8 @@ class MapHolder {
   // Each returns OK and moves map() on, or changes nothing: INVALID_ARGUMENT, the
   // update contradicts itself or the map; FAILED_PRECONDITION, it is not newer, or is
   // a delta from another version.
-  absl::Status Apply(const v1::MapSnapshot& whole);
+  absl::Status Apply(const WholeMap& whole);
+  absl::Status Apply(const v1::MapSnapshot& whole) { return Apply(WholeMap(whole)); }
   absl::Status Apply(const v1::MapDelta& delta);
 
   // Null before the first snapshot.
@@ -44,6 +46,9 @@ class MapHolder {
   std::shared_ptr<const MappedServer> Mapped(const v1::MapServer& server) const;
   static absl::Status TakeReplicas(const v1::MapShard& shard, const Servers& servers,
                                    Replicas& replicas);
+  // Of the shards of one part, which come in ascending order.
+  static absl::Status TakeShards(const v1::MapSnapshot& part, const Servers& servers,
+                                 ShardMap& next);
   static void Append(const Replicas& replicas, size_t at, ShardMap::Block& block);
   void ReplaceShards(const std::map<uint32_t, Replicas>& lists, ShardMap& next);
   void Recount(const std::map<uint32_t, Replicas>& lists);

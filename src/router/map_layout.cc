@@ -1,59 +1,84 @@
 #include "router/map_layout.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace shardmanager::router {
 
-absl::Status MapLayout::Build(const v1::MapSnapshot& whole,
-                              std::shared_ptr<const MapLayout>* layout) {
-  std::shared_ptr<MapLayout> built(new MapLayout);
-  if (absl::Status status = built->TakeIds(whole); !status.ok()) return status;
-  if (absl::Status status = built->OrderByKey(); !status.ok()) return status;
-  *layout = std::move(built);
+MapLayout::Builder::Builder(size_t shards) : built_(new MapLayout) {
+  built_->ids_.reserve(shards);
+  built_->ranges_.reserve(shards);
+  built_->ranged_.reserve(shards);
+  built_->by_id_.reserve(shards);
+}
+
+absl::Status MapLayout::Builder::Add(const v1::MapSnapshot& part) {
+  for (const v1::MapShard& shard : part.shards()) {
+    if (absl::Status status = built_->Take(shard); !status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 
-absl::Status MapLayout::TakeIds(const v1::MapSnapshot& whole) {
-  ids_.reserve(static_cast<size_t>(whole.shards_size()));
-  for (const v1::MapShard& shard : whole.shards()) {
-    if (shard.index() != ids_.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shard index ", shard.index(), " where ", ids_.size(), " must come"));
-    }
-    ids_.push_back(shard.id());
-    ranges_.push_back({shard.has_range(), shard.range().start(), shard.range().end()});
+absl::Status MapLayout::Builder::Finish(std::shared_ptr<const MapLayout>* layout) {
+  built_->keys_.shrink_to_fit();
+  if (absl::Status status = built_->OrderByKey(); !status.ok()) return status;
+  *layout = std::move(built_);
+  return absl::OkStatus();
+}
+
+absl::Status MapLayout::Take(const v1::MapShard& shard) {
+  const size_t at = ids_.size();
+  if (shard.index() != at) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shard index ", shard.index(), " where ", at, " must come"));
   }
-  by_id_.reserve(ids_.size());
-  for (size_t i = 0; i < ids_.size(); ++i) {
-    if (!by_id_.emplace(ids_[i], ShardIndex(i)).second) {
-      return absl::InvalidArgumentError(absl::StrCat("two shards are named ", ids_[i]));
-    }
+  ids_.push_back(shard.id());
+  ranged_.push_back(shard.has_range());
+  if (!by_id_.insert(shard.index()).second) {
+    return absl::InvalidArgumentError(absl::StrCat("two shards are named ", shard.id()));
   }
+  Range range;
+  if (at > 0 && shard.range().start() == ranges_.back().end.In(keys_)) {
+    range.start = ranges_.back().end;
+  } else if (absl::Status status = AddKey(shard.range().start(), &range.start); !status.ok()) {
+    return status;
+  }
+  absl::Status status = AddKey(shard.range().end(), &range.end);
+  ranges_.push_back(range);
+  return status;
+}
+
+absl::Status MapLayout::AddKey(const std::string& key, Piece* piece) {
+  if (keys_.size() + key.size() > std::numeric_limits<uint32_t>::max()) {
+    return absl::InvalidArgumentError("the keys of all ranges have more than 4 GB");
+  }
+  *piece = {static_cast<uint32_t>(keys_.size()), static_cast<uint32_t>(key.size())};
+  keys_ += key;
   return absl::OkStatus();
 }
 
 absl::Status MapLayout::OrderByKey() {
   std::vector<ShardIndex> order;
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].present) order.emplace_back(i);
+    if (HasRange(i)) order.emplace_back(i);
   }
-  const auto range = [this](ShardIndex shard) -> const Range& { return ranges_[shard.index()]; };
   std::stable_sort(order.begin(), order.end(),
-                   [&](ShardIndex a, ShardIndex b) { return range(a).start < range(b).start; });
+                   [this](ShardIndex a, ShardIndex b) { return start(a) < start(b); });
   std::vector<std::string_view> starts;
+  starts.reserve(order.size());
   bool as_indexed = true;
   for (size_t i = 0; i < order.size(); ++i) {
-    starts.push_back(range(order[i]).start);
+    starts.push_back(start(order[i]));
     as_indexed = as_indexed && order[i].index() == i;
     const bool last = i + 1 == order.size();
-    if (!last && range(order[i]).start == range(order[i + 1]).start) {
+    if (!last && start(order[i]) == start(order[i + 1])) {
       return absl::InvalidArgumentError(
           absl::StrCat("shards ", id(order[i]), " and ", id(order[i + 1]), " start at one key"));
     }
-    gapless_ = gapless_ && range(order[i]).end == (last ? "" : range(order[i + 1]).start);
+    gapless_ = gapless_ && end(order[i]) == (last ? "" : start(order[i + 1]));
   }
   starts_ = KeyTable(starts);
   if (!as_indexed) in_key_order_ = std::move(order);
@@ -61,13 +86,13 @@ absl::Status MapLayout::OrderByKey() {
 }
 
 bool MapLayout::BeforeEnd(ShardIndex shard, std::string_view key) const {
-  const std::string& end = ranges_[shard.index()].end;
+  const std::string_view end = this->end(shard);
   return end.empty() || key < end;
 }
 
 ShardIndex MapLayout::FindById(std::string_view id) const {
   const auto found = by_id_.find(id);
-  return found == by_id_.end() ? ShardIndex() : found->second;
+  return found == by_id_.end() ? ShardIndex() : ShardIndex(*found);
 }
 
 std::vector<ShardIndex> MapLayout::FindInRange(std::string_view start, std::string_view end) const {
@@ -83,17 +108,22 @@ std::vector<ShardIndex> MapLayout::FindInRange(std::string_view start, std::stri
   return shards;
 }
 
-bool MapLayout::Matches(const v1::MapSnapshot& whole) const {
-  if (static_cast<size_t>(whole.shards_size()) != ids_.size()) return false;
-  for (size_t i = 0; i < ids_.size(); ++i) {
-    const v1::MapShard& shard = whole.shards(static_cast<int>(i));
-    const Range& mine = ranges_[i];
-    if (shard.index() != i || shard.id() != ids_[i] || shard.has_range() != mine.present ||
-        shard.range().start() != mine.start || shard.range().end() != mine.end) {
-      return false;
+bool MapLayout::Matches(const WholeMap& whole) const {
+  if (whole.shards() != size()) return false;
+  size_t at = 0;
+  const absl::Status same = whole.ForEachPart([&](const v1::MapSnapshot& part) {
+    for (const v1::MapShard& shard : part.shards()) {
+      if (!HasShardAt(at++, shard)) return absl::NotFoundError("another layout");
     }
-  }
-  return true;
+    return absl::OkStatus();
+  });
+  return same.ok();
+}
+
+bool MapLayout::HasShardAt(size_t at, const v1::MapShard& shard) const {
+  return shard.index() == at && shard.id() == ids_[at] && shard.has_range() == HasRange(at) &&
+         shard.range().start() == start(ShardIndex(at)) &&
+         shard.range().end() == end(ShardIndex(at));
 }
 
 }  // namespace shardmanager::router

@@ -2,25 +2,39 @@
 // version to the next.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "base/dense_id.h"
+#include "model/map/whole_map.h"
 #include "router/key_table.h"
 #include "shardmanager/v1/discovery.pb.h"
 
 namespace shardmanager::router {
 
-// Immutable; shared by all maps of one layout.
+// Immutable once it is built; shared by all maps of one layout. Costs about 70 bytes a shard, with
+// ids of up to 15 bytes and short keys.
 class MapLayout {
  public:
-  // INVALID_ARGUMENT: two shards with one id or one range start, or indexes that are
-  // not 0, 1, 2, ...
-  static absl::Status Build(const v1::MapSnapshot& whole, std::shared_ptr<const MapLayout>* layout);
+  // Takes the shards of one part of a map after the other. INVALID_ARGUMENT: two shards with one id
+  // or one range start, or indexes that are not 0, 1, 2, ...
+  class Builder {
+   public:
+    // Of so many shards, about.
+    explicit Builder(size_t shards);
+    absl::Status Add(const v1::MapSnapshot& part);
+    // REQUIRES: called once, as the last.
+    absl::Status Finish(std::shared_ptr<const MapLayout>* layout);
+
+   private:
+    std::shared_ptr<MapLayout> built_;
+  };
 
   // The shard that holds the key; invalid if none does. No lock, no allocation.
   ShardIndex FindByKey(std::string_view key) const {
@@ -39,31 +53,59 @@ class MapLayout {
 
   const std::string& id(ShardIndex shard) const { return ids_[shard.index()]; }
   // Its keys; both empty where shards have no ranges.
-  const std::string& start(ShardIndex shard) const { return ranges_[shard.index()].start; }
-  const std::string& end(ShardIndex shard) const { return ranges_[shard.index()].end; }
+  std::string_view start(ShardIndex shard) const { return ranges_[shard.index()].start.In(keys_); }
+  std::string_view end(ShardIndex shard) const { return ranges_[shard.index()].end.In(keys_); }
   size_t size() const { return ids_.size(); }
 
-  // Has `whole` this layout? Costs a look at each shard, and no memory.
-  bool Matches(const v1::MapSnapshot& whole) const;
+  // Has `whole` this layout? Costs a look at each shard, and the memory of a part.
+  bool Matches(const WholeMap& whole) const;
 
  private:
-  MapLayout() : starts_({}) {}
+  // A piece of keys_.
+  struct Piece {
+    uint32_t at = 0;
+    uint32_t size = 0;
+    std::string_view In(const std::string& keys) const {
+      return std::string_view(keys).substr(at, size);
+    }
+  };
+  struct Range {
+    Piece start;
+    Piece end;
+  };
+  // Shards by id; only their numbers are kept.
+  struct IdHash {
+    using is_transparent = void;
+    const std::vector<std::string>* ids;
+    size_t operator()(std::string_view id) const { return absl::Hash<std::string_view>()(id); }
+    size_t operator()(uint32_t shard) const { return (*this)((*ids)[shard]); }
+  };
+  struct IdEqual {
+    using is_transparent = void;
+    const std::vector<std::string>* ids;
+    bool operator()(uint32_t a, uint32_t b) const { return (*ids)[a] == (*ids)[b]; }
+    bool operator()(uint32_t a, std::string_view id) const { return (*ids)[a] == id; }
+    bool operator()(std::string_view id, uint32_t a) const { return (*ids)[a] == id; }
+  };
 
-  absl::Status TakeIds(const v1::MapSnapshot& whole);
+  MapLayout() : by_id_(0, IdHash{&ids_}, IdEqual{&ids_}), starts_({}) {}
+  MapLayout(const MapLayout&) = delete;
+
+  absl::Status Take(const v1::MapShard& shard);
+  absl::Status AddKey(const std::string& key, Piece* piece);
   absl::Status OrderByKey();
+  bool HasRange(size_t shard) const { return ranged_[shard]; }
   bool BeforeEnd(ShardIndex shard, std::string_view key) const;
+  bool HasShardAt(size_t at, const v1::MapShard& shard) const;
 
   std::vector<std::string> ids_;
-  absl::flat_hash_map<std::string_view, ShardIndex> by_id_;  // into ids_
-  KeyTable starts_;                                          // of the shards that have ranges
-  std::vector<ShardIndex> in_key_order_;                     // empty: as indexed
-  bool gapless_ = true;  // each range ends where the next one starts
-  struct Range {
-    bool present = false;
-    std::string start;
-    std::string end;
-  };
+  absl::flat_hash_set<uint32_t, IdHash, IdEqual> by_id_;
+  KeyTable starts_;                       // of the shards that have ranges
+  std::vector<ShardIndex> in_key_order_;  // empty: as indexed
+  bool gapless_ = true;                   // each range ends where the next one starts
+  std::string keys_;                      // ends that are the next one's start are there once
   std::vector<Range> ranges_;
+  std::vector<bool> ranged_;  // does the shard have a range?
 };
 
 }  // namespace shardmanager::router

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "router/deadlines.h"
 #include "router/router_impl.h"
 #include "runtime/clock.h"
 
@@ -19,22 +20,26 @@ using router_internal::AppRouter;
 
 absl::StatusOr<AppRouter::MapPointer> AwaitAnyMap(AppRouter& app,
                                                   std::chrono::milliseconds timeout) {
-  app.WaitForMap(MonotonicNow() + timeout, [](const ShardMap* map) { return map != nullptr; });
-  if (app.map() != nullptr) return app.map();
-  const absl::Status hopeless = app.WhyNoMapComes();
-  if (!hopeless.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(app.name(), ": ", std::string(hopeless.message())));
+  const TimePoint until = router_internal::After(MonotonicNow(), timeout);
+  for (;;) {
+    const bool over = !app.WaitForMap(until, [](const ShardMap* map) { return map != nullptr; });
+    if (app.map() != nullptr) return app.map();
+    const absl::Status hopeless = app.WhyNoMapComes();
+    if (!hopeless.ok()) {
+      return absl::Status(hopeless.code(),
+                          absl::StrCat(app.name(), ": ", std::string(hopeless.message())));
+    }
+    if (!over) continue;  // a map may come after all
+    return absl::DeadlineExceededError(
+        absl::StrCat(app.name(), ": no shard map has come within ", timeout.count(),
+                     " ms: ", std::string(app.discovery_status().message())));
   }
-  return absl::DeadlineExceededError(
-      absl::StrCat(app.name(), ": no shard map has come within ", timeout.count(),
-                   " ms: ", std::string(app.discovery_status().message())));
 }
 
 ShardPlace PlaceOf(const ShardMap& map, ShardIndex shard) {
   ShardPlace place{.shard = ShardId(map.layout().id(shard)),
-                   .start = map.layout().start(shard),
-                   .end = map.layout().end(shard)};
+                   .start = std::string(map.layout().start(shard)),
+                   .end = std::string(map.layout().end(shard))};
   const auto replicas = map.replicas(shard);
   if (replicas.empty()) return place;
   const auto primary =

@@ -1,9 +1,11 @@
 #include "shardmanager/router.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "base/random.h"
+#include "router/deadlines.h"
 #include "router/router_impl.h"
 #include "runtime/clock.h"
 
@@ -16,6 +18,7 @@ std::unique_ptr<wire::DiscoveryClient> Discovery(const RouterOptions& options) {
   wire::DiscoveryClientOptions client;
   client.endpoints = options.discovery;
   client.subscriber = options.subscriber;
+  client.cell = options.cell;
   return std::make_unique<wire::DiscoveryClient>(std::move(client));
 }
 
@@ -28,7 +31,18 @@ std::unique_ptr<router::MapCache> Cache(const RouterOptions& options) {
 }  // namespace
 
 RouterImpl::RouterImpl(RouterOptions options)
-    : options_(std::move(options)), cache_(Cache(options_)), discovery_(Discovery(options_)) {}
+    : options_(std::move(options)),
+      channels_per_server_(
+          static_cast<size_t>(std::clamp(options_.channels_per_server, 1, kMostPerServer))),
+      channels_(kMostChannels / channels_per_server_,
+                [this](std::unique_ptr<wire::ServerChannel> channel) {
+                  async_calls_.Dispose(std::move(channel));
+                },
+                {.per_server = channels_per_server_,
+                 .arguments = options_.channel_arguments,
+                 .credentials = options_.credentials}),
+      cache_(Cache(options_)),
+      discovery_(Discovery(options_)) {}
 
 RouterImpl::~RouterImpl() {
   async_calls_.StopAll();
@@ -83,7 +97,7 @@ Router::~Router() = default;
 router_internal::AppRouter& Router::App(std::string_view app) { return impl_->App(app); }
 
 absl::Status Router::WaitReady(std::string_view app, std::chrono::milliseconds timeout) {
-  return impl_->App(app).WaitReady(MonotonicNow() + timeout);
+  return impl_->App(app).WaitReady(router_internal::After(MonotonicNow(), timeout));
 }
 
 RouterStats Router::stats() const {

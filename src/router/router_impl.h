@@ -30,7 +30,10 @@ class RouterImpl {
   AppRouter& App(std::string_view app);
 
   const RouterOptions& options() const { return options_; }
-  wire::ChannelPool& channels() { return channels_; }
+  // A connection to the server at `endpoint`; calls are spread over those that it has.
+  std::shared_ptr<wire::ServerChannel> Channel(const std::string& endpoint) {
+    return channels_.Get(endpoint, channels_per_server_ == 1 ? 0 : NextRandom());
+  }
   AsyncCalls& async_calls() { return async_calls_; }
   uint64_t NextRandom();
 
@@ -63,15 +66,15 @@ class RouterImpl {
   };
 
   static constexpr size_t kMostChannels = 4'096;
+  static constexpr int kMostPerServer = 64;
 
   AppRouter* Find(size_t bucket, std::string_view app) const;
 
   const RouterOptions options_;
   Counters counters_;
   AsyncCalls async_calls_;
-  wire::ChannelPool channels_{kMostChannels, [this](std::unique_ptr<wire::ServerChannel> channel) {
-                                async_calls_.Dispose(std::move(channel));
-                              }};
+  const size_t channels_per_server_;
+  wire::ChannelPool channels_;
   const std::unique_ptr<router::MapCache> cache_;
   std::unique_ptr<wire::DiscoveryClient> discovery_;
 

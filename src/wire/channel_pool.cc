@@ -11,13 +11,17 @@
 namespace shardmanager::wire {
 namespace {
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
+// The one place where a channel to an application's server is made.
+std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint, const ChannelOptions& options) {
   grpc::ChannelArguments arguments;
   // A server that restarts is back at once; the back-off of the callers limits the rest.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  return OpenChannel(endpoint, std::move(arguments));
+  // gRPC would have channels that are alike share one connection.
+  if (options.per_server > 1) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (options.arguments) options.arguments(arguments);
+  return OpenChannel(endpoint, std::move(arguments), options.credentials);
 }
 
 gpr_timespec FromNow(TimePoint deadline) {
@@ -27,7 +31,8 @@ gpr_timespec FromNow(TimePoint deadline) {
 
 }  // namespace
 
-ServerChannel::ServerChannel(const std::string& endpoint) : channel_(Connect(endpoint)) {}
+ServerChannel::ServerChannel(const std::string& endpoint)
+    : ServerChannel(Connect(endpoint, ChannelOptions())) {}
 
 bool ServerChannel::WaitConnected(TimePoint deadline) {
   for (;;) {
@@ -59,19 +64,21 @@ std::shared_ptr<void> ServerChannel::Stub(StubFactory make) {
   return stubs_.emplace_back(make, make(channel_)).second;
 }
 
-std::shared_ptr<ServerChannel> ChannelPool::Get(const std::string& endpoint) {
+std::shared_ptr<ServerChannel> ChannelPool::Get(const std::string& endpoint, uint64_t pick) {
   std::lock_guard lock(mutex_);
   Entry& entry = entries_[endpoint];
   entry.last_use = ++uses_;
-  if (entry.channel != nullptr) return entry.channel;
-  entry.channel = Open(endpoint);
-  std::shared_ptr<ServerChannel> channel = entry.channel;
+  if (entry.channels.empty()) entry.channels.resize(options_.per_server);
+  std::shared_ptr<ServerChannel>& picked = entry.channels[pick % entry.channels.size()];
+  if (picked != nullptr) return picked;
+  picked = Open(endpoint);
+  std::shared_ptr<ServerChannel> channel = picked;
   if (entries_.size() > limit_) DropOldest();
   return channel;
 }
 
 std::shared_ptr<ServerChannel> ChannelPool::Open(const std::string& endpoint) const {
-  auto channel = std::make_unique<ServerChannel>(endpoint);
+  auto channel = std::make_unique<ServerChannel>(Connect(endpoint, options_));
   if (dispose_ == nullptr) return channel;
   return {channel.release(), [dispose = dispose_](ServerChannel* unused) {
             dispose(std::unique_ptr<ServerChannel>(unused));

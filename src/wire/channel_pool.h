@@ -16,6 +16,8 @@
 
 namespace grpc {
 class Channel;
+class ChannelArguments;
+class ChannelCredentials;
 class CompletionQueue;
 }  // namespace grpc
 
@@ -28,6 +30,7 @@ using sdk_internal::StubFactory;
 class ServerChannel {
  public:
   explicit ServerChannel(const std::string& endpoint);
+  explicit ServerChannel(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
 
   // Waits for the attempt to connect that is under way, at most until `deadline`.
   // False: it failed, or failed just now and is tried again soon, or takes longer;
@@ -50,7 +53,17 @@ class ServerChannel {
   std::vector<std::pair<StubFactory, std::shared_ptr<void>>> stubs_;
 };
 
-// Thread-safe. At most `limit` connections: past it, the one not used for longest is
+// How the application's servers are connected to, where it is not as by default.
+struct ChannelOptions {
+  // Connections to each server. REQUIRES: at least 1.
+  size_t per_server = 1;
+  // Called before each channel is made, with the arguments that it has by default.
+  std::function<void(grpc::ChannelArguments& arguments)> arguments = nullptr;
+  // Null: insecure.
+  std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
+};
+
+// Thread-safe. Has connections to at most `limit` servers: past it, those not used for longest are
 // dropped.
 class ChannelPool {
  public:
@@ -59,17 +72,19 @@ class ChannelPool {
   using Dispose = std::function<void(std::unique_ptr<ServerChannel> channel)>;
 
   // `dispose` must work as long as any channel is used. Null: they are destroyed where they end.
-  explicit ChannelPool(size_t limit, Dispose dispose = nullptr)
-      : limit_(limit), dispose_(std::move(dispose)) {}
+  explicit ChannelPool(size_t limit, Dispose dispose = nullptr, ChannelOptions options = {})
+      : limit_(limit), dispose_(std::move(dispose)), options_(std::move(options)) {}
 
-  std::shared_ptr<ServerChannel> Get(const std::string& endpoint);
+  // `pick`: which of several connections, modulo their number.
+  std::shared_ptr<ServerChannel> Get(const std::string& endpoint, uint64_t pick = 0);
   // No map names these any more.
   void Drop(const std::vector<std::string>& endpoints);
+  // Servers.
   size_t size() const;
 
  private:
   struct Entry {
-    std::shared_ptr<ServerChannel> channel;
+    std::vector<std::shared_ptr<ServerChannel>> channels;  // null: not used yet
     uint64_t last_use = 0;
   };
 
@@ -78,6 +93,7 @@ class ChannelPool {
 
   const size_t limit_;
   const Dispose dispose_;
+  const ChannelOptions options_;
   mutable std::mutex mutex_;
   uint64_t uses_ = 0;
   absl::flat_hash_map<std::string, Entry> entries_;

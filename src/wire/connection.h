@@ -9,13 +9,17 @@
 
 namespace shardmanager::wire {
 
-// Connects when it is first used.
+using Credentials = std::shared_ptr<grpc::ChannelCredentials>;
+
+// Connects when it is first used. Credentials null: insecure.
 inline std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint,
-                                                  grpc::ChannelArguments arguments = {}) {
+                                                  grpc::ChannelArguments arguments = {},
+                                                  Credentials credentials = nullptr) {
   // These connections stay inside the cell: they must not go through an `http_proxy` for the
   // outside.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+  if (credentials == nullptr) credentials = grpc::InsecureChannelCredentials();
+  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
 // Once the server is built, `*port` is the port that it listens at, or 0 if it could listen at

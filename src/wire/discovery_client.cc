@@ -13,6 +13,7 @@
 #include "base/state_machine.h"
 #include "discovery/map_receiver.h"
 #include "discovery/reconnect_policy.h"
+#include "model/map/cell_identity.h"
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
@@ -113,6 +114,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
                 {impl.options.shortest_backoff, impl.options.longest_backoff,
                  impl.options.longest_backoff_with_map},
                 seed),
+        other_cells_(impl.options.endpoints.size()),
         reports_(std::make_shared<ReportSender>(
             ReportSender::Context{.executor = impl.executor,
                                   .calls = impl.calls,
@@ -133,11 +135,14 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     v1::WatchRequest request;
     request.set_app(app_.value());
     request.set_subscriber(impl_.options.subscriber);
+    request.set_cell(impl_.options.cell);
     if (const auto known = receiver_.known()) *request.mutable_known() = known->ToProto();
     receiver_.StreamOpened();
     silent_since_ = MonotonicNow();
     delivered_ = false;
+    in_vain_ = false;
     problem_.clear();
+    other_cell_.clear();
     stream_ = std::make_shared<Stream>(impl_, weak_from_this());
     stream_->Begin(*impl_.stubs[policy_.endpoint()], std::move(request));
     WatchSilence(stream_, impl_.options.first_message);
@@ -154,38 +159,69 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     if (closed_ || stream_.get() != &stream) return false;
     silent_since_ = heard_at_ = MonotonicNow();
     if (std::exchange(unheard_, false)) ListenForAnybody();
+    if (!IsOfOurCell(response)) return false;
     discovery::Received received = receiver_.Receive(std::move(response));
     if (!std::exchange(delivered_, true)) {
       if (!receiver_.stale()) policy_.OnUseful();
       sink_.OnStreamState(absl::OkStatus());
     }
     TakeSuspects(receiver_.suspects());
-    return Deliver(std::move(received)) && TakeStale(receiver_.stale());
+    TakeNoSuchApp(receiver_.no_such_app_in());
+    if (!Deliver(std::move(received)) || !TakeStale(receiver_.stale())) return false;
+    TellFreshness();
+    return true;
   }
 
   void OnEnd(Stream& stream, const grpc::Status& status) {
     if (stream_.get() != &stream) return;
     stream_.reset();
     if (closed_) return;
-    const std::string& endpoint = impl_.options.endpoints[policy_.endpoint()];
-    const auto next = policy_.OnFailure(receiver_.known().has_value());
-    const std::string why = !problem_.empty()                 ? problem_
-                            : !status.error_message().empty() ? status.error_message()
-                                                              : "the stream ended";
-    sink_.OnStreamState(absl::UnavailableError(absl::StrCat(endpoint, ": ", why)));
+    other_cells_[policy_.endpoint()] = other_cell_;
+    if (!std::exchange(in_vain_, true)) ++tried_in_vain_;
+    const absl::Status lost = Lost(status);
+    // Nothing will change soon where all are of other cells.
+    const bool patient = receiver_.known().has_value() || absl::IsFailedPrecondition(lost);
+    const auto next = policy_.OnFailure(patient);
+    TakeNoSuchApp("");
+    sink_.OnStreamState(lost);
+    TellFreshness();
     impl_.executor.PostAt(MonotonicNow() + next.delay,
                           [watch = shared_from_this()] { watch->Open(); });
   }
 
  private:
+  // Of the stream that just ended.
+  absl::Status Lost(const grpc::Status& status) const {
+    const auto& endpoints = impl_.options.endpoints;
+    std::string others;
+    size_t count = 0;
+    for (size_t i = 0; i < endpoints.size(); ++i) {
+      if (other_cells_[i].empty()) continue;
+      ++count;
+      absl::StrAppend(&others, others.empty() ? "" : "; ", endpoints[i], " has maps of cell ",
+                      other_cells_[i], ", not of ", impl_.options.cell);
+    }
+    if (count == endpoints.size()) return absl::FailedPreconditionError(others);
+    if (!other_cell_.empty()) return absl::UnavailableError(others);
+    const std::string why = !problem_.empty()                 ? problem_
+                            : !status.error_message().empty() ? status.error_message()
+                                                              : "the stream ended";
+    return absl::UnavailableError(
+        absl::StrCat(endpoints[policy_.endpoint()], ": ", why, others.empty() ? "" : "; ", others));
+  }
+
+  bool IsOfOurCell(const v1::WatchResponse& response) {
+    const std::string& cell =
+        response.has_snapshot() ? response.snapshot().cell() : response.heartbeat().cell();
+    if (IsOfCell(cell, impl_.options.cell)) return true;
+    other_cell_ = cell;
+    return false;
+  }
+
   bool Deliver(discovery::Received received) {
     return std::visit(Overloaded{[](discovery::Nothing&) { return true; },
-                                 [this](v1::MapSnapshot& whole) {
-                                   if (sink_.Takes(whole)) {
-                                     sink_.OnSnapshot(std::move(whole));
-                                   } else {
-                                     receiver_.Distrust(sink_.Held());
-                                   }
+                                 [this](WholeMap& whole) {
+                                   sink_.OnSnapshot(std::move(whole));
                                    return true;
                                  },
                                  [this](v1::MapDelta& delta) {
@@ -207,12 +243,34 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     sink_.OnSuspects(suspects_);
   }
 
+  void TakeNoSuchApp(const std::string& cell) {
+    if (no_such_app_in_ == cell) return;
+    no_such_app_in_ = cell;
+    sink_.OnNoSuchApp(cell);
+  }
+
   // False: another publisher may know more.
   bool TakeStale(bool stale) {
     TellStale(stale);
-    if (!stale || !policy_.OnStale()) return true;
+    if (!stale) return true;
+    if (!std::exchange(in_vain_, true)) ++tried_in_vain_;
+    if (!policy_.OnStale()) return true;
     problem_ = "it says that a newer map may exist";
     return false;
+  }
+
+  void TellFreshness() {
+    using Freshness = MapSink::Freshness;
+    const bool newest = stream_ != nullptr && receiver_.is_newest();
+    if (newest) {
+      tried_in_vain_ = 0;
+      in_vain_ = false;
+    }
+    const bool all_in_vain = tried_in_vain_ >= impl_.options.endpoints.size();
+    const Freshness freshness = newest        ? Freshness::kNewest
+                                : all_in_vain ? Freshness::kNobodySure
+                                              : Freshness::kAsking;
+    if (std::exchange(told_freshness_, freshness) != freshness) sink_.OnFreshness(freshness);
   }
 
   void TellStale(bool stale) {
@@ -252,6 +310,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   MapSink& sink_;
   discovery::MapReceiver receiver_;
   discovery::ReconnectPolicy policy_;
+  std::vector<std::string> other_cells_;  // of each endpoint; "": ours, or not known
   const std::shared_ptr<ReportSender> reports_;
   std::shared_ptr<Stream> stream_;
   std::vector<std::string> suspects_;  // as the sink knows them
@@ -261,6 +320,11 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   bool delivered_ = false;          // this stream said something
   std::optional<bool> told_stale_;  // the sink
   std::string problem_;             // why we cancelled this stream
+  std::string other_cell_;          // the publisher of this stream is of it
+  std::string no_such_app_in_;      // as the sink knows it
+  bool in_vain_ = false;            // this stream is counted in tried_in_vain_
+  size_t tried_in_vain_ = 0;        // streams since a publisher was sure of its map
+  MapSink::Freshness told_freshness_ = MapSink::Freshness::kAsking;
   bool closed_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "base/time.h"
 #include "discovery/reconnect_policy.h"
+#include "model/map/whole_map.h"
 #include "model/map_reach.h"
 #include "model/map_version.h"
 #include "shardmanager/types.h"
@@ -24,14 +25,8 @@ namespace shardmanager::wire {
 class MapSink {
  public:
   virtual ~MapSink() = default;
-  // Is that map for this sink at all? False: it does not come, and does not count as held, so that
-  // an older one may come that is.
-  virtual bool Takes(const v1::MapSnapshot& whole) {
-    (void)whole;
-    return true;
-  }
   // A whole map, newer than any before it.
-  virtual void OnSnapshot(v1::MapSnapshot whole) = 0;
+  virtual void OnSnapshot(WholeMap whole) = 0;
   // From exactly the version delivered last. False: it cannot be applied; a snapshot
   // comes next.
   virtual bool OnDelta(v1::MapDelta delta) = 0;
@@ -42,13 +37,24 @@ class MapSink {
   // publisher says so, or no publisher has said anything for `silence` and `first_message`
   // together. The client looks for another publisher by itself.
   virtual void OnStale(bool stale) { (void)stale; }
+  // How sure it is that what is held is the newest map, when that changes.
+  enum class Freshness {
+    kAsking,      // nobody has said so yet: at first, and when a stream is lost
+    kNewest,      // a publisher has said so, and is heard
+    kNobodySure,  // each endpoint was tried in vain since then
+  };
+  virtual void OnFreshness(Freshness freshness) { (void)freshness; }
+  // A publisher is sure that this cell has no such app; "": that is over. The app may be made
+  // later.
+  virtual void OnNoSuchApp(const std::string& cell) { (void)cell; }
   // What is to be said of the app's servers now; without `servers`: nothing is. Asked every 2 s or
   // so; the client sends it when it has to be sent.
   virtual v1::ReportServersRequest Report() { return {}; }
   // Servers that some client cannot use (Heartbeat.suspects), when that changes.
   virtual void OnSuspects(std::vector<std::string> suspects) { (void)suspects; }
   // The stream is lost (why), or one delivers again (OK). For people: nothing needs
-  // to be done.
+  // to be done. FAILED_PRECONDITION: all endpoints are of other cells than
+  // DiscoveryClientOptions::cell; they are asked again every few seconds.
   virtual void OnStreamState(const absl::Status& status) { (void)status; }
 };
 
@@ -57,6 +63,9 @@ struct DiscoveryClientOptions {
   std::vector<std::string> endpoints;
   // Who is asking, for the publisher's logs. Default: "<host>/<pid>".
   std::string subscriber;
+  // Maps of cells of another name are not taken, and their publishers are left for the next
+  // endpoint. Default: "", any cell. Example: "prod".
+  std::string cell;
   // A stream without any message, heartbeats included, is dead after this.
   Duration silence = 3 * kMapHeartbeat;
   // The same for the first message of a stream.

@@ -20,11 +20,12 @@ class DiscoveryRelay::App final : public MapSink {
   ~App() override {
     watch_.reset();
     relay_.reports_.SetSuspectsElsewhere(app_, {});
+    relay_.hub_.SetNoSuchApp(app_, "");
     SetConnected(false);
     SetStale(false);
   }
 
-  void OnSnapshot(v1::MapSnapshot whole) override {
+  void OnSnapshot(WholeMap whole) override {
     relay_.PassOn(app_, relay_.hub_.Publish(app_, whole));
   }
 
@@ -39,6 +40,8 @@ class DiscoveryRelay::App final : public MapSink {
   void OnSuspects(std::vector<std::string> suspects) override {
     relay_.reports_.SetSuspectsElsewhere(app_, std::move(suspects));
   }
+
+  void OnNoSuchApp(const std::string& cell) override { relay_.hub_.SetNoSuchApp(app_, cell); }
 
   // The mark stays when this upstream is replaced, until the next one has said something.
   void OnStale(bool stale) override {

@@ -49,11 +49,14 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Lives from here until OnDone.
   void Begin(Hub& hub, const v1::WatchRequest& request) {
     self_ = shared_from_this();
-    std::optional<MapVersion> known;
-    if (request.has_known()) known = MapVersion::From(request.known());
-    auto subscription = hub.Subscribe(AppName(request.app()), known, [weak = weak_from_this()] {
-      if (auto stream = weak.lock()) stream->Pump();
-    });
+    discovery::Subscriber who{.known = std::nullopt,
+                              .wake =
+                                  [weak = weak_from_this()] {
+                                    if (auto stream = weak.lock()) stream->Pump();
+                                  },
+                              .cell = request.cell()};
+    if (request.has_known()) who.known = MapVersion::From(request.known());
+    auto subscription = hub.Subscribe(AppName(request.app()), std::move(who));
     {
       std::lock_guard lock(mutex_);
       subscription_ = std::move(subscription);

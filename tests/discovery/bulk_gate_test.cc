@@ -181,7 +181,7 @@ TEST(BulkStreamsTest, AnOldSnapshotIsNotTakenForTheNewestWhileItsDeltaWaits) {
   EXPECT_TRUE(std::holds_alternative<Nothing>(receiver.Receive(response)));
   stopped_context.TryCancel();
   while (!response.has_delta()) ASSERT_TRUE(stream->Read(&response));
-  EXPECT_TRUE(std::holds_alternative<v1::MapSnapshot>(receiver.Receive(response)));
+  EXPECT_TRUE(std::holds_alternative<WholeMap>(receiver.Receive(response)));
   EXPECT_EQ(receiver.held(), V(2));
   context.TryCancel();
 }

@@ -38,9 +38,9 @@ wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints) {
   return options;
 }
 
-void RecordingSink::OnSnapshot(v1::MapSnapshot whole) {
+void RecordingSink::OnSnapshot(WholeMap whole) {
   std::lock_guard lock(mutex_);
-  map_.Apply(whole);
+  map_.Apply(whole.ToSnapshot());
   ++snapshots_;
   changed_.notify_all();
 }
@@ -60,6 +60,7 @@ void RecordingSink::OnStreamState(const absl::Status& status) {
   if (!status.ok()) {
     ++losses_;
     last_loss_ = std::string(status.message());
+    loss_code_ = status.code();
   }
   changed_.notify_all();
 }
@@ -67,6 +68,19 @@ void RecordingSink::OnStreamState(const absl::Status& status) {
 void RecordingSink::OnStale(bool stale) {
   std::lock_guard lock(mutex_);
   stale_ = stale;
+  changed_.notify_all();
+}
+
+void RecordingSink::OnFreshness(Freshness freshness) {
+  std::lock_guard lock(mutex_);
+  freshness_ = freshness;
+  if (freshness == Freshness::kNobodySure) nobody_was_sure_ = true;
+  changed_.notify_all();
+}
+
+void RecordingSink::OnNoSuchApp(const std::string& cell) {
+  std::lock_guard lock(mutex_);
+  no_such_app_in_ = cell;
   changed_.notify_all();
 }
 
@@ -87,8 +101,14 @@ bool RecordingSink::AwaitVersion(MapVersion version) {
 bool RecordingSink::AwaitConnected() {
   return Await([&] { return connected_; });
 }
-bool RecordingSink::AwaitLost() {
-  return Await([&] { return losses_ > 0 && !connected_; });
+bool RecordingSink::AwaitLost(int losses) {
+  return Await([&] { return losses_ >= losses && !connected_; });
+}
+bool RecordingSink::AwaitFreshness(Freshness freshness) {
+  return Await([&] { return freshness_ == freshness; });
+}
+bool RecordingSink::AwaitNoSuchApp(const std::string& cell) {
+  return Await([&] { return no_such_app_in_ == cell; });
 }
 
 bool RecordingSink::AwaitStale(bool stale) {
@@ -110,6 +130,23 @@ int RecordingSink::deltas() const {
 std::string RecordingSink::last_loss() const {
   std::lock_guard lock(mutex_);
   return last_loss_;
+}
+
+int RecordingSink::losses() const {
+  std::lock_guard lock(mutex_);
+  return losses_;
+}
+absl::StatusCode RecordingSink::loss_code() const {
+  std::lock_guard lock(mutex_);
+  return loss_code_;
+}
+std::string RecordingSink::no_such_app_in() const {
+  std::lock_guard lock(mutex_);
+  return no_such_app_in_;
+}
+bool RecordingSink::nobody_was_sure() const {
+  std::lock_guard lock(mutex_);
+  return nobody_was_sure_;
 }
 
 bool RecordingSink::stale() const {

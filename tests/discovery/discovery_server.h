@@ -45,9 +45,11 @@ wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints);
 // Keeps a plain map of what it gets.
 class RecordingSink final : public wire::MapSink {
  public:
-  void OnSnapshot(v1::MapSnapshot whole) override;
+  void OnSnapshot(WholeMap whole) override;
   bool OnDelta(v1::MapDelta delta) override;
   void OnStale(bool stale) override;
+  void OnFreshness(Freshness freshness) override;
+  void OnNoSuchApp(const std::string& cell) override;
   void OnStreamState(const absl::Status& status) override;
 
   // As if it did not fit the map.
@@ -56,13 +58,20 @@ class RecordingSink final : public wire::MapSink {
   // Wait for it, but not for ever.
   bool AwaitVersion(MapVersion version);
   bool AwaitConnected();
-  bool AwaitLost();
+  // So often, since it was made.
+  bool AwaitLost(int losses = 1);
+  bool AwaitFreshness(Freshness freshness);
+  bool AwaitNoSuchApp(const std::string& cell);
   bool AwaitStale(bool stale);
 
   std::vector<std::string> Shards() const;
   int snapshots() const;
   int deltas() const;
+  int losses() const;
   std::string last_loss() const;
+  absl::StatusCode loss_code() const;
+  std::string no_such_app_in() const;
+  bool nobody_was_sure() const;
   bool stale() const;
 
  private:
@@ -79,6 +88,10 @@ class RecordingSink final : public wire::MapSink {
   bool refuses_ = false;
   int losses_ = 0;
   std::string last_loss_;
+  absl::StatusCode loss_code_ = absl::StatusCode::kOk;
+  std::string no_such_app_in_;
+  Freshness freshness_ = Freshness::kAsking;
+  bool nobody_was_sure_ = false;
 };
 
 }  // namespace shardmanager::discovery

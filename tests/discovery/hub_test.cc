@@ -118,6 +118,101 @@ TEST(HubTest, SubscribersAreToldOnceThatTheMapMayBeOld) {
   EXPECT_EQ(early->Pull(), nullptr);
 }
 
+// "": it does not say that there is no such app.
+std::string NoSuchAppIn(const Message& message) {
+  v1::WatchResponse response;
+  if (message == nullptr || !response.ParseFromString(*message)) return "no message";
+  return response.heartbeat().no_such_app() ? response.heartbeat().cell() : "";
+}
+
+TEST(HubTest, SubscribersAreToldThatThereIsNoSuchAppAndWhenThatIsOver) {
+  Hub hub;
+  const auto early = hub.Subscribe(kApp, std::nullopt, [] {});
+  EXPECT_EQ(early->Pull(), nullptr);
+  EXPECT_EQ(NoSuchAppIn(early->Heartbeat()), "") << "it is not known yet which apps there are";
+  hub.SetApps(Hub::Apps{"prod@7", {"mail"}});
+  EXPECT_EQ(NoSuchAppIn(early->Pull()), "prod@7");
+  EXPECT_EQ(early->Pull(), nullptr);
+  EXPECT_EQ(NoSuchAppIn(early->Heartbeat()), "prod@7");
+  hub.SetApps(Hub::Apps{"prod@7", {"mail", "news"}});
+  EXPECT_EQ(early->Pull(), nullptr) << "that is nothing new to it";
+
+  const auto late = hub.Subscribe(kApp, std::nullopt, [] {});
+  EXPECT_EQ(NoSuchAppIn(late->Pull()), "prod@7");
+  EXPECT_EQ(hub.Subscribe(AppName("mail"), std::nullopt, [] {})->Pull(), nullptr)
+      << "an app whose map has not come yet";
+
+  hub.SetApps(Hub::Apps{"prod@7", {"mail", "kv"}});
+  EXPECT_EQ(NoSuchAppIn(early->Pull()), "");
+  hub.SetApps(Hub::Apps{"prod@7", {"mail"}});
+  EXPECT_EQ(NoSuchAppIn(early->Pull()), "prod@7");
+  hub.SetApps(std::nullopt);
+  EXPECT_EQ(NoSuchAppIn(early->Pull()), "");
+}
+
+TEST(HubTest, WhereThereIsAMapNobodyIsToldThatThereIsNoSuchApp) {
+  Hub hub;
+  hub.SetApps(Hub::Apps{"prod@7", {}});
+  const auto early = hub.Subscribe(kApp, std::nullopt, [] {});
+  EXPECT_EQ(NoSuchAppIn(early->Pull()), "prod@7");
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  EXPECT_EQ(NoSuchAppIn(early->Pull()), "") << "the map";
+  EXPECT_EQ(early->Pull(), nullptr);
+  EXPECT_EQ(NoSuchAppIn(early->Heartbeat()), "");
+}
+
+TEST(HubTest, WhoMayNotHaveTheNewestMapsDoesNotSayThatThereIsNoSuchApp) {
+  Hub hub;
+  hub.SetStale(true);
+  hub.SetApps(Hub::Apps{"prod@7", {}});
+  const auto subscription = hub.Subscribe(kApp, std::nullopt, [] {});
+  EXPECT_EQ(NoSuchAppIn(subscription->Pull()), "");
+  EXPECT_EQ(subscription->Pull(), nullptr);
+  hub.SetStale(false);
+  EXPECT_EQ(NoSuchAppIn(subscription->Pull()), "prod@7");
+  hub.SetStale(kApp, true);
+  EXPECT_EQ(NoSuchAppIn(subscription->Pull()), "");
+}
+
+TEST(HubTest, WhatAnUpstreamSaysOfOneAppIsPassedOn) {
+  Hub hub;
+  hub.SetNoSuchApp(kApp, "prod@7");
+  const auto subscription = hub.Subscribe(kApp, std::nullopt, [] {});
+  EXPECT_EQ(subscription->Pull(), nullptr) << "nobody had asked for it";
+  hub.SetNoSuchApp(kApp, "prod@7");
+  EXPECT_EQ(NoSuchAppIn(subscription->Pull()), "prod@7");
+  hub.SetNoSuchApp(kApp, "");
+  EXPECT_EQ(NoSuchAppIn(subscription->Pull()), "");
+}
+
+TEST(HubTest, WakesThoseWhoWaitWhenItIsKnownThatThereIsNoSuchApp) {
+  Hub hub;
+  Puller puller(hub);
+  puller.PullAll();
+  hub.SetApps(Hub::Apps{"prod@7", {}});
+  puller.AwaitWake(1);
+}
+
+TEST(HubTest, ASubscriberForAnotherCellGetsHeartbeatsThatNameTheCellAndNoMap) {
+  Hub hub;
+  v1::MapSnapshot whole = MakeSnapshot(V(1), {{0}});
+  whole.set_cell("test@1");
+  hub.Publish(kApp, whole);
+  const auto subscription =
+      hub.Subscribe(kApp, {.known = std::nullopt, .wake = [] {}, .cell = "prod"});
+  v1::WatchResponse response;
+  ASSERT_TRUE(response.ParseFromString(*subscription->Pull()));
+  EXPECT_EQ(response.heartbeat().cell(), "test@1");
+  EXPECT_EQ(subscription->Pull(), nullptr);
+  hub.Publish(kApp, MakeDelta(V(1), V(2), 0, {1}));
+  EXPECT_EQ(subscription->Pull(), nullptr);
+  whole.set_cell("prod@1");
+  *whole.mutable_version() = V(3).ToProto();
+  hub.Publish(kApp, whole);
+  ASSERT_TRUE(response.ParseFromString(*subscription->Pull()));
+  EXPECT_EQ(response.snapshot().cell(), "prod@1");
+}
+
 std::vector<std::string> SuspectsIn(const Message& message) {
   v1::WatchResponse response;
   if (message == nullptr || !response.ParseFromString(*message)) return {"no message"};

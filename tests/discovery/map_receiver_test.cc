@@ -28,9 +28,7 @@ v1::WatchResponse HeartbeatOf(MapVersion version) {
 bool IsNothing(const Received& received) { return std::holds_alternative<Nothing>(received); }
 bool IsBroken(const Received& received) { return std::holds_alternative<Broken>(received); }
 bool IsDelta(const Received& received) { return std::holds_alternative<v1::MapDelta>(received); }
-bool IsSnapshot(const Received& received) {
-  return std::holds_alternative<v1::MapSnapshot>(received);
-}
+bool IsSnapshot(const Received& received) { return std::holds_alternative<WholeMap>(received); }
 
 TEST(MapReceiverTest, PutsPartsTogether) {
   MapReceiver receiver;
@@ -44,7 +42,7 @@ TEST(MapReceiverTest, PutsPartsTogether) {
   EXPECT_EQ(receiver.known(), std::nullopt);
   Received received = receiver.Receive(Of(second));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).SerializeAsString(),
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().SerializeAsString(),
             MakeSnapshot(V(1), {{0}, {1}, {2}}).SerializeAsString());
   EXPECT_EQ(receiver.known(), V(1));
 }
@@ -65,6 +63,59 @@ TEST(MapReceiverTest, IsStaleFromAHeartbeatThatSaysSoToTheNextMessage) {
   EXPECT_FALSE(receiver.stale());
 }
 
+TEST(MapReceiverTest, WhatIsHeldIsTheNewestOnlyWhenThePublisherIsSureOfIt) {
+  MapReceiver receiver(V(5));
+  receiver.StreamOpened();
+  EXPECT_FALSE(receiver.is_newest()) << "nothing was said on this stream";
+  receiver.Receive(HeartbeatOf(V(5)));
+  EXPECT_TRUE(receiver.is_newest());
+  v1::WatchResponse stale = HeartbeatOf(V(5));
+  stale.mutable_heartbeat()->set_stale(true);
+  receiver.Receive(stale);
+  EXPECT_FALSE(receiver.is_newest());
+  receiver.Receive(HeartbeatOf(V(6)));
+  EXPECT_FALSE(receiver.is_newest()) << "a newer one is on its way";
+  EXPECT_TRUE(IsDelta(receiver.Receive(Of(MakeDelta(V(5), V(6), 0, {1})))));
+  EXPECT_TRUE(receiver.is_newest());
+  receiver.Receive(HeartbeatOf(V(4)));
+  EXPECT_FALSE(receiver.is_newest()) << "that publisher is behind";
+  v1::WatchResponse has_none;
+  has_none.mutable_heartbeat();
+  receiver.Receive(has_none);
+  EXPECT_FALSE(receiver.is_newest()) << "nor has it a map";
+
+  receiver.StreamOpened();
+  v1::WatchResponse old = Of(MakeSnapshot(V(6), {{0}}));
+  old.set_more(true);
+  receiver.Receive(old);
+  EXPECT_FALSE(receiver.is_newest()) << "it says that more follows";
+  v1::MapSnapshot part = MakeSnapshot(V(7), {{0}});
+  part.set_last(false);
+  receiver.Receive(Of(part));
+  EXPECT_FALSE(receiver.is_newest()) << "it is not whole";
+  part.clear_shards();
+  part.clear_servers();
+  part.set_last(true);
+  EXPECT_TRUE(IsSnapshot(receiver.Receive(Of(part))));
+  EXPECT_TRUE(receiver.is_newest());
+  receiver.Distrust(V(7));
+  EXPECT_FALSE(receiver.is_newest());
+}
+
+TEST(MapReceiverTest, SaysThatThereIsNoSuchAppUntilTheNextMessage) {
+  MapReceiver receiver;
+  v1::WatchResponse none;
+  none.mutable_heartbeat()->set_no_such_app(true);
+  none.mutable_heartbeat()->set_cell("prod@7");
+  receiver.Receive(none);
+  EXPECT_EQ(receiver.no_such_app_in(), "prod@7");
+  receiver.Receive(HeartbeatOf(V(1)));
+  EXPECT_EQ(receiver.no_such_app_in(), "");
+  receiver.Receive(none);
+  receiver.StreamOpened();
+  EXPECT_EQ(receiver.no_such_app_in(), "");
+}
+
 TEST(MapReceiverTest, PartsOfALostStreamAreVoid) {
   MapReceiver receiver;
   v1::MapSnapshot part = MakeSnapshot(V(1), {{0}});
@@ -73,7 +124,7 @@ TEST(MapReceiverTest, PartsOfALostStreamAreVoid) {
   receiver.StreamOpened();
   Received received = receiver.Receive(Of(MakeSnapshot(V(2), {{1}})));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).shards_size(), 1);
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().shards_size(), 1);
 }
 
 // F11: a stale heartbeat reply overwrote newer state.
@@ -138,7 +189,7 @@ TEST(MapReceiverTest, ADeltaFromAnOldSnapshotIsNotLost) {
   Received received = receiver.Receive(Of(MakeDelta(V(7), V(9), 0, {4})));
   ASSERT_TRUE(IsSnapshot(received));
   PlainMap map;
-  map.Apply(std::get<v1::MapSnapshot>(received));
+  map.Apply(std::get<WholeMap>(received).ToSnapshot());
   EXPECT_EQ(map.version(), V(9));
   EXPECT_THAT(map.Shards()[0], testing::HasSubstr("kv-4"));
   EXPECT_THAT(map.Shards()[1], testing::HasSubstr("kv-2"));
@@ -168,7 +219,7 @@ TEST(MapReceiverTest, AnOldSnapshotComesOutTogetherWithTheDeltaThatFollows) {
   Received received = receiver.Receive(Of(MakeDelta(V(1), V(9), 1, {4})));
   ASSERT_TRUE(IsSnapshot(received));
   PlainMap map;
-  map.Apply(std::get<v1::MapSnapshot>(received));
+  map.Apply(std::get<WholeMap>(received).ToSnapshot());
   EXPECT_EQ(map.version(), V(9));
   EXPECT_THAT(map.Shards()[1], testing::HasSubstr("kv-4"));
   EXPECT_EQ(receiver.known(), V(9));
@@ -232,7 +283,7 @@ TEST(MapReceiverTest, AfterDistrustAnOldSnapshotComesOutOnceADeltaHasPassedWhatI
   EXPECT_TRUE(IsNothing(receiver.Receive(Of(MakeSnapshot(V(5), {{0}})))));
   const Received received = receiver.Receive(Of(MakeDelta(V(5), V(8), 0, {1})));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(MapVersion::From(std::get<v1::MapSnapshot>(received).version()), V(8));
+  EXPECT_EQ(MapVersion::From(std::get<WholeMap>(received).ToSnapshot().version()), V(8));
 }
 
 // The map that it has under that version is another one, so no delta from it fits.
@@ -244,7 +295,7 @@ TEST(MapReceiverTest, AfterDistrustASnapshotOfTheVersionThatIsHeldIsTakenWithThe
   EXPECT_TRUE(IsNothing(receiver.Receive(WithMore(Of(MakeSnapshot(V(5), {{0}}, /*servers=*/2))))));
   const Received received = receiver.Receive(Of(MakeDelta(V(5), V(6), 0, {1})));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).servers_size(), 2);
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().servers_size(), 2);
 }
 
 TEST(MapReceiverTest, AServerThatIsGoneIsTakenFromAnOldSnapshot) {
@@ -254,7 +305,7 @@ TEST(MapReceiverTest, AServerThatIsGoneIsTakenFromAnOldSnapshot) {
   delta.add_servers()->set_index(1);
   const Received received = receiver.Receive(Of(delta));
   ASSERT_TRUE(IsSnapshot(received));
-  EXPECT_EQ(std::get<v1::MapSnapshot>(received).servers_size(), 1);
+  EXPECT_EQ(std::get<WholeMap>(received).ToSnapshot().servers_size(), 1);
 }
 
 TEST(MapReceiverTest, KindsOfNewerBuildsMeanNothing) {

@@ -37,7 +37,7 @@ v1::ServerSeen Seen(const std::string& server, uint32_t in_trouble, uint32_t wel
 // A client that says what the test says.
 class SayingSink final : public wire::MapSink {
  public:
-  void OnSnapshot(v1::MapSnapshot) override {}
+  void OnSnapshot(WholeMap) override {}
   bool OnDelta(v1::MapDelta) override { return true; }
   v1::ReportServersRequest Report() override {
     std::lock_guard lock(mutex_);

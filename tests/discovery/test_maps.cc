@@ -98,8 +98,8 @@ std::string PlainSubscriber::Take(const Message& message) {
   if (!response.ParseFromString(*message)) return "not a WatchResponse";
   Received received = receiver_.Receive(std::move(response));
   if (auto* broken = std::get_if<Broken>(&received)) return broken->reason;
-  if (auto* whole = std::get_if<v1::MapSnapshot>(&received)) {
-    map_.Apply(*whole);
+  if (auto* whole = std::get_if<WholeMap>(&received)) {
+    map_.Apply(whole->ToSnapshot());
     ++snapshots_;
   }
   if (auto* delta = std::get_if<v1::MapDelta>(&received)) {

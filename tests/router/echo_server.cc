@@ -77,12 +77,13 @@ class EchoServer::Service final : public echo::Echo::Service {
   EchoServer& server_;
 };
 
-EchoServer::EchoServer(std::string name, int port)
+EchoServer::EchoServer(std::string name, int port,
+                       std::shared_ptr<grpc::ServerCredentials> credentials)
     : name_(std::move(name)), service_(std::make_unique<Service>(*this)) {
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
-                           &port_);
+  if (credentials == nullptr) credentials = grpc::InsecureServerCredentials();
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(port), std::move(credentials), &port_);
   builder.RegisterService(service_.get());
   server_ = builder.BuildAndStart();
   SM_CHECK(server_ != nullptr, "the port is free");

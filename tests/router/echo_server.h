@@ -17,7 +17,9 @@ class EchoServer {
   // What a request, or a message of a stream, is answered with.
   using Behaviour = std::function<grpc::Status(grpc::ServerContext& context)>;
 
-  explicit EchoServer(std::string name, int port = 0);
+  // `credentials` null: insecure.
+  explicit EchoServer(std::string name, int port = 0,
+                      std::shared_ptr<grpc::ServerCredentials> credentials = nullptr);
   ~EchoServer();
 
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }

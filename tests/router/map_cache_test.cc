@@ -329,7 +329,7 @@ TEST_F(CachedRouterTest, ADamagedFileIsIgnoredAndReplaced) {
 
 TEST_F(CachedRouterTest, FilesAreWrittenNoOftenerThanSaid) {
   MapCache cache({.directory = folder_, .interval = Seconds(1'000), .soon = Duration(0)});
-  cache.Accepted("kv", Whole(V(1), 0));
+  cache.Accepted("kv", WholeMap(Whole(V(1), 0)));
   const auto deadline = std::chrono::steady_clock::now() + 20s;
   while (!ReadMapFile(path(), "kv").ok() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
@@ -343,7 +343,7 @@ TEST_F(CachedRouterTest, FilesAreWrittenNoOftenerThanSaid) {
 
 TEST_F(CachedRouterTest, NamesThatNoAppHasTouchNoFile) {
   MapCache cache({.directory = folder_ + "/inner", .soon = Duration(0)});
-  cache.Accepted("../kv", Whole(V(1), 0));
+  cache.Accepted("../kv", WholeMap(Whole(V(1), 0)));
   cache.Stop();
   EXPECT_FALSE(std::filesystem::exists(path()));
   EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/inner"));

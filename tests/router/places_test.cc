@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,24 @@ TEST_F(PlacesTest, AKeyIsWhereItsPrimaryIs) {
 TEST_F(PlacesTest, WithoutPrimariesItIsAtOneOfItsServers) {
   PublishAndAwait(V(2), {1, 0}, {1}, v1::SECONDARY);
   EXPECT_EQ(router_->Resolve("kv", "apple", 20s)->server, "kv-2");
+}
+
+TEST_F(PlacesTest, TheLongestTimeoutIsNotOverBeforeItBegins) {
+  constexpr auto kLongest = std::chrono::milliseconds::max();
+  auto place = std::async(std::launch::async,
+                          [&] { return router_->Resolve("mail", "hello", kLongest).status(); });
+  auto places = std::async(std::launch::async,
+                           [&] { return router_->Scan("mail", "", "", kLongest).status(); });
+  auto ready = std::async(std::launch::async, [&] { return router_->WaitReady("mail", kLongest); });
+  ASSERT_TRUE(Eventually([&] { return hub_.subscribers() == 1; }));
+  hub_.Publish(AppName("mail"), MakeSnapshot(V(1), {{"mail-1", "one:1", ""}}, {{"0", "", {0}}}));
+  EXPECT_EQ(place.get(), absl::OkStatus());
+  EXPECT_EQ(places.get(), absl::OkStatus());
+  EXPECT_EQ(ready.get(), absl::OkStatus());
+  constexpr auto kShortest = std::chrono::milliseconds::min();
+  EXPECT_EQ(router_->Resolve("news", "hello", kShortest).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(router_->WaitReady("news", kShortest).code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST_F(PlacesTest, WhereThereIsNoneItSaysWhy) {

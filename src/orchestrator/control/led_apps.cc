@@ -1,5 +1,6 @@
 #include "orchestrator/control/led_apps.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,11 @@ constexpr Duration kRelookInterval = Seconds(10);
 void LedApps::Begin(LeaderEpoch epoch) {
   lead_.emplace(Lead{epoch, {}, {}, {}});
   Relook();
+}
+
+void LedApps::End() {
+  lead_.reset();
+  context_.publisher.ForgetApps();
 }
 
 void LedApps::Relook() {
@@ -44,6 +50,14 @@ void LedApps::List() {
 void LedApps::OnListed(const std::vector<std::string>& apps) {
   for (const std::string& app : apps) Add(app);
   lead_->listed = true;
+  TellApps();
+}
+
+void LedApps::TellApps() const {
+  if (!lead_->listed) return;
+  std::set<std::string> names;
+  for (const auto& [name, driver] : lead_->drivers) names.insert(name);
+  context_.publisher.KnowApps(CellIdentity(context_.session.cell()), std::move(names));
 }
 
 void LedApps::Add(const std::string& app) {
@@ -65,6 +79,7 @@ void LedApps::Add(const std::string& app) {
   it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app),
                                                  lead_->counted[app], CallbacksFor(app));
   it->second->Start();
+  TellApps();
 }
 
 // Each callback posts its work, which may destroy the driver that called it.
@@ -94,6 +109,7 @@ void LedApps::Remove(const std::string& app) {
   if (driver == lead_->drivers.end()) return;
   lead_->counted[app] = driver->second->counted();
   lead_->drivers.erase(driver);
+  TellApps();
 }
 
 PartitionDriver* LedApps::Find(const std::string& app) const {

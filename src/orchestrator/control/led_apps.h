@@ -42,7 +42,7 @@ class LedApps {
   explicit LedApps(Context context) : context_(std::move(context)) {}
 
   void Begin(LeaderEpoch epoch);
-  void End() { lead_.reset(); }
+  void End();
   bool begun() const { return lead_.has_value(); }
   // Has each driver read its records again, and lists the stored apps; and again every 10 s. Does
   // nothing while not begun().
@@ -84,6 +84,8 @@ class LedApps {
   void List();
   void OnListed(const std::vector<std::string>& apps);
   void Remove(const std::string& app);
+  // Tells subscribers which apps there are, once that is known.
+  void TellApps() const;
   PartitionDriver::Callbacks CallbacksFor(const std::string& app);
 
   const Context context_;

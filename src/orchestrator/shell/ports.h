@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,13 @@ class MapPublisher {
   virtual ~MapPublisher() = default;
   virtual void Publish(const AppName& app, v1::MapSnapshot map) = 0;
   virtual void Publish(const AppName& app, v1::MapDelta delta) = 0;
+  // All the apps that the cell has, from now on. `cell`: CellIdentity().
+  virtual void KnowApps(const std::string& cell, std::set<std::string> apps) {
+    static_cast<void>(cell);
+    static_cast<void>(apps);
+  }
+  // Which apps there are is not known any more.
+  virtual void ForgetApps() {}
 };
 
 // What clients say of the servers of an app now, all together; of those that nobody speaks of,

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "router/deadlines.h"
 #include "router/replica_choice.h"
 #include "runtime/clock.h"
 
@@ -18,8 +19,6 @@ using std::chrono::system_clock;
 
 // gRPC tells nobody but its own calls that the server's call was cancelled.
 constexpr Duration kBetweenLooksAtParent = Milliseconds(50);
-// What is farther than this is no deadline.
-constexpr std::chrono::milliseconds kFarthest = std::chrono::hours(24 * 365);
 
 TimePoint DeadlineAt(TimePoint now, system_clock::time_point deadline) {
   const auto wall = system_clock::now();
@@ -29,8 +28,8 @@ TimePoint DeadlineAt(TimePoint now, system_clock::time_point deadline) {
 }
 
 TimePoint DeadlineOf(TimePoint now, const CallOptions& options) {
-  const TimePoint own = options.deadline ? DeadlineAt(now, *options.deadline)
-                                         : now + std::min(options.timeout, kFarthest);
+  const TimePoint own =
+      options.deadline ? DeadlineAt(now, *options.deadline) : After(now, options.timeout);
   if (options.parent == nullptr) return own;
   return std::min(own, DeadlineAt(now, options.parent->deadline()));
 }
@@ -158,7 +157,8 @@ grpc::Status CallState::FaultOfOptions() {
 
 grpc::Status CallState::Nothing() {
   if (route_.map == nullptr) {
-    return FailWith(grpc::StatusCode::FAILED_PRECONDITION, std::string(hopeless_.message()));
+    return FailWith(static_cast<grpc::StatusCode>(hopeless_.code()),
+                    std::string(hopeless_.message()));
   }
   return FailWith(grpc::StatusCode::NOT_FOUND,
                   absl::StrCat(target_.by_shard ? "there is no shard " : "no shard holds the key ",

@@ -48,7 +48,7 @@ class Subscriber {
   void Take(v1::WatchResponse response) {
     const std::optional<MapVersion> before = receiver_.known();
     discovery::Received received = receiver_.Receive(std::move(response));
-    if (const auto* whole = std::get_if<v1::MapSnapshot>(&received)) Apply(*whole, before);
+    if (const auto* whole = std::get_if<WholeMap>(&received)) Apply(*whole, before);
     if (const auto* delta = std::get_if<v1::MapDelta>(&received)) Apply(*delta, before);
     if (std::holds_alternative<discovery::Broken>(received)) receiver_.StreamOpened();
   }
@@ -56,9 +56,13 @@ class Subscriber {
   const MapHolder& holder() const { return holder_; }
 
  private:
+  static MapVersion VersionOf(const WholeMap& whole) { return whole.version(); }
+  static MapVersion VersionOf(const v1::MapDelta& delta) {
+    return MapVersion::From(delta.version());
+  }
   template <typename Update>
   void Apply(const Update& update, const std::optional<MapVersion>& before) {
-    SM_CHECK(!before || *before < MapVersion::From(update.version()), "nothing older comes out");
+    SM_CHECK(!before || *before < VersionOf(update), "nothing older comes out");
     const std::shared_ptr<const ShardMap> map = holder_.map();
     const absl::Status applied = holder_.Apply(update);
     SM_CHECK(applied.ok() || holder_.map() == map, "what is refused changes nothing");

@@ -471,5 +471,37 @@ TEST_F(ControllerTest, ALeaderThatIsDeposedDoesNotTakeItsSuccessorForALostFuture
   EXPECT_EQ(CountOf("EpochsBehind"), 0u);
 }
 
+TEST_F(ControllerTest, ClientsAreToldWhichAppsThereAreAsLongAsItLeads) {
+  MakeCell();
+  EXPECT_EQ(clients_.told_apps, "") << "nothing is known yet";
+  RunAll();
+  EXPECT_EQ(clients_.told_apps, "cell@1000: kv");
+  v1::ApplyAppRequest request;
+  request.mutable_spec()->set_name("mail");
+  request.mutable_spec()->mutable_key_space()->add_shards()->set_id("s-0");
+  request.mutable_spec()->mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
+  absl::Status answer = absl::UnknownError("no answer");
+  std::string told_at_answer;
+  controller_->operations().ApplyApp(request, [&](const auto& response) {
+    answer = response.status();
+    told_at_answer = clients_.told_apps;
+  });
+  RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+  EXPECT_EQ(told_at_answer, "cell@1000: kv mail") << "who made the app finds it at once";
+  v1::DeleteAppRequest deletion;
+  deletion.set_app("mail");
+  controller_->operations().DeleteApp(deletion, [](const auto&) {});
+  RunAll();
+  EXPECT_EQ(clients_.told_apps, "cell@1000: kv");
+  ensemble_.Disconnect(session_);
+  ensemble_.Expire(session_);
+  ensemble_.Reconnect(session_);
+  control_->Run();
+  ensemble_.RunUntilIdle();
+  control_->Run();
+  EXPECT_EQ(clients_.told_apps, "") << "it does not lead any more";
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

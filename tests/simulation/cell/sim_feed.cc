@@ -145,7 +145,9 @@ void SimSubscriber::Receive(v1::WatchResponse response) {
   if (std::holds_alternative<discovery::Broken>(received)) return Fail();
   if (!std::holds_alternative<discovery::Nothing>(received)) policy_.OnUseful();
   bool used = true;
-  if (const auto* map = std::get_if<v1::MapSnapshot>(&received)) used = options_.on_snapshot(*map);
+  if (const auto* map = std::get_if<WholeMap>(&received)) {
+    used = options_.on_snapshot(map->ToSnapshot());
+  }
   if (const auto* delta = std::get_if<v1::MapDelta>(&received)) used = options_.on_delta(*delta);
   if (used) return TakeStale(receiver_.stale());
   receiver_.Distrust(options_.held());

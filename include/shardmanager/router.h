@@ -51,6 +51,8 @@ struct RouterOptions {
   // Where this client stands. When any replica of a shard may answer, the nearest one does: in the
   // same rack, datacenter, region, then any; unless it takes more than three times as long as one
   // that is farther. Default: nowhere, all are equally near. Example: {"eu-west", "dub1"}.
+  // One request in eight names the region to the server, so that replicas can follow their requests
+  // (placement.follow_demand in the app's spec).
   FaultDomain location;
   // A server that this client cannot use (more than half of its last requests found no connection,
   // no answer, or an answer like INTERNAL or UNAVAILABLE) gets no request that another replica may

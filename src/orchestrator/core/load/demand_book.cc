@@ -94,7 +94,8 @@ void DemandBook::Look() {
     if (moved++ == 0) first = id;
   }
   if (moved == 0) return;
-  const std::string others = moved == 1 ? "" : absl::StrCat(", and ", moved - 1, " more");
+  const std::string others =
+      moved == 1 ? "" : absl::StrCat("; ", Counted(moved - 1, "more shard"), " likewise");
   agenda_.AddNote(NoteKind::kDemandFollowed, ServerIndex(), first,
                   absl::StrCat(SharesText(state_, first), others));
 }

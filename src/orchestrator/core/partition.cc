@@ -50,7 +50,7 @@ size_t Partition::memory_bytes() const {
   return state_.tables.memory_bytes() + layout + state_.spec.SpaceUsedLong() +
          state_.map_order.capacity() * sizeof(ShardIndex) + agenda_.timers().memory_bytes() +
          state_.loads.reported.memory_bytes() + state_.loads.planned.memory_bytes() +
-         load_book_.memory_bytes();
+         state_.demand.shards.capacity() * sizeof(ShardDemand) + load_book_.memory_bytes();
 }
 
 }  // namespace shardmanager::orchestrator

@@ -44,7 +44,7 @@ struct RoutedShard {
 // Of equal scores that of the smaller id wins. A shard that is added takes 1/(N+1) of the keys, as
 // many from each other shard; one that is removed gives its keys to all others; no other key moves.
 // The spread is that of a random draw, which no number of virtual nodes can improve. A lookup costs
-// one XXH64 of 8 bytes for each unit of weight: O(sum of weights), about 2 ns for each. So it is
+// one XXH64 of 8 bytes for each unit of weight: O(sum of weights), about 6 ns for each. So it is
 // for up to some hundred shards; above, use RingHash. 12 bytes of memory for each unit of weight.
 //
 // Immutable, thread-safe, copyable.

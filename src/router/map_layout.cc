@@ -1,11 +1,22 @@
 #include "router/map_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "shardmanager/routing.h"
 
 namespace shardmanager::router {
+namespace {
+
+bool HasRange(const v1::MapShard& shard) { return shard.has_range() || shard.has_hash_range(); }
+
+const v1::KeyRange& RangeOf(const v1::MapShard& shard) {
+  return shard.has_hash_range() ? shard.hash_range() : shard.range();
+}
+
+}  // namespace
 
 absl::Status MapLayout::Build(const v1::MapSnapshot& whole,
                               std::shared_ptr<const MapLayout>* layout) {
@@ -24,7 +35,12 @@ absl::Status MapLayout::TakeIds(const v1::MapSnapshot& whole) {
           absl::StrCat("shard index ", shard.index(), " where ", ids_.size(), " must come"));
     }
     ids_.push_back(shard.id());
-    ranges_.push_back({shard.has_range(), shard.range().start(), shard.range().end()});
+    ranges_.push_back({HasRange(shard), RangeOf(shard).start(), RangeOf(shard).end()});
+    if (shard.index() == 0) hashed_ = shard.has_hash_range();
+    if (hashed_ != shard.has_hash_range() || (hashed_ && shard.has_range())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shard ", shard.id(), " and others do not agree whether keys are hashed"));
+    }
   }
   by_id_.reserve(ids_.size());
   for (size_t i = 0; i < ids_.size(); ++i) {
@@ -65,6 +81,14 @@ bool MapLayout::BeforeEnd(ShardIndex shard, std::string_view key) const {
   return end.empty() || key < end;
 }
 
+ShardIndex MapLayout::FindByHash(std::string_view key) const {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const uint64_t hash = KeyHash(key);
+  std::array<char, 16> text;
+  for (size_t i = 0; i < text.size(); ++i) text[i] = kDigits[hash >> (60 - 4 * i) & 15];
+  return Find(std::string_view(text.data(), text.size()));
+}
+
 ShardIndex MapLayout::FindById(std::string_view id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? ShardIndex() : found->second;
@@ -88,8 +112,10 @@ bool MapLayout::Matches(const v1::MapSnapshot& whole) const {
   for (size_t i = 0; i < ids_.size(); ++i) {
     const v1::MapShard& shard = whole.shards(static_cast<int>(i));
     const Range& mine = ranges_[i];
-    if (shard.index() != i || shard.id() != ids_[i] || shard.has_range() != mine.present ||
-        shard.range().start() != mine.start || shard.range().end() != mine.end) {
+    const v1::KeyRange& range = RangeOf(shard);
+    if (shard.index() != i || shard.id() != ids_[i] || HasRange(shard) != mine.present ||
+        shard.has_hash_range() != hashed_ || range.start() != mine.start ||
+        range.end() != mine.end) {
       return false;
     }
   }

@@ -1,7 +1,5 @@
 #include "routing/routed_shards.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -28,10 +26,6 @@ absl::Status CheckIds(const std::vector<RoutedShard>& sorted) {
 }
 
 }  // namespace
-
-uint64_t Hash(std::string_view bytes, uint64_t seed) {
-  return XXH64(bytes.data(), bytes.size(), seed);
-}
 
 absl::Status CheckAndSort(std::vector<RoutedShard>& shards, uint64_t units_per_weight,
                           uint64_t most_units) {

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # What the four libraries that users link consist of. One that is missing is named by CMake.
 set(sdk
-  sm_base sm_model sm_proto sm_grpc sm_runtime
+  sm_base sm_routing sm_model sm_proto sm_grpc sm_runtime
   sm_coordination sm_coordination_memory sm_coordination_zookeeper
   sm_wire_base sm_wire_channels sm_wire_discovery
   sm_discovery_core sm_discovery

@@ -9,6 +9,7 @@
 
 #include "counter.grpc.pb.h"
 #include "shardmanager/server.h"
+#include "shardmanager/shard_table.h"
 
 class Counter final : public counter::Counter::Service, public shardmanager::ShardHandler {
  public:
@@ -17,23 +18,20 @@ class Counter final : public counter::Counter::Service, public shardmanager::Sha
 
   absl::Status AddShard(const shardmanager::ShardGrant& grant,
                         const shardmanager::LoadProgress&) override {
-    Counts counts;
+    auto shard = Shards::New();
     std::ifstream file(folder_ + "/" + grant.shard.value());
-    for (std::string key; file >> key;) file >> counts[key];
-    std::lock_guard lock(mutex_);
-    shards_[grant.shard.value()] = std::move(counts);
+    for (std::string key; file >> key;) file >> shard->counts[key];
+    shards_.Insert(grant.shard, std::move(shard));
     return absl::OkStatus();
   }
 
   absl::Status DropShard(const shardmanager::ShardId& shard) override {
-    std::unique_lock lock(mutex_);
-    const Counts counts = std::move(shards_[shard.value()]);
-    shards_.erase(shard.value());
-    lock.unlock();
+    const auto dropped = shards_.Remove(shard);
+    if (!dropped) return absl::OkStatus();
     const std::string path = folder_ + "/" + shard.value();
     std::remove(path.c_str());  // requests wait: to write over a file may wait for the disk
     std::ofstream file(path);
-    for (const auto& [key, count] : counts) file << key << " " << count << "\n";
+    for (const auto& [key, count] : dropped->counts) file << key << " " << count << "\n";
     return file.flush() ? absl::OkStatus() : absl::DataLossError("the counts are not written");
   }
 
@@ -41,19 +39,23 @@ class Counter final : public counter::Counter::Service, public shardmanager::Sha
                    counter::AddResponse* response) override {
     const auto admission = server_.Admit(*context, &Stub::Add, request, response);
     if (!admission.ok()) return admission.status();
-    std::lock_guard lock(mutex_);
-    response->set_value(++shards_[admission.shard().value()][request->key()]);
+    Shard& shard = *shards_.Find(admission.shard());  // there as long as the admission
+    std::lock_guard lock(shard.mutex);
+    response->set_value(++shard.counts[request->key()]);
     response->set_epoch(admission.epoch().value());
     return grpc::Status::OK;
   }
 
  private:
   using Stub = counter::Counter::Stub;
-  using Counts = std::map<std::string, uint64_t>;
+  struct Shard {
+    std::mutex mutex;
+    std::map<std::string, uint64_t> counts;
+  };
+  using Shards = shardmanager::ShardTable<Shard>;
   shardmanager::Server& server_;
   const std::string folder_;
-  std::mutex mutex_;
-  std::map<std::string, Counts> shards_;
+  Shards shards_;
 };
 
 int main(int argc, char** argv) {

@@ -344,7 +344,8 @@ class Client {
 // Where a shard is, by one map.
 struct ShardPlace {
   ShardId shard;
-  // Its keys, [start, end); an empty end is the end of all keys.
+  // Its keys, [start, end); an empty end is the end of all keys. Both empty where shards have no
+  // ranges, or keys are hashed (KeySpace.hash_keys): then its keys stand everywhere.
   std::string start;
   std::string end;
   // Its primary, or one of its servers where shards have no primaries. Empty: nobody serves it now.
@@ -387,7 +388,8 @@ class Router {
   absl::StatusOr<ShardPlace> Resolve(std::string_view app, std::string_view key,
                                      std::chrono::milliseconds timeout);
   // The shards that hold keys of [start, end), in key order, all of one map; an empty end is the
-  // end of all keys. For scans: send each shard its part with GetClientForShard.
+  // end of all keys. For scans: send each shard its part with GetClientForShard. Of an app that
+  // hashes its keys: all shards, if both are empty, else FAILED_PRECONDITION.
   absl::StatusOr<std::vector<ShardPlace>> Scan(std::string_view app, std::string_view start,
                                                std::string_view end,
                                                std::chrono::milliseconds timeout);

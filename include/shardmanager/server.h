@@ -18,6 +18,8 @@
 //   if (!admission.ok()) return admission.status();   // the right server answers
 //   ... work on admission.shard(); give admission.epoch() to your storage ...
 //
+// A table of what you have for each shard, that requests search without a lock: shard_table.h.
+//
 // While a shard goes to another server, its requests are held for a moment and then sent
 // on to the new owner: clients see no error. The handler needs no code for this; each method
 // only has to pass its own stub method to Admit (above: &Kv::Stub::Get).

@@ -354,8 +354,8 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
   }
   if (shard.has_scaling()) fields.Add("Scaling", ScalingText(shard.scaling()));
   if (shard.has_demand()) fields.Add("Demand", Shown(shard.demand().message()));
-  fields.Add("Keys", shard.has_range() ? RangeText(shard.range().start(), shard.range().end())
-                                       : "no range: clients address it by id");
+  const std::string keys = KeysText(shard);
+  fields.Add("Keys", keys.empty() ? "no range: clients address it by id" : keys);
   return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),
                       Events(around, [&](const auto& event) {
                         return event.app() == app && event.shard() == shard.shard();

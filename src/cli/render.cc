@@ -131,6 +131,13 @@ std::string ServersTable(const v1::GetServersResponse& response, Style style,
   return table.Render(style.colour, indent);
 }
 
+std::string KeysText(const v1::ShardStatus& shard) {
+  if (shard.has_hash_range()) {
+    return Shown(HashRangeText(shard.hash_range().start(), shard.hash_range().end()));
+  }
+  return shard.has_range() ? RangeText(shard.range().start(), shard.range().end()) : "";
+}
+
 std::string ShardsTable(const v1::GetShardsResponse& response, Style style,
                         const std::string& indent) {
   const char* replicas = HasSecondaries(response) ? "REPLICAS" : "PRIMARY";
@@ -143,7 +150,7 @@ std::string ShardsTable(const v1::GetShardsResponse& response, Style style,
     table.AddRow({{Shown(shard.shard())},
                   StateCell(shard.state()),
                   {absl::StrJoin(shard.replicas(), ",", append)},
-                  {shard.has_range() ? RangeText(shard.range().start(), shard.range().end()) : ""},
+                  {KeysText(shard)},
                   {ReasonOf(shard)}});
   }
   return table.Render(style.colour, indent);

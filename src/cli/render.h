@@ -38,6 +38,9 @@ Cell StatusCell(const v1::AppStatus& app);
 Cell StateCell(const std::string& state);
 // Wire text without control characters.
 std::string Shown(const std::string& text);
+// The keys that the shard holds; empty if it has no range.
+// Example: ["g", "n"), or hash [8, c).
+std::string KeysText(const v1::ShardStatus& shard);
 // "6/7", in the tone of a lack when there is one.
 Cell OutOf(uint32_t have, uint32_t want);
 std::string VersionText(const v1::MapVersion& version);

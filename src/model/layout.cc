@@ -14,17 +14,27 @@ std::string ShardName(const std::string& prefix, size_t index, size_t count) {
   return absl::StrFormat("%s%0*d", prefix, digits, index);
 }
 
-std::vector<LayoutShard> FromSplitPoints(const v1::KeySpace& keys) {
+// `point(i)`, from 1 to count - 1: where shard i starts.
+template <typename Point>
+std::vector<LayoutShard> Cut(const v1::KeySpace& keys, size_t count, const Point& point) {
   const std::string prefix = keys.shard_prefix().empty() ? "shard-" : keys.shard_prefix();
-  const size_t count = static_cast<size_t>(keys.split_points_size()) + 1;
   std::vector<LayoutShard> layout(count);
   for (size_t i = 0; i < count; ++i) {
     layout[i].id = ShardId(ShardName(prefix, i, count));
     layout[i].has_range = true;
-    if (i > 0) layout[i].start = keys.split_points(static_cast<int>(i) - 1);
-    if (i + 1 < count) layout[i].end = keys.split_points(static_cast<int>(i));
+    if (i > 0) layout[i].start = point(i);
+    if (i + 1 < count) layout[i].end = point(i + 1);
   }
   return layout;
+}
+
+// The least hash of part `i` of `count` equal ones, as KeySpace.hash_keys writes it.
+std::string HashPoint(size_t i, size_t count) {
+  const unsigned __int128 all = static_cast<unsigned __int128>(i) << 64;
+  const auto least = static_cast<uint64_t>((all + count - 1) / count);
+  std::string digits = absl::StrFormat("%016x", least);
+  digits.resize(digits.find_last_not_of('0') + 1);
+  return digits;
 }
 
 std::vector<LayoutShard> FromShards(const v1::KeySpace& keys) {
@@ -43,12 +53,24 @@ std::vector<LayoutShard> FromShards(const v1::KeySpace& keys) {
   return layout;
 }
 
+std::vector<LayoutShard> WithoutRegions(const v1::KeySpace& keys) {
+  if (const size_t count = keys.hash_shards(); count > 0) {
+    return Cut(keys, count, [&](size_t i) { return HashPoint(i, count); });
+  }
+  if (keys.split_points().empty()) return FromShards(keys);
+  return Cut(keys, static_cast<size_t>(keys.split_points_size()) + 1,
+             [&](size_t i) { return keys.split_points(static_cast<int>(i) - 1); });
+}
+
 }  // namespace
+
+bool HashesKeys(const v1::KeySpace& keys) { return keys.hash_keys() || keys.hash_shards() > 0; }
 
 std::vector<LayoutShard> ExpandLayout(const v1::AppSpec& spec) {
   const v1::KeySpace& keys = spec.key_space();
-  auto layout = keys.split_points_size() > 0 ? FromSplitPoints(keys) : FromShards(keys);
+  auto layout = WithoutRegions(keys);
   for (LayoutShard& shard : layout) {
+    shard.hashed = shard.has_range && HashesKeys(keys);
     if (shard.preferred_region.empty()) {
       shard.preferred_region = spec.placement().preferred_region();
     }

@@ -113,6 +113,11 @@ std::string RangeText(std::string_view start, std::string_view end) {
                       end.empty() ? "last key]" : absl::StrCat(Quoted(end), ")"));
 }
 
+std::string HashRangeText(std::string_view start, std::string_view end) {
+  return absl::StrCat("hash [", start.empty() ? "0" : std::string(start), ", ",
+                      end.empty() ? "end]" : absl::StrCat(std::string(end), ")"));
+}
+
 std::string EnumLabel(const google::protobuf::EnumDescriptor& type, int number) {
   const auto* value = type.FindValueByNumber(number);
   if (value == nullptr) return absl::StrCat(number);

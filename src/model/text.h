@@ -25,6 +25,8 @@ std::string Quoted(std::string_view bytes);
 // ["start", "end"), with "first key" and "last key" for the open ends.
 // Example: ["m", last key].
 std::string RangeText(std::string_view start, std::string_view end);
+// The same of hashes of keys (KeySpace.hash_keys). Example: hash [8, c), or hash [c, end].
+std::string HashRangeText(std::string_view start, std::string_view end);
 
 // An enum value as it is written in YAML and shown in tables: lower case, dashes.
 // Example: PRIMARY_ONLY is "primary-only". A number that has no name: "7".

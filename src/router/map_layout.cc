@@ -1,12 +1,23 @@
 #include "router/map_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "shardmanager/routing.h"
 
 namespace shardmanager::router {
+namespace {
+
+bool IsRanged(const v1::MapShard& shard) { return shard.has_range() || shard.has_hash_range(); }
+
+const v1::KeyRange& RangeOf(const v1::MapShard& shard) {
+  return shard.has_hash_range() ? shard.hash_range() : shard.range();
+}
+
+}  // namespace
 
 MapLayout::Builder::Builder(size_t shards) : built_(new MapLayout) {
   built_->ids_.reserve(shards);
@@ -35,18 +46,24 @@ absl::Status MapLayout::Take(const v1::MapShard& shard) {
     return absl::InvalidArgumentError(
         absl::StrCat("shard index ", shard.index(), " where ", at, " must come"));
   }
+  if (at == 0) hashed_ = shard.has_hash_range();
+  if (hashed_ != shard.has_hash_range() || (hashed_ && shard.has_range())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shard ", shard.id(), " and others do not agree whether keys are hashed"));
+  }
   ids_.push_back(shard.id());
-  ranged_.push_back(shard.has_range());
+  ranged_.push_back(IsRanged(shard));
   if (!by_id_.insert(shard.index()).second) {
     return absl::InvalidArgumentError(absl::StrCat("two shards are named ", shard.id()));
   }
+  const v1::KeyRange& keys = RangeOf(shard);
   Range range;
-  if (at > 0 && shard.range().start() == ranges_.back().end.In(keys_)) {
+  if (at > 0 && keys.start() == ranges_.back().end.In(keys_)) {
     range.start = ranges_.back().end;
-  } else if (absl::Status status = AddKey(shard.range().start(), &range.start); !status.ok()) {
+  } else if (absl::Status status = AddKey(keys.start(), &range.start); !status.ok()) {
     return status;
   }
-  absl::Status status = AddKey(shard.range().end(), &range.end);
+  absl::Status status = AddKey(keys.end(), &range.end);
   ranges_.push_back(range);
   return status;
 }
@@ -90,6 +107,14 @@ bool MapLayout::BeforeEnd(ShardIndex shard, std::string_view key) const {
   return end.empty() || key < end;
 }
 
+ShardIndex MapLayout::FindByHash(std::string_view key) const {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const uint64_t hash = KeyHash(key);
+  std::array<char, 16> text;
+  for (size_t i = 0; i < text.size(); ++i) text[i] = kDigits[hash >> (60 - 4 * i) & 15];
+  return Find(std::string_view(text.data(), text.size()));
+}
+
 ShardIndex MapLayout::FindById(std::string_view id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? ShardIndex() : ShardIndex(*found);
@@ -121,9 +146,9 @@ bool MapLayout::Matches(const WholeMap& whole) const {
 }
 
 bool MapLayout::HasShardAt(size_t at, const v1::MapShard& shard) const {
-  return shard.index() == at && shard.id() == ids_[at] && shard.has_range() == HasRange(at) &&
-         shard.range().start() == start(ShardIndex(at)) &&
-         shard.range().end() == end(ShardIndex(at));
+  return shard.index() == at && shard.id() == ids_[at] && IsRanged(shard) == HasRange(at) &&
+         shard.has_hash_range() == hashed_ && RangeOf(shard).start() == start(ShardIndex(at)) &&
+         RangeOf(shard).end() == end(ShardIndex(at));
 }
 
 }  // namespace shardmanager::router

@@ -37,22 +37,16 @@ class MapLayout {
   };
 
   // The shard that holds the key; invalid if none does. No lock, no allocation.
-  ShardIndex FindByKey(std::string_view key) const {
-    const size_t count = starts_.CountUpTo(key);
-    if (count == 0) [[unlikely]]
-      return ShardIndex();
-    const ShardIndex shard =
-        in_key_order_.empty() ? ShardIndex(count - 1) : in_key_order_[count - 1];
-    if (!gapless_ && !BeforeEnd(shard, key)) [[unlikely]]
-      return ShardIndex();
-    return shard;
-  }
+  ShardIndex FindByKey(std::string_view key) const { return hashed_ ? FindByHash(key) : Find(key); }
+  // Do the shards hold ranges of the keys' hashes (MapShard.hash_range)?
+  bool hashed() const { return hashed_; }
   ShardIndex FindById(std::string_view id) const;
   // The shards that hold keys of [start, end), in key order; an empty end is the end of all keys.
+  // REQUIRES: not hashed(), or both are empty: then it is all shards.
   std::vector<ShardIndex> FindInRange(std::string_view start, std::string_view end) const;
 
   const std::string& id(ShardIndex shard) const { return ids_[shard.index()]; }
-  // Its keys; both empty where shards have no ranges.
+  // Its keys, or their hashes; both empty where shards have no ranges.
   std::string_view start(ShardIndex shard) const { return ranges_[shard.index()].start.In(keys_); }
   std::string_view end(ShardIndex shard) const { return ranges_[shard.index()].end.In(keys_); }
   size_t size() const { return ids_.size(); }
@@ -91,6 +85,18 @@ class MapLayout {
   MapLayout() : by_id_(0, IdHash{&ids_}, IdEqual{&ids_}), starts_({}) {}
   MapLayout(const MapLayout&) = delete;
 
+  // `key`: of a key, or the digits of a hash.
+  ShardIndex Find(std::string_view key) const {
+    const size_t count = starts_.CountUpTo(key);
+    if (count == 0) [[unlikely]]
+      return ShardIndex();
+    const ShardIndex shard =
+        in_key_order_.empty() ? ShardIndex(count - 1) : in_key_order_[count - 1];
+    if (!gapless_ && !BeforeEnd(shard, key)) [[unlikely]]
+      return ShardIndex();
+    return shard;
+  }
+  ShardIndex FindByHash(std::string_view key) const;
   absl::Status Take(const v1::MapShard& shard);
   absl::Status AddKey(const std::string& key, Piece* piece);
   absl::Status OrderByKey();
@@ -102,6 +108,7 @@ class MapLayout {
   absl::flat_hash_set<uint32_t, IdHash, IdEqual> by_id_;
   KeyTable starts_;                       // of the shards that have ranges
   std::vector<ShardIndex> in_key_order_;  // empty: as indexed
+  bool hashed_ = false;                   // ranges are of the keys' hashes
   bool gapless_ = true;                   // each range ends where the next one starts
   std::string keys_;                      // ends that are the next one's start are there once
   std::vector<Range> ranges_;

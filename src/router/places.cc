@@ -37,9 +37,11 @@ absl::StatusOr<AppRouter::MapPointer> AwaitAnyMap(AppRouter& app,
 }
 
 ShardPlace PlaceOf(const ShardMap& map, ShardIndex shard) {
-  ShardPlace place{.shard = ShardId(map.layout().id(shard)),
-                   .start = std::string(map.layout().start(shard)),
-                   .end = std::string(map.layout().end(shard))};
+  ShardPlace place{.shard = ShardId(map.layout().id(shard))};
+  if (!map.layout().hashed()) {
+    place.start = std::string(map.layout().start(shard));
+    place.end = std::string(map.layout().end(shard));
+  }
   const auto replicas = map.replicas(shard);
   if (replicas.empty()) return place;
   const auto primary =
@@ -72,6 +74,11 @@ absl::StatusOr<std::vector<ShardPlace>> Router::Scan(std::string_view app, std::
                                                      std::chrono::milliseconds timeout) {
   const auto map = AwaitAnyMap(App(app), timeout);
   if (!map.ok()) return map.status();
+  if ((*map)->layout().hashed() && !(start.empty() && end.empty())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(app), " hashes its keys (key_space.hash_keys): neighbouring keys are in ",
+        "different shards, so only all keys, from \"\" to \"\", can be scanned"));
+  }
   std::vector<ShardPlace> places;
   for (const ShardIndex shard : (*map)->layout().FindInRange(start, end)) {
     places.push_back(PlaceOf(**map, shard));

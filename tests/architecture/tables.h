@@ -16,6 +16,9 @@ struct Layer {
 inline constexpr std::array kLayers = {
     Layer{"include/shardmanager/types.h", 0},
     Layer{"include/shardmanager/stub_inl.h", 0},
+    Layer{"include/shardmanager/shard_table.h", 5},
+    Layer{"include/shardmanager/routing.h", 5},
+    Layer{"src/routing", 5},
     Layer{"src/base", 10},
     Layer{"src/model", 20},
     Layer{"src/allocator", 30},
@@ -62,6 +65,7 @@ struct PublicHeader {
   std::string_view unit;
 };
 inline constexpr std::array kPublicHeaders = {
+    PublicHeader{"include/shardmanager/routing.h", "src/routing"},
     PublicHeader{"include/shardmanager/server.h", "src/server"},
     PublicHeader{"include/shardmanager/callback_inl.h", "src/server"},
     PublicHeader{"include/shardmanager/router.h", "src/router"},
@@ -76,12 +80,12 @@ inline constexpr std::array<std::string_view, 3> kUserCode = {"include", "exampl
                                                               "examples/kvstore"};
 
 // ---- Folders whose every file is held to the rules for cores.
-inline constexpr std::array<std::string_view, 3> kPureFolders = {"src/base", "src/model",
-                                                                 "src/allocator"};
+inline constexpr std::array<std::string_view, 4> kPureFolders = {"src/base", "src/routing",
+                                                                 "src/model", "src/allocator"};
 
 // ---- What a core target, and base, model and allocator, may link. Also "absl::...".
-inline constexpr std::array<std::string_view, 5> kPureDeps = {
-    "sm_base", "sm_model", "sm_proto", "sm_allocator_core", "PkgConfig::xxhash"};
+inline constexpr std::array<std::string_view, 6> kPureDeps = {
+    "sm_base", "sm_routing", "sm_model", "sm_proto", "sm_allocator_core", "PkgConfig::xxhash"};
 
 // ---- Headers of others, and from which rank or where they may be included.
 struct Foreign {

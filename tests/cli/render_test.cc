@@ -89,6 +89,19 @@ shard-2   unserved   -               ["n\n", last key]   no server has room
 )");
 }
 
+TEST(RenderTest, ShowsRangesOfHashes) {
+  v1::ShardStatus shard;
+  EXPECT_EQ(KeysText(shard), "");
+  shard.mutable_hash_range()->set_end("4");
+  EXPECT_EQ(KeysText(shard), "hash [0, 4)");
+  shard.mutable_hash_range()->set_start("c\n");
+  shard.mutable_hash_range()->clear_end();
+  EXPECT_THAT(KeysText(shard), testing::MatchesRegex("hash \\[c[^\n]*, end\\]"));
+  shard.clear_hash_range();
+  shard.mutable_range()->set_start("g");
+  EXPECT_EQ(KeysText(shard), "[\"g\", last key]");
+}
+
 TEST(RenderTest, ListsShardsWithTheirEpochsWhenWide) {
   EXPECT_EQ(ShardsTable(ThreeShards(), {.wide = true}),
             R"(NAME      STATE      PRIMARY@EPOCH               RANGE               REASON

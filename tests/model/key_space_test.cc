@@ -36,8 +36,9 @@ TEST(KeySpaceTest, AcceptsShardsWithoutAnyRange) {
 }
 
 TEST(KeySpaceTest, RefusesNeitherShardsNorSplitPoints) {
-  EXPECT_THAT(Problems(""), ElementsAre("key_space: found neither shards nor split_points; "
-                                        "allowed: exactly one of shards and split_points"));
+  EXPECT_THAT(Problems(""), ElementsAre("key_space: found none of shards, split_points and "
+                                        "hash_shards; allowed: exactly one of shards, split_points "
+                                        "and hash_shards"));
   v1::AppSpec spec = SpecWithKeySpace("");
   spec.clear_key_space();
   EXPECT_THAT(ProblemsOf(spec), SizeIs(1));
@@ -45,8 +46,11 @@ TEST(KeySpaceTest, RefusesNeitherShardsNorSplitPoints) {
 
 TEST(KeySpaceTest, RefusesBothShardsAndSplitPoints) {
   EXPECT_THAT(Problems("shards { id: 'a' } split_points: ['g', 'n']"),
-              ElementsAre("key_space: found both shards (1) and split_points (2); "
-                          "allowed: exactly one of shards and split_points"));
+              ElementsAre("key_space: found shards (1) and split_points (2); "
+                          "allowed: exactly one of shards, split_points and hash_shards"));
+  EXPECT_THAT(Problems("hash_shards: 4 split_points: '8'"),
+              ElementsAre("key_space: found split_points (1) and hash_shards (4); "
+                          "allowed: exactly one of shards, split_points and hash_shards"));
 }
 
 TEST(KeySpaceTest, RefusesShardIdsThatAreNotNames) {
@@ -183,12 +187,46 @@ TEST(KeySpaceTest, RefusesAPrefixForListedShards) {
   EXPECT_THAT(
       Problems("shards { id: 'a' } shard_prefix: 'p-'"),
       ElementsAre("key_space.shard_prefix: found \"p-\"; allowed: nothing: the prefix names "
-                  "the shards made by split_points"));
+                  "the shards made by split_points and hash_shards"));
 }
 
-TEST(KeySpaceTest, RefusesHashedKeysAsNotSupportedYet) {
-  EXPECT_THAT(Problems("split_points: 'm' hash_keys: true"),
-              ElementsAre("key_space.hash_keys: found true (not supported yet); allowed: false"));
+TEST(KeySpaceTest, AcceptsRangesOfHashes) {
+  EXPECT_THAT(Problems("hash_shards: 256"), IsEmpty());
+  EXPECT_THAT(Problems("hash_shards: 1000000 hash_keys: true shard_prefix: 'p-'"), IsEmpty());
+  EXPECT_THAT(Problems("split_points: ['4', '8', 'c'] hash_keys: true"), IsEmpty());
+  EXPECT_THAT(Problems("split_points: '0123456789abcdef' hash_keys: true"), IsEmpty());
+  EXPECT_THAT(
+      Problems("shards { id: 'a' range { end: '8' } } shards { id: 'b' range { start: '8' } } "
+               "hash_keys: true"),
+      IsEmpty());
+}
+
+TEST(KeySpaceTest, RefusesRangesThatAreNotOfHashes) {
+  const std::string rule =
+      "; allowed: with hash_keys: the first digits of a hash, 1 to 16 of [0-9a-f], the last one "
+      "not 0";
+  for (const std::string point : {"m", "C", "80", "0", "0123456789abcdef1"}) {
+    EXPECT_THAT(Problems("hash_keys: true split_points: '" + point + "'"),
+                ElementsAre("key_space.split_points[0]: found \"" + point + "\"" + rule));
+  }
+  EXPECT_THAT(
+      Problems("shards { id: 'a' range { end: 'm' } } shards { id: 'b' range { start: 'm' } } "
+               "hash_keys: true"),
+      ElementsAre("key_space.shards[0].range.end: found \"m\"" + rule,
+                  "key_space.shards[1].range.start: found \"m\"" + rule));
+  EXPECT_THAT(Problems("shards { id: 'a' } hash_keys: true"),
+              ElementsAre("key_space.shards[0].range: found nothing; allowed: a range of hashes, "
+                          "with hash_keys"));
+}
+
+TEST(KeySpaceTest, RefusesTooManyShardsOfHashes) {
+  EXPECT_THAT(Problems("hash_shards: 1000001"),
+              ElementsAre("key_space.hash_shards: found 1000001; allowed: at most 1000000"));
+}
+
+TEST(KeySpaceTest, RefusesPrefixesThatAreTooLongForTheLastShardOfHashes) {
+  EXPECT_THAT(Problems("hash_shards: 10 shard_prefix: '" + std::string(126, 'x') + "'"), IsEmpty());
+  EXPECT_THAT(Problems("hash_shards: 11 shard_prefix: '" + std::string(126, 'x') + "'"), SizeIs(1));
 }
 
 // A million shards, listed backwards, one of them too short: found in one sort,

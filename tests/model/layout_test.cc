@@ -13,9 +13,10 @@ using ::testing::ElementsAre;
 std::vector<std::string> Lines(const std::vector<LayoutShard>& layout) {
   std::vector<std::string> lines;
   for (const LayoutShard& shard : layout) {
-    lines.push_back(absl::StrCat(
-        shard.id.value(), shard.has_range ? " [" + shard.start + ", " + shard.end + ")" : "",
-        shard.preferred_region.empty() ? "" : " ", shard.preferred_region));
+    lines.push_back(absl::StrCat(shard.id.value(), shard.hashed ? " hash" : "",
+                                 shard.has_range ? " [" + shard.start + ", " + shard.end + ")" : "",
+                                 shard.preferred_region.empty() ? "" : " ",
+                                 shard.preferred_region));
   }
   return lines;
 }
@@ -23,6 +24,38 @@ std::vector<std::string> Lines(const std::vector<LayoutShard>& layout) {
 TEST(LayoutTest, CutsTheKeySpaceAtSplitPoints) {
   EXPECT_THAT(Lines(ExpandLayout(SpecWithKeySpace("split_points: ['g', 'n']"))),
               ElementsAre("shard-0 [, g)", "shard-1 [g, n)", "shard-2 [n, )"));
+}
+
+TEST(LayoutTest, CutsAllHashesIntoEqualParts) {
+  EXPECT_THAT(Lines(ExpandLayout(SpecWithKeySpace("hash_shards: 4"))),
+              ElementsAre("shard-0 hash [, 4)", "shard-1 hash [4, 8)", "shard-2 hash [8, c)",
+                          "shard-3 hash [c, )"));
+  EXPECT_THAT(Lines(ExpandLayout(SpecWithKeySpace("hash_shards: 1 shard_prefix: 'all-'"))),
+              ElementsAre("all-0 hash [, )"));
+  EXPECT_THAT(Lines(ExpandLayout(SpecWithKeySpace("hash_shards: 3"))),
+              ElementsAre("shard-0 hash [, 5555555555555556)",
+                          "shard-1 hash [5555555555555556, aaaaaaaaaaaaaaab)",
+                          "shard-2 hash [aaaaaaaaaaaaaaab, )"));
+}
+
+TEST(LayoutTest, PartsOfHashesDifferByOneHashAtMost) {
+  const auto layout = ExpandLayout(SpecWithKeySpace("hash_shards: 1000"));
+  ASSERT_EQ(layout.size(), 1000u);
+  // "": of the last shard, all hashes end at 2^64, which is 0 here.
+  const auto number = [](std::string digits) {
+    digits.resize(16, '0');
+    return std::stoull(digits, nullptr, 16);
+  };
+  for (const LayoutShard& shard : layout) {
+    const uint64_t hashes = number(shard.end) - number(shard.start);
+    EXPECT_GE(hashes, 18'446'744'073'709'551u) << shard.id;
+    EXPECT_LE(hashes, 18'446'744'073'709'552u) << shard.id;
+  }
+}
+
+TEST(LayoutTest, SplitPointsMayBeHashes) {
+  EXPECT_THAT(Lines(ExpandLayout(SpecWithKeySpace("split_points: '8' hash_keys: true"))),
+              ElementsAre("shard-0 hash [, 8)", "shard-1 hash [8, )"));
 }
 
 TEST(LayoutTest, PadsShardNumbersSoThatNamesSortLikeRanges) {

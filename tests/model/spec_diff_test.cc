@@ -71,6 +71,18 @@ TEST(SpecDiffTest, MovingASplitPointHandsKeysOver) {
               ElementsAre("keys change hands: 2 shards would hold other keys " + which));
 }
 
+TEST(SpecDiffTest, HashingKeysHandsKeysOver) {
+  const SpecChange change = CompareSpecs(SpecWithKeySpace("split_points: '8'"),
+                                         SpecWithKeySpace("split_points: '8' hash_keys: true"));
+  EXPECT_THAT(change.losses,
+              ElementsAre("keys change hands: 2 shards would hold other keys (shard-0: [first key, "
+                          "\"8\") -> hash [0, 8), shard-1: [\"8\", last key] -> hash [8, end])"));
+  const SpecChange same = CompareSpecs(SpecWithKeySpace("split_points: '8' hash_keys: true"),
+                                       SpecWithKeySpace("hash_shards: 2"));
+  EXPECT_THAT(same.losses, IsEmpty());
+  EXPECT_THAT(same.differences, IsEmpty());
+}
+
 TEST(SpecDiffTest, SplittingAShardHandsKeysOver) {
   const SpecChange change = CompareSpecs(SpecWithKeySpace("split_points: 'm'"),
                                          SpecWithKeySpace("split_points: ['m', 't']"));

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "model/layout.h"
+#include "shardmanager/routing.h"
 #include "tests/router/test_maps.h"
 
 namespace shardmanager::router {
@@ -48,6 +50,63 @@ TEST(MapHolderTest, KeysInNoRangeHaveNoShard) {
   }
   for (const char* key : {"d", "gzz", "m", "pzz"})
     EXPECT_TRUE(layout.FindByKey(key).valid()) << key;
+}
+
+// As the control plane publishes hash_shards: 256.
+v1::MapSnapshot HashedSnapshot(MapVersion version) {
+  v1::AppSpec spec;
+  spec.mutable_key_space()->set_hash_shards(256);
+  std::vector<TestShard> shards;
+  for (const LayoutShard& shard : ExpandLayout(spec)) {
+    shards.push_back({shard.id.value(), shard.start, {0}});
+  }
+  v1::MapSnapshot whole = MakeSnapshot(version, kServers, shards);
+  for (v1::MapShard& shard : *whole.mutable_shards()) {
+    *shard.mutable_hash_range() = shard.range();
+    shard.clear_range();
+  }
+  return whole;
+}
+
+TEST(MapHolderTest, FindsTheShardOfAKeysHash) {
+  MapHolder holder;
+  ASSERT_TRUE(holder.Apply(HashedSnapshot(V(1))).ok());
+  const MapLayout& layout = holder.map()->layout();
+  EXPECT_TRUE(layout.hashed());
+  // XXH64 of "" is ef46db3751d8e999, of "abc" 44bc2cf5ad770999.
+  EXPECT_EQ(layout.id(layout.FindByKey("")), "shard-239");
+  EXPECT_EQ(layout.id(layout.FindByKey("abc")), "shard-068");
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string key = "user-" + std::to_string(i);
+    EXPECT_EQ(layout.FindByKey(key).index(), KeyHash(key) >> 56) << key;
+  }
+}
+
+TEST(MapHolderTest, SeesThatKeysAreHashedNow) {
+  MapHolder holder;
+  v1::MapSnapshot plain = HashedSnapshot(V(1));
+  for (v1::MapShard& shard : *plain.mutable_shards()) {
+    *shard.mutable_range() = shard.hash_range();
+    shard.clear_hash_range();
+  }
+  ASSERT_TRUE(holder.Apply(plain).ok());
+  EXPECT_EQ(holder.map()->layout().FindByKey("abc").index(), 0xab);
+  ASSERT_TRUE(holder.Apply(HashedSnapshot(V(2))).ok());
+  EXPECT_EQ(holder.map()->layout().FindByKey("abc").index(), 0x44);
+  ASSERT_TRUE(holder.Apply(HashedSnapshot(V(3))).ok());
+  EXPECT_EQ(holder.map()->layout().FindByKey("abc").index(), 0x44);
+}
+
+TEST(MapHolderTest, RefusesAMapOfWhichAPartIsHashed) {
+  for (const int plain : {0, 100}) {
+    MapHolder holder;
+    v1::MapSnapshot mixed = HashedSnapshot(V(1));
+    mixed.mutable_shards(plain)->clear_hash_range();
+    EXPECT_EQ(holder.Apply(mixed).code(), absl::StatusCode::kInvalidArgument);
+    mixed = HashedSnapshot(V(1));
+    mixed.mutable_shards(plain)->mutable_range();
+    EXPECT_EQ(holder.Apply(mixed).code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(MapHolderTest, ShardsWithoutRangesAreFoundByIdOnly) {

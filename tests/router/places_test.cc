@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/router/router_fixture.h"
@@ -46,6 +47,32 @@ TEST_F(PlacesTest, AKeyIsWhereItsPrimaryIs) {
   EXPECT_EQ(middle->endpoint, "two:2");
   EXPECT_EQ(router_->Resolve("kv", "zebra", 20s)->server, "kv-2") << "the primary, not the first";
   EXPECT_EQ(router_->Resolve("kv", "orange", 20s)->server, "") << "nobody serves it";
+}
+
+TEST_F(PlacesTest, HashedKeysAreResolvedAndNotScanned) {
+  v1::MapSnapshot whole = MakeSnapshot(V(2), {{"kv-1", "one:1", ""}, {"kv-2", "two:2", ""}},
+                                       {{"low", "", {0}}, {"high", "8", {1}}});
+  for (v1::MapShard& shard : *whole.mutable_shards()) {
+    *shard.mutable_hash_range() = shard.range();
+    shard.clear_range();
+  }
+  hub_.Publish(kApp, whole);
+  ASSERT_TRUE(router_->WaitReady("kv", 20s).ok())
+      << "not the first map, which has an unserved shard";
+  // The hash of "abc" begins with 4, that of "user:4711" with b.
+  EXPECT_EQ(router_->Resolve("kv", "abc", 20s)->shard, ShardId("low"));
+  const auto high = router_->Resolve("kv", "user:4711", 20s);
+  ASSERT_TRUE(high.ok()) << high.status();
+  EXPECT_EQ(high->shard, ShardId("high"));
+  EXPECT_EQ(high->endpoint, "two:2");
+  EXPECT_EQ(high->start + high->end, "") << "its keys stand everywhere";
+
+  EXPECT_THAT(Scan("", ""), ElementsAre("low", "high"));
+  for (const auto& [start, end] : {std::pair("a", ""), std::pair("", "b"), std::pair("a", "b")}) {
+    const absl::Status refused = router_->Scan("kv", start, end, 20s).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("kv hashes its keys"));
+  }
 }
 
 TEST_F(PlacesTest, WithoutPrimariesItIsAtOneOfItsServers) {

@@ -7,6 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "model/layout.h"
 #include "model/text.h"
 
 namespace shardmanager {
@@ -150,12 +152,14 @@ void CheckCoverage(const v1::KeySpace& keys, SpecProblems* problems) {
 void CheckPrefix(const v1::KeySpace& keys, SpecProblems* problems) {
   const std::string& prefix = keys.shard_prefix();
   if (prefix.empty()) return;
-  if (keys.split_points().empty()) {
+  if (keys.split_points().empty() && keys.hash_shards() == 0) {
     problems->Add("key_space.shard_prefix", Quoted(prefix),
-                  "nothing: the prefix names the shards made by split_points");
+                  "nothing: the prefix names the shards made by split_points and hash_shards");
     return;
   }
-  const size_t digits = absl::StrCat(keys.split_points_size()).size();
+  const size_t last = keys.hash_shards() > 0 ? keys.hash_shards() - 1
+                                             : static_cast<size_t>(keys.split_points_size());
+  const size_t digits = absl::StrCat(last).size();
   if (!IsPlainName(absl::StrCat(prefix, "0"), kMostShardIdBytes - digits + 1)) {
     problems->Add("key_space.shard_prefix", Quoted(prefix),
                   PlainNameRule(kMostShardIdBytes - digits));
@@ -177,14 +181,51 @@ void CheckSplitPoints(const v1::KeySpace& keys, SpecProblems* problems) {
 }
 
 void CheckExactlyOneForm(const v1::KeySpace& keys, SpecProblems* problems) {
-  const int shards = keys.shards_size();
-  const int points = keys.split_points_size();
-  if ((shards > 0) != (points > 0)) return;
+  std::vector<std::string> forms;
+  const auto add = [&](const char* name, int64_t count) {
+    if (count > 0) forms.push_back(absl::StrCat(name, " (", count, ")"));
+  };
+  add("shards", keys.shards_size());
+  add("split_points", keys.split_points_size());
+  add("hash_shards", keys.hash_shards());
+  if (forms.size() == 1) return;
   problems->Add("key_space",
-                shards == 0
-                    ? "neither shards nor split_points"
-                    : absl::StrCat("both shards (", shards, ") and split_points (", points, ")"),
-                "exactly one of shards and split_points");
+                forms.empty() ? "none of shards, split_points and hash_shards"
+                              : absl::StrJoin(forms, " and "),
+                "exactly one of shards, split_points and hash_shards");
+}
+
+// --- Hashes ------------------------------------------------------------------
+
+// May a range of hashes begin, or end, there? Two texts that are different are different hashes.
+void CheckHashBound(const std::string& path, const std::string& bound, SpecProblems* problems) {
+  constexpr size_t kDigits = 16;
+  if (bound.empty()) return;
+  const bool are_digits = bound.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (are_digits && bound.size() <= kDigits && bound.back() != '0') return;
+  problems->Add(
+      path, Quoted(bound),
+      "with hash_keys: the first digits of a hash, 1 to 16 of [0-9a-f], the last one not 0");
+}
+
+void CheckHashes(const v1::KeySpace& keys, SpecProblems* problems) {
+  constexpr uint32_t kMostShards = 1'000'000;
+  if (keys.hash_shards() > kMostShards) {
+    problems->Add("key_space.hash_shards", absl::StrCat(keys.hash_shards()),
+                  absl::StrCat("at most ", kMostShards));
+  }
+  if (!HashesKeys(keys)) return;
+  for (int i = 0; i < keys.split_points_size() && !problems->full(); ++i) {
+    CheckHashBound(SplitPath(i), keys.split_points(i), problems);
+  }
+  for (int i = 0; i < keys.shards_size() && !problems->full(); ++i) {
+    const v1::Shard& shard = keys.shards(i);
+    if (!shard.has_range()) {
+      problems->Add(ShardPath(i, ".range"), "nothing", "a range of hashes, with hash_keys");
+    }
+    CheckHashBound(ShardPath(i, ".range.start"), shard.range().start(), problems);
+    CheckHashBound(ShardPath(i, ".range.end"), shard.range().end(), problems);
+  }
 }
 
 }  // namespace
@@ -198,7 +239,7 @@ void CheckKeySpace(const v1::AppSpec& spec, const KnownRegions& regions, SpecPro
   }
   CheckSplitPoints(keys, problems);
   CheckPrefix(keys, problems);
-  if (keys.hash_keys()) problems->NotSupported("key_space.hash_keys", "true", "false");
+  CheckHashes(keys, problems);
 }
 
 }  // namespace shardmanager

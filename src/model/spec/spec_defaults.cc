@@ -12,7 +12,9 @@ T Or(T value, T default_value) {
 // Of what the control plane decides where replicas are by.
 void FillPlacement(v1::AppSpec& spec) {
   v1::KeySpace& keys = *spec.mutable_key_space();
-  if (keys.split_points_size() > 0 && keys.shard_prefix().empty()) keys.set_shard_prefix("shard-");
+  const bool are_numbered = keys.split_points_size() > 0 || keys.hash_shards() > 0;
+  if (are_numbered && keys.shard_prefix().empty()) keys.set_shard_prefix("shard-");
+  if (keys.hash_shards() > 0) keys.set_hash_keys(true);
 
   v1::PlacementPolicy& placement = *spec.mutable_placement();
   placement.set_spread(Or(placement.spread(), v1::SERVER));

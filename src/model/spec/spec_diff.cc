@@ -36,7 +36,12 @@ struct LayoutDifference {
 };
 
 std::string RangeOf(const LayoutShard& shard) {
-  return shard.has_range ? RangeText(shard.start, shard.end) : "no range";
+  if (!shard.has_range) return "no range";
+  return shard.hashed ? HashRangeText(shard.start, shard.end) : RangeText(shard.start, shard.end);
+}
+
+bool SameKeys(const LayoutShard& a, const LayoutShard& b) {
+  return a.has_range == b.has_range && a.hashed == b.hashed && a.start == b.start && a.end == b.end;
 }
 
 // Differs the region that the shard asks for beside the app-wide one?
@@ -61,7 +66,7 @@ LayoutDifference CompareLayouts(const v1::AppSpec& before, const v1::AppSpec& af
       continue;
     }
     const LayoutShard& old = *found->second;
-    if (old.has_range != shard.has_range || old.start != shard.start || old.end != shard.end) {
+    if (!SameKeys(old, shard)) {
       difference.ranges.Add(
           absl::StrCat(shard.id.value(), ": ", RangeOf(old), " -> ", RangeOf(shard)));
     }

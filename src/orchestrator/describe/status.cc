@@ -216,8 +216,9 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
   v1::ShardStatus status;
   status.set_shard(entry.id.value());
   if (entry.has_range) {
-    status.mutable_range()->set_start(entry.start);
-    status.mutable_range()->set_end(entry.end);
+    v1::KeyRange* range = entry.hashed ? status.mutable_hash_range() : status.mutable_range();
+    range->set_start(entry.start);
+    range->set_end(entry.end);
   }
   state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
     *status.add_replicas() = DescribeReplica(state, replica);

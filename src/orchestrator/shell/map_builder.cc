@@ -28,8 +28,9 @@ v1::MapSnapshot MapBuilder::Whole(const PartitionState& state) {
     entry->set_index(static_cast<uint32_t>(i));
     entry->set_id(layout[i].id.value());
     if (layout[i].has_range) {
-      entry->mutable_range()->set_start(layout[i].start);
-      entry->mutable_range()->set_end(layout[i].end);
+      v1::KeyRange* range = layout[i].hashed ? entry->mutable_hash_range() : entry->mutable_range();
+      range->set_start(layout[i].start);
+      range->set_end(layout[i].end);
     }
     Fill(state, state.map_order[i], entry, map.mutable_servers());
   }

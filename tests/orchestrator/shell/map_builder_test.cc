@@ -66,6 +66,22 @@ TEST(MapBuilderRangesTest, AWholeMapSaysWhichKeysAShardHolds) {
   EXPECT_EQ(map.shards(1).range().end(), "");
 }
 
+TEST(MapBuilderRangesTest, RangesOfHashesAreNoRangesOfKeys) {
+  v1::AppSpec spec = TestSpec(2);
+  spec.clear_key_space();
+  spec.mutable_key_space()->set_hash_shards(2);
+  World world(spec);
+  world.Start();
+  MapBuilder maps{LeaderEpoch(3), /*sequence=*/7, "cell@5", /*cell_made_ms=*/5};
+  const v1::MapSnapshot map = maps.Whole(world.partition().state());
+  ASSERT_THAT(map.shards(), SizeIs(2));
+  for (const v1::MapShard& shard : map.shards()) {
+    EXPECT_FALSE(shard.has_range()) << "clients that know no hashes would find a wrong shard";
+  }
+  EXPECT_EQ(map.shards(0).hash_range().end(), "8");
+  EXPECT_EQ(map.shards(1).hash_range().start(), "8");
+}
+
 TEST_F(MapBuilderTest, ADeltaNamesOnlyServersThatAreElsewhereThanBefore) {
   maps.Whole(world.partition().state());
   EXPECT_THAT(Servers(Delta("s-0")), IsEmpty());

@@ -108,9 +108,7 @@ v1::ShardDemand DescribeDemand(const PartitionState& state, ShardIndex id, TimeP
 }
 
 bool IsPreferredByDemand(const PartitionState& state, ShardIndex id) {
-  if (!state.demand.rules.on) return false;
-  const ShardDemand& shard = state.demand.shards[id.index()];
-  return !shard.asked_for_itself && !shard.wishes.empty();
+  return state.demand.rules.on && IsPlacedByDemand(state.demand.shards[id.index()]);
 }
 
 std::string PreferredRegionOf(const PartitionState& state, size_t map_index) {

@@ -49,7 +49,7 @@ void DemandBook::Prefer(ShardIndex id, uint32_t region, bool for_itself) {
     ShardDemand& shard = At(id);
     shard.asked = region;
     shard.asked_for_itself = for_itself;
-    if (!shard.wishes.empty()) shard.wishes = Wishes(id);
+    if (!shard.wishes.empty()) shard.wishes = WishesNow(id);
     return ShowPreference(id);
   }
   state_.tables.shard(id).region = region;
@@ -60,7 +60,7 @@ void DemandBook::Recover() {
   SeeRegions();
   for (const ShardIndex id : state_.map_order) {
     At(id).known_at = state_.now;
-    if (!state_.demand.rules.recommend) Wish(id, Wishes(id));
+    if (!state_.demand.rules.recommend) Wish(id, WishesNow(id));
   }
 }
 
@@ -121,40 +121,42 @@ void DemandBook::SeeRegions() {
 }
 
 bool DemandBook::LookAt(ShardIndex id) {
+  const bool settled = Settle(id);
+  if (At(id).settled.empty() || state_.demand.rules.recommend) return false;
+  const RegionWishes before = At(id).wishes;
+  Wish(id, WishesNow(id));
+  return settled && At(id).wishes != before;
+}
+
+// True: replicas stand by another picture from now on.
+bool DemandBook::Settle(ShardIndex id) {
   ShardDemand& shard = At(id);
   const DemandRules& rules = state_.demand.rules;
   const uint32_t replicas = state_.tables.shard(id).wanted;
-  const bool known = CountedRequests(state_.demand, shard, state_.now) >= RequestsNeeded(replicas);
-  bool moves = false;
-  if (known) {
-    shard.known_at = state_.now;
-    const RegionShares shares = SharesOf(state_.demand, shard.newest);
-    const bool better = shard.settled.empty() ||
-                        IsWorthAMove(state_, id, shares, PlaceByDemand(state_, id, shares));
-    if (!better) {
-      shard.shifting_since = kNever;
-    } else if (shard.shifting_since == kNever) {
-      shard.shifting_since = state_.now;
-    } else if (state_.now - shard.shifting_since >= rules.after) {
-      shard.settled = shard.newest;
-      shard.shifting_since = kNever;
-      moves = true;
-    }
-  } else if (state_.now - shard.known_at >= rules.after) {
-    shard.shifting_since = kNever;
-    shard.settled.clear();
-    Wish(id, {});
+  if (CountedRequests(state_.demand, shard, state_.now) < RequestsNeeded(replicas)) {
+    if (state_.now - shard.known_at >= rules.after) Forget(id);
+    return false;
   }
-  if (shard.settled.empty()) return false;
-  const RegionWishes before = shard.wishes;
-  if (!rules.recommend) {
-    Wish(id, Wishes(id));
-  }
-  return moves && shard.wishes != before;
+  shard.known_at = state_.now;
+  const RegionShares shares = SharesOf(state_.demand, shard.newest);
+  const bool better =
+      shard.settled.empty() || IsWorthAMove(state_, id, shares, PlaceByDemand(state_, id, shares));
+  if (!better) shard.shifting_since = kNever;
+  if (better && shard.shifting_since == kNever) shard.shifting_since = state_.now;
+  if (!better || state_.now - shard.shifting_since < rules.after) return false;
+  shard.settled = shard.newest;
+  shard.shifting_since = kNever;
+  return true;
+}
+
+void DemandBook::Forget(ShardIndex id) {
+  At(id).shifting_since = kNever;
+  At(id).settled.clear();
+  Wish(id, {});
 }
 
 // By the requests that replicas stand by; else where they stand.
-RegionWishes DemandBook::Wishes(ShardIndex id) {
+RegionWishes DemandBook::WishesNow(ShardIndex id) {
   const ShardDemand& shard = At(id);
   if (!shard.settled.empty()) {
     return PlaceByDemand(state_, id, SharesOf(state_.demand, shard.settled));
@@ -178,8 +180,8 @@ void DemandBook::Wish(ShardIndex id, RegionWishes wishes) {
 
 void DemandBook::ShowPreference(ShardIndex id) {
   const ShardDemand& shard = At(id);
-  const bool by_demand = !shard.asked_for_itself && !shard.wishes.empty();
-  state_.tables.shard(id).region = by_demand ? shard.wishes.front().region : shard.asked;
+  state_.tables.shard(id).region =
+      IsPlacedByDemand(shard) ? shard.wishes.front().region : shard.asked;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -33,7 +33,10 @@ class DemandBook {
   void SeeRegions();
   // True: its replicas are to stand elsewhere from now on.
   bool LookAt(ShardIndex id);
-  RegionWishes Wishes(ShardIndex id);
+  bool Settle(ShardIndex id);
+  // It is not known any more where its requests come from.
+  void Forget(ShardIndex id);
+  RegionWishes WishesNow(ShardIndex id);
   void Wish(ShardIndex id, RegionWishes wishes);
   void ShowPreference(ShardIndex id);
   ShardDemand& At(ShardIndex id) { return state_.demand.shards[id.index()]; }

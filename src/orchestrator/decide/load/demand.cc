@@ -28,7 +28,7 @@ double ServedAtHome(const RegionShares& shares, const RegionWishes& wishes, uint
   return served;
 }
 
-double ShareOf(const RegionShares& shares, const RegionWishes& wishes) {
+double ShareOfPrimary(const RegionShares& shares, const RegionWishes& wishes) {
   if (wishes.empty()) return 0;
   const auto found = std::find_if(shares.begin(), shares.end(), [&](const RegionShare& share) {
     return share.region == wishes.front().region;
@@ -41,13 +41,13 @@ bool IsUsable(const ClientDemand& demand, uint32_t region) {
                      [&](const DemandRegion& r) { return r.number == region && r.usable; });
 }
 
-// The loss of one region is not to take all replicas, or a majority that the shard cannot do
-// without.
-uint32_t MostInOneRegion(const PartitionState& state, uint32_t replicas) {
+// Replicas in one region. Its loss is not to take all of them, or a majority that the shard cannot
+// do without.
+uint32_t MostByDemand(const PartitionState& state, uint32_t replicas) {
   const auto& regions = state.demand.regions;
   const auto usable = std::count_if(regions.begin(), regions.end(),
                                     [](const DemandRegion& region) { return region.usable; });
-  uint32_t most = shardmanager::MostInOneRegion(state.spec.placement());
+  uint32_t most = MostInOneRegion(state.spec.placement());
   if (usable < 2 || replicas < 2) return most;
   most = std::min(most, state.replication.quorum ? (replicas - 1) / 2 : replicas - 1);
   return std::max(most, 1U);
@@ -87,7 +87,7 @@ double RequestsNeeded(uint32_t replicas) { return 1 / std::pow(GainNeeded(replic
 RegionWishes PlaceByDemand(const PartitionState& state, ShardIndex id, const RegionShares& shares) {
   const ShardDemand& shard = state.demand.shards[id.index()];
   const uint32_t replicas = state.tables.shard(id).wanted;
-  const uint32_t most = MostInOneRegion(state, replicas);
+  const uint32_t most = MostByDemand(state, replicas);
   const uint32_t own = shard.asked_for_itself ? shard.asked : 0;
   RegionWishes wishes;
   uint32_t placed = 0;
@@ -118,7 +118,7 @@ bool IsWorthAMove(const PartitionState& state, ShardIndex id, const RegionShares
                   const RegionWishes& better) {
   const RegionWishes& wishes = state.demand.shards[id.index()].wishes;
   const uint32_t replicas = std::max<uint32_t>(1, state.tables.shard(id).wanted);
-  if (ShareOf(shares, better) >= ShareOf(shares, wishes) + kWorthIt) return true;
+  if (ShareOfPrimary(shares, better) >= ShareOfPrimary(shares, wishes) + kWorthIt) return true;
   return ServedAtHome(shares, better, replicas) >=
          ServedAtHome(shares, wishes, replicas) + GainNeeded(replicas);
 }
@@ -143,6 +143,10 @@ RegionWishes AsItStands(const PartitionState& state, ShardIndex id) {
            std::pair(b.region == of_primary, b.replicas);
   });
   return stands;
+}
+
+bool IsPlacedByDemand(const ShardDemand& shard) {
+  return !shard.asked_for_itself && !shard.wishes.empty();
 }
 
 RegionWishes WishesOf(const PartitionState& state, ShardIndex id) {

@@ -38,6 +38,9 @@ bool IsWorthAMove(const PartitionState& state, ShardIndex id, const RegionShares
 // Where its replicas stand.
 RegionWishes AsItStands(const PartitionState& state, ShardIndex id);
 
+// The region of the shard's primary (or of one replica) is the one that its requests ask for, not
+// one that is ordered or stands in the spec for this shard.
+bool IsPlacedByDemand(const ShardDemand& shard);
 // What is wished for the shard: by its requests, else by placement.region_replicas.
 RegionWishes WishesOf(const PartitionState& state, ShardIndex id);
 

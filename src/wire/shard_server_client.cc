@@ -31,8 +31,9 @@ using orchestrator::ServerCommand;
 constexpr std::chrono::seconds kCollectTimeout{10};
 // What a server with very many shards may answer.
 constexpr int kMaxMessageBytes = 64 << 20;
-// Of those that a server reports, for one shard or for itself; a spec names far fewer.
-constexpr size_t kMostMetrics = 64;
+// Of the metrics, or regions, that a server reports for one shard or for itself. A spec, or an app,
+// has far fewer.
+constexpr size_t kMostEntries = 64;
 
 void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
   header->set_app(to.app.value());
@@ -294,27 +295,21 @@ struct CollectCall {
   v1::CollectLoadResponse response;
 };
 
-std::vector<orchestrator::MetricAmount> ToAmounts(
-    const google::protobuf::Map<std::string, double>& reported) {
-  std::vector<orchestrator::MetricAmount> amounts;
-  amounts.reserve(std::min(reported.size(), kMostMetrics));
-  for (const auto& [metric, amount] : reported) {
-    if (amounts.size() == kMostMetrics) break;
-    amounts.push_back({metric, amount});
+// Of metrics and their amounts, or of regions and their requests. What is too much is left out.
+template <typename Entry, typename Value>
+std::vector<Entry> ToEntries(const google::protobuf::Map<std::string, Value>& reported) {
+  std::vector<Entry> entries;
+  entries.reserve(std::min(reported.size(), kMostEntries));
+  for (const auto& [name, value] : reported) {
+    if (entries.size() == kMostEntries) break;
+    entries.push_back({name, value});
   }
-  return amounts;
+  return entries;
 }
 
-std::vector<orchestrator::RequestsFrom> ToRequests(
-    const google::protobuf::Map<std::string, uint64_t>& by_region) {
-  constexpr size_t kMostRegions = 64;
-  std::vector<orchestrator::RequestsFrom> requests;
-  requests.reserve(std::min(by_region.size(), kMostRegions));
-  for (const auto& [region, count] : by_region) {
-    if (requests.size() == kMostRegions) break;
-    requests.push_back({region, count});
-  }
-  return requests;
+std::vector<orchestrator::MetricAmount> ToAmounts(
+    const google::protobuf::Map<std::string, double>& reported) {
+  return ToEntries<orchestrator::MetricAmount>(reported);
 }
 
 }  // namespace
@@ -329,7 +324,7 @@ orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
                     .serving = shard.state() == v1::DONE,
                     .role = shard.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary,
                     .load = ToAmounts(shard.load()),
-                    .requests = ToRequests(shard.requests_by_region())});
+                    .requests = ToEntries<orchestrator::RequestsFrom>(shard.requests_by_region())});
   }
   return holdings;
 }

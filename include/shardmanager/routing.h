@@ -38,8 +38,8 @@ struct RoutedShard {
 
 // Highest random weight. Each shard gets a score for the key, and the highest one wins:
 //
-//   score(id, key) = the greatest of XXH64(BE8(XXH64(key, 0)), XXH64(id, i)), i from 0 to weight -
-//   1
+//   score(id, key) = the greatest of XXH64(BE8(XXH64(key, 0)), XXH64(id, i)),
+//                    for i from 0 to weight - 1
 //
 // Of equal scores that of the smaller id wins. A shard that is added takes 1/(N+1) of the keys, as
 // many from each other shard; one that is removed gives its keys to all others; no other key moves.

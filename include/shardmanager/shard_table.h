@@ -27,30 +27,24 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
 
+#include "shardmanager/slot_index_inl.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager {
 
 // Thread-safe. What may be called when:
-//
-//   Find             while an Admission of the shard is held, and in the methods of ShardHandler
-//   for the
-//                    shard (whose calls for one shard never overlap): Insert and Remove of this
-//                    shard do not run meanwhile. Those of other shards may.
-//   Insert, Remove   in AddShard, DropShard and ChangeRole: no Admission of the shard is held then.
-//   Not
-//                    inside of Visit or ForEach.
-//   Visit, ForEach   at any time, from any thread, such as one that writes metrics or flushes.
-//   Insert and
-//                    Remove of the shard wait until the function has returned, so it must be short.
-//                    It may run together with requests of the shard.
+//  * Find: while an Admission of the shard is held, and in the methods of ShardHandler for the
+//    shard (whose calls for one shard never overlap). Insert and Remove of this shard do not run
+//    meanwhile; those of other shards may.
+//  * Insert, Remove: in AddShard, DropShard and ChangeRole, as no Admission of the shard is held
+//    then. Not inside of Visit or ForEach.
+//  * Visit, ForEach: at any time, from any thread, such as one that writes metrics or flushes.
+//    Insert and Remove of the shard wait until the function has returned, so it must be short. It
+//    may run together with requests of the shard.
 //
 // A pointer that Find returned is good until the Admission is released. Keep none beyond it.
 //
@@ -78,10 +72,10 @@ class ShardTable {
     return Owner(new Padded(std::forward<Arguments>(arguments)...));
   }
 
-  ShardTable() { Grow(kFirstCells); }
+  ShardTable() = default;
   // REQUIRES: nobody uses the table any more.
   ~ShardTable() {
-    for (const auto& slot : slots_) Owner(slot->state.load());
+    for (size_t i = 0; const Slot* slot = slots_.At(i); ++i) Owner(slot->state.load());
   }
   ShardTable(const ShardTable&) = delete;
   ShardTable& operator=(const ShardTable&) = delete;
@@ -96,7 +90,7 @@ class ShardTable {
 
   // Null: the shard is not there.
   Owner Remove(const ShardId& shard) {
-    Slot* slot = FindSlot(shard, Hash(shard));
+    Slot* slot = slots_.Find(shard.value());
     if (slot == nullptr) return Owner();
     std::lock_guard lock(slot->mutex);
     return Owner(slot->state.exchange(nullptr));
@@ -104,14 +98,14 @@ class ShardTable {
 
   // Null: the shard is not there. No lock, no allocation.
   T* Find(const ShardId& shard) const {
-    const Slot* slot = FindSlot(shard, Hash(shard));
+    const Slot* slot = slots_.Find(shard.value());
     return slot == nullptr ? nullptr : StateOf(*slot);
   }
 
   // Calls function(T&). False: the shard is not there, and nothing was called.
   template <typename Function>
   bool Visit(const ShardId& shard, const Function& function) const {
-    const Slot* slot = FindSlot(shard, Hash(shard));
+    const Slot* slot = slots_.Find(shard.value());
     return slot != nullptr && VisitSlot(*slot, function);
   }
 
@@ -121,14 +115,13 @@ class ShardTable {
   void ForEach(const Function& function) const {
     const Slot* slot = nullptr;
     for (size_t i = 0; (slot = SlotAt(i)) != nullptr; ++i) {
-      VisitSlot(*slot, [&](T& state) { function(slot->id, state); });
+      VisitSlot(*slot, [&](T& state) { function(slot->shard(), state); });
     }
   }
 
  private:
   // Two neighbouring lines of 64 bytes are often fetched as one.
   static constexpr size_t kLineBytes = 128;
-  static constexpr size_t kFirstCells = 64;  // a power of two
 
   struct alignas(kLineBytes) Padded {
     template <typename... Arguments>
@@ -139,63 +132,27 @@ class ShardTable {
   // One for each shard that was ever inserted, which it stays with. In cache lines of its own, as
   // Visit writes to it.
   struct alignas(kLineBytes) Slot {
-    Slot(const ShardId& shard, size_t id_hash) : id(shard), hash(id_hash) {}
+    explicit Slot(const ShardId& shard) : id(shard) {}
+    const ShardId& shard() const { return id; }
     const ShardId id;
-    const size_t hash;
     std::atomic<Padded*> state{nullptr};
     mutable std::mutex mutex;  // held by who changes `state`, and during Visit
   };
-
-  // A hash table with linear probing, at most half full: a search ends at an empty cell. Cells are
-  // filled, and never emptied or moved; a larger table takes the place of a full one, which stays
-  // until the end, as somebody may be searching it.
-  using Cells = std::vector<std::atomic<Slot*>>;
-
-  static size_t Hash(const ShardId& shard) { return std::hash<std::string>()(shard.value()); }
 
   static T* StateOf(const Slot& slot) {
     Padded* padded = slot.state.load(std::memory_order_acquire);
     return padded == nullptr ? nullptr : &padded->state;
   }
 
-  Slot* FindSlot(const ShardId& shard, size_t hash) const {
-    const Cells& cells = *cells_.load(std::memory_order_acquire);
-    for (size_t at = hash;; ++at) {
-      Slot* slot = cells[at & (cells.size() - 1)].load(std::memory_order_acquire);
-      if (slot == nullptr || (slot->hash == hash && slot->id == shard)) return slot;
-    }
-  }
-
   Slot& FindOrAdd(const ShardId& shard) {
-    const size_t hash = Hash(shard);
     std::lock_guard lock(mutex_);
-    if (Slot* slot = FindSlot(shard, hash)) return *slot;
-    slots_.push_back(std::make_unique<Slot>(shard, hash));
-    Cells& cells = *tables_.back();
-    if (slots_.size() > cells.size() / 2) {
-      Grow(cells.size() * 2);
-    } else {
-      Fill(cells, *slots_.back());
-    }
-    return *slots_.back();
-  }
-
-  // REQUIRES of both: mutex_ is held, or nobody else knows the table.
-  void Grow(size_t count) {
-    auto cells = std::make_unique<Cells>(count);
-    for (const auto& slot : slots_) Fill(*cells, *slot);
-    tables_.push_back(std::move(cells));
-    cells_.store(tables_.back().get(), std::memory_order_release);
-  }
-  static void Fill(Cells& cells, Slot& slot) {
-    size_t at = slot.hash;
-    while (cells[at & (cells.size() - 1)].load(std::memory_order_relaxed) != nullptr) ++at;
-    cells[at & (cells.size() - 1)].store(&slot, std::memory_order_release);
+    if (Slot* slot = slots_.Find(shard.value())) return *slot;
+    return slots_.Add(std::make_unique<Slot>(shard));
   }
 
   const Slot* SlotAt(size_t index) const {
     std::lock_guard lock(mutex_);
-    return index < slots_.size() ? slots_[index].get() : nullptr;
+    return slots_.At(index);
   }
 
   template <typename Function>
@@ -207,10 +164,8 @@ class ShardTable {
     return true;
   }
 
-  std::atomic<const Cells*> cells_{nullptr};  // the newest of tables_
-  mutable std::mutex mutex_;                  // held by who adds a slot
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<std::unique_ptr<Cells>> tables_;
+  mutable std::mutex mutex_;  // held by who adds a slot
+  sdk_internal::SlotIndex<Slot> slots_;
 };
 
 }  // namespace shardmanager

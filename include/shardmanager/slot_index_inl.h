@@ -1,4 +1,5 @@
-// Slots by shard, which readers search without a lock while one thread adds more.
+// Slots by shard, which readers search without a lock while more are added. For ShardTable and the
+// server library; not for use outside.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 #include "absl/hash/hash.h"
 #include "shardmanager/types.h"
 
-namespace shardmanager::server {
+namespace shardmanager::sdk_internal {
 
 // An open-addressing table that only grows. A slot, once made, stays for the life of the index, and
 // an outgrown table is kept until the end (all of them together are as large as the last), so
@@ -32,7 +33,7 @@ class SlotIndex {
     }
   }
 
-  // From one thread only. REQUIRES: there is none of this shard.
+  // REQUIRES: there is none of this shard, and nobody else adds one meanwhile.
   Slot& Add(std::unique_ptr<Slot> slot) {
     slots_.push_back(std::move(slot));
     Cells& cells = *current_.load(std::memory_order_relaxed);
@@ -43,6 +44,10 @@ class SlotIndex {
     }
     return *slots_.back();
   }
+
+  // In the order in which they were added; null: there are not so many. REQUIRES: nobody adds one
+  // meanwhile.
+  Slot* At(size_t number) const { return number < slots_.size() ? slots_[number].get() : nullptr; }
 
  private:
   using Cells = std::vector<std::atomic<Slot*>>;
@@ -67,4 +72,4 @@ class SlotIndex {
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
-}  // namespace shardmanager::server
+}  // namespace shardmanager::sdk_internal

@@ -1,7 +1,7 @@
 // Who may be processed now: the hot path of the server library.
 //
-// Lookup takes no lock and allocates nothing (slot_index.h). A slot, once made, stays for the life
-// of the server: some hundred bytes for each shard that was ever assigned here.
+// Lookup takes no lock and allocates nothing (slot_index_inl.h). A slot, once made, stays for the
+// life of the server: some hundred bytes for each shard that was ever assigned here.
 //
 // A slot's word counts the requests in flight, with one bit for "open". Admitting
 // adds one and then looks at the bit; closing clears the bit and then looks at the
@@ -27,7 +27,7 @@
 #include "server/held/held_queue.h"
 #include "server/lease_meter.h"
 #include "server/on_partition.h"
-#include "server/slot_index.h"
+#include "shardmanager/slot_index_inl.h"
 #include "shardmanager/types.h"
 
 namespace shardmanager::server {
@@ -151,7 +151,7 @@ class AdmissionTable {
   const std::function<void(const ShardId&)> on_drained_;
   const Clock now_;
   const std::function<void(const ShardId&)> on_forwarded_;
-  SlotIndex<AdmissionSlot> slots_;
+  sdk_internal::SlotIndex<AdmissionSlot> slots_;
   std::atomic<int64_t> lease_until_;
   bool first_lease_comes_ = false;     // guarded by mutex_
   std::atomic<int64_t> leased_until_;  // the end of the newest lease that there was

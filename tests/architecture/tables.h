@@ -16,6 +16,7 @@ struct Layer {
 inline constexpr std::array kLayers = {
     Layer{"include/shardmanager/types.h", 0},
     Layer{"include/shardmanager/stub_inl.h", 0},
+    Layer{"include/shardmanager/slot_index_inl.h", 4},
     Layer{"include/shardmanager/shard_table.h", 5},
     Layer{"include/shardmanager/routing.h", 5},
     Layer{"src/routing", 5},

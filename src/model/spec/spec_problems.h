@@ -32,9 +32,6 @@ class SpecProblems {
   void Add(std::string path, std::string found, std::string allowed) {
     if (!full()) problems_.push_back({std::move(path), std::move(found), std::move(allowed)});
   }
-  void NotSupported(std::string path, const std::string& found, const std::string& allowed) {
-    Add(std::move(path), absl::StrCat(found, " (not supported yet)"), allowed);
-  }
   // A field that this version does not know was set by a newer one: refused, for
   // to ignore it silently would be to promise what we do not do.
   void CheckKnown(const std::string& path, const google::protobuf::Message& message) {

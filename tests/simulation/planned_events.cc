@@ -168,10 +168,8 @@ void PlannedEvents::PinForAWhile() {
 void PlannedEvents::PreferForAWhile() {
   // Drawn by itself: what comes after it goes on as it did.
   Random random(cell_.options.seed);
-  const auto spec = cell_.checkers.StoredSpec();
-  if (!cell_.well() || !spec || random.Below(2) == 0 || !MayRestart(*spec)) return;
-  // (Balance waits for operations that have begun: seed 13654.)
-  if (OperationsStored(cell_.cluster).operations_size() > 0) return;
+  const auto spec = SpecIfAllMayMove();
+  if (!spec || random.Below(2) == 0) return;
   // (The only replica cannot be in two regions.)
   if (!spec->placement().region_replicas().empty() && WantedReplicas(*spec) == 1) return;
   const std::set<std::string> free = cell_.person.Free();
@@ -198,11 +196,17 @@ void PlannedEvents::PreferForAWhile() {
   AwaitDemand();
 }
 
-// (Where something is sick, or an operation has begun, moves may wait.)
+// Where something is sick, or an operation has begun (seed 13654), moves may wait.
+std::optional<v1::AppSpec> PlannedEvents::SpecIfAllMayMove() {
+  auto spec = cell_.checkers.StoredSpec();
+  const bool may = cell_.well() && spec && MayRestart(*spec) &&
+                   OperationsStored(cell_.cluster).operations_size() == 0;
+  return may ? spec : std::nullopt;
+}
+
 void PlannedEvents::CheckWishes() {
-  const auto spec = cell_.checkers.StoredSpec();
-  if (!cell_.well() || !spec || !MayRestart(*spec)) return;
-  if (OperationsStored(cell_.cluster).operations_size() > 0) return;
+  const auto spec = SpecIfAllMayMove();
+  if (!spec) return;
   const std::set<std::string> regions = FreeRegions();
   for (const v1::RegionReplicas& wish : spec->placement().region_replicas()) {
     if (!regions.contains(wish.region())) continue;
@@ -215,15 +219,17 @@ void PlannedEvents::CheckWishes() {
 }
 
 void PlannedEvents::CheckDemand() {
-  const auto spec = cell_.checkers.StoredSpec();
-  if (!cell_.well() || !spec || !MayRestart(*spec)) return;
-  if (OperationsStored(cell_.cluster).operations_size() > 0) return;
+  const auto spec = SpecIfAllMayMove();
+  if (!spec) return;
   const std::set<std::string> regions = FreeRegions();
   for (const v1::Shard& shard : spec->key_space().shards()) {
     const std::string& region = cell_.cluster.demand.Of(shard.id());
-    if (!regions.contains(region) || IsIn(region, shard.id())) continue;
-    cell_.checkers.Violate(absl::StrCat("asked for: ", shard.id(), " has no replica in ", region,
-                                        ", where most of its requests come from"));
+    if (!regions.contains(region)) continue;
+    if (!IsIn(region, shard.id(), /*as_primary=*/HasPrimaries())) {
+      cell_.checkers.Violate(absl::StrCat("asked for: ", shard.id(), " has no ",
+                                          HasPrimaries() ? "primary" : "replica", " in ", region,
+                                          ", where most of its requests come from"));
+    }
   }
 }
 
@@ -235,12 +241,13 @@ std::set<std::string> PlannedEvents::FreeRegions() {
   return regions;
 }
 
-bool PlannedEvents::IsIn(const std::string& region, const std::string& shard) {
+bool PlannedEvents::IsIn(const std::string& region, const std::string& shard, bool as_primary) {
   for (const std::string& name : cell_.cluster.servers()) {
     if (PlaceOf(cell_.cluster, name).region() != region) continue;
     const v1::AssignmentRecord held = cell_.checkers.AssignmentOf(name);
     for (const v1::AssignedReplica& replica : held.replicas()) {
-      if (replica.shard() == shard && replica.phase() == v1::GRANTED) return true;
+      const bool counts = replica.role() == v1::PRIMARY || !as_primary;
+      if (counts && replica.shard() == shard && replica.phase() == v1::GRANTED) return true;
     }
   }
   return false;

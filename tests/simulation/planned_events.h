@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -27,8 +28,8 @@ class PlannedEvents {
   // Returns the server.
   std::string Drain();
   void RestartControl();
-  // While the app is paused, the end of a drain moves nothing, whoever leads.
   void ChangeLoads();
+  // While the app is paused, the end of a drain moves nothing, whoever leads.
   void PauseForAWhile(const std::string& drained);
   // Shards go to the region that most of their requests come from.
   void ChangeDemand();
@@ -55,10 +56,12 @@ class PlannedEvents {
   std::set<std::string> ServersIn(const v1::DrainScope& scope);
   // What the spec wants in regions is there.
   void CheckWishes();
-  // Shards are where most of their requests come from.
+  // Shards are where most of their requests come from: their primaries, if they have any.
   void CheckDemand();
   std::set<std::string> FreeRegions();  // with free servers
-  bool IsIn(const std::string& region, const std::string& shard);
+  bool IsIn(const std::string& region, const std::string& shard, bool as_primary = false);
+  // Nothing: there is a reason for moves to wait.
+  std::optional<v1::AppSpec> SpecIfAllMayMove();
   std::string SomeHealthyServer() const;
   bool HasPrimaries() const;
 

@@ -74,6 +74,14 @@ void SimExecutor::PostAt(TimePoint when, Task task) {
   });
 }
 
+void SimExecutor::Then(Task task) {
+  if (ready_.empty()) return task();
+  ready_.back() = [last = std::move(ready_.back()), task = std::move(task)]() mutable {
+    last();
+    task();
+  };
+}
+
 void SimExecutor::Arm() {
   if (std::exchange(armed_, true)) return;
   const Duration delay(static_cast<int64_t>(random_.Below(slowness_.count() + 1)));

@@ -80,6 +80,8 @@ class SimExecutor final : public Executor {
 
   void Post(Task task) override;
   void PostAt(TimePoint when, Task task) override;
+  // At the instant at which what was posted last has run.
+  void Then(Task task);
   // Runs what was posted before, and the task, at once.
   void RunThere(const Task& task) override;
   void Stop() override;

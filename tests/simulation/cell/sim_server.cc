@@ -177,7 +177,7 @@ void SimServer::BeginCalls(LaneCalls& calls) {
     Later(SlowestOf(context_.habits, call.method), [this, &calls, call] {
       engine_->Done(server::DoneOf(call, Run(call)));
       // The witness sees each right when it begins: before anybody asks, a pause may come.
-      MayServe(call.grant.shard.value());
+      executor_->Then([this, shard = call.grant.shard.value()] { MayServe(shard); });
       --calls.running;
       BeginCalls(calls);
     });

@@ -98,6 +98,15 @@ class RingHash {
   std::vector<uint32_t> owners_;  // of each point: index in ids_
 };
 
+// ---- Keys that are numbers.
+//
+// The bytes of a number, the most significant one first: keys then compare as the numbers do, and
+// ranges of keys are ranges of numbers. Specs write such a bound as !u64 1000 (or !u32, !u16).
+std::string NumberKey(uint64_t number);    // 8 bytes
+std::string NumberKey32(uint32_t number);  // 4 bytes
+// Nothing: the key is not of 8 bytes.
+std::optional<uint64_t> ParseNumberKey(std::string_view key);
+
 // ---- Keys of an entity and a time bucket.
 //
 // A key that begins with the time sends everything that is written now to one shard. Put first what

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "model/text.h"
 #include "router/deadlines.h"
 #include "router/router_impl.h"
 #include "runtime/clock.h"
@@ -65,8 +66,7 @@ absl::StatusOr<ShardPlace> Router::Resolve(std::string_view app, std::string_vie
   const ShardIndex shard = (*map)->layout().FindByKey(key);
   if (shard.valid()) return PlaceOf(**map, shard);
   return absl::NotFoundError(absl::StrCat(std::string(app), ": no shard holds the key ",
-                                          std::string(key), " in map ",
-                                          (*map)->version().ToString()));
+                                          Quoted(key), " in map ", (*map)->version().ToString()));
 }
 
 absl::StatusOr<std::vector<ShardPlace>> Router::Scan(std::string_view app, std::string_view start,

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/keys/key_text.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -42,6 +43,26 @@ std::optional<std::string> ToText(const std::string& text) {
   return text;
 }
 
+// "!hex" and "!!binary" without "!".
+std::string FormOf(const std::string& tag) {
+  return tag.substr(std::min(tag.find_first_not_of('!'), tag.size()));
+}
+
+bool IsKeyForm(const std::string& tag) {
+  const std::string form = FormOf(tag);
+  return std::find(kKeyForms.begin(), kKeyForms.end(), form) != kKeyForms.end();
+}
+
+// A field of bytes: a key. A tag says its form; a number without quotes is refused, as it could
+// mean its digits or its bytes.
+std::optional<std::string> ToKey(const YamlScalar& scalar) {
+  if (scalar.tag.empty()) {
+    if (scalar.plain && LooksLikeNumber(*scalar.text)) return std::nullopt;
+    return KeyFromText(scalar.key);
+  }
+  return KeyFromForm(FormOf(scalar.tag), *scalar.text);
+}
+
 std::optional<bool> ToBool(const std::string& text) {
   const std::string lower = absl::AsciiStrToLower(text);
   if (lower == "true") return true;
@@ -73,7 +94,10 @@ std::string WholeNumbers() {
 
 }  // namespace
 
-bool PutScalar(Message& message, const FieldDescriptor& field, const std::string& text) {
+bool PutScalar(Message& message, const FieldDescriptor& field, const YamlScalar& scalar) {
+  const std::string& text = *scalar.text;
+  const bool is_key = field.type() == FieldDescriptor::TYPE_BYTES;
+  if (!is_key && IsKeyForm(scalar.tag)) return false;
   const auto& access = *message.GetReflection();
   const bool add = field.is_repeated();
   switch (field.cpp_type()) {
@@ -83,7 +107,7 @@ bool PutScalar(Message& message, const FieldDescriptor& field, const std::string
         : access.Set##TYPE(&message, &field, std::move(value)); \
   })
     case FieldDescriptor::CPPTYPE_STRING:
-      SM_PUT(String, ToText(text));
+      SM_PUT(String, is_key ? ToKey(scalar) : ToText(text));
     case FieldDescriptor::CPPTYPE_BOOL:
       SM_PUT(Bool, ToBool(text));
     case FieldDescriptor::CPPTYPE_UINT32:
@@ -107,10 +131,20 @@ bool PutScalar(Message& message, const FieldDescriptor& field, const std::string
   return false;
 }
 
+std::string FoundText(const FieldDescriptor& field, const YamlScalar& scalar) {
+  const bool is_key = field.type() == FieldDescriptor::TYPE_BYTES;
+  const bool is_scalar = field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
+  if (is_key && scalar.plain && LooksLikeNumber(*scalar.text)) {
+    return absl::StrCat("the number ", *scalar.text, " without quotes");
+  }
+  const std::string tag = is_scalar && !scalar.tag.empty() ? absl::StrCat(scalar.tag, " ") : "";
+  return absl::StrCat(tag, Quoted(is_key && scalar.tag.empty() ? scalar.key : *scalar.text));
+}
+
 std::string AllowedValues(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
-      return "text";
+      return field.type() == FieldDescriptor::TYPE_BYTES ? KeyRule() : "text";
     case FieldDescriptor::CPPTYPE_BOOL:
       return "true, false";
     case FieldDescriptor::CPPTYPE_UINT32:

@@ -1,17 +1,22 @@
 #include "cli/yaml/proto_to_text.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "base/check.h"
 #include "model/text.h"
 
 namespace shardmanager::cli {
@@ -64,6 +69,13 @@ std::string YamlString(const std::string& text) {
   return quoted + "\"";
 }
 
+// In the text form of keys. Between single quotes, YAML has no escapes of its own.
+std::string YamlKey(const std::string& key) {
+  const std::string text = Escaped(key);
+  if (text.find('\\') == std::string::npos) return YamlString(text);
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
 // Shortest text that reads back as the same number.
 template <typename Float>
 std::string FloatText(Float value) {
@@ -88,7 +100,8 @@ std::string ScalarText(const Message& message, const FieldDescriptor& field, int
                        : access.Get##TYPE(message, &field))
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
-      return YamlString(SM_GET(String));
+      return field.type() == FieldDescriptor::TYPE_BYTES ? YamlKey(SM_GET(String))
+                                                         : YamlString(SM_GET(String));
     case FieldDescriptor::CPPTYPE_BOOL:
       return SM_GET(Bool) ? "true" : "false";
     case FieldDescriptor::CPPTYPE_UINT32:
@@ -164,13 +177,80 @@ class YamlWriter {
 
 // --- JSON ------------------------------------------------------------------------
 
+// protobuf's JSON has bytes as base64, and people and scripts want to read keys: so they are
+// converted as strings, which hold the keys' text form.
+
+void WriteKeysAsText(Message* message) {
+  const auto& access = *message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  access.ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count = field->is_repeated() ? access.FieldSize(*message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const bool repeated = field->is_repeated();
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        WriteKeysAsText(repeated ? access.MutableRepeatedMessage(message, field, i)
+                                 : access.MutableMessage(message, field));
+      } else if (field->type() == FieldDescriptor::TYPE_BYTES && repeated) {
+        access.SetRepeatedString(message, field, i,
+                                 Escaped(access.GetRepeatedString(*message, field, i)));
+      } else if (field->type() == FieldDescriptor::TYPE_BYTES) {
+        access.SetString(message, field, Escaped(access.GetString(*message, field)));
+      }
+    }
+  }
+}
+
+// The types of messages, with strings where they have bytes.
+class TextTypes {
+ public:
+  std::unique_ptr<Message> New(const google::protobuf::Descriptor& type) {
+    Add(*type.file());
+    const auto* found = pool_.FindMessageTypeByName(type.full_name());
+    SM_CHECK(found != nullptr, "a copy of a type cannot be built");
+    return std::unique_ptr<Message>(factory_.GetPrototype(found)->New());
+  }
+
+ private:
+  void Add(const google::protobuf::FileDescriptor& file) {
+    if (pool_.FindFileByName(file.name()) != nullptr) return;
+    for (int i = 0; i < file.dependency_count(); ++i) Add(*file.dependency(i));
+    google::protobuf::FileDescriptorProto copy;
+    file.CopyTo(&copy);
+    for (auto& type : *copy.mutable_message_type()) ReplaceBytes(&type);
+    pool_.BuildFile(copy);
+  }
+
+  static void ReplaceBytes(google::protobuf::DescriptorProto* type) {
+    using Field = google::protobuf::FieldDescriptorProto;
+    for (auto& field : *type->mutable_field()) {
+      if (field.type() == Field::TYPE_BYTES) field.set_type(Field::TYPE_STRING);
+    }
+    for (auto& nested : *type->mutable_nested_type()) ReplaceBytes(&nested);
+  }
+
+  google::protobuf::DescriptorPool pool_;
+  google::protobuf::DynamicMessageFactory factory_;
+};
+
+std::unique_ptr<Message> WithKeysAsText(const Message& message, TextTypes* types) {
+  std::unique_ptr<Message> changed(message.New());
+  changed->CopyFrom(message);
+  WriteKeysAsText(changed.get());
+  auto copy = types->New(*message.GetDescriptor());
+  SM_CHECK(copy->ParseFromString(changed->SerializeAsString()), "keys as text are UTF-8");
+  return copy;
+}
+
 std::string Json(const Message& message, bool one_line) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = !one_line;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
+  TextTypes types;
   std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  const auto status =
+      google::protobuf::util::MessageToJsonString(*WithKeysAsText(message, &types), &json, options);
   // It fails only for well-known types (Any, Timestamp) out of their range: we use none.
   if (!status.ok()) json = "{}";
   return json;

@@ -12,8 +12,8 @@ namespace shardmanager::cli {
 std::string ToYaml(const google::protobuf::Message& message);
 
 // All fields, also those that are 0 or "", for scripts that look for them; enum values
-// as in "PRIMARY_ONLY", 64-bit integers as strings (protobuf's JSON mapping). Ends with
-// a newline.
+// as in "PRIMARY_ONLY", 64-bit integers as strings (protobuf's JSON mapping); but bytes, which are
+// keys, in their text form (model/keys/key_text.h), which ReadYaml reads back. Ends with a newline.
 std::string ToJson(const google::protobuf::Message& message);
 
 // On one line, for streams.

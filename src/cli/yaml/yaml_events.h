@@ -8,14 +8,24 @@
 
 namespace shardmanager::cli {
 
+struct YamlScalar {
+  // Null for YAML's null (an absent value, "~", "null").
+  const std::string* text = nullptr;
+  // "!hex", "!!binary"; empty: none.
+  std::string tag;
+  bool plain = false;  // not in quotes
+  // `text` in the text form of keys (model/keys/key_text.h): YAML takes "\x80" in double quotes for
+  // the character U+0080, which has two bytes, and who wrote a key meant one.
+  std::string key;
+};
+
 // Every node of a text, in order.
 class YamlEvents {
  public:
   enum class Kind { kFields, kList };
 
   virtual ~YamlEvents() = default;
-  // A scalar; null for YAML's null (an absent value, "~", "null").
-  virtual void OnText(YamlPlace place, const std::string* text) = 0;
+  virtual void OnText(YamlPlace place, const YamlScalar& scalar) = 0;
   virtual void OnAlias(YamlPlace place) = 0;
   // A list or a set of fields opens, and closes. Names and values of fields take turns.
   virtual void OnStart(YamlPlace place, Kind kind) = 0;

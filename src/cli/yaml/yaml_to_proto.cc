@@ -68,7 +68,8 @@ class MessageReader : public YamlEvents {
     return top.field == nullptr ? Slot{Slot::kPassOver} : Slot{Slot::kValue, top.field};
   }
 
-  void OnText(YamlPlace place, const std::string* text) override {
+  void OnText(YamlPlace place, const YamlScalar& scalar) override {
+    const std::string* text = scalar.text;
     const Slot slot = TakeSlot();
     TellOf(slot, place);
     switch (slot.kind) {
@@ -82,7 +83,7 @@ class MessageReader : public YamlEvents {
         return WrongKind(place, slot, Quoted(*text));
       case Slot::kValue:
       case Slot::kItem:
-        return OnValue(place, slot, text);
+        return OnValue(place, slot, scalar);
     }
   }
 
@@ -91,16 +92,17 @@ class MessageReader : public YamlEvents {
     if (begins && on_begin) on_begin(Path(), place);
   }
 
-  void OnValue(YamlPlace place, const Slot& slot, const std::string* text) {
+  void OnValue(YamlPlace place, const Slot& slot, const YamlScalar& scalar) {
+    const std::string* text = scalar.text;
     const bool is_list = slot.kind == Slot::kValue && slot.field->is_repeated();
     const bool is_message = slot.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     // "placement:" with all its fields commented out is as good as absent.
     if (text == nullptr && slot.kind == Slot::kValue && (is_list || is_message)) return;
-    const std::string found = text == nullptr ? "nothing" : Quoted(*text);
+    const std::string found = text == nullptr ? "nothing" : FoundText(*slot.field, scalar);
     // yaml-cpp places what is not there on the line that comes after it.
     if (text == nullptr && slot.kind == Slot::kValue) place = frames_.back().name;
     if (text == nullptr || is_list || is_message ||
-        !PutScalar(*frames_.back().message, *slot.field, *text)) {
+        !PutScalar(*frames_.back().message, *slot.field, scalar)) {
       WrongKind(place, slot, found);
     }
   }

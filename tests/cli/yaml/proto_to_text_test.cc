@@ -4,6 +4,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "cli/yaml/yaml_to_proto.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "shardmanager/v1/admin.pb.h"
 #include "shardmanager/v1/app_spec.pb.h"
@@ -35,6 +36,41 @@ const char kFullSpec[] = R"(
     placement { regions: ["eu-west", "us-east"] spread: REGION }
     failover {}
     metrics { name: "cpu" threshold: 0.1 })";
+
+v1::AppSpec SpecOfAllBytes() {
+  v1::AppSpec spec;
+  for (int byte = 0; byte < 256; ++byte) {
+    spec.mutable_key_space()->add_split_points(std::string("k") + static_cast<char>(byte));
+    spec.mutable_key_space()->add_split_points(std::string(1, static_cast<char>(byte)));
+  }
+  auto* range = spec.mutable_key_space()->add_shards()->mutable_range();
+  range->set_start("'\\x80");
+  range->set_end("\xc2\x80");
+  return spec;
+}
+
+TEST(KeysAsTextTest, YamlReadsBackAsTheSameBytes) { ExpectRoundTrip(SpecOfAllBytes()); }
+
+TEST(KeysAsTextTest, JsonReadsBackAsTheSameBytes) {
+  const v1::AppSpec spec = SpecOfAllBytes();
+  const auto read = ReadYaml(ToJson(spec), "out.json", v1::AppSpec());
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto& again = static_cast<const v1::AppSpec&>(*read->front().message);
+  EXPECT_EQ(ToYaml(again.key_space()), ToYaml(spec.key_space()));
+}
+
+TEST(KeysAsTextTest, IsReadable) {
+  const v1::AppSpec spec = Spec(R"(key_space { split_points: ["m", "4", "a\200", "\\"] })");
+  EXPECT_EQ(ToYaml(spec), R"(key_space:
+  split_points:
+    - m
+    - "4"
+    - 'a\x80'
+    - '\\'
+)");
+  EXPECT_THAT(ToJsonLine(spec),
+              ::testing::HasSubstr(R"("split_points":["m","4","a\\x80","\\\\"])"));
+}
 
 TEST(ToYamlTest, WritesTheFieldsThatAreSet) {
   EXPECT_EQ(ToYaml(Spec(kFullSpec)), R"(name: kv
@@ -81,12 +117,12 @@ TEST(ToYamlTest, QuotesWhatAYamlReaderWouldTakeForSomethingElse) {
     - "a: b"
     - "#"
     - "~"
-    - "say \"hi\""
-    - "a\\b"
-    - "\n"
-    - "\x00"
-    - "\x1b"
-    - "\x85"
+    - 'say \"hi\"'
+    - 'a\\b'
+    - '\n'
+    - '\x00'
+    - '\x1b'
+    - '\xc2\x85'
     - "é"
     - plain
 )");

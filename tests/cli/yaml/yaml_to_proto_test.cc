@@ -1,9 +1,11 @@
 #include "cli/yaml/yaml_to_proto.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/keys/key_text.h"
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/discovery.pb.h"
 #include "shardmanager/v1/shard_server.pb.h"
@@ -70,10 +72,11 @@ TEST(ReadYamlTest, TakesEnumValuesInAnyCaseWithDashesOrUnderscores) {
 }
 
 TEST(ReadYamlTest, TakesWordsThatYamlWouldTakeForSomethingElseAsText) {
-  EXPECT_EQ(ReadSpec("key_space: {split_points: [007, 1e3, no, off, true, 'null', 2001-01-01]}"),
-            R"(key_space { split_points: "007" split_points: "1e3" split_points: "no" )"
-            R"(split_points: "off" split_points: "true" split_points: "null" )"
-            R"(split_points: "2001-01-01" })");
+  EXPECT_EQ(
+      ReadSpec("key_space: {split_points: ['007', '1e3', no, off, true, 'null', 2001-01-01]}"),
+      R"(key_space { split_points: "007" split_points: "1e3" split_points: "no" )"
+      R"(split_points: "off" split_points: "true" split_points: "null" )"
+      R"(split_points: "2001-01-01" })");
 }
 
 TEST(ReadYamlTest, KeepsKeysByteForByte) {
@@ -101,6 +104,53 @@ TEST(ReadYamlTest, ReadsEveryKindOfNumber) {
   EXPECT_EQ(Read("{threshold: .nan}", v1::Metric()), "threshold: nan");
   EXPECT_EQ(Read("{deleting: true}", v1::StoredSpec()), "deleting: true");
   EXPECT_EQ(Read("{deleting: False, spec: {name: a}}", v1::StoredSpec()), "spec { name: \"a\" }");
+}
+
+// --- Keys ---------------------------------------------------------------------------
+
+std::vector<std::string> ReadPoints(const std::string& list) {
+  const auto documents =
+      ReadYaml("key_space: {split_points: " + list + "}", "kv.yaml", v1::AppSpec());
+  if (!documents.ok()) return {std::string(documents.status().message())};
+  const auto& spec = static_cast<const v1::AppSpec&>(*documents->front().message);
+  return {spec.key_space().split_points().begin(), spec.key_space().split_points().end()};
+}
+
+TEST(ReadYamlKeyTest, TakesAnEscapeForOneByteInAllQuotes) {
+  EXPECT_THAT(ReadPoints(R"(["\x80", '\x80', \x80, "\\x80", "a\x7f\xFfz"])"),
+              ElementsAre("\x80", "\x80", "\x80", "\x80", "a\x7f\xffz"));
+  EXPECT_THAT(ReadPoints("[&here \"\\x80\"]"), ElementsAre("\x80"));
+}
+
+TEST(ReadYamlKeyTest, LeavesCharactersWhatTheyAre) {
+  EXPECT_THAT(ReadPoints("[\"\u00e9\", \u00e9, \"\\u00e9\", \"\\\\\\\\\", '\\\\']"),
+              ElementsAre("\u00e9", "\u00e9", "\u00e9", "\\", "\\"));
+  EXPECT_THAT(ReadPoints("[\"\\xe9\", '\"\\x80\"']"), ElementsAre("\xe9", "\"\x80\""));
+}
+
+TEST(ReadYamlKeyTest, ReadsFormsByTheirTags) {
+  using std::string_literals::operator""s;
+  EXPECT_THAT(ReadPoints("[!hex 80ff, !hex \"\", !!binary gA==, !u64 1000, !u16 \"258\"]"),
+              ElementsAre("\x80\xff", "", "\x80", "\0\0\0\0\0\0\x03\xe8"s, "\x01\x02"));
+}
+
+TEST(ReadYamlKeyTest, SaysWhatIsWrongWithAKey) {
+  EXPECT_THAT(ReadPoints("[1000]").front(),
+              StartsWith("kv.yaml:1:28: key_space.split_points[0]: found the number 1000 without "
+                         "quotes; allowed: text, in which"));
+  EXPECT_THAT(ReadPoints("['C:\\users']").front(), HasSubstr("found \"C:\\\\users\"; allowed"));
+  EXPECT_THAT(ReadPoints("[!u16 70000]").front(), HasSubstr("found !u16 \"70000\"; allowed"));
+  EXPECT_THAT(ReadPoints("[!!str \"\\x80\"]").front(), HasSubstr("found !!str "));
+  EXPECT_THAT(ReadPoints("[!rot13 a]").front(), HasSubstr("found !rot13 \"a\"; allowed"));
+}
+
+TEST(ReadYamlKeyTest, RefusesAKeysFormWhereTextIsExpected) {
+  EXPECT_EQ(ReadSpec("name: !hex 6b76"), "kv.yaml:1:7: name: found !hex \"6b76\"; allowed: text");
+}
+
+TEST(ReadYamlKeyTest, IsNotMisledByAByteOrderMark) {
+  EXPECT_EQ(ReadSpec("\xef\xbb\xbfkey_space: {split_points: [\"\\x80\"]}"),
+            "key_space { split_points: \"\\200\" }");
 }
 
 // --- What is wrong -----------------------------------------------------------------
@@ -166,7 +216,7 @@ TEST(ReadYamlErrorTest, RefusesTheWrongShape) {
             "on_partition, max_concurrent_per_server, max_concurrent_per_shard, mass_failure, "
             "region_order)");
   EXPECT_EQ(ReadSpec("key_space: {split_points: m}"),
-            "kv.yaml:1:27: key_space.split_points: found \"m\"; allowed: a list of text");
+            "kv.yaml:1:27: key_space.split_points: found \"m\"; allowed: a list of " + KeyRule());
   EXPECT_EQ(ReadSpec("key_space: {shards: {id: a}}"),
             "kv.yaml:1:21: key_space.shards: found fields; allowed: a list of fields (id, range, "
             "preferred_region)");
@@ -174,7 +224,7 @@ TEST(ReadYamlErrorTest, RefusesTheWrongShape) {
             "kv.yaml:1:22: key_space.shards[0]: found \"a\"; allowed: fields (id, range, "
             "preferred_region)");
   EXPECT_EQ(ReadSpec("key_space: {split_points: [[m]]}"),
-            "kv.yaml:1:28: key_space.split_points[0]: found a list; allowed: text");
+            "kv.yaml:1:28: key_space.split_points[0]: found a list; allowed: " + KeyRule());
 }
 
 TEST(ReadYamlErrorTest, RefusesAValueThatIsNotThere) {
@@ -253,8 +303,8 @@ TEST(ReadYamlErrorTest, PassesOverWhatBelongsToAnUnknownField) {
 TEST(ReadYamlErrorTest, ListsTwentyProblemsAndCountsTheRest) {
   std::string yaml = "key_space:\n  split_points:\n";
   for (int i = 0; i < 25; ++i) yaml += "  - []\n";
-  EXPECT_THAT(ReadSpec(yaml), EndsWith("key_space.split_points[19]: found a list; allowed: text\n"
-                                       "kv.yaml: (and 5 more problems)"));
+  EXPECT_THAT(ReadSpec(yaml), EndsWith("key_space.split_points[19]: found a list; allowed: " +
+                                       KeyRule() + "\nkv.yaml: (and 5 more problems)"));
 }
 
 TEST(ReadYamlErrorTest, SaysWhereTheSyntaxIsWrong) {

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "shardmanager/routing.h"
 
 namespace kvstore {
 namespace {
@@ -16,9 +18,18 @@ constexpr char kSchema[] =
     "CREATE TABLE IF NOT EXISTS audit(seq INTEGER PRIMARY KEY, epoch INTEGER, server BLOB,"
     "                                 what BLOB, key BLOB, accepted INTEGER);"
     "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY CHECK (id = 0), run INTEGER);"
+    "CREATE TABLE IF NOT EXISTS taken(shard BLOB PRIMARY KEY) WITHOUT ROWID;"
     "INSERT OR IGNORE INTO fence VALUES (0, 0);"
     "INSERT OR IGNORE INTO runs VALUES (0, 0);"
     "COMMIT;";
+
+constexpr int kRowsAtOnce = 1'000;
+
+bool IsIn(const shardmanager::ShardOrigin& origin, const std::string& key) {
+  const std::string place =
+      origin.hash_keys ? absl::StrFormat("%016x", shardmanager::KeyHash(key)) : key;
+  return place >= origin.start && (origin.end.empty() || place < origin.end);
+}
 
 }  // namespace
 
@@ -51,6 +62,8 @@ absl::Status ShardDb::Prepare() {
        "INTEGER)) RETURNING run"},
       {&pages_, "PRAGMA page_count"},
       {&page_bytes_, "PRAGMA page_size"},
+      {&was_taken_, "SELECT count(*) FROM taken WHERE shard = ?"},
+      {&note_taken_, "INSERT INTO taken VALUES (?)"},
   };
   for (auto [statement, sql] : statements) {
     absl::StatusOr<Statement> prepared = Statement::Prepare(db_.get(), sql);
@@ -123,6 +136,35 @@ absl::StatusOr<std::vector<ShardDb::Row>> ShardDb::Rows(const std::optional<std:
   while (statement.Step()) rows.push_back({statement.Bytes(0), statement.Bytes(1)});
   if (absl::Status s = statement.Reset(); !s.ok()) return s;
   return rows;
+}
+
+absl::Status ShardDb::TakeOver(ShardDb& from, const std::string& name,
+                               const shardmanager::ShardOrigin& origin, ShardEpoch epoch) {
+  if (absl::Status s = from.Fence(epoch); !s.ok()) return s;
+  std::lock_guard lock(mutex_);
+  const bool taken = was_taken_.Bind(1, name).Step() && was_taken_.Integer(0) > 0;
+  if (absl::Status s = was_taken_.Reset(); !s.ok() || taken) return s;
+  if (absl::Status s = begin_.Run(); !s.ok()) return s;
+  absl::Status status = CopyRows(from, origin);
+  if (status.ok()) status = note_taken_.Bind(1, name).Run();
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) (void)rollback_.Run();
+  return status;
+}
+
+// REQUIRES: the lock is held, and a transaction is open.
+absl::Status ShardDb::CopyRows(ShardDb& from, const shardmanager::ShardOrigin& origin) {
+  std::optional<std::string> last;
+  for (;;) {
+    const auto rows = from.Rows(last, kRowsAtOnce);
+    if (!rows.ok()) return rows.status();
+    for (const Row& row : *rows) {
+      if (!IsIn(origin, row.key)) continue;
+      if (absl::Status s = put_.Bind(1, row.key).Bind(2, row.value).Run(); !s.ok()) return s;
+    }
+    if (rows->size() < kRowsAtOnce) return absl::OkStatus();
+    last = rows->back().key;
+  }
 }
 
 absl::StatusOr<ShardEpoch> ShardDb::Token() {

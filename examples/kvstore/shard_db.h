@@ -41,6 +41,13 @@ class ShardDb final : public KvShard {
   // anyone. A service that answers from its own memory needs a check here, too.
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
 
+  // After a split or a merge: copies the rows of `from`, the file of the shard `name`, that are
+  // this shard's now. All of them or none; once, however often it is called. From then on nobody
+  // can write into that file under an older token. (It stays on disk: remove it when you do not
+  // need it.)
+  absl::Status TakeOver(ShardDb& from, const std::string& name,
+                        const shardmanager::ShardOrigin& origin, ShardEpoch epoch);
+
   // ---- for copies of the file ----
   struct Row {
     std::string key;
@@ -59,6 +66,7 @@ class ShardDb final : public KvShard {
       : db_(std::move(db)), server_(std::move(server)) {}
 
   absl::Status Prepare();
+  absl::Status CopyRows(ShardDb& from, const shardmanager::ShardOrigin& origin);
   // The transaction around every write. `change` (may be null) runs inside it, only
   // if the token is good.
   absl::Status Write(ShardEpoch epoch, std::string_view what, std::string_view key,
@@ -71,6 +79,7 @@ class ShardDb final : public KvShard {
   Statement raise_token_, token_, audit_;
   Statement put_, delete_, get_, rows_, rows_after_, next_run_;
   Statement pages_, page_bytes_;
+  Statement was_taken_, note_taken_;
   uint64_t requests_ = 0;
   uint64_t requests_taken_ = 0;  // when the load was last taken
   std::optional<std::chrono::steady_clock::time_point> taken_at_;

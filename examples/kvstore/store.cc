@@ -42,12 +42,26 @@ SharedStore::SharedStore(std::string folder, std::string server)
 
 absl::Status SharedStore::AddShard(const ShardGrant& grant, const shardmanager::LoadProgress&) {
   // Still open from an earlier grant? Another connection to the file does no harm.
-  auto shard = ShardDb::Open(folder_ + "/" + grant.shard.value() + ".db", server_);
+  auto shard = ShardDb::Open(FileOf(grant.shard), server_);
   if (!shard.ok()) return shard.status();
   if (absl::Status status = (*shard)->Fence(grant.epoch); !status.ok()) return status;
+  const auto origin = grant.origin.value_or(shardmanager::ShardOrigin());
+  for (const ShardId& from : origin.made_of) {
+    auto file = ShardDb::Open(FileOf(from), server_);
+    if (!file.ok()) return file.status();
+    if (absl::Status s = (*shard)->TakeOver(**file, from.value(), origin, grant.epoch); !s.ok()) {
+      return s;
+    }
+  }
   Open(grant.shard, *std::move(shard));
   return absl::OkStatus();
 }
+
+std::string SharedStore::FileOf(const ShardId& shard) const {
+  return folder_ + "/" + shard.value() + ".db";
+}
+
+absl::Status SharedStore::PrepareReshape(const shardmanager::Reshape&) { return absl::OkStatus(); }
 
 absl::Status SharedStore::DropShard(const ShardId& shard) {
   Close(shard);

@@ -40,8 +40,12 @@ class SharedStore final : public Store {
   absl::Status AddShard(const shardmanager::ShardGrant& grant,
                         const shardmanager::LoadProgress& progress) override;
   absl::Status DropShard(const shardmanager::ShardId& shard) override;
+  // Always: the rows are copied into the new files when those are opened.
+  absl::Status PrepareReshape(const shardmanager::Reshape& reshape) override;
 
  private:
+  std::string FileOf(const shardmanager::ShardId& shard) const;
+
   const std::string folder_;
   const std::string server_;
 };

@@ -92,6 +92,22 @@ struct ShardGrant {
   // came back while the control plane was down; UpdateMembership follows, and until then a
   // write that the members have to know must not be acknowledged.
   std::optional<Members> members = std::nullopt;
+  // Of a shard that was made of others, by a split or a merge: where its data is to come from. Only
+  // in AddShard, and for some time after it was made.
+  std::optional<ShardOrigin> origin = std::nullopt;
+};
+
+// A split, or a merge.
+struct Reshape {
+  struct Shard {
+    ShardId shard;
+    std::string start;  // as in ShardOrigin
+    std::string end;
+  };
+  // In the order of their keys. One of the two has one shard. Both have the same keys together.
+  std::vector<Shard> from;
+  std::vector<Shard> to;
+  bool hash_keys = false;  // as in ShardOrigin
 };
 
 // Call it with a fraction from 0 to 1 while a long AddShard works; it is shown to
@@ -160,6 +176,16 @@ class ShardHandler {
   // second or so. At most command_threads of these calls run at a time, and as many more that bring
   // nobody new. Default: OK, at once.
   virtual absl::Status UpdateMembership(const ShardId& shard, const Members& members);
+
+  // May the shards `from`, of which this server holds one at least, be replaced by `to`? Asked when
+  // an operator orders a split or a merge, on each server that holds one of them; the order stands
+  // only if all say OK, and its message tells the operator why not. Nothing changes yet. Later,
+  // once the shards that are merged are together, this server gets DropShard of `from` and AddShard
+  // of `to`, with their ShardGrant::origin, in this order and right after each other: keep what is
+  // in memory in between, and read what is in storage by the new names. Requests wait meanwhile.
+  // May be called again, and nothing may follow. On the library's threads; answer within some
+  // seconds. Default: UNIMPLEMENTED, so no shard of this application is split or merged.
+  virtual absl::Status PrepareReshape(const Reshape& reshape);
 
   // Load of one shard by metric of the app's spec, in the metric's own unit, 0 to 1e12:
   // what it costs to serve it now, not since the start. Asked every

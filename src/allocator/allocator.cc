@@ -102,6 +102,8 @@ std::string_view ToString(MoveReason reason) {
       return "utilization";
     case MoveReason::kBalance:
       return "balance";
+    case MoveReason::kMerge:
+      return "merge";
   }
   return "unknown";
 }

@@ -121,6 +121,7 @@ enum class MoveReason : uint8_t {
   kMaintenance,
   kUtilization,
   kBalance,
+  kMerge,  // with a shard there; never in a plan
 };
 
 struct Move {

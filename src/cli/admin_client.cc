@@ -191,6 +191,11 @@ absl::StatusOr<v1::PreferRegionsResponse> AdminClient::PreferRegions(
     const v1::PreferRegionsRequest& request) {
   return impl_->Change(&v1::Admin::Stub::PreferRegions, request);
 }
+absl::StatusOr<v1::ReshapeShardsResponse> AdminClient::ReshapeShards(
+    const v1::ReshapeShardsRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::ReshapeShards, request);
+}
+
 absl::StatusOr<v1::PinShardResponse> AdminClient::PinShard(const v1::PinShardRequest& request) {
   return impl_->Change(&v1::Admin::Stub::PinShard, request);
 }

@@ -43,6 +43,7 @@ class AdminClient {
   absl::StatusOr<v1::EndOperationResponse> EndOperation(const v1::EndOperationRequest& request);
   absl::StatusOr<v1::PauseAppResponse> PauseApp(const v1::PauseAppRequest& request);
   absl::StatusOr<v1::PreferRegionsResponse> PreferRegions(const v1::PreferRegionsRequest& request);
+  absl::StatusOr<v1::ReshapeShardsResponse> ReshapeShards(const v1::ReshapeShardsRequest& request);
   absl::StatusOr<v1::PinShardResponse> PinShard(const v1::PinShardRequest& request);
   absl::StatusOr<v1::UnpinShardResponse> UnpinShard(const v1::UnpinShardRequest& request);
   absl::StatusOr<v1::AddMaintenanceResponse> AddMaintenance(

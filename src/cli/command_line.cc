@@ -99,6 +99,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.pin);
   } else if (command == "prefer") {
     line.command = std::move(words.prefer);
+  } else if (command == "split" || command == "merge") {
+    line.command = std::move(words.reshape);
   } else if (command == "maintenance") {
     words.maintenance.format = format;
     line.command = WithTimes(words);

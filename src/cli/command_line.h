@@ -101,6 +101,15 @@ struct PreferCommand {
   bool dry_run = false;
   std::string app;  // "": the only one that there is
 };
+struct ReshapeCommand {
+  std::vector<std::string> shards;  // one to split, several to merge
+  std::vector<std::string> cuts;    // in `form`
+  std::string form = "text";        // or one of kKeyForms
+  std::vector<std::string> into;
+  bool dry_run = false;
+  bool wait = false;  // until it is done
+  std::string app;    // "": the only one that there is
+};
 struct MaintenanceCommand {
   enum class Action { kAdd, kList, kCancel };
   Action action = Action::kList;
@@ -174,9 +183,9 @@ struct CommandLine {
   std::chrono::milliseconds timeout{0};
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
-               PauseCommand, PinCommand, PreferCommand, MaintenanceCommand, RolloutCommand,
-               SnapshotCommand, SimulateCommand, CapacityCommand, WatchCommand, StatusCommand,
-               PlaceCommand, CompletionCommand, VersionCommand>
+               PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
+               RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, WatchCommand,
+               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/commands/reshape_words.h"
 #include "cli/help_texts.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
@@ -81,6 +82,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddPause();
   AddPin();
   AddPrefer();
+  AddReshape(cli_, words_.reshape);
   AddMaintenance();
   AddRollout();
   AddSnapshot();

@@ -37,6 +37,7 @@ struct Words {
   PauseCommand pause;
   PinCommand pin;
   PreferCommand prefer;
+  ReshapeCommand reshape;
   MaintenanceCommand maintenance;
   MaintenanceTimes maintenance_times;
   RolloutCommand rollout;

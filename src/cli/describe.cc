@@ -280,6 +280,12 @@ std::string ServersOf(const absl::StatusOr<v1::GetServersResponse>& servers, boo
   return absl::StrCat("\nServers:\n", ServersTable(*servers, {.colour = colour}, kIndent));
 }
 
+std::string ReshapeText(const v1::ShardReshape& reshape) {
+  return absl::StrCat(
+      absl::StrJoin(reshape.from(), ", "), " into ", absl::StrJoin(reshape.to(), ", "), ", ",
+      reshape.waits_for().empty() ? "now" : absl::StrCat("waits: ", reshape.waits_for()));
+}
+
 }  // namespace
 
 std::string DescribeApp(const v1::AppStatus& app,
@@ -349,6 +355,7 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
   fields.Add("State", StateCell(shard.state()));
   fields.Add("Reason", Shown(shard.reason()));
   if (shard.has_pin()) fields.Add("Pin", Shown(PinText(shard.pin())));
+  if (shard.has_reshape()) fields.Add("Reshape", Shown(ReshapeText(shard.reshape())));
   if (const std::string region = PreferenceText(shard); !region.empty()) {
     fields.Add("Prefers", region);
   }

@@ -153,6 +153,26 @@ Examples:
   shardctl prefer users-0007 eu-west --weight 10 --app kv
   shardctl prefer --file regions.txt --replace --app kv)";
 
+inline constexpr char kSplitFooter[] = R"(
+The application is asked first, on each server that holds the shard; if one does not agree, nothing is
+changed. Then the parts take the shard's place where it is, and may move afterwards. No request is
+lost: those in flight end first, others wait for a moment. The parts are new shards: the other shards
+keep their names, and the stored spec names all shards one by one from then on
+(`shardctl get apps -o yaml`), so put that into your file before you apply it again. A key is text, in
+which \xHH is a byte; with --form u64 it is a number of 8 bytes.
+Examples:
+  shardctl split users-3 --at k --app kv --wait
+  shardctl split orders --at 1000 --at 2000 --form u64 --into orders-a,orders-b,orders-c --app shop)";
+
+inline constexpr char kMergeFooter[] = R"(
+The application is asked first, on each server that holds one of the shards; if one does not agree,
+nothing is changed. Then the shards are moved to the servers of the first one, as the app's limits for
+moves allow, and replaced there by one. No request is lost: those in flight end first, others wait for
+a moment. `describe shard` shows what a merge waits for. As for a split, put the stored spec into your
+file before you apply it again.
+Example:
+  shardctl merge users-3.0 users-3.1 --into users-3m --app kv --wait)";
+
 inline constexpr char kMaintenanceFooter[] = R"(
 Before a maintenance begins, what the app's spec says leaves its servers: primaries, and where data or
 machines are lost, all replicas (drain.prepare_ms: how long before). While it lasts, they are given

@@ -42,6 +42,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const PauseCommand& command) { return Pause(command, client, terminal); },
           [&](const PinCommand& command) { return Pin(command, client, terminal); },
           [&](const PreferCommand& command) { return Prefer(command, client, terminal); },
+          [&](const ReshapeCommand& command) { return Reshape(command, client, terminal); },
           [&](const MaintenanceCommand& command) { return Maintenance(command, client, terminal); },
           [&](const RolloutCommand& command) { return Rollout(command, client, terminal); },
           [&](const SnapshotCommand& command) { return Snapshot(command, client, terminal); },

@@ -12,7 +12,7 @@ namespace shardmanager::server {
 
 enum class Lane : uint8_t {
   kAdd,       // may load for minutes
-  kTakeOver,  // AddShard after PrepareAddShard: the old owner's requests wait for it
+  kTakeOver,  // AddShard after PrepareAddShard, a split or a merge: requests wait for it
   kDrop,
   kPrepareAdd,  // may copy for minutes
   kPrepareDrop,
@@ -28,7 +28,7 @@ inline Lane LaneOf(const HandlerCall& call) {
     case CommandKind::kPrepareAdd:
       return Lane::kPrepareAdd;
     case CommandKind::kAdd:
-      return call.prepared ? Lane::kTakeOver : Lane::kAdd;
+      return call.prepared || call.grant.origin ? Lane::kTakeOver : Lane::kAdd;
     case CommandKind::kChangeRole:
       return Lane::kChangeRole;
     case CommandKind::kSetMembers:

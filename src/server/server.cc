@@ -50,6 +50,10 @@ absl::Status ShardHandler::UpdateMembership(const ShardId&, const Members&) {
   return absl::OkStatus();
 }
 std::map<std::string, double> ShardHandler::CollectLoad(const ShardId&) { return {}; }
+absl::Status ShardHandler::PrepareReshape(const Reshape&) {
+  return absl::UnimplementedError("the application neither splits nor merges shards");
+}
+
 std::map<std::string, double> ShardHandler::CollectCapacity() { return {}; }
 
 // ---- Admission ----

@@ -82,7 +82,7 @@ std::string_view MethodName(CommandKind kind) {
 }
 
 ShardGrant ToHandler(const server::Grant& grant) {
-  return {grant.shard, grant.role, grant.epoch, grant.old_owner, grant.members};
+  return {grant.shard, grant.role, grant.epoch, grant.old_owner, grant.members, grant.origin};
 }
 
 }  // namespace
@@ -179,6 +179,17 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
       // The application may take its time; the lease is renewed on this thread.
       pools_.Run(server::Lane::kCollectLoad, [done, held = engine_.Look(header)] { done(held); });
     });
+  };
+  callbacks.reshape = [this](server::Command header, Reshape reshape, auto done) {
+    executor_.Post(
+        [this, header = std::move(header), reshape = std::move(reshape), done = std::move(done)] {
+          const absl::Status may = engine_.Look(header).status();
+          pools_.Run(server::Lane::kCollectLoad, [this, may, reshape, done] {
+            done(may.ok() ? server::Contained("PrepareReshape",
+                                              [&] { return handler_->PrepareReshape(reshape); })
+                          : may);
+          });
+        });
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
   callbacks.requests = [this](const ShardId& shard) { return requests_.Take(shard.value()); };

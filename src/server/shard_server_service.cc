@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "model/keys/reshape.h"
 #include "model/proto_values.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "wire/grpc_status.h"
@@ -72,6 +73,10 @@ absl::Status CheckGrants(const google::protobuf::RepeatedPtrField<v1::ShardGrant
                                                      grant.members().members_size(),
                                                      "; allowed: at most ", kMostMembers));
     }
+    if (grant.made_of_size() > kMostReshaped) {
+      return absl::InvalidArgumentError(absl::StrCat(at, "made_of: found ", grant.made_of_size(),
+                                                     "; allowed: at most ", kMostReshaped));
+    }
     if (kind == CommandKind::kSetMembers && !grant.has_members()) {
       return absl::InvalidArgumentError(at + "members: found nothing; required");
     }
@@ -90,6 +95,30 @@ std::optional<Members> MembersOf(const v1::ShardGrant& grant) {
     members.push_back({ServerName(m.server()), m.endpoint()});
   }
   return members;
+}
+
+std::optional<ShardOrigin> OriginOf(const v1::ShardGrant& grant) {
+  if (grant.made_of().empty()) return std::nullopt;
+  ShardOrigin origin{{}, grant.range().start(), grant.range().end(), grant.hash_keys()};
+  for (const std::string& shard : grant.made_of()) origin.made_of.emplace_back(shard);
+  return origin;
+}
+
+absl::Status CheckReshape(const v1::Reshape& reshape) {
+  const bool fits = !reshape.from().empty() && !reshape.to().empty() &&
+                    reshape.from_size() <= kMostReshaped && reshape.to_size() <= kMostReshaped;
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("reshape: found ", reshape.from_size(), " and ",
+                                                 reshape.to_size(), " shards; allowed: 1 to ",
+                                                 kMostReshaped, " of each"));
+}
+
+std::vector<Reshape::Shard> ToShards(const google::protobuf::RepeatedPtrField<v1::Shard>& shards) {
+  std::vector<Reshape::Shard> out;
+  for (const v1::Shard& shard : shards) {
+    out.push_back({ShardId(shard.id()), shard.range().start(), shard.range().end()});
+  }
+  return out;
 }
 
 Command FromHeader(const v1::CommandHeader& header) {
@@ -230,6 +259,21 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
     return reactor;
   }
 
+  grpc::ServerUnaryReactor* PrepareReshape(grpc::CallbackServerContext* context,
+                                           const v1::PrepareReshapeRequest* request,
+                                           v1::PrepareReshapeResponse*) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const v1::Reshape& asked = request->reshape();
+    if (absl::Status status = CheckReshape(asked); !status.ok()) {
+      reactor->Finish(wire::ToGrpc(status));
+      return reactor;
+    }
+    const Reshape reshape{ToShards(asked.from()), ToShards(asked.to()), asked.hash_keys()};
+    callbacks_.reshape(FromHeader(request->header()), reshape,
+                       [reactor](const absl::Status& may) { reactor->Finish(wire::ToGrpc(may)); });
+    return reactor;
+  }
+
   std::shared_ptr<ResultStream> Find(ReplyId id) {
     std::lock_guard lock(mutex_);
     auto it = streams_.find(id);
@@ -270,7 +314,8 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
                                 .role = role,
                                 .epoch = ShardEpoch(grant.epoch()),
                                 .members = MembersOf(grant),
-                                .members_version = grant.members().version()});
+                                .members_version = grant.members().version(),
+                                .origin = OriginOf(grant)});
     }
     complete(command);
     callbacks_.command(std::move(command));

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "server/engine.h"
 #include "server/shards/shard_book.h"
+#include "shardmanager/server.h"
 
 namespace grpc {
 class Service;
@@ -26,6 +27,8 @@ class ShardServerService {
     // command when the header is not for us.
     std::function<void(Command header, std::function<void(absl::StatusOr<Engine::Holdings>)>)>
         collect;
+    // Asks the application; answers on any thread. Refused like a command.
+    std::function<void(Command header, Reshape, std::function<void(absl::Status)>)> reshape;
     // May take its time. Called where `collect` gives what is held.
     std::function<std::map<std::string, double>(const ShardId&)> load;
     // Likewise. Requests since the last call, by the region of their client.

@@ -60,6 +60,9 @@ class HandlerProbe final : public ShardHandler {
   std::map<std::string, double> CollectLoad(const ShardId& shard) override {
     return handler_.CollectLoad(shard);
   }
+  absl::Status PrepareReshape(const Reshape& reshape) override {
+    return handler_.PrepareReshape(reshape);
+  }
   std::map<std::string, double> CollectCapacity() override { return handler_.CollectCapacity(); }
 
  private:

@@ -63,6 +63,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                              v1::PreferRegionsResponse* response) override {
     return calls_.Change(context, request, response, &Operations::PreferRegions);
   }
+  grpc::Status ReshapeShards(grpc::ServerContext* context, const v1::ReshapeShardsRequest* request,
+                             v1::ReshapeShardsResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::ReshapeShards);
+  }
   grpc::Status AddMaintenance(grpc::ServerContext* context,
                               const v1::AddMaintenanceRequest* request,
                               v1::AddMaintenanceResponse* response) override {

@@ -17,6 +17,7 @@
 #include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "wire/connection.h"
+#include "wire/grpc_status.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager::wire {
@@ -28,7 +29,8 @@ using orchestrator::NamedResult;
 using orchestrator::ServerAddress;
 using orchestrator::ServerCommand;
 
-constexpr std::chrono::seconds kCollectTimeout{10};
+// Of a question.
+constexpr std::chrono::seconds kAnswerTimeout{10};
 // What a server with very many shards may answer.
 constexpr int kMaxMessageBytes = 64 << 20;
 // Of the metrics, or regions, that a server reports for one shard or for itself. A spec, or an app,
@@ -51,6 +53,9 @@ void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
     out->set_role(ToProto(grant.role));
     out->set_epoch(grant.epoch.value());
     out->set_next_epoch(grant.next_epoch.value());
+    for (const ShardId& shard : grant.made_of) out->add_made_of(shard.value());
+    if (!grant.made_of.empty()) *out->mutable_range() = grant.range;
+    out->set_hash_keys(grant.hash_keys);
     if (!grant.members) continue;
     out->mutable_members()->set_version(grant.members_version);
     for (const Peer& peer : *grant.members) {
@@ -123,6 +128,23 @@ class ShardServerClient::Impl {
   void End(grpc::ClientContext* context) {
     std::lock_guard lock(mutex_);
     cancellable_.erase(context);
+  }
+
+  // Null: closing.
+  template <typename Call>
+  std::shared_ptr<Call> Ask(const ServerAddress& to) {
+    auto call = std::make_shared<Call>();
+    call->stub = StubFor(to.endpoint);
+    call->context.set_deadline(std::chrono::system_clock::now() + kAnswerTimeout);
+    FillHeader(to, call->request.mutable_header());
+    return Enter(&call->context) ? call : nullptr;
+  }
+
+  template <typename Call>
+  void EndQuestion(std::shared_ptr<Call>& call) {
+    End(&call->context);
+    call.reset();
+    Leave();
   }
 
   void Leave() {
@@ -287,13 +309,17 @@ class CommandCall final : public grpc::ClientReadReactor<v1::ShardResults> {
   std::map<ShardId, ShardEpoch> open_;  // without a final result
 };
 
-struct CollectCall {
+// A question of one answer.
+template <typename Request, typename Response>
+struct Question {
   // The last to go: while it is here, the context's channel is not dropped as unused.
   std::shared_ptr<v1::ShardServer::Stub> stub;
   grpc::ClientContext context;
-  v1::CollectLoadRequest request;
-  v1::CollectLoadResponse response;
+  Request request;
+  Response response;
 };
+using CollectCall = Question<v1::CollectLoadRequest, v1::CollectLoadResponse>;
+using ReshapeCall = Question<v1::PrepareReshapeRequest, v1::PrepareReshapeResponse>;
 
 // Of metrics and their amounts, or of regions and their requests. What is too much is left out.
 template <typename Entry, typename Value>
@@ -343,11 +369,8 @@ void ShardServerClient::Send(const ServerAddress& to, ServerCommand command, Dur
 }
 
 void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_report) {
-  auto call = std::make_shared<CollectCall>();
-  call->stub = impl_->StubFor(to.endpoint);
-  call->context.set_deadline(std::chrono::system_clock::now() + kCollectTimeout);
-  FillHeader(to, call->request.mutable_header());
-  if (!impl_->Enter(&call->context)) return;
+  auto call = impl_->Ask<CollectCall>(to);
+  if (call == nullptr) return;
   call->stub->async()->CollectLoad(
       &call->context, &call->request, &call->response,
       [this, call, on_report = std::move(on_report)](const grpc::Status& status) mutable {
@@ -358,9 +381,20 @@ void ShardServerClient::Collect(const ServerAddress& to, ReportCallback on_repor
             on_report(absl::UnavailableError(status.error_message()));
           }
         }
-        impl_->End(&call->context);
-        call.reset();
-        impl_->Leave();
+        impl_->EndQuestion(call);
+      });
+}
+
+void ShardServerClient::AskReshape(const ServerAddress& to, const v1::Reshape& reshape,
+                                   StatusCallback on_answer) {
+  auto call = impl_->Ask<ReshapeCall>(to);
+  if (call == nullptr) return;
+  *call->request.mutable_reshape() = reshape;
+  call->stub->async()->PrepareReshape(
+      &call->context, &call->request, &call->response,
+      [this, call, on_answer = std::move(on_answer)](const grpc::Status& status) mutable {
+        if (!impl_->closing()) on_answer(FromGrpc(status));
+        impl_->EndQuestion(call);
       });
 }
 

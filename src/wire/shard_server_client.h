@@ -33,6 +33,8 @@ class ShardServerClient final : public orchestrator::CommandSender {
   void Send(const orchestrator::ServerAddress& to, orchestrator::ServerCommand command,
             Duration timeout, ResultsCallback on_results) override;
   void Collect(const orchestrator::ServerAddress& to, ReportCallback on_report) override;
+  void AskReshape(const orchestrator::ServerAddress& to, const v1::Reshape& reshape,
+                  StatusCallback on_answer) override;
 
   // How many are kept now.
   size_t connections() const;

@@ -124,7 +124,8 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       answer.text,
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
-      "pin, unpin, prefer, maintenance, rollout, snapshot, simulate, capacity, watch, place, "
+      "pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, simulate, capacity, "
+      "watch, place, "
       "status, "
       "completion, "
       "version\nSee `shardctl "

@@ -30,6 +30,24 @@ void LookAtReturns(World& world) {
   EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << world.watcher.returns.found().front();
 }
 
+// What the shard was made of, as the grant has it. The world remembers it.
+std::set<std::string> OriginsOf(World& world, const Grant& grant) {
+  std::set<std::string> origins;
+  for (const ShardIndex from : grant.made_of) origins.insert(world.Name(from));
+  if (!origins.empty())
+    world.origins[world.Name(grant.shard)].insert(origins.begin(), origins.end());
+  return origins;
+}
+
+// They are let go first, as servers have it; true: one cannot be.
+bool HoldsAny(World::AppServer& server, const std::set<std::string>& shards) {
+  for (const std::string& shard : shards) {
+    if (server.cannot_let_go && server.held.contains(shard)) return true;
+    server.held.erase(shard);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string WaitsOfAll(World& world) {
@@ -297,6 +315,9 @@ void World::Do(SendCommands& action) {
                grant.epoch <= server.over[shard]) {
       result.outcome = CommandOutcome::kStale;
       result.error = "it has been dropped";
+    } else if (HoldsAny(server, OriginsOf(*this, grant))) {
+      result.outcome = CommandOutcome::kFailed;
+      result.error = "what it was made of is held here";
     } else if (server.cannot_let_go && server.held.contains(shard) &&
                (action.kind == CommandKind::kDrop || action.kind == CommandKind::kPrepareDrop ||
                 (demoted && server.held.at(shard).role == Role::kPrimary))) {
@@ -508,6 +529,15 @@ void World::CheckInvariants() const {
       if (held.role != Role::kPrimary) continue;
       const auto [it, fresh] = primaries.emplace(shard, name);
       EXPECT_TRUE(fresh) << shard << " has two primaries: " << it->second << " and " << name;
+    }
+  }
+  for (const auto& [shard, made_of] : origins) {
+    const auto holder = primaries.find(shard);
+    for (const std::string& from : made_of) {
+      const auto other = primaries.find(from);
+      const bool both = holder != primaries.end() && other != primaries.end();
+      EXPECT_FALSE(both) << other->second << " serves " << from << ", and " << holder->second
+                         << " serves keys of it as " << shard;
     }
   }
 }

@@ -28,6 +28,7 @@ ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Te
 ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Pin(const PinCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Prefer(const PreferCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Reshape(const ReshapeCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Maintenance(const MaintenanceCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Rollout(const RolloutCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal& terminal);

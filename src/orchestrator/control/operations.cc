@@ -17,7 +17,9 @@
 #include "orchestrator/control/container_operations.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/control/maintenance_notices.h"
+#include "orchestrator/control/recording.h"
 #include "orchestrator/control/region_orders.h"
+#include "orchestrator/control/reshapes.h"
 #include "orchestrator/control/shard_pins.h"
 #include "orchestrator/control/spec_edits.h"
 #include "orchestrator/decide/snapshot.h"
@@ -36,24 +38,6 @@ LedApps::Done AnswerWith(const Operations::Reply<Response>& reply, Response resp
     if (!status.ok()) return reply(status);
     reply(response);
   };
-}
-
-// What is stored and cannot be read may hold more than the spec that replaces it.
-void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
-                        const v1::ApplyAppRequest& request,
-                        const Operations::Reply<v1::ApplyAppResponse>& reply,
-                        const Wanted& wanted) {
-  if (absl::Status may = MayReplaceDamaged(app, request.spec(), request.force()); !may.ok()) {
-    return reply(may);
-  }
-  const DamagedRecord& damaged = *app.damaged_spec();
-  v1::ApplyAppResponse response;
-  response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
-  response.add_changes(absl::StrCat(
-      "the stored spec, which cannot be read, is replaced; its bytes stay at ", damaged.kept_at));
-  if (request.dry_run()) return reply(response);
-  apps.WriteSpec({ReplacementOf(app, request.spec()), damaged.node.stat.version},
-                 AnswerWith(reply, response), wanted);
 }
 
 // Replies when the change is durable, or why it is not made.
@@ -228,7 +212,8 @@ void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
     const auto edits = TakeNoticeBack(apps_, request.id());
     if (!edits.ok()) return reply(edits.status());
     const std::string what = absl::StrCat("maintenance ", request.id());
-    WriteEdits(apps_, *edits, Recording(reply, {"CancelMaintenanceAsked", what, request.who()}),
+    WriteEdits(apps_, *edits,
+               Recording(context_.events, reply, {"CancelMaintenanceAsked", what, request.who()}),
                wanted);
   });
 }
@@ -262,7 +247,7 @@ void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResp
     };
     const std::string what = absl::StrCat("app ", request.app());
     WriteEdit(apps_, EditSpecOf(apps_, request.app(), resume),
-              Recording(reply, {"ResumeAsked", what, request.who()}), wanted);
+              Recording(context_.events, reply, {"ResumeAsked", what, request.who()}), wanted);
   });
 }
 
@@ -289,7 +274,7 @@ void Operations::UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardR
     };
     const std::string what = absl::StrCat("app ", request.app(), ", shard ", request.shard());
     WriteEdit(apps_, EditSpecOf(apps_, request.app(), take_out),
-              Recording(reply, {"UnpinAsked", what, request.who()}), wanted);
+              Recording(context_.events, reply, {"UnpinAsked", what, request.who()}), wanted);
   });
 }
 
@@ -306,6 +291,14 @@ void Operations::PreferRegions(v1::PreferRegionsRequest request,
     const auto change = EditSpecOf(apps_, request.app(), prefer);
     if (change.ok() && (request.dry_run() || response.changed() == 0)) return reply(response);
     WriteEdit(apps_, change, reply, wanted, response);
+  });
+}
+
+void Operations::ReshapeShards(v1::ReshapeShardsRequest request,
+                               Reply<v1::ReshapeShardsResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const auto may_change = [this, wanted] { return MayChange(wanted); };
+    AskAndOrderReshape({apps_, context_.events, may_change, wanted}, request, reply);
   });
 }
 

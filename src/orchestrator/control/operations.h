@@ -60,6 +60,9 @@ class Operations {
                   Wanted wanted = {});
   void PreferRegions(v1::PreferRegionsRequest request, Reply<v1::PreferRegionsResponse> reply,
                      Wanted wanted = {});
+  // The applications are asked first.
+  void ReshapeShards(v1::ReshapeShardsRequest request, Reply<v1::ReshapeShardsResponse> reply,
+                     Wanted wanted = {});
   void AddMaintenance(v1::AddMaintenanceRequest request, Reply<v1::AddMaintenanceResponse> reply,
                       Wanted wanted = {});
   void GetMaintenances(v1::GetMaintenancesRequest request,
@@ -87,24 +90,6 @@ class Operations {
   absl::Status MayAnswer() const;
   // OK: MayAnswer(), somebody still waits for the answer, and the store is connected.
   absl::Status MayChange(const Wanted& wanted) const;
-
-  // Who took an order back, which nothing tells once it is gone: an event of this kind.
-  struct Asked {
-    const char* kind;
-    std::string what;
-    std::string who;  // "": an operator
-  };
-  // The reply, and the event if what was asked for is done.
-  template <typename Response>
-  Reply<Response> Recording(Reply<Response> reply, Asked asked) {
-    return [this, reply = std::move(reply), asked](absl::StatusOr<Response> response) {
-      if (response.ok()) {
-        context_.events.Record(
-            asked.kind, asked.what + ", by " + (asked.who.empty() ? "an operator" : asked.who));
-      }
-      reply(std::move(response));
-    };
-  }
 
   // Runs `work` on the executor's thread if this process leads and can prove it.
   template <typename T>

@@ -8,6 +8,39 @@
 #include "orchestrator/control/drain_scopes.h"
 
 namespace shardmanager::orchestrator {
+namespace {
+
+// May `by` take the place of a spec that cannot be read?
+absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force) {
+  const DamagedRecord& spec = *app.damaged_spec();
+  const std::string why(spec.why.message());
+  if (spec.newer()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a newer version wrote the stored spec: ", why, ". Run that version and apply it there"));
+  }
+  if (!spec.kept.ok()) {
+    return absl::UnavailableError(absl::StrCat("the stored spec cannot be read (", why,
+                                               ") and its bytes are not at ", spec.kept_at,
+                                               " yet: ", std::string(spec.kept.message())));
+  }
+  if (app.spec().has_spec()) {  // the last one that was read
+    absl::Status may = CheckReplacement(app.spec().stored().spec(), by);
+    if (!may.ok()) return may;
+  }
+  if (force) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the stored spec cannot be read (", why, "): nobody knows what would change. --force puts ",
+      "yours in its place; its bytes stay at ", spec.kept_at));
+}
+
+v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec) {
+  v1::StoredSpec stored = app.spec().stored();
+  *stored.mutable_spec() = spec;
+  stored.set_deleting(false);
+  return stored;
+}
+
+}  // namespace
 
 absl::StatusOr<SpecEdits> EditSpecs(const LedApps& apps, const std::string& app,
                                     const EditSpec& edit) {
@@ -59,33 +92,24 @@ absl::Status CompareToApply(const v1::StoredSpec& stored, const v1::ApplyAppRequ
       absl::StrJoin(change.losses, "\n")));
 }
 
-absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force) {
-  const DamagedRecord& spec = *app.damaged_spec();
-  const std::string why(spec.why.message());
-  if (spec.newer()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a newer version wrote the stored spec: ", why, ". Run that version and apply it there"));
+void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
+                        const v1::ApplyAppRequest& request,
+                        const std::function<void(absl::StatusOr<v1::ApplyAppResponse>)>& reply,
+                        const Wanted& wanted) {
+  if (absl::Status may = MayReplaceDamaged(app, request.spec(), request.force()); !may.ok()) {
+    return reply(may);
   }
-  if (!spec.kept.ok()) {
-    return absl::UnavailableError(absl::StrCat("the stored spec cannot be read (", why,
-                                               ") and its bytes are not at ", spec.kept_at,
-                                               " yet: ", std::string(spec.kept.message())));
-  }
-  if (app.spec().has_spec()) {  // the last one that was read
-    absl::Status may = CheckReplacement(app.spec().stored().spec(), by);
-    if (!may.ok()) return may;
-  }
-  if (force) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the stored spec cannot be read (", why, "): nobody knows what would change. --force puts ",
-      "yours in its place; its bytes stay at ", spec.kept_at));
-}
-
-v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec) {
-  v1::StoredSpec stored = app.spec().stored();
-  *stored.mutable_spec() = spec;
-  stored.set_deleting(false);
-  return stored;
+  const DamagedRecord& damaged = *app.damaged_spec();
+  v1::ApplyAppResponse response;
+  response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
+  response.add_changes(absl::StrCat(
+      "the stored spec, which cannot be read, is replaced; its bytes stay at ", damaged.kept_at));
+  if (request.dry_run()) return reply(response);
+  const auto written = [reply, response](const absl::Status& status) {
+    if (!status.ok()) return reply(status);
+    reply(response);
+  };
+  apps.WriteSpec({ReplacementOf(app, request.spec()), damaged.node.stat.version}, written, wanted);
 }
 
 }  // namespace shardmanager::orchestrator

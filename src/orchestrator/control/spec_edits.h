@@ -49,9 +49,12 @@ absl::StatusOr<LedApps::SpecToWrite> EditSpecOf(const LedApps& apps, const std::
 absl::Status CompareToApply(const v1::StoredSpec& stored, const v1::ApplyAppRequest& request,
                             v1::ApplyAppResponse& response);
 
-// May `by` take the place of a spec that cannot be read? REQUIRES: it cannot.
-absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force);
 // In the place of a spec that cannot be read: with what operators ordered, as far as it is known.
-v1::StoredSpec ReplacementOf(const PartitionDriver& app, const v1::AppSpec& spec);
+// Replies when it is durable. Refused unless it is forced: what is stored and cannot be read may
+// hold more than what replaces it. REQUIRES: it cannot be read.
+void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
+                        const v1::ApplyAppRequest& request,
+                        const std::function<void(absl::StatusOr<v1::ApplyAppResponse>)>& reply,
+                        const Wanted& wanted);
 
 }  // namespace shardmanager::orchestrator

@@ -113,10 +113,22 @@ size_t Batch::CostOf(const Change& change) const {
 
 void Batch::Stage(ShardIndex id, const Change& change) {
   CheckRights(state_, id, change);
-  for (const PhaseChange& c : change.phases) StageChange(c);
-  for (const NewReplica& fresh : change.news) StageNew(id, change, fresh);
+  Enlist(id);
+  for (const PhaseChange& c : change.phases) {
+    Enlist(state_.tables.replica(c.replica).shard);
+    StageChange(c);
+  }
+  for (const NewReplica& fresh : change.news) {
+    const ShardIndex shard = fresh.shard.valid() ? fresh.shard : id;
+    Enlist(shard);
+    StageNew(shard, change, fresh);
+  }
+}
+
+// (More than one in a change only where shards are replaced.)
+void Batch::Enlist(ShardIndex id) {
   Shard& shard = state_.tables.shard(id);
-  shard.in_batch = true;
+  if (std::exchange(shard.in_batch, true)) return;
   shard.missing = false;
   state_.missing.Release(id);
   state_.moves.intents.erase(id);

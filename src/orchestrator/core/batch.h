@@ -36,6 +36,7 @@ class Batch {
  private:
   size_t CostOf(const Change& change) const;
   void Stage(ShardIndex shard, const Change& change);
+  void Enlist(ShardIndex shard);
   void StageChange(const PhaseChange& change);
   bool ApplyNextGrant(ReplicaIndex id, Phase before);
   void StageNew(ShardIndex shard, const Change& change, const NewReplica& fresh);

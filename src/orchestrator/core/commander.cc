@@ -8,6 +8,7 @@
 #include "orchestrator/decide/backoff.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/keys/replacements.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/roles.h"
 #include "orchestrator/decide/unread.h"
@@ -36,6 +37,7 @@ void Commander::Command(ShardIndex id) {
       return;
     }
     Outbox command{replica.server, *kind, {replica.shard, replica.role, replica.epoch}, {}};
+    if (const Replacement* origin = OriginOf(state_, id)) command.grant.made_of = origin->from;
     if (replica.phase == Phase::kDemoting) {
       command.grant.role = Role::kSecondary;
       if (ReplicaIndex next = BestSecondary(state_, id, /*in_step=*/true); next.valid()) {

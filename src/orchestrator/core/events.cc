@@ -26,6 +26,7 @@ constexpr Duration kMapPatience = Seconds(2);
 
 void Partition::On(Recovered& event) {
   state_.ordered = event.ordered;
+  replacer_.Adopt(event.ordered.reshapes, event.spec, event.servers);
   if (Planted(Defect::kForgetsRegions)) state_.ordered.preferences.Clear();
   AdoptSpec(event.spec, event.deleting);
   if (Planted(Defect::kMovesWhilePaused)) state_.ordered.pause.reset();
@@ -81,6 +82,7 @@ void Partition::On(SpecChanged& event) {
     AdoptPreferences(std::move(event.ordered.preferences));
   } else {
     state_.ordered.preferences = std::move(event.ordered.preferences);
+    replacer_.Adopt(event.ordered.reshapes, event.spec);
     AdoptSpec(event.spec, event.deleting);
   }
   pausing_.Adopt(event.ordered.pins);
@@ -156,8 +158,7 @@ void Partition::AdoptSpec(const v1::AppSpec& spec, bool deleting) {
     if (Mirrors(state_)) mirror_.Clear();
     AdoptLayout({});
   } else {
-    AdoptLayout(Mirrors(state_) ? std::move(state_.layout)
-                                : ExpandLayout(spec, state_.ordered.preferences));
+    AdoptLayout(Mirrors(state_) ? std::move(state_.layout) : replacer_.LayoutNow());
   }
   state_.missing.RetryAll();
   state_.missing.ForgetAll();
@@ -187,6 +188,7 @@ void Partition::AdoptLayout(std::vector<LayoutShard> layout) {
         std::max(state_.records.most_replica_bytes, ReplicaBytes(entry.id.value()));
     agenda_.MarkDirty(id);
   }
+  replacer_.Mark();
 }
 
 void Partition::AdoptPreference(ShardIndex id, const LayoutShard& entry) {
@@ -201,7 +203,7 @@ void Partition::AdoptPreferences(v1::StoredPreferences preferences) {
   if (MessageDifferencer::Equals(preferences, state_.ordered.preferences)) return;
   state_.ordered.preferences = std::move(preferences);
   if (Mirrors(state_) || state_.deleting) return;
-  std::vector<LayoutShard> layout = ExpandLayout(state_.spec, state_.ordered.preferences);
+  std::vector<LayoutShard> layout = replacer_.LayoutNow();
   size_t changed = 0;
   for (size_t i = 0; i < layout.size(); ++i) {
     const bool same_weight = layout[i].preference_weight == state_.layout[i].preference_weight;

@@ -33,6 +33,10 @@ Output<Action> Partition::Finish() {
 }
 
 void Partition::Follow() {
+  if (replacer_.Look()) {
+    AdoptLayout(replacer_.LayoutNow());
+    publication_.MarkWhole();
+  }
   for (ShardIndex s = agenda_.TakeDirty(); s.valid(); s = agenda_.TakeDirty()) looks_.Look(s);
   batch_.Form();
   planner_.Request();

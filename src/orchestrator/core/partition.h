@@ -26,6 +26,7 @@
 #include "orchestrator/core/drains.h"
 #include "orchestrator/core/failed_shards.h"
 #include "orchestrator/core/fleet.h"
+#include "orchestrator/core/keys/replacer.h"
 #include "orchestrator/core/load/demand_book.h"
 #include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/load/shard_scaler.h"
@@ -119,6 +120,7 @@ class Partition {
   SickServers sick_servers_{state_, agenda_};
   ShardScaler scaler_{state_, agenda_};
   DemandBook demand_book_{state_, agenda_};
+  Replacer replacer_{state_, agenda_};
   SwitchoversUnderWay switchovers_{state_, agenda_};
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};

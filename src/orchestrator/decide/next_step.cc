@@ -5,6 +5,7 @@
 #include "orchestrator/decide/census.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/keys/replacements.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/placement.h"
@@ -85,6 +86,7 @@ void AddNextStep(const PartitionState& state, Change& change, ShardIndex id) {
     }
   }
   DecideSurplus(state, change, id, census);
+  if (change.empty() && shard.replaced) DecideReplacement(state, change, id);
 }
 
 }  // namespace

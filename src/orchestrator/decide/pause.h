@@ -1,7 +1,8 @@
 // What the control plane leaves as it is while an operator has paused the app, or pinned a shard. A
 // step that is under way is finished, so that nothing is left half way: a handover, the drop of a
 // replica that was moved, the return of a shard whose move failed. What the spec does not name any
-// more is dropped.
+// more is dropped. What is to be split or merged stays, too, but to be brought together
+// (replacements.h).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ inline bool MovesNothing(const PartitionState& state) { return state.ordered.pau
 // The same of one shard. What it has lost is given to other servers all the same, unless
 // PlacesNothing().
 inline bool StaysPut(const PartitionState& state, ShardIndex id) {
-  return MovesNothing(state) || state.tables.shard(id).pinned;
+  const Shard& shard = state.tables.shard(id);
+  return MovesNothing(state) || shard.pinned || shard.replaced;
 }
 
 // Null: the shard is not pinned.

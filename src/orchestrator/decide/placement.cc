@@ -8,6 +8,7 @@
 #include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/keys/replacements.h"
 #include "orchestrator/decide/load/demand.h"
 #include "orchestrator/decide/load/returns.h"
 #include "orchestrator/decide/members.h"
@@ -29,7 +30,7 @@ bool IsGettingNew(const Change& change, ServerIndex id) {
 // new one comes first.
 void DecideMove(const PartitionState& state, Change& change, ShardIndex id, const Intent& intent,
                 Census& census) {
-  if (StaysPut(state, id)) return;
+  if (StaysPut(state, id) && !MayJoinAt(state, id, intent.to)) return;
   const ReplicaIndex from = state.tables.FindReplica(id, intent.from);
   const bool at_rest = from.valid() && !IsEnding(change, from) && !census.moving &&
                        !census.reserved.valid() && census.lost.empty() && change.news.empty() &&

@@ -1,9 +1,11 @@
 #include "orchestrator/decide/rights.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/check.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/keys/replacements.h"
 #include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
@@ -29,6 +31,7 @@ void CheckRight(const PartitionState& state, ShardIndex shard, const Change& who
                "a second replica has the right to serve as primary");
     });
   }
+  if (change.replaced) return;  // CheckHandedOn
   if (rule->proof == Proof::kStopped) {
     // A server that is not live is checked again by the write itself.
     const bool stops = replica.phase == Phase::kDropping || replica.phase == Phase::kDemoting;
@@ -38,9 +41,10 @@ void CheckRight(const PartitionState& state, ShardIndex shard, const Change& who
   }
 }
 
-// A change gives the right to serve as primary to one replica at most.
+// A change gives the right to serve a shard as primary to one replica at most.
 void CheckOneGrant(const PartitionState& state, const Change& change) {
   size_t grants = 0;
+  std::vector<ShardIndex> others;
   for (const PhaseChange& c : change.phases) {
     const Replica& replica = state.tables.replica(c.replica);
     const bool primary = replica.role == Role::kPrimary && c.role_change != RoleChange::kDemote;
@@ -49,7 +53,10 @@ void CheckOneGrant(const PartitionState& state, const Change& change) {
         c.role_change == RoleChange::kPromote || (primary && comes && c.to == Phase::kGranted);
   }
   for (const NewReplica& fresh : change.news) {
-    grants += fresh.role == Role::kPrimary && fresh.phase == Phase::kGranted;
+    if (fresh.role != Role::kPrimary || fresh.phase != Phase::kGranted) continue;
+    const bool again = std::find(others.begin(), others.end(), fresh.shard) != others.end();
+    if (fresh.shard.valid()) others.push_back(fresh.shard);
+    grants += fresh.shard.valid() ? 2 * again : 1;
   }
   SM_CHECK(grants <= 1, "two replicas would be granted the shard as primary at once");
 }
@@ -58,6 +65,7 @@ void CheckOneGrant(const PartitionState& state, const Change& change) {
 
 void CheckRights(const PartitionState& state, ShardIndex shard, const Change& change) {
   CheckOneGrant(state, change);
+  CheckHandedOn(state, change);
   for (const PhaseChange& c : change.phases) CheckRight(state, shard, change, c);
 }
 

@@ -21,6 +21,7 @@
 #include "orchestrator/describe/failover.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/preferences.h"
+#include "orchestrator/describe/reshapes.h"
 #include "orchestrator/describe/scaling.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
@@ -231,6 +232,7 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
   if (!status.preferred_region().empty()) status.set_preference_weight(entry.preference_weight);
   if (state.scaling.rules.on) *status.mutable_scaling() = DescribeScaling(state, shard, state.now);
   if (state.demand.rules.on) *status.mutable_demand() = DescribeDemand(state, shard, state.now);
+  if (state.tables.shard(shard).replaced) *status.mutable_reshape() = DescribeReshape(state, shard);
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
   if (!service.served || service.degraded()) {

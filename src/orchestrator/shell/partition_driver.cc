@@ -80,6 +80,10 @@ void Record(EventLog& events, const AppName& app, spdlog::level::level_enum leve
   events.Append(std::move(event));
 }
 
+int64_t MsSince(TimePoint begun, const Executor& executor) {
+  return (executor.Now() - begun) / Milliseconds(1);
+}
+
 }  // namespace
 
 PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted counted,
@@ -205,12 +209,8 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   tasks_->Begin(state->event.spec);  // what it orders holds from the first decision on
   core_->Handle(std::move(state->event));
   Record(*context_.events, app_, spdlog::level::info,
-         TakenOver(core_->core().state().tables, SinceStart()));
+         TakenOver(core_->core().state().tables, MsSince(started_at_, *context_.executor)));
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
-}
-
-int64_t PartitionDriver::SinceStart() const {
-  return (context_.executor->Now() - started_at_) / Milliseconds(1);
 }
 
 void PartitionDriver::RetryLater(const absl::Status& why) {
@@ -299,7 +299,7 @@ void PartitionDriver::Do(Publish& action) {
   }
   if (!first) return;
   spdlog::info("app {}: first map published, {} ms after its records were asked for", app_.value(),
-               SinceStart());
+               MsSince(started_at_, *context_.executor));
 }
 
 void PartitionDriver::Do(Note& action) {

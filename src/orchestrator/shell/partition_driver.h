@@ -91,6 +91,8 @@ class PartitionDriver {
   // thread, or never if the driver has gone.
   void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done,
                Wanted wanted);
+  // To its servers. REQUIRES: the state was read.
+  ServerCalls* calls() { return &*calls_; }
   // Its container operations. Null until the state was read.
   AppTasks* tasks() const { return core_ == nullptr ? nullptr : tasks_.get(); }
   // Why the state cannot be read, if so.
@@ -101,7 +103,6 @@ class PartitionDriver {
   void OnSpec();
   void BeginRecovery();
   void OnRecovered(absl::StatusOr<RecoveredState> state);
-  int64_t SinceStart() const;  // ms
   void RetryLater(const absl::Status& why);
 
   void Do(Persist& action);

@@ -31,6 +31,10 @@ struct NamedGrant {
   ShardEpoch next_epoch = {};  // kPrepareDrop: the new owner's
   std::optional<Members> members = std::nullopt;
   uint64_t members_version = 0;
+  // Of a shard that takes the place of others: those, and its keys.
+  std::vector<ShardId> made_of = {};
+  v1::KeyRange range = {};
+  bool hash_keys = false;
 };
 
 // One command, for shards of one server.
@@ -55,6 +59,7 @@ class CommandSender {
  public:
   using ResultsCallback = std::function<void(std::vector<NamedResult>)>;
   using ReportCallback = std::function<void(absl::StatusOr<Holdings>)>;
+  using StatusCallback = std::function<void(absl::Status)>;
 
   virtual ~CommandSender() = default;
   // `on_results` gets exactly one final result for each grant, in one or more calls,
@@ -63,6 +68,9 @@ class CommandSender {
   virtual void Send(const ServerAddress& to, ServerCommand command, Duration timeout,
                     ResultsCallback on_results) = 0;
   virtual void Collect(const ServerAddress& to, ReportCallback on_report) = 0;
+  // May these shards be replaced? Answered once: by the application, or with UNAVAILABLE.
+  virtual void AskReshape(const ServerAddress& to, const v1::Reshape& reshape,
+                          StatusCallback on_answer) = 0;
 };
 
 // Takes shard maps to whoever serves them. Thread-safe.

@@ -3,8 +3,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/defect.h"
 
 namespace shardmanager::orchestrator {
@@ -26,11 +30,24 @@ Members ServerCalls::Named(const std::vector<ServerIndex>& servers) const {
   return members;
 }
 
+// Of a shard that was split or merged.
+void ServerCalls::AddOrigin(const Grant& grant, NamedGrant& named) const {
+  const Tables& tables = context_.state.tables;
+  const uint32_t at = tables.shard(grant.shard).map_index;
+  for (const ShardIndex shard : grant.made_of) named.made_of.emplace_back(tables.name(shard));
+  if (grant.made_of.empty() || at == Shard::kNotInMap) return;
+  const LayoutShard& entry = context_.state.layout[at];
+  named.range.set_start(entry.start);
+  named.range.set_end(entry.end);
+  named.hash_keys = entry.hashed;
+}
+
 std::vector<NamedGrant> ServerCalls::Named(const std::vector<Grant>& grants) const {
   std::vector<NamedGrant> named;
   named.reserve(grants.size());
   for (const Grant& g : grants) {
     named.push_back({ShardId(context_.state.tables.name(g.shard)), g.role, g.epoch, g.next_epoch});
+    AddOrigin(g, named.back());
     if (g.members.empty()) continue;
     named.back().members = Named(g.members);
     named.back().members_version = g.members_version;
@@ -92,6 +109,37 @@ void ServerCalls::Ask(const Collect& action) {
                             }
                             post([this, report = std::move(report)] { context_.handle(report); });
                           });
+}
+
+void ServerCalls::AskReshape(const v1::Reshape& reshape, std::function<void(absl::Status)> done) {
+  const Tables& tables = context_.state.tables;
+  std::set<ServerIndex> holders;
+  for (const v1::Shard& shard : reshape.from()) {
+    const ShardIndex id = tables.FindShard(shard.id());
+    if (!id.valid()) continue;
+    tables.ForEach(id, [&](ReplicaIndex, const Replica& r) { holders.insert(r.server); });
+  }
+  if (holders.empty()) return done(absl::OkStatus());
+  struct Poll {
+    size_t open;
+    absl::Status answer;  // the first that is not OK
+    std::function<void(absl::Status)> done;
+  };
+  auto poll = std::make_shared<Poll>(Poll{holders.size(), absl::OkStatus(), std::move(done)});
+  for (const ServerIndex server : holders) {
+    const Incarnation life = tables.server(server).incarnation;
+    context_.sender.AskReshape(
+        AddressOf(server, life), reshape,
+        [post = context_.post, poll, name = tables.name(server)](const absl::Status& answer) {
+          post([poll, name, answer] {
+            if (!answer.ok() && poll->answer.ok()) {
+              poll->answer = absl::FailedPreconditionError(
+                  absl::StrCat("server ", name, " does not agree: ", answer.ToString()));
+            }
+            if (--poll->open == 0) poll->done(poll->answer);
+          });
+        });
+  }
 }
 
 }  // namespace shardmanager::orchestrator

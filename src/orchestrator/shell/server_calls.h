@@ -28,10 +28,14 @@ class ServerCalls {
 
   void Send(const SendCommands& action);
   void Ask(const Collect& action);
+  // Asks all servers that hold one of `reshape.from`. `done` comes once, on the driver's thread:
+  // OK, or which one does not agree, and why.
+  void AskReshape(const v1::Reshape& reshape, std::function<void(absl::Status)> done);
 
  private:
   void OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,
                  std::vector<NamedResult> results);
+  void AddOrigin(const Grant& grant, NamedGrant& named) const;
   std::vector<NamedGrant> Named(const std::vector<Grant>& grants) const;
   Members Named(const std::vector<ServerIndex>& servers) const;
   ServerAddress AddressOf(ServerIndex server, Incarnation incarnation) const;

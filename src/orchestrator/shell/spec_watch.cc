@@ -47,6 +47,7 @@ OperatorOrders SpecWatch::ordered(TimePoint now, int64_t now_ms) const {
   if (stored_.has_pause()) ordered.pause = stored_.pause();
   ordered.pins.assign(stored_.pins().begin(), stored_.pins().end());
   ordered.preferences = stored_.preferences();
+  ordered.reshapes.assign(stored_.reshapes().begin(), stored_.reshapes().end());
   for (const v1::Maintenance& notice : stored_.maintenances()) {
     ordered.maintenances.push_back(OnClock(notice, now, now_ms));
   }

@@ -76,6 +76,7 @@ struct OperatorOrders {
   std::vector<v1::Pin> pins;                     // likewise
   std::vector<PlannedMaintenance> maintenances;  // see decide/drains.h
   v1::StoredPreferences preferences = {};        // see model/region_preferences.h
+  std::vector<v1::Reshape> reshapes = {};        // see decide/keys/replacements.h
 };
 
 // First event: everything the store knows. Sent once.
@@ -235,6 +236,8 @@ struct Grant {
   // Of primaries with secondaries: who is in step, the primary included. Empty: not told.
   std::vector<ServerIndex> members = {};
   uint64_t members_version = 0;  // grows with each list
+  // The shards that it replaces, which its server may hold.
+  std::vector<ShardIndex> made_of = {};
 };
 // Answer with one final CommandResult for each grant.
 struct SendCommands {
@@ -301,6 +304,7 @@ enum class NoteKind : uint8_t {
   kShardScaled,
   kScalingHasNoRoom,
   kDemandFollowed,
+  kShardsReplaced,
   kMassFailure,
   kMassFailureOver,
   kMaintenanceNotified,
@@ -348,6 +352,7 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "ShardScaled",
                                                            "ScalingHasNoRoom",
                                                            "DemandFollowed",
+                                                           "ShardsReplaced",
                                                            "MassFailure",
                                                            "MassFailureOver",
                                                            "MaintenanceNotified",

@@ -31,6 +31,7 @@ struct PhaseChange {
   // It goes as its server cannot add it; or its move is called off (`to` is kGranted).
   bool failed = false;
   bool overtaken = false;  // it goes as its grant is over for its server
+  bool replaced = false;   // other shards take its place here: see decide/keys/replacements.h
 };
 struct NewReplica {
   ServerIndex server;
@@ -39,6 +40,7 @@ struct NewReplica {
   ServerIndex origin;  // as Replica::origin
   Role role;
   bool follows_loads = false;  // as Replica::follows_loads
+  ShardIndex shard = {};       // invalid: the one that is changed
 };
 struct Change {
   absl::InlinedVector<PhaseChange, 4> phases;

@@ -29,6 +29,7 @@
 #include "orchestrator/state/overtaken_grants.h"
 #include "orchestrator/state/partition_parts.h"
 #include "orchestrator/state/quarantine.h"
+#include "orchestrator/state/replacement.h"
 #include "orchestrator/state/tables.h"
 #include "orchestrator/state/told_members.h"
 #include "orchestrator/state/unread_members.h"
@@ -154,6 +155,7 @@ struct PartitionState {
   RegionRules regions;
   MassFailure mass_failure;
   OperatorOrders ordered;
+  std::vector<Replacement> replacements;
   std::vector<ServerOrder> orders;  // of container operations, ascending by server
   Tables tables;
   absl::flat_hash_map<ShardIndex, ToldMembers> members;

@@ -73,6 +73,7 @@ struct Shard {
   bool primary_is_new = false;    // it was changed, as planned, just now
   bool began = false;             // a primary has served it, or may have, since it is wanted
   bool pinned = false;            // stays where it is: see decide/pause.h
+  bool replaced = false;          // is to be: see decide/keys/replacements.h
   uint8_t preference_weight = 1;  // among the shards that prefer `region`
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;

@@ -21,6 +21,7 @@ Output<ShardBook::Action> ShardBook::OnAdvance(TimePoint now) {
 
 Output<ShardBook::Action> ShardBook::Finish() {
   steps_.OnTime();
+  if (!book_.behind.empty()) steps_.BeginThoseBehind();
   BeginMemberChanges();
   for (Reply& reply : book_.answers.Take()) book_.out.actions.emplace_back(std::move(reply));
   CheckEmptied();
@@ -81,8 +82,11 @@ void ShardBook::On(Command& command) {
 void ShardBook::Obey(const Command& command, size_t index) {
   const Grant& grant = command.grants[index];
   switch (command.kind) {
-    case CommandKind::kAdd:
-      return AcceptGrant({grant}, command.reply);
+    case CommandKind::kAdd: {
+      WantedGrant wanted{grant};
+      if (grant.origin) wanted.after = grant.origin->made_of;
+      return AcceptGrant(wanted, command.reply);
+    }
     case CommandKind::kChangeRole: {
       WantedGrant wanted{grant};
       if (!command.successors.empty()) wanted.primary = command.successors[index];
@@ -93,8 +97,10 @@ void ShardBook::Obey(const Command& command, size_t index) {
     case CommandKind::kPrepareAdd:
       return AcceptGrant({grant, command.old_owner}, command.reply);
     case CommandKind::kDrop:
+      if (HoldsOrigins(grant, command.reply)) return;
       return LetGo(grant.shard, grant.epoch, std::nullopt, command.reply);
     case CommandKind::kPrepareDrop:
+      if (HoldsOrigins(grant, command.reply)) return;
       return LetGo(grant.shard, grant.epoch, command.successors[index], command.reply);
   }
 }
@@ -104,7 +110,7 @@ void ShardBook::Obey(const Command& command, size_t index) {
 void ShardBook::AcceptGrant(const WantedGrant& wanted, ReplyId reply) {
   const Grant& grant = wanted.grant;
   ShardEntry& entry = book_.shards[grant.shard];
-  if (IsVoid(entry, grant)) {
+  if (IsVoid(book_, entry, grant)) {
     const bool serves = entry.state == ShardState::kServing || entry.state == ShardState::kLeaving;
     if (serves) return book_.answers.Finish(reply, CalledOffResult(entry, grant.epoch));
     return book_.answers.Finish(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
@@ -130,21 +136,29 @@ void ShardBook::AcceptGrant(const WantedGrant& wanted, ReplyId reply) {
     return;
   }
   book_.answers.Tell(reply, {grant.shard, grant.epoch, ResultState::kLoading});
+  if (grant.origin) LetGoOrigins(*grant.origin, grant.epoch);
   Pursue(entry, wanted, reply, news);
 }
 
-// A repeat of a demotion that was called off: the control plane has been told, or will be, that the
-// shard is still served under the previous grant. (Another life obeys what its record says.)
-bool ShardBook::IsVoid(const ShardEntry& entry, const Grant& grant) const {
-  return entry.life == book_.incarnation && entry.highest < grant.epoch &&
-         grant.epoch <= entry.called_off && grant.role == Role::kSecondary;
+// True: the shard's keys are served here under the name of what it was made of, so it cannot be let
+// go yet; the control plane asks again.
+bool ShardBook::HoldsOrigins(const Grant& grant, ReplyId reply) {
+  if (!grant.origin) return false;
+  LetGoOrigins(*grant.origin, grant.epoch);
+  if (!IsBehindOthers(book_, {.grant = grant, .after = grant.origin->made_of})) return false;
+  book_.answers.Finish(reply, {grant.shard, grant.epoch, ResultState::kFailed, 0,
+                               "what it was made of is held here until its requests have ended"});
+  return true;
 }
 
-// This life was granted what it serves. What a former life was granted may have been overtaken, so
-// after a change of role that fails it is dropped (ShardSteps::RoleChanged): the control plane must
-// not count on it before it has granted it anew.
-bool ShardBook::IsOfThisLife(const ShardEntry& entry) const {
-  return entry.opened == book_.incarnation;
+// What the shard was made of. (The grant's epoch is above those of all grants before it.)
+void ShardBook::LetGoOrigins(const ShardOrigin& origin, ShardEpoch epoch) {
+  for (const ShardId& shard : origin.made_of) {
+    const auto found = book_.shards.find(shard);
+    if (found == book_.shards.end() || found->second.highest >= epoch) continue;
+    found->second.replaced = true;
+    LetGo(shard, epoch, std::nullopt, 0);
+  }
 }
 
 // True: what the same grant asks for is there already. If only forwarded requests were admitted
@@ -164,6 +178,7 @@ void ShardBook::Pursue(ShardEntry& entry, const WantedGrant& wanted, ReplyId rep
   const bool add = wanted.old_owner.empty();
   const bool held = entry.state == ShardState::kDraining && entry.successor;
   if (news) {
+    entry.replaced = false;
     AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kStale, "a newer grant came");
     entry.failures = 0;
     entry.successor.reset();
@@ -295,7 +310,7 @@ void ShardBook::SetMembers(const Grant& grant, ReplyId reply) {
   ShardEntry& entry = book_.shards[grant.shard];
   const bool serves = entry.state == ShardState::kServing && entry.grant.epoch == grant.epoch &&
                       entry.grant.role == Role::kPrimary && entry.old_owner.empty();
-  if (!serves || !IsOfThisLife(entry)) {
+  if (!serves || !IsOfThisLife(book_, entry)) {
     return book_.answers.Finish(reply, {grant.shard, grant.epoch, ResultState::kStale, 0,
                                         "it does not serve as primary under this grant"});
   }
@@ -340,7 +355,13 @@ void ShardBook::On(Assigned& event) {
     return found == book_.shards.end() || found->second.highest != grant.epoch ||
            found->second.dropped || found->second.life == book_.incarnation;
   });
-  for (const Grant& grant : event.grants) AcceptGrant({grant}, 0);
+  const std::vector<ShardId> leaving = HeldBut(book_, event.grants);
+  for (const Grant& grant : event.grants) {
+    WantedGrant wanted{grant};
+    // It may have been made of one of those, whose requests end first.
+    if (!book_.shards.contains(grant.shard)) wanted.after = leaving;
+    AcceptGrant(wanted, 0);
+  }
   for (auto& [shard, entry] : book_.shards) {
     if (entry.life == book_.incarnation) continue;
     if (entry.state == ShardState::kForwarding) steps_.EndForwarding(entry);
@@ -384,7 +405,7 @@ std::vector<ShardBook::Held> ShardBook::held() const {
   for (const auto& [shard, entry] : book_.shards) {
     const bool serves = entry.state == ShardState::kServing || entry.state == ShardState::kLeaving;
     if (!serves && entry.state != ShardState::kLoading) continue;
-    held.push_back({entry.grant, serves && entry.old_owner.empty() && IsOfThisLife(entry)});
+    held.push_back({entry.grant, serves && entry.old_owner.empty() && IsOfThisLife(book_, entry)});
   }
   return held;
 }

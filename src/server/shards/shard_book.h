@@ -32,6 +32,9 @@
 //                          handler.ChangeRole
 //
 // A former primary that is dropped soon after goes on sending requests to the next one, too.
+//
+// A shard that was made of others, by a split or a merge, comes after them: when it is granted,
+// those that are held here are let go, and it stays absent until they are.
 #pragma once
 
 #include <optional>
@@ -83,8 +86,8 @@ class ShardBook {
   void Obey(const Command& command, size_t index);
 
   void AcceptGrant(const WantedGrant& wanted, ReplyId reply);
-  bool IsVoid(const ShardEntry& entry, const Grant& grant) const;
-  bool IsOfThisLife(const ShardEntry& entry) const;
+  bool HoldsOrigins(const Grant& grant, ReplyId reply);
+  void LetGoOrigins(const ShardOrigin& origin, ShardEpoch epoch);
   bool AlreadyServes(ShardEntry& entry, const WantedGrant& wanted);
   void Pursue(ShardEntry& entry, const WantedGrant& wanted, ReplyId reply, bool news);
   bool IsUnderWay(ShardEntry& entry, const WantedGrant& wanted);

@@ -1,8 +1,36 @@
 #include "server/shards/shard_state.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace shardmanager::server {
+
+bool IsVoid(const BookState& book, const ShardEntry& entry, const Grant& grant) {
+  return entry.life == book.incarnation && entry.highest < grant.epoch &&
+         grant.epoch <= entry.called_off && grant.role == Role::kSecondary;
+}
+
+bool IsOfThisLife(const BookState& book, const ShardEntry& entry) {
+  return entry.opened == book.incarnation;
+}
+
+std::vector<ShardId> HeldBut(const BookState& book, const std::vector<Grant>& grants) {
+  std::set<ShardId> granted;
+  for (const Grant& grant : grants) granted.insert(grant.shard);
+  std::vector<ShardId> held;
+  for (const auto& [shard, entry] : book.shards) {
+    if (IsBusy(entry.state) && !granted.contains(shard)) held.push_back(shard);
+  }
+  return held;
+}
+
+bool IsBehindOthers(const BookState& book, const WantedGrant& wanted) {
+  return std::any_of(wanted.after.begin(), wanted.after.end(), [&](const ShardId& shard) {
+    const auto found = book.shards.find(shard);
+    return found != book.shards.end() && IsBusy(found->second.state);
+  });
+}
 
 bool ChangesRole(const ShardEntry& entry) {
   return entry.next && !entry.drop_first && entry.next->old_owner.empty() &&

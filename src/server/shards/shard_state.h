@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ struct WantedGrant {
   Grant grant;
   std::string old_owner = {};                       // not "": only what it forwards is served
   std::optional<Successor> primary = std::nullopt;  // as in OpenShard
+  std::vector<ShardId> after = {};                  // begins when none of these is held here
 };
 
 // What the caller of a command waits for.
@@ -81,6 +83,7 @@ struct ShardEntry {
   bool paused = false;                 // while draining: what comes is held
   ShardEpoch highest;                  // ever seen
   bool dropped = false;                // the newest command for `highest` was a drop
+  bool replaced = false;               // others take its place: it is not opened again
   std::optional<WantedGrant> next;     // begins when the step that is at work has ended
   std::optional<Successor> successor;  // to forward to, once it is dropped
   // The newest grant for which letting go, or a demotion, was called off: neither is done any
@@ -104,13 +107,25 @@ struct BookState {
   TimePoint now{};
   Output<ShardAction> out;  // of the event at work
   std::map<ShardId, ShardEntry> shards;
-  size_t busy = 0;  // of them
+  size_t busy = 0;           // of them
+  std::set<ShardId> behind;  // that may wait for others (WantedGrant::after)
   MemberChanges member_changes;
   Answers answers;
   Incarnation incarnation;
   bool stopping = false;
 };
 
+// A repeat of a demotion that was called off: the control plane has been told, or will be, that the
+// shard is still served under the previous grant. (Another life obeys what its record says.)
+bool IsVoid(const BookState& book, const ShardEntry& entry, const Grant& grant);
+// This life was granted what it serves. What a former life was granted may have been overtaken, so
+// after a change of role that fails it is dropped (ShardSteps::RoleChanged): the control plane must
+// not count on it before it has granted it anew.
+bool IsOfThisLife(const BookState& book, const ShardEntry& entry);
+// What is held here and not among them.
+std::vector<ShardId> HeldBut(const BookState& book, const std::vector<Grant>& grants);
+// A shard that it is to come after is held here yet.
+bool IsBehindOthers(const BookState& book, const WantedGrant& wanted);
 // What comes next is the same shard in its other role.
 bool ChangesRole(const ShardEntry& entry);
 // It goes, and was the primary: its clients may not know the next one yet.

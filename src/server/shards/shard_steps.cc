@@ -22,9 +22,25 @@ void ShardSteps::Begin(ShardEntry& entry, const WantedGrant& given) {
   entry.old_owner = wanted.old_owner;
   entry.primary = wanted.primary;
   entry.next.reset();
+  if (IsBehindOthers(book_, wanted)) {
+    Enter(entry, ShardState::kAbsent);
+    entry.next = wanted;
+    book_.behind.insert(entry.grant.shard);
+    return;
+  }
   if (wanted.old_owner.empty()) return Load(entry);
   Enter(entry, ShardState::kPreparing);
   book_.out.actions.emplace_back(HandlerCall{CommandKind::kPrepareAdd, entry.grant});
+}
+
+void ShardSteps::BeginThoseBehind() {
+  std::erase_if(book_.behind, [this](const ShardId& shard) {
+    ShardEntry& entry = book_.shards[shard];
+    if (entry.state != ShardState::kAbsent || !entry.next) return true;
+    if (IsBehindOthers(book_, *entry.next)) return false;
+    Begin(entry, *entry.next);
+    return true;
+  });
 }
 
 // REQUIRES: the application holds the shard under entry.grant, and nothing is in flight. A
@@ -316,12 +332,13 @@ void ShardSteps::CheckDrains() {
 }
 
 // Whoever asked hears why. When only a drop was asked for, the shard stays. When the
-// process stops, a newer grant came, or the grant is of a former life, it stays closed and
-// goes on once it is drained (false): requests must never be admitted again under what was
-// overtaken.
+// process stops, a newer grant came, others take its place, or the grant is of a former life, it
+// stays closed and goes on once it is drained (false): requests must never be admitted again under
+// what was overtaken.
 bool ShardSteps::CallOff(ShardEntry& entry) {
   const bool may_reopen = entry.paused && entry.opened == book_.incarnation;
-  if (book_.stopping || (entry.next && !may_reopen) || entry.life != book_.incarnation) {
+  const bool overtaken = entry.replaced || entry.life != book_.incarnation;
+  if (book_.stopping || (entry.next && !may_reopen) || overtaken) {
     AnswerWaiters(book_, entry, Outcome::kServed, ResultState::kFailed,
                   "requests of the former grant did not finish in time");
     AnswerWaiters(book_, entry, Outcome::kLetGo, ResultState::kFailed,

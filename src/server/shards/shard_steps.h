@@ -18,8 +18,11 @@ class ShardSteps {
 
   // ---- for the book: what is wanted is in the entry ----
 
-  // REQUIRES: nothing of the shard is at work.
+  // Now, or when the shards are gone that it comes after. REQUIRES: nothing of the shard is at
+  // work.
   void Begin(ShardEntry& entry, const WantedGrant& given);
+  // Those that have waited for others, and need not any more.
+  void BeginThoseBehind();
   void Load(ShardEntry& entry);
   // To everybody, or to what the old owner forwards.
   void Open(ShardEntry& entry);

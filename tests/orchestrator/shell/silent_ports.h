@@ -12,6 +12,7 @@ namespace shardmanager::orchestrator {
 class NoServers final : public CommandSender {
   void Send(const ServerAddress&, ServerCommand, Duration, ResultsCallback) override {}
   void Collect(const ServerAddress&, ReportCallback) override {}
+  void AskReshape(const ServerAddress&, const v1::Reshape&, StatusCallback) override {}
 };
 
 class NoClients final : public MapPublisher {

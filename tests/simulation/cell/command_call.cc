@@ -154,12 +154,32 @@ void StartCommand(const CallWires& wires, const ServerAddress& to,
                               .epoch = g.epoch,
                               .members = g.members,
                               .members_version = g.members_version});
+    if (!g.made_of.empty()) {
+      command.grants.back().origin = {g.made_of, g.range.start(), g.range.end(), g.hash_keys};
+    }
     if (asked.other.server.empty()) continue;
     const ShardEpoch next = asked.kind == CommandKind::kChangeRole ? g.epoch : g.next_epoch;
     command.successors.push_back({asked.other.server.value(), asked.other.endpoint, next});
   }
   const auto call = std::make_shared<Call>(wires, asked.grants, std::move(on_results));
   call->Start(to, std::move(command), timeout);
+}
+
+// All its applications agree.
+void StartQuestion(const CallWires& wires, const ServerAddress& to,
+                   CommandSender::StatusCallback on_answer) {
+  auto answer = std::make_shared<CommandSender::StatusCallback>(std::move(on_answer));
+  const auto finish = [answer](const absl::Status& status) {
+    if (auto once = std::exchange(*answer, nullptr)) once(status);
+  };
+  SimServer* server = wires.server(to.endpoint);
+  wires.caller->RunAfter(server == nullptr ? wires.network.Delay() : kCollectTimeout,
+                         [finish] { finish(absl::UnavailableError("no answer")); });
+  if (server == nullptr) return;
+  wires.network.Send(
+      wires.caller->host(), server->process(), [wires, finish, from = server->process()->host()] {
+        wires.network.Send(from, wires.caller, [finish] { finish(absl::OkStatus()); });
+      });
 }
 
 void StartCollect(const CallWires& wires, const ServerAddress& to,

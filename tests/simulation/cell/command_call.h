@@ -27,4 +27,7 @@ void StartCommand(const CallWires& wires, const orchestrator::ServerAddress& to,
 void StartCollect(const CallWires& wires, const orchestrator::ServerAddress& to,
                   orchestrator::CommandSender::ReportCallback on_report);
 
+void StartQuestion(const CallWires& wires, const orchestrator::ServerAddress& to,
+                   orchestrator::CommandSender::StatusCallback on_answer);
+
 }  // namespace shardmanager::simulation

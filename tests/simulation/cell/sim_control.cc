@@ -21,6 +21,10 @@ class SimControl::Sender final : public orchestrator::CommandSender {
     StartCollect(Wires(), to, std::move(on_report));
   }
 
+  void AskReshape(const ServerAddress& to, const v1::Reshape&, StatusCallback on_answer) override {
+    StartQuestion(Wires(), to, std::move(on_answer));
+  }
+
  private:
   CallWires Wires() const {
     return {control_.context_.network, control_.process_, control_.context_.server,

@@ -17,13 +17,13 @@ constexpr double kWorthARise = 0.1;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 template <typename Amounts>
-auto Find(Amounts& amounts, const std::string& metric) {
+auto FindAmount(Amounts& amounts, const std::string& metric) {
   return std::find_if(amounts.begin(), amounts.end(),
                       [&](const auto& amount) { return amount.metric == metric; });
 }
 
 void Set(std::vector<MetricAmount>& amounts, const std::string& metric, double amount) {
-  const auto found = Find(amounts, metric);
+  const auto found = FindAmount(amounts, metric);
   if (found == amounts.end()) {
     amounts.push_back({metric, amount});
   } else {
@@ -62,7 +62,8 @@ void CapacityBook::Record(ServerIndex id, const std::vector<MetricAmount>& said,
   std::vector<Watched> watched;
   if (known != watched_.end()) watched = std::move(known->second);
   const bool first = watched.empty();
-  std::erase_if(watched, [&](const Watched& w) { return Find(said, w.metric) == said.end(); });
+  std::erase_if(watched,
+                [&](const Watched& w) { return FindAmount(said, w.metric) == said.end(); });
   for (const MetricAmount& own : said) {
     const auto& metrics = state_.loads.metrics;
     if (std::find(metrics.begin(), metrics.end(), own.metric) == metrics.end()) continue;
@@ -84,7 +85,7 @@ void CapacityBook::Record(ServerIndex id, const std::vector<MetricAmount>& said,
 }
 
 void CapacityBook::Watch(std::vector<Watched>& all, const MetricAmount& said) {
-  const auto found = Find(all, said.metric);
+  const auto found = FindAmount(all, said.metric);
   if (found == all.end()) {
     all.push_back({said.metric, said.amount, said.amount, kNone, state_.now});
     return;
@@ -110,7 +111,7 @@ void CapacityBook::Count(ServerIndex id, const std::vector<Watched>& watched, bo
   for (size_t m = 0; m < loads.metrics.size(); ++m) {
     const double before = MetricCapacity(state_, loads.capacity_now, id, m);
     const double in_plans = MetricCapacity(state_, loads.capacity, id, m);
-    const auto found = Find(now, loads.metrics[m]);
+    const auto found = FindAmount(now, loads.metrics[m]);
     const double counts = found != now.end() ? found->amount : SpecCapacity(state_, m);
     if (counts > before) state_.missing.MayHelp(Help::kRoom);
     if (!at_rest && counts > in_plans) Set(planned, loads.metrics[m], in_plans);

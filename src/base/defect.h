@@ -68,6 +68,9 @@ enum class Defect : uint8_t {
   kApprovesFormerLives,       // an operation on a former life of a server goes ahead
   kBeginsWithoutALook,        // what was approved begins, whatever has failed since
   kStopsWhatIsInTrouble,      // a server that counts as away is stopped, whatever it still serves
+  // Of splits and merges (tests/simulation/reshapes_test.cc).
+  kBeginsBesideTheOldShard,  // a server serves a new shard while requests of the old one run
+  kLetsGoTheNewNameAlone,    // a server says that it let a new shard go, and serves the old one
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -131,6 +134,12 @@ inline constexpr std::array kTransferDefects = {
     DefectName{Defect::kReleasesWhileOpen, "releases-while-open"},
     DefectName{Defect::kOwnsBeforeTheEnd, "owns-before-the-end"},
     DefectName{Defect::kForgetsItGaveUp, "forgets-it-gave-up"},
+};
+
+// Those of splits and merges.
+inline constexpr std::array kReshapeDefects = {
+    DefectName{Defect::kBeginsBesideTheOldShard, "begins-beside-the-old-shard"},
+    DefectName{Defect::kLetsGoTheNewNameAlone, "lets-go-the-new-name-alone"},
 };
 
 // Those of the task controller; the world of its tests must catch them (tests/taskcontroller).

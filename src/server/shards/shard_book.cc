@@ -143,7 +143,7 @@ void ShardBook::AcceptGrant(const WantedGrant& wanted, ReplyId reply) {
 // True: the shard's keys are served here under the name of what it was made of, so it cannot be let
 // go yet; the control plane asks again.
 bool ShardBook::HoldsOrigins(const Grant& grant, ReplyId reply) {
-  if (!grant.origin) return false;
+  if (!grant.origin || Planted(Defect::kLetsGoTheNewNameAlone)) return false;
   LetGoOrigins(*grant.origin, grant.epoch);
   if (!IsBehindOthers(book_, {.grant = grant, .after = grant.origin->made_of})) return false;
   book_.answers.Finish(reply, {grant.shard, grant.epoch, ResultState::kFailed, 0,

@@ -1,6 +1,7 @@
 # What a project meets that uses this one. PART says which:
 #  installed: installs the build in BUILD below WORK, looks at what is there, builds the application in
 #     app/ with find_package() and runs it.
+#  tutorial: installs the build, and does with it what docs/tutorial.md says.
 #  below: configures a project with the sources of SOURCE below it, on machines that lack the packages
 #     which the wanted libraries do not need.
 cmake_minimum_required(VERSION 3.25)
@@ -83,6 +84,12 @@ function(check_below)
   above(router ${no_programs} ${no_zookeeper} -DSM_COMPONENTS=router -DLINKED=router)
   above(server ${no_programs} -DSM_COMPONENTS=server -DLINKED=server)
   above(everything -DSM_BUILD_PROGRAMS=ON -DLINKED=router)
+endfunction()
+
+function(check_tutorial)
+  run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${installed}")
+  run(/usr/bin/python3 -B "${here}/tutorial.py" "${SOURCE}/docs/tutorial.md" "${installed}" "${WORK}/tutorial")
+  message("${output}")
 endfunction()
 
 cmake_language(CALL check_${PART})

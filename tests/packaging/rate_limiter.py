@@ -1,8 +1,8 @@
 """Runs the application in app/: rate_limiter.py PROGRAMS BUILD APP FOLDER. PROGRAMS has the installed
 programs, BUILD those of the application, APP its sources.
 
-Two servers hold 64 shards. While the client calls, one of them is drained and filled again, so that
-shards move under its calls. The client says whether a token was lost or taken twice."""
+Two servers hold 64 shards. While the client calls, and then while it reads streams, one of them is drained,
+so that shards move under its calls and streams. The client says whether a token was lost or taken twice."""
 
 import subprocess
 import sys
@@ -25,6 +25,7 @@ def main():
         cell.shardctl('drain', 'server', 'limiter-1', '--app', 'limits', '--wait')
         cell.shardctl('undrain', 'server', 'limiter-1', '--app', 'limits')
         client.stdin.close()
+        cell.shardctl('drain', 'server', 'limiter-2', '--app', 'limits', '--wait')
         verdict = client.stdout.read().strip()
         print(verdict)
         if client.wait(PATIENCE_S) != 0:

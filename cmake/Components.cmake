@@ -1,3 +1,9 @@
+# The functions of this project's own CMakeLists.txt. They are not for users: docs/compatibility.md.
+#
+# Every target begins with sm_, so that none can meet one of a project above this one. Programs and
+# tests are given without it: sm_test(spec_test) makes the target sm_spec_test and the file spec_test.
+# (Ninja builds both names.)
+
 # sm_library(NAME SOURCES a.cc ... DEPS x y ...): one component. `DEPS` is the
 # whole truth about what it may include; tests/architecture checks it.
 function(sm_library name)
@@ -18,8 +24,8 @@ function(sm_library name)
   sm_precompile(${name} "${ARG_DEPS}" "")
 endfunction()
 
-# sm_grpc_library(NAME file.proto): messages and stubs of a proto in this folder, included
-# as "<file>.grpc.pb.h" or by its whole path.
+# sm_grpc_library(NAME file.proto): messages and stubs of an example's or a test's proto in this folder,
+# included as "<file>.grpc.pb.h" or by its whole path.
 function(sm_grpc_library name proto)
   get_filename_component(stem "${proto}" NAME_WE)
   file(RELATIVE_PATH here "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -40,35 +46,40 @@ function(sm_grpc_library name proto)
   set_target_properties(${name} PROPERTIES SM_HEADER_GROUPS "protobuf;grpc")
 endfunction()
 
+# The target sm_NAME, whose file is FOLDER/NAME. `more`: as for sm_precompile().
+function(sm_executable name folder deps more)
+  add_executable(sm_${name} ${ARGN})
+  set_target_properties(sm_${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  target_link_libraries(sm_${name} PRIVATE ${deps} sm_warnings)
+  target_compile_features(sm_${name} PRIVATE cxx_std_20)
+  sm_precompile(sm_${name} "${deps}" "${more}")
+endfunction()
+
 # sm_binary(NAME SOURCES ... DEPS ...): a program in build/<preset>/bin.
 function(sm_binary name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} sm_warnings)
-  sm_precompile(${name} "${ARG_DEPS}" "")
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  sm_executable(${name} bin "${ARG_DEPS}" "" ${ARG_SOURCES})
 endfunction()
 
-# sm_test(NAME SOURCES ... DEPS ... [TIMEOUT seconds] [PROGRAMS targets...]): a
+# sm_test(NAME SOURCES ... DEPS ... [TIMEOUT seconds] [PROGRAMS names...]): a
 # GoogleTest binary, one ctest entry. PROGRAMS are binaries that it starts; their
 # folder is passed in SM_BIN_DIR.
 function(sm_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;PROGRAMS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} sm_warnings GTest::gmock GTest::gtest_main)
-  sm_precompile(${name} "${ARG_DEPS}" "_gmock")
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
-  if(ARG_PROGRAMS)
-    add_dependencies(${name} ${ARG_PROGRAMS})
-  endif()
+  sm_executable(${name} tests/bin "${ARG_DEPS}" "_gmock" ${ARG_SOURCES})
+  target_include_directories(sm_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(sm_${name} PRIVATE GTest::gmock GTest::gtest_main)
+  foreach(program ${ARG_PROGRAMS})
+    add_dependencies(sm_${name} sm_${program})
+  endforeach()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
   set(environment "SM_BIN_DIR=${PROJECT_BINARY_DIR}/bin" "SM_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
                   ${SM_TEST_ENVIRONMENT})
   math(EXPR timeout "${ARG_TIMEOUT} * ${SM_TEST_SLOWDOWN}")
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND sm_${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment}")
 endfunction()
 

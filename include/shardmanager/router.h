@@ -45,15 +45,15 @@ namespace shardmanager {
 
 struct RouterOptions {
   // REQUIRED. Discovery endpoints, "host:port", tried in order and in turn.
-  std::vector<std::string> discovery;
+  std::vector<std::string> discovery = {};
   // Who this is, for the other side's logs. Default: "<host>/<pid>".
-  std::string subscriber;
+  std::string subscriber = {};
   // Where this client stands. When any replica of a shard may answer, the nearest one does: in the
   // same rack, datacenter, region, then any; unless it takes more than three times as long as one
   // that is farther. Default: nowhere, all are equally near. Example: {"eu-west", "dub1"}.
   // One request in eight names the region to the server, so that replicas can follow their requests
   // (placement.follow_demand in the app's spec).
-  FaultDomain location;
+  FaultDomain location = {};
   // A server that this client cannot use (more than half of its last requests found no connection,
   // no answer, or an answer like INTERNAL or UNAVAILABLE) gets no request that another replica may
   // answer, but for a probe a second; as long as one of the others does better. Default: true.
@@ -69,10 +69,10 @@ struct RouterOptions {
   // then on, and when the router goes. It is read if no map has come 0.3 s after the first
   // use of the app. A map that is older than the one in use never replaces it, on disk or in
   // memory. Default: "", nothing is kept. Example: "/var/cache/checkout/shard-maps".
-  std::string map_cache;
+  std::string map_cache = {};
   // Maps of other cells are refused, those that are kept and those that discovery has: an endpoint
   // of another cell is left for the next one. Default: "", any cell. Example: "prod".
-  std::string cell;
+  std::string cell = {};
   // Connections to each application server; each call and stream takes one of them at random. What
   // is in flight on one connection shares its flow control, and one thread of gRPC at a time reads
   // it: more of them help a client that sends large messages, or very many small ones, to few
@@ -88,11 +88,11 @@ struct RouterOptions {
   //     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
   //     arguments.SetMaxReceiveMessageSize(64 << 20);
   //   }
-  std::function<void(grpc::ChannelArguments& arguments)> channel_arguments;
+  std::function<void(grpc::ChannelArguments& arguments)> channel_arguments = nullptr;
   // Of the channels to application servers; discovery is always asked without. The servers must
   // listen with the same kind of credentials. Default: null, insecure.
   // Example: grpc::SslCredentials({.pem_root_certs = roots}).
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
 };
 
 struct CallOptions {
@@ -100,7 +100,7 @@ struct CallOptions {
   std::chrono::milliseconds timeout{5'000};
   // When the call ends at the latest, instead of after `timeout`. Default: nothing, `timeout`
   // holds.
-  std::optional<std::chrono::system_clock::time_point> deadline;
+  std::optional<std::chrono::system_clock::time_point> deadline = std::nullopt;
   // The request may be processed twice without harm, so it is also retried when
   // the connection broke, or an attempt took long (the first a quarter of the
   // timeout, the second half of what is left), and nobody knows whether it was
@@ -122,10 +122,10 @@ struct CallOptions {
   const grpc::ServerContextBase* parent = nullptr;
   // Called for each attempt before it is sent, by the thread that sends it: add metadata, set
   // credentials. The deadline that it sets does not count. It must not block.
-  std::function<void(grpc::ClientContext& context)> prepare;
+  std::function<void(grpc::ClientContext& context)> prepare = nullptr;
   // Called with the context of the attempt that was answered, before the call returns or its
   // callback runs: metadata of the response, for example. It must not block.
-  std::function<void(const grpc::ClientContext& context)> inspect;
+  std::function<void(const grpc::ClientContext& context)> inspect = nullptr;
 };
 
 // Counters since the router was made. Monotonic.
@@ -343,14 +343,14 @@ class Client {
 
 // Where a shard is, by one map.
 struct ShardPlace {
-  ShardId shard;
+  ShardId shard = {};
   // Its keys, [start, end); an empty end is the end of all keys. Both empty where shards have no
   // ranges, or keys are hashed (KeySpace.hash_keys): then its keys stand everywhere.
-  std::string start;
-  std::string end;
+  std::string start = {};
+  std::string end = {};
   // Its primary, or one of its servers where shards have no primaries. Empty: nobody serves it now.
-  std::string server;
-  std::string endpoint;
+  std::string server = {};
+  std::string endpoint = {};
 };
 
 // Thread-safe; make one per process.

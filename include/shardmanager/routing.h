@@ -31,7 +31,7 @@ uint64_t KeyHash(std::string_view key);
 
 // A shard among which keys are spread.
 struct RoutedShard {
-  ShardId id;
+  ShardId id = {};
   // Its part of the keys is weight / (sum of all weights). Range 1 to 1,000. Default 1.
   uint32_t weight = 1;
 };
@@ -129,7 +129,7 @@ std::string EntityKey(std::string_view entity, uint64_t bucket);
 std::string EntityEnd(std::string_view entity);
 
 struct EntityBucket {
-  std::string entity;
+  std::string entity = {};
   uint64_t bucket = 0;
   friend bool operator==(const EntityBucket&, const EntityBucket&) = default;
 };

@@ -83,9 +83,9 @@ namespace shardmanager {
 
 // The right to serve one shard.
 struct ShardGrant {
-  ShardId shard;
+  ShardId shard = {};
   Role role = Role::kPrimary;
-  ShardEpoch epoch;
+  ShardEpoch epoch = {};
   // Only in PrepareAddShard: who serves it now. Without an endpoint: it is not known.
   Peer old_owner = {};
   // Of primaries in apps that have secondaries. Nothing: not known yet, as this process
@@ -205,9 +205,9 @@ class ShardHandler {
 
 struct ServerOptions {
   // REQUIRED. Example: "kv".
-  std::string app;
+  std::string app = {};
   // REQUIRED. Unique in the app, stable over restarts. 1 to 127 of [A-Za-z0-9._-].
-  std::string name;
+  std::string name = {};
   // ZooKeeper's connect string, "host:port[,host:port...]".
   std::string zookeeper = "127.0.0.1:2181";
   // The cell (one control plane and what it manages).
@@ -216,14 +216,14 @@ struct ServerOptions {
   std::string listen = "0.0.0.0:0";
   // Host that clients reach this server at. Default: the listen address's host, or
   // this machine's name when that is a wildcard.
-  std::string advertise_host;
+  std::string advertise_host = {};
   // Where this server stands. `region` should be given in geo-distributed apps.
-  FaultDomain fault_domain;
+  FaultDomain fault_domain = {};
   // Most replicas it should hold. 0: no limit.
   uint32_t capacity = 0;
   // What it can carry of each metric, in the metric's own unit, 0 to 1e12. Example:
   // {{"cpu", 16}}. Default: what the app's spec says. See ShardHandler::CollectCapacity, too.
-  std::map<std::string, double> metric_capacity;
+  std::map<std::string, double> metric_capacity = {};
   // Most calls of each method of ShardHandler that run at once, for different shards. And most
   // calls of callback services that begin to be processed at once after they were held; the others
   // begin on gRPC's threads. Threads are started when they are needed.

@@ -54,8 +54,8 @@ namespace shardmanager {
 
 // A row as it is after a change.
 struct TransferRow {
-  std::string key;                   // at most 64 KiB, not empty
-  std::optional<std::string> value;  // at most 2 MiB; nothing: the row is gone
+  std::string key = {};                             // at most 64 KiB, not empty
+  std::optional<std::string> value = std::nullopt;  // at most 2 MiB; nothing: the row is gone
 };
 
 // How many rows there are, and the sum (modulo 2^64) of their hashes (XXH64 of the value,
@@ -75,13 +75,13 @@ struct TransferWrite {
   // Remove all rows and the whole change feed. The total becomes {0, 0}.
   bool clear = false;
   // Put or remove these rows. They do not go into the change feed.
-  std::vector<TransferRow> rows;
+  std::vector<TransferRow> rows = {};
   // The change feed is empty now; its next change is the one after this.
-  std::optional<uint64_t> sequence;
+  std::optional<uint64_t> sequence = std::nullopt;
   // From now on refuse clients' writes whose ShardEpoch is lower.
-  std::optional<ShardEpoch> fence;
+  std::optional<ShardEpoch> fence = std::nullopt;
   // To be given back by State(). At most 128 KiB.
-  std::string record;
+  std::string record = {};
   // Must survive a power cut (with all that was stored before). Otherwise the death of the
   // process is enough.
   bool durable = false;
@@ -144,10 +144,10 @@ class TransferStorage {
 
 struct TransferOptions {
   // REQUIRED. As ServerOptions::name. Example: "kv-3".
-  std::string server;
+  std::string server = {};
   // REQUIRED. Where this server is reached, "host:port"; asked when it is needed. Example:
   // [&] { return server.endpoint(); }
-  std::function<std::string()> endpoint;
+  std::function<std::string()> endpoint = nullptr;
   // A shard of which this disk has no trace is new: AddShard makes it empty, unless it is to
   // come from another server. The library cannot know: a disk that was lost looks the same.
   // Set it when the app is made, and not any more once it has data. Default: AddShard fails

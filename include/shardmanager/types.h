@@ -83,8 +83,8 @@ constexpr std::string_view ToString(Role role) {
 
 // A server of the app, this one or another.
 struct Peer {
-  ServerName server;
-  std::string endpoint;  // "host:port" of its gRPC services
+  ServerName server = {};
+  std::string endpoint = {};  // "host:port" of its gRPC services
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
@@ -107,9 +107,9 @@ struct ShardOrigin {
 
 // Where a server stands, widest first. Example: {"eu-west", "dub1", "r07"}.
 struct FaultDomain {
-  std::string region;
-  std::string datacenter;
-  std::string rack;
+  std::string region = {};
+  std::string datacenter = {};
+  std::string rack = {};
 
   friend auto operator<=>(const FaultDomain&, const FaultDomain&) = default;
 };

@@ -68,7 +68,7 @@ enum class Defect : uint8_t {
   kApprovesFormerLives,       // an operation on a former life of a server goes ahead
   kBeginsWithoutALook,        // what was approved begins, whatever has failed since
   kStopsWhatIsInTrouble,      // a server that counts as away is stopped, whatever it still serves
-  // Of splits and merges (tests/simulation/reshapes_test.cc).
+  // Of splits and merges (tests/simulation/keys/reshapes_test.cc).
   kBeginsBesideTheOldShard,  // a server serves a new shard while requests of the old one run
   kLetsGoTheNewNameAlone,    // a server says that it let a new shard go, and serves the old one
   // Of state transfer (tests/transfer).

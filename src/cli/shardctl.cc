@@ -10,6 +10,7 @@
 #include "cli/commands/commands.h"
 #include "cli/complete.h"
 #include "cli/completion.h"
+#include "shardmanager/version.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -20,7 +21,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
     return kOk;
   }
   if (std::holds_alternative<VersionCommand>(line.command)) {
-    *terminal.out << "shardctl " << SM_VERSION << "\n";
+    *terminal.out << "shardctl " << SHARDMANAGER_VERSION_TEXT << "\n";
     return kOk;
   }
   if (const auto* place = std::get_if<PlaceCommand>(&line.command)) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "coordination/raise_epochs.h"
 #include "coordination/zookeeper/private_zookeeper.h"
@@ -25,6 +26,7 @@
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
+#include "shardmanager/version.h"
 #include "wire/admin_service.h"
 #include "wire/connection.h"
 #include "wire/discovery_relay.h"
@@ -36,7 +38,6 @@
 namespace shardmanager {
 namespace {
 
-constexpr char kVersion[] = "0.1.0";
 constexpr int kMaxRequestBytes = 256 << 20;
 
 constexpr char kAbout[] =
@@ -66,6 +67,7 @@ struct Flags {
   std::string metrics_listen;
   std::string data_dir;
   bool dev = false;
+  int dev_port = 0;  // 0: any that is free
   bool min_session_timeout_is_set = false;
   uint32_t session_timeout_ms = 10'000;
   uint32_t zookeeper_tick_ms = 2'000;
@@ -107,6 +109,25 @@ absl::Status CheckTiming(const Flags& flags) {
                    " ms (--zookeeper-tick-ms, which has to be ZooKeeper's tickTime)"));
 }
 
+absl::Status CheckListen(const Flags& flags) {
+  if (flags.listen.rfind(':') != std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--listen: found \"", flags.listen, "\"; allowed: HOST:PORT"));
+}
+
+// Where the ZooKeeper of --dev listens, by --zookeeper.
+absl::Status SetDevPort(Flags& flags) {
+  const std::string prefix = "127.0.0.1:";
+  int& port = flags.dev_port;
+  if (flags.zookeeper.starts_with(prefix) &&
+      absl::SimpleAtoi(flags.zookeeper.substr(prefix.size()), &port) && port > 0 && port < 65'536) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--zookeeper: found \"", flags.zookeeper,
+                   "\"; allowed with --dev: 127.0.0.1:PORT, where the private ZooKeeper listens"));
+}
+
 // --dev: a ZooKeeper of our own, in a folder of its own, gone with us.
 absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& flags) {
   if (flags.data_dir.empty()) {
@@ -114,8 +135,9 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
     if (mkdtemp(pattern.data()) == nullptr) return absl::ErrnoToStatus(errno, pattern);
     flags.data_dir = pattern;
   }
-  auto zookeeper = PrivateZookeeper::Start(
-      {.data_dir = flags.data_dir, .tick_ms = static_cast<int>(flags.zookeeper_tick_ms)});
+  auto zookeeper = PrivateZookeeper::Start({.data_dir = flags.data_dir,
+                                            .port = flags.dev_port,
+                                            .tick_ms = static_cast<int>(flags.zookeeper_tick_ms)});
   if (!zookeeper.ok()) return zookeeper.status();
   flags.zookeeper = (*zookeeper)->connect_string();
   spdlog::info("private ZooKeeper at {}, data in {}", flags.zookeeper, flags.data_dir);
@@ -233,7 +255,7 @@ int Serve(Flags flags) {
     signals.RequestStop();
   };
   Connect(*controller, relay);
-  wire::AdminService admin(*controller, kVersion);
+  wire::AdminService admin(*controller, SHARDMANAGER_VERSION_TEXT);
   wire::TaskControlService tasks(*controller);
   wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports()});
   int port = 0;
@@ -265,11 +287,14 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App cli(kAbout, "shardmanagerd");
   cli.footer(kExamples);
-  cli.set_version_flag("--version", kVersion);
+  cli.set_version_flag("--version", SHARDMANAGER_VERSION_TEXT);
   cli.add_option("--cell", flags.cell, "Name of the cell; its records are below /<cell>")
       ->capture_default_str();
-  cli.add_option("--zookeeper", flags.zookeeper, "ZooKeeper, HOST:PORT[,HOST:PORT...]")
-      ->capture_default_str();
+  const CLI::Option* zookeeper =
+      cli.add_option("--zookeeper", flags.zookeeper,
+                     "ZooKeeper, HOST:PORT[,HOST:PORT...]. With --dev: where the private one "
+                     "listens, 127.0.0.1:PORT, instead of a free port")
+          ->capture_default_str();
   cli.add_option("--listen", flags.listen, "Where shardctl and discovery connect, HOST:PORT")
       ->capture_default_str();
   cli.add_option("--advertise", flags.advertise,
@@ -302,16 +327,15 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(cli, argc, argv);
   if (flags.dev && tick->count() == 0) flags.zookeeper_tick_ms = 200;
   if (flags.dev && timeout->count() == 0) flags.session_timeout_ms = 3'000;
-  if (absl::Status status = CheckTiming(flags); !status.ok()) {
+  absl::Status status = CheckTiming(flags);
+  if (status.ok()) status = CheckListen(flags);
+  if (status.ok() && flags.dev && zookeeper->count() > 0) status = SetDevPort(flags);
+  if (!status.ok()) {
     Fail(status);
     return 2;
   }
-  if (flags.listen.rfind(':') == std::string::npos) {
-    std::fprintf(stderr, "error: --listen: found \"%s\"; allowed: HOST:PORT\n",
-                 flags.listen.c_str());
-    return 2;
-  }
-  if (absl::Status status = InitLogging("shardmanagerd"); !status.ok()) {
+  status = InitLogging("shardmanagerd");
+  if (!status.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }

@@ -14,6 +14,7 @@ struct Layer {
   int rank;
 };
 inline constexpr std::array kLayers = {
+    Layer{"include/shardmanager/version.h", 0},
     Layer{"include/shardmanager/types.h", 0},
     Layer{"include/shardmanager/stub_inl.h", 0},
     Layer{"include/shardmanager/slot_index_inl.h", 4},
@@ -90,7 +91,7 @@ inline constexpr std::array<std::string_view, 4> kPureFolders = {"src/base", "sr
 
 // ---- What a core target, and base, model and allocator, may link. Also "absl::...".
 inline constexpr std::array<std::string_view, 6> kPureDeps = {
-    "sm_base", "sm_routing", "sm_model", "sm_proto", "sm_allocator_core", "PkgConfig::xxhash"};
+    "sm_base", "sm_routing", "sm_model", "sm_proto", "sm_allocator_core", "PkgConfig::SM_XXHASH"};
 
 // ---- Headers of others, and from which rank or where they may be included.
 struct Foreign {

@@ -1,7 +1,7 @@
-// Uses each of the four libraries, so that one that is not whole does not link.
+// Uses each library that no other part of the application does, so that one that is not whole does
+// not link.
 #include <cstdio>
 
-#include "shardmanager/router.h"
 #include "shardmanager/server.h"
 #include "shardmanager/testing.h"
 #include "shardmanager/transfer.h"
@@ -25,8 +25,10 @@ int main() {
   const bool admitted = server.Admit(shardmanager::ShardId("users")).ok();
   shardmanager::RowTotal rows;
   rows.Add("key", "value");
-  const shardmanager::Router router({.discovery = {"127.0.0.1:1"}});
-  std::printf("%s; admitted: %d\n", status.ToString().c_str(), admitted);
+  shardmanager::v1::AppSpec spec;
+  spec.set_name("kit");
+  std::printf("%s; admitted: %d; %s\n", status.ToString().c_str(), admitted,
+              spec.ShortDebugString().c_str());
   server.Shutdown();
   return status.ok() && admitted ? 0 : 1;
 }

@@ -46,7 +46,7 @@ void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
   if (absl::Status may = MayReplaceDamaged(app, request.spec(), request.force()); !may.ok()) {
     return reply(may);
   }
-  const DamagedRecord& damaged = *app.damaged_spec();
+  const DamagedRecord& damaged = *DamagedSpec(app);
   v1::ApplyAppResponse response;
   response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
   response.add_changes(absl::StrCat(
@@ -106,7 +106,7 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
     PartitionDriver* existing = apps_.Find(spec.name());
     if (auto it = apps_.drivers().find(spec.name());
-        it != apps_.drivers().end() && it->second->damaged_spec() != nullptr) {
+        it != apps_.drivers().end() && DamagedSpec(*it->second) != nullptr) {
       return ReplaceDamagedSpec(apps_, *it->second, request, reply, wanted);
     }
     if (existing == nullptr) {

@@ -60,7 +60,7 @@ absl::Status CompareToApply(const v1::StoredSpec& stored, const v1::ApplyAppRequ
 }
 
 absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force) {
-  const DamagedRecord& spec = *app.damaged_spec();
+  const DamagedRecord& spec = *DamagedSpec(app);
   const std::string why(spec.why.message());
   if (spec.newer()) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -1,5 +1,6 @@
 // What the loads of a large app cost its leader: 5,000 servers with 375,000 replicas, three
-// metrics, each server asked every 10 s. scripts/bench collect
+// metrics, each server asked every 10 s, requests and keys as far as servers tell of them.
+// scripts/bench collect
 //
 //   collect_cpu_pct          of one core: processor time to read the answers (protobuf), to take
 //                            them over, and to look whether the balance needs a plan: the slowest
@@ -48,6 +49,30 @@ v1::AppSpec Spec(bool follow_demand) {
   return WithDefaults(std::move(spec));
 }
 
+// Of a server whose shards all get requests: what it tells of them, as much as it may.
+void AddTraffic(Random& random, v1::CollectLoadResponse& response) {
+  response.set_counted_ms(static_cast<uint64_t>(1'000 * kInterval_s));
+  response.set_requests(100'000);
+  for (int i = 0; i < 16; ++i) {
+    v1::ShardTraffic& traffic = *response.add_traffic();
+    traffic.set_shard(response.shards(i).shard());
+    traffic.set_requests(1'000 + random.Below(1'000));
+    traffic.set_errors(random.Below(10));
+    for (int n = 0; n < 12; ++n) traffic.add_times(static_cast<uint32_t>(random.Below(100)));
+  }
+  v1::KeySample& keys = *response.mutable_keys();
+  keys.set_requests(1'500);
+  keys.set_one_in(64);
+  for (int i = 0; i < 8; ++i) {
+    v1::FrequentKey& key = *keys.add_top();
+    key.set_key(absl::StrCat("customer:", random.Below(1'000'000)));
+    key.set_shard(response.shards(i).shard());
+    key.set_count(20 + random.Below(10));
+    key.set_error(random.Below(12));
+  }
+  for (int i = 0; i < 64; ++i) keys.add_by_hash(static_cast<uint32_t>(20 + random.Below(8)));
+}
+
 // The answers of all servers as they come over the wire.
 std::vector<std::string> Answers(Random& random, bool follow_demand) {
   std::vector<std::string> answers(kServers);
@@ -66,6 +91,7 @@ std::vector<std::string> Answers(Random& random, bool follow_demand) {
       (*held.mutable_requests_by_region())[absl::StrCat("region-", s % 3)] = 20;
       (*held.mutable_requests_by_region())[absl::StrCat("region-", (s + 1) % 3)] = 10;
     }
+    AddTraffic(random, response);
     answers[s] = response.SerializeAsString();
   }
   return answers;
@@ -82,9 +108,11 @@ void Take(World& world, const std::vector<std::string>& answers) {
   for (uint32_t s = 0; s < kServers; ++s) {
     v1::CollectLoadResponse response;
     response.ParseFromString(answers[s]);
+    Holdings holdings = wire::ToHoldings(response);
     world.Send(ServerReport{.server = world.partition().tables().FindServer(NthServer(s)),
                             .incarnation = Incarnation(1),
-                            .held = wire::ToHoldings(response).held});
+                            .held = std::move(holdings.held),
+                            .traffic = std::move(holdings.traffic)});
   }
 }
 
@@ -102,7 +130,8 @@ double Measure(bool follow_demand) {
     const std::vector<std::string> answers = Answers(random, follow_demand);
     const double start = CpuSeconds();
     Take(world, answers);
-    // What is looked at now and then, in the time of the round: where requests come from.
+    // What is looked at now and then, in the time of the round: where requests come from, and which
+    // shards and keys are hot.
     for (int looks = 0; follow_demand && looks < 2; ++looks) world.Advance(Seconds(5));
     const double took = CpuSeconds() - start;
     std::printf("round %d: %.0f ms\n", round, 1e3 * took);

@@ -58,8 +58,10 @@ void ProcessUnary(Admission admission, const grpc::CallbackServerContext& contex
   if constexpr (std::is_invocable_r_v<grpc::Status, Work&, const Admission&>) {
     grpc::Status answer;
     const grpc::Status thrown = Contain([&] { answer = work(std::as_const(admission)); });
+    if (!thrown.ok()) answer = thrown;
+    admission.Ended(answer);
     static_cast<void>(Admission(std::move(admission)));  // the shard may go
-    reactor->Finish(thrown.ok() ? answer : thrown);
+    reactor->Finish(answer);
   } else {
     static_assert(std::is_invocable_v<Work&, const AdmittedCall&>,
                   "the work of a unary call takes an AdmittedCall, or an Admission and returns "

@@ -30,6 +30,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "shardmanager/observe.h"
 #include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
@@ -93,6 +94,17 @@ struct RouterOptions {
   // listen with the same kind of credentials. Default: null, insecure.
   // Example: grpc::SslCredentials({.pem_root_certs = roots}).
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
+  // One request in 64 names its key to the server, in its metadata ("sm-key-bin"), so that
+  // `shardctl top keys` can say which keys are asked for most. Keys of more than 256 bytes are not
+  // named. Set it to false if keys are secrets that your proxies or logs must not see. Default:
+  // true.
+  bool name_keys = true;
+  // Gets metric::kClientCallDuration and kClientAttempts (observe.h). Default: null, nobody counts;
+  // stats() counts in any case.
+  std::shared_ptr<MetricsSink> metrics = nullptr;
+  // Gets a span for each call, and below it one for each attempt, whose headers go to the server.
+  // Streams have none of their own: CallOptions::prepare can add headers. Default: null, no spans.
+  std::shared_ptr<Tracer> tracer = nullptr;
 };
 
 struct CallOptions {
@@ -120,6 +132,12 @@ struct CallOptions {
   // made: this one ends by its deadline, and with CANCELLED when it is cancelled. Must outlive this
   // call. Default: none.
   const grpc::ServerContextBase* parent = nullptr;
+  // Of the gRPC method, for RouterOptions::metrics and tracer, which cannot know it. Must outlive
+  // this call. Default: "", not known. Example: "Get".
+  std::string_view method;
+  // The span below which this call's span begins. Must live until the call has begun. Default:
+  // null, what the tracer takes for the current span of the thread that makes the call.
+  const Span* parent_span = nullptr;
   // Called for each attempt before it is sent, by the thread that sends it: add metadata, set
   // credentials. The deadline that it sets does not count. It must not block.
   std::function<void(grpc::ClientContext& context)> prepare = nullptr;
@@ -157,6 +175,7 @@ struct CallTarget {
   AppRouter& app;
   std::string_view key_or_shard;
   bool by_shard;
+  std::string_view service;  // "kv.KeyValue"
 };
 
 // One attempt on the given stub.
@@ -335,6 +354,10 @@ class Client {
 
   Client(router_internal::AppRouter& app, std::string_view key_or_shard, bool by_shard)
       : app_(app), key_or_shard_(key_or_shard), by_shard_(by_shard) {}
+
+  router_internal::CallTarget Target() const {
+    return {app_, key_or_shard_, by_shard_, Service::service_full_name()};
+  }
 
   router_internal::AppRouter& app_;
   std::string key_or_shard_;

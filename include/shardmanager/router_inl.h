@@ -47,8 +47,7 @@ grpc::Status Client<Service>::Call(grpc::Status (Stub::*method)(grpc::ClientCont
   const auto attempt = [&](void* stub, grpc::ClientContext* context) {
     return (static_cast<Stub*>(stub)->*method)(context, request, response);
   };
-  return router_internal::Call({app_, key_or_shard_, by_shard_}, options,
-                               &sdk_internal::MakeStub<Stub>, attempt);
+  return router_internal::Call(Target(), options, &sdk_internal::MakeStub<Stub>, attempt);
 }
 
 template <typename Service>
@@ -59,7 +58,7 @@ PendingCall Client<Service>::Start(AsyncMethodOf<Request, Response> method, Held
   using Method =
       router_internal::AsyncMethodWith<Stub, AsyncMethodOf<Request, Response>, Held, Response>;
   return PendingCall(router_internal::CallAsync(
-      {app_, key_or_shard_, by_shard_}, options, &sdk_internal::MakeStub<Stub>,
+      Target(), options, &sdk_internal::MakeStub<Stub>,
       std::make_unique<Method>(method, std::forward<Held>(request), response),
       std::move(callback)));
 }
@@ -108,8 +107,7 @@ StreamContext Bound<Service>::NewContext() const {
 
 template <typename Service>
 Bound<Service> Client<Service>::Bind(const CallOptions& options, const StreamContext* ended) {
-  return Bound<Service>(router_internal::Bind({app_, key_or_shard_, by_shard_}, options,
-                                              &sdk_internal::MakeStub<Stub>,
+  return Bound<Service>(router_internal::Bind(Target(), options, &sdk_internal::MakeStub<Stub>,
                                               ended == nullptr ? nullptr : ended->state_.get()));
 }
 

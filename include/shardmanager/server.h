@@ -71,6 +71,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "shardmanager/observe.h"
 #include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
@@ -248,11 +249,20 @@ struct ServerOptions {
   //   .builder = [](grpc::ServerBuilder& builder) { builder.SetMaxReceiveMessageSize(64 << 20); }
   // Default: nothing.
   std::function<void(grpc::ServerBuilder&)> builder = nullptr;
+  // Gets metric::kServerRequests and kServerRequestDuration (observe.h). Default: null, nobody
+  // counts. (MetricsText() and what the control plane is told do not depend on it.)
+  std::shared_ptr<MetricsSink> metrics = nullptr;
+  // Gets a span for each request that is admitted, from Admit until its Admission goes; the
+  // client's span, if its headers name one, is the parent. Default: null, no spans.
+  std::shared_ptr<Tracer> tracer = nullptr;
 };
 
 namespace server {
 class AdmissionSlot;
 }  // namespace server
+namespace server_internal {
+class Watched;
+}  // namespace server_internal
 
 // The answer to "may I process this request?". Holds the shard open while it
 // lives: keep it until the work is done, on any thread. Movable, not copyable. Must
@@ -278,6 +288,13 @@ class Admission {
   // The fencing token of the grant under which the request was admitted.
   ShardEpoch epoch() const { return epoch_; }
   Role role() const { return role_; }
+  // OPTIONAL. Says how the request ends, once, and returns the status as it is:
+  //   return admission.Ended(status);
+  // Errors of the server's own (UNKNOWN, INTERNAL, UNAVAILABLE, DATA_LOSS, RESOURCE_EXHAUSTED,
+  // DEADLINE_EXCEEDED) are then counted by shard (`shardctl top shards`), and the hooks of
+  // ServerOptions see the status. The library does this for AdmittedCall::Finish, and where a
+  // callback service returns the status of its work.
+  const grpc::Status& Ended(const grpc::Status& status) const;
 
  private:
   friend class ServerImpl;
@@ -291,7 +308,9 @@ class Admission {
   const char* refusal_ = nullptr;
   ShardEpoch epoch_;
   Role role_ = Role::kPrimary;
+  int64_t timed_from_us_ = 0;  // 0: it is not timed
   std::unique_ptr<grpc::Status> answer_;
+  std::shared_ptr<server_internal::Watched> watched_;  // null: no hook watches it
 };
 
 // One unary call of a callback service that was admitted. It holds its shard open until Finish(),

@@ -56,6 +56,13 @@ void SetWhatIf(const std::string& command, Words& words, Format format, CommandL
   }
 }
 
+TopCommand ToTop(const Words& words, Format format) {
+  TopCommand command = words.top;
+  command.keys = words.resource == "keys";
+  command.format = format;
+  return command;
+}
+
 PlaceCommand ToPlace(const Words& words) {
   PlaceCommand command = words.place;
   command.roadef = words.place_format == "roadef";
@@ -109,6 +116,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.rollout);
   } else if (command == "snapshot" || command == "simulate" || command == "capacity") {
     SetWhatIf(command, words, format, line);
+  } else if (command == "top") {
+    line.command = ToTop(words, format);
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);

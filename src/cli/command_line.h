@@ -155,6 +155,12 @@ struct CapacityCommand {
   uint32_t most_added = 0;  // to one region; 0: as many as the app has
   Format format = Format::kTable;
 };
+struct TopCommand {
+  bool keys = false;  // else shards
+  std::string app;
+  uint32_t most = 10;  // 1 to 1,000
+  Format format = Format::kTable;
+};
 struct WatchCommand {
   std::string app;
   bool no_follow = false;
@@ -184,8 +190,8 @@ struct CommandLine {
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
-               RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, WatchCommand,
-               StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+               RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, TopCommand,
+               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
       command;
 };
 

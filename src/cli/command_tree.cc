@@ -440,6 +440,15 @@ void CommandTree::AddCapacity() {
 }
 
 void CommandTree::AddWatch() {
+  CLI::App& top = *cli_.add_subcommand("top", "Show which shards and keys get the most requests");
+  top.footer(kTopFooter);
+  AddResource(top, {"shards", "keys"});
+  top.add_option("APP", words_.top.app, "Of which app")->required()->type_name("");
+  top.add_option("-n,--most", words_.top.most, "Most lines")
+      ->check(CLI::Range(1, 1'000))
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  AddFormat(top, {"table", "json", "yaml"});
   CLI::App& command =
       *cli_.add_subcommand("watch", "Show what the control plane does and why, as it happens");
   command.footer(kWatchFooter);

@@ -45,6 +45,7 @@ struct Words {
   SimulateCommand simulate;
   std::string simulate_load_time = "1s";
   CapacityCommand capacity;
+  TopCommand top;
   WatchCommand watch;
   PlaceCommand place;
   std::string place_time = "10s";

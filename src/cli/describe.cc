@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/commands/top_report.h"
 #include "cli/time_text.h"
 #include "model/drain.h"
 #include "model/pause.h"
@@ -298,6 +299,7 @@ std::string DescribeApp(const v1::AppStatus& app,
   fields.Add("Shards", absl::StrCat(app.shards(), "; ", app.shards_served(), " served"));
   fields.Add("Replicas",
              absl::StrCat(app.replicas_wanted(), " wanted; ", app.replicas_serving(), " serving"));
+  if (app.has_skew()) fields.Add("Requests", SkewText(app.skew()));
   fields.Add("Servers", absl::StrCat(app.servers_known(), " known; ", app.servers_live(), " live"));
   const bool mirrored = app.spec().orchestrator() == v1::APPLICATION;
   if (mirrored) {
@@ -361,6 +363,7 @@ std::string DescribeShard(const std::string& app, const v1::ShardStatus& shard,
   }
   if (shard.has_scaling()) fields.Add("Scaling", ScalingText(shard.scaling()));
   if (shard.has_demand()) fields.Add("Demand", Shown(shard.demand().message()));
+  if (shard.has_traffic()) fields.Add("Requests", TrafficText(shard.traffic()));
   const std::string keys = KeysText(shard);
   fields.Add("Keys", keys.empty() ? "no range: clients address it by id" : keys);
   return absl::StrCat(fields.Render(), ReplicasOf(shard, around.colour),

@@ -200,6 +200,18 @@ Examples:
   shardctl rollout status kv --wait                and stay until nothing is left
   shardctl get operations --app kv                 one by one)";
 
+inline constexpr char kTopFooter[] = R"(
+As servers counted in their last two collections or so (moves.collect_interval_ms); each tells of its 12
+busiest shards, and of 4 with errors. OF-SERVER: the rate of the busiest replica, or of the key at its
+busiest server, as a part of what a live server of the app has on average. P50 and P99: half, and 99 in
+100, of the requests took less; upper bounds, to a factor of two. ERR/S: as far as the application says
+how requests end. Keys are those that routers name, on one request in 64; two numbers are bounds. At
+most 20 keys are known.
+Examples:
+  shardctl top shards kv
+  shardctl top keys kv -n 5
+  shardctl top shards kv -o json)";
+
 inline constexpr char kWatchFooter[] = R"(
 Events since the control plane's leader started, oldest first, then new ones as they
 come; goes on with the next leader when that one goes. Ends on Ctrl-C.

@@ -49,6 +49,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const SnapshotCommand& command) { return Snapshot(command, client, terminal); },
           [&](const SimulateCommand& command) { return Simulate(command, client, terminal); },
           [&](const CapacityCommand& command) { return Capacity(command, client, terminal); },
+          [&](const TopCommand& command) { return Top(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

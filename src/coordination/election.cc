@@ -1,12 +1,11 @@
 #include "coordination/election.h"
 
-#include <spdlog/spdlog.h>
-
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "coordination/envelope.h"
+#include "runtime/logging.h"
 
 namespace shardmanager {
 
@@ -72,8 +71,8 @@ class LeaderElection::State : public std::enable_shared_from_this<State> {
     }
     if (absl::IsAborted(holder.status())) return Lost("the session has expired");
     if (!holder.ok()) {  // it will not be answered otherwise if it is asked again
-      spdlog::error("who leads cannot be read, and this process does not stand any more: {}",
-                    holder.status().ToString());
+      LogError("who leads cannot be read, and this process does not stand any more: {}",
+               holder.status().ToString());
       return Lost(std::string(holder.status().message()));
     }
 

@@ -1,8 +1,18 @@
 #include "daemon/control_metrics.h"
 
+#include <map>
+#include <utility>
+
 #include "base/time.h"
+#include "runtime/clock.h"
 
 namespace shardmanager::daemon {
+namespace {
+
+// Figures are new once in a collection of the app, which is 30 s as a rule.
+constexpr Duration kShowAgain = Seconds(5);
+
+}  // namespace
 
 ControlMetrics::ControlMetrics(Metrics& metrics, orchestrator::EventLog& events)
     : metrics_(metrics),
@@ -21,6 +31,43 @@ void ControlMetrics::Follow(const std::stop_token& stop) {
                       {{"kind", event.kind()}, {"app", event.app()}})
           .Add();
     }
+    ShowFigures();
+  }
+}
+
+void ControlMetrics::ShowFigures() {
+  const TimePoint now = MonotonicNow();
+  if (now < show_at_) return;
+  show_at_ = now + kShowAgain;
+  const auto figures = events_.Shown();
+  std::set<std::string> apps = std::move(shown_);
+  shown_.clear();
+  for (const auto& [app, of_app] : figures) {
+    apps.insert(app);
+    shown_.insert(app);
+  }
+  for (const std::string& app : apps) {
+    const auto found = figures.find(app);
+    // What is not known any more is 0, as in a process that does not lead.
+    const orchestrator::TrafficFigures known =
+        found == figures.end() ? orchestrator::TrafficFigures() : found->second;
+    const auto set = [&](const char* name, const char* help, double value) {
+      metrics_.AddGauge(name, help, {{"app", app}}).Set(value);
+    };
+    set("shardmanager_app_requests_per_second", "Requests that the app's servers admit.",
+        known.requests_per_s);
+    set("shardmanager_app_hottest_shard_ratio",
+        "Of the busiest replica: its requests, as a part of what a server has on average.",
+        known.hottest_shard);
+    set("shardmanager_app_hottest_key_ratio",
+        "Of the most frequent key at one server: the same, at least.", known.hottest_key);
+    set("shardmanager_app_shards_hot", "Shards that are hot (shardctl top shards).",
+        static_cast<double>(known.shards_hot));
+    set("shardmanager_app_keys_hot", "Keys that are hot (shardctl top keys).",
+        static_cast<double>(known.keys_hot));
+    set("shardmanager_app_key_entropy_bits",
+        "Of the hashes of requested keys, 0 to 6; 0 also where it is not known.",
+        known.entropy_bits);
   }
 }
 

@@ -1,17 +1,18 @@
 // What shardmanagerd counts, for Prometheus.
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
 #include <thread>
 
+#include "base/time.h"
 #include "orchestrator/shell/event_log.h"
 #include "runtime/metrics.h"
 
 namespace shardmanager::daemon {
 
 // Follows the event log, so that decisions need not know that they are counted:
-// shardmanager_events_total{kind,app}.
+// shardmanager_events_total{kind,app}. And shows the newest figures of each app's requests.
 class ControlMetrics {
  public:
   // Both must outlive this.
@@ -20,9 +21,12 @@ class ControlMetrics {
 
  private:
   void Follow(const std::stop_token& stop);
+  void ShowFigures();
 
   Metrics& metrics_;
   orchestrator::EventLog& events_;
+  std::set<std::string> shown_;  // apps whose figures were shown
+  TimePoint show_at_{};          // again
   std::jthread thread_;
 };
 

@@ -2,6 +2,7 @@
 // library on every request, the control plane to operators.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace shardmanager::request_metadata {
@@ -21,6 +22,12 @@ inline constexpr char kPrimary[] = "primary";
 // where a shard's requests come from.
 inline constexpr char kRegion[] = "sm-region";
 inline constexpr uint64_t kOneInNamesRegion = 8;
+
+// Request: its key, on one request in 64: by these servers know which keys are asked for most.
+// Longer keys are not named.
+inline constexpr char kKey[] = "sm-key-bin";
+inline constexpr uint64_t kOneInNamesKey = 64;
+inline constexpr size_t kLongestNamedKey = 256;
 
 // Request: the server that forwards it as the old owner of a handover, and the epoch of the
 // grant that it forwards to. Such a request is not forwarded again.

@@ -1,7 +1,6 @@
 #include "router/app_router.h"
 
 #include <grpcpp/client_context.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "router/router_impl.h"
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 
 namespace shardmanager::router_internal {
 
@@ -70,9 +70,9 @@ void AppRouter::TakeCached(const std::optional<v1::MapSnapshot>& whole) {
   if (!whole || holder_.map() != nullptr) return;  // discovery was faster
   if (!Take(holder_.Apply(*whole))) return;
   cached_cell_ = whole->cell();
-  spdlog::warn("no discovery answers: beginning with the map of {} that was kept, version {}{}",
-               name_, holder_.map()->version().ToString(),
-               whole->cell().empty() ? "" : " of cell " + whole->cell());
+  LogWarning("no discovery answers: beginning with the map of {} that was kept, version {}{}",
+             name_, holder_.map()->version().ToString(),
+             whole->cell().empty() ? "" : " of cell " + whole->cell());
 }
 
 // Is it the map that we began with? One of another cell ends that one: versions of two
@@ -80,8 +80,8 @@ void AppRouter::TakeCached(const std::optional<v1::MapSnapshot>& whole) {
 bool AppRouter::IsHeldCached(const WholeMap& whole) {
   if (!cached_cell_) return false;
   if (!whole.cell().empty() && !cached_cell_->empty() && whole.cell() != *cached_cell_) {
-    spdlog::warn("the kept map of {} is of cell {}, but discovery is of {}: dropped", name_,
-                 *cached_cell_, whole.cell());
+    LogWarning("the kept map of {} is of cell {}, but discovery is of {}: dropped", name_,
+               *cached_cell_, whole.cell());
     holder_ = router::MapHolder();
     return false;
   }

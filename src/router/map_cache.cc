@@ -1,7 +1,5 @@
 #include "router/map_cache.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -13,6 +11,7 @@
 #include "model/map_version.h"
 #include "model/spec/spec_names.h"
 #include "router/map_file.h"
+#include "runtime/logging.h"
 
 namespace shardmanager::router {
 
@@ -21,8 +20,8 @@ MapCache::MapCache(MapCacheOptions options)
   std::error_code error;
   std::filesystem::create_directories(options_.directory, error);
   if (error) {
-    spdlog::warn("the map cache {} cannot be made, so no map is kept: {}", options_.directory,
-                 error.message());
+    LogWarning("the map cache {} cannot be made, so no map is kept: {}", options_.directory,
+               error.message());
   }
 }
 
@@ -57,17 +56,17 @@ std::optional<v1::MapSnapshot> MapCache::Load(const std::string& app) const {
   if (!path) return std::nullopt;
   auto file = ReadMapFile(*path, app);
   if (absl::IsNotFound(file.status())) {
-    spdlog::info("no discovery answers, and no map of {} is kept at {}", app, *path);
+    LogInfo("no discovery answers, and no map of {} is kept at {}", app, *path);
     return std::nullopt;
   }
   if (!file.ok()) {
-    spdlog::warn("the kept map of {} is ignored: {}", app, file.status().ToString());
+    LogWarning("the kept map of {} is ignored: {}", app, file.status().ToString());
     return std::nullopt;
   }
   v1::MapSnapshot map = std::move(*file->mutable_map());
   if (!IsOfCell(map.cell(), options_.cell)) {
-    spdlog::warn("the kept map of {} is ignored: {} is of cell {}, not of {}", app, *path,
-                 map.cell(), options_.cell);
+    LogWarning("the kept map of {} is ignored: {} is of cell {}, not of {}", app, *path, map.cell(),
+               options_.cell);
     return std::nullopt;
   }
   return map;

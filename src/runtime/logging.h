@@ -4,14 +4,18 @@
 //   2026-03-01T12:00:00.123Z info shardmanagerd[4711]: leads cell prod, epoch 12
 #pragma once
 
+#include <spdlog/fmt/fmt.h>
+
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "base/time.h"
+#include "shardmanager/observe.h"
 
 namespace shardmanager {
 
@@ -24,6 +28,35 @@ struct LogOptions {
 // Sets up spdlog's default logger. Call it first in main(). Errors:
 // INVALID_ARGUMENT, no such level.
 absl::Status InitLogging(std::string_view program, const LogOptions& options = {});
+
+// ---- For code that applications link: all that it says goes to the application's logger, or to
+// the default (SetLogger in shardmanager/observe.h says which). Thread-safe.
+
+bool ShouldLog(LogLevel level);
+// REQUIRES: ShouldLog(level).
+void WriteLog(LogLevel level, std::string_view message);
+
+// Example: Log(LogLevel::kWarning, "{} shards are still in use", count).
+template <typename... Args>
+void Log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  if (ShouldLog(level)) WriteLog(level, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void LogDebug(fmt::format_string<Args...> format, Args&&... args) {
+  Log(LogLevel::kDebug, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogInfo(fmt::format_string<Args...> format, Args&&... args) {
+  Log(LogLevel::kInfo, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogWarning(fmt::format_string<Args...> format, Args&&... args) {
+  Log(LogLevel::kWarning, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogError(fmt::format_string<Args...> format, Args&&... args) {
+  Log(LogLevel::kError, format, std::forward<Args>(args)...);
+}
 
 // Decides when to speak about something that goes on and on: at once, then every
 // `every` while it lasts. Pure; not thread-safe.

@@ -34,7 +34,7 @@ AdmissionTable::AdmissionTable(std::function<void(const ShardId&)> on_drained, C
       on_forwarded_(std::move(on_forwarded)),
       lease_until_(std::numeric_limits<int64_t>::min()),
       leased_until_(std::numeric_limits<int64_t>::min()),
-      queue_(mutex_, [this] { return LeaseIsValid() || HasEnded(lease_until()); }) {}
+      queue_(mutex_, [this] { return now_() < lease_until() || HasEnded(lease_until()); }) {}
 
 AdmissionTable::~AdmissionTable() = default;
 
@@ -89,7 +89,7 @@ bool AdmissionTable::LeaseHolds(const AdmissionSlot& slot, Role role) const {
   if (Planted(Defect::kNoLease)) return true;
   const OnPartition policy = policy_.load(std::memory_order_relaxed);
   if (role != Role::kPrimary && policy != OnPartition::kStopAll) return true;
-  if (LeaseIsValid()) return true;
+  if (now_() < lease_until()) return true;
   // Nothing begins to be served without a lease: another server may have had the shard since.
   return policy == OnPartition::kKeepServing && slot.opened_at_ < leased_until_;
 }
@@ -98,7 +98,7 @@ bool AdmissionTable::IsCutOff() {
   std::lock_guard lock(mutex_);
   const bool had_lease = leased_until_ != std::numeric_limits<int64_t>::min();
   return policy_ == OnPartition::kKeepServing && had_lease && !first_lease_comes_ &&
-         !LeaseIsValid();
+         now_() >= lease_until();
 }
 
 // Held while the session may still live. Nothing is admitted before the lease is valid again.
@@ -127,7 +127,7 @@ void AdmissionTable::SetLease(TimePoint until) {
   // A lease may be taken back before its time: it was valid until now.
   const int64_t now = now_().time_since_epoch().count();
   leased_until_ = std::max(std::min(leased_until_.load(), now), lease_until_.load());
-  if (LeaseIsValid() || HasEnded(lease_until())) queue_.LeaseDecided();
+  if (now_() < lease_until() || HasEnded(lease_until())) queue_.LeaseDecided();
 }
 
 // What is meant for the primary, at a secondary. One that was the primary sends it on; one

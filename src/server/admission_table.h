@@ -27,6 +27,7 @@
 #include "server/held/held_queue.h"
 #include "server/lease_meter.h"
 #include "server/on_partition.h"
+#include "server/traffic/shard_counts.h"
 #include "shardmanager/slot_index_inl.h"
 #include "shardmanager/types.h"
 
@@ -38,6 +39,7 @@ class AdmissionTable;
 class AdmissionSlot {
  public:
   const ShardId& shard() const { return shard_; }
+  ShardCounts& counts() { return counts_; }
   // Ends one request.
   void Release();
 
@@ -55,6 +57,7 @@ class AdmissionSlot {
   const ShardId shard_;
   AdmissionTable& table_;
   std::atomic<uint64_t> word_{0};
+  ShardCounts counts_;
   std::atomic<bool> loading_{false};
   // Written only while closed and drained.
   std::atomic<uint64_t> epoch_{0};
@@ -89,6 +92,8 @@ class AdmissionTable {
   // secondary is not to process it.
   Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr,
                  bool for_primary = false);
+  // Null: it was never assigned here. Thread-safe.
+  AdmissionSlot* Find(std::string_view shard) const { return slots_.Find(shard); }
   // Where requests that are held wait, to ask again.
   HeldQueue& queue() { return queue_; }
 
@@ -143,7 +148,6 @@ class AdmissionTable {
   std::unique_ptr<Successor> SuccessorOf(const AdmissionSlot& slot) const;
   Admitted AdmitWithoutLease(AdmissionSlot& slot);
   bool LeaseHolds(const AdmissionSlot& slot, Role role) const;
-  bool LeaseIsValid() const { return now_() < lease_until(); }
   void SetMode(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   void CloseTo(AdmissionSlot& slot, AdmissionSlot::Mode mode);
   AdmissionSlot& SlotOf(const ShardId& shard);  // made, if there is none

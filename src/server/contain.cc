@@ -1,18 +1,17 @@
 #include "server/contain.h"
 
-#include <spdlog/spdlog.h>
-
 #include <exception>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/logging.h"
 
 namespace shardmanager::server {
 namespace {
 
 absl::Status Thrown(std::string_view what, const char* exception) {
   const std::string text = absl::StrCat(std::string(what), " threw an exception: ", exception);
-  spdlog::error("{}", text);
+  LogError("{}", text);
   return absl::InternalError(text);
 }
 

@@ -1,12 +1,11 @@
 #include "server/engine.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
+#include "runtime/logging.h"
 
 namespace shardmanager::server {
 namespace {
@@ -112,7 +111,7 @@ void Engine::Do(HandlerCall& action) {
   ports_.call(action);
 }
 
-void Engine::Do(Warn& action) { spdlog::warn("{}", action.text); }
+void Engine::Do(Warn& action) { LogWarning("{}", action.text); }
 
 void Engine::Do(SetPolicy& action) {
   if (Planted(Defect::kStopsAllTheSame)) return;
@@ -121,23 +120,23 @@ void Engine::Do(SetPolicy& action) {
 
 void Engine::Do(BecameMember& action) {
   incarnation_ = action.incarnation;
-  spdlog::info("server {} of app {}: registered as life {} at {}", options_.name, options_.app,
-               incarnation_.value(), endpoint_);
+  LogInfo("server {} of app {}: registered as life {} at {}", options_.name, options_.app,
+          incarnation_.value(), endpoint_);
   book_.Post(Registered{incarnation_});
   ports_.joined(absl::OkStatus());
 }
 
 void Engine::Do(GiveUp& action) {
-  spdlog::error("server {} of app {} cannot join: {}", options_.name, options_.app,
-                action.why.ToString());
+  LogError("server {} of app {} cannot join: {}", options_.name, options_.app,
+           action.why.ToString());
   ports_.joined(action.why);
 }
 
 void Engine::Do(Waiting& action) {
   if (action.why.empty()) {
-    spdlog::info("server {} of app {}: a member of the cell", options_.name, options_.app);
+    LogInfo("server {} of app {}: a member of the cell", options_.name, options_.app);
   } else {
-    spdlog::warn("server {} of app {}: {}", options_.name, options_.app, action.why);
+    LogWarning("server {} of app {}: {}", options_.name, options_.app, action.why);
   }
 }
 

@@ -1,16 +1,15 @@
 #include "server/gate_keeper.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/defect.h"
+#include "runtime/logging.h"
 
 namespace shardmanager::server {
 
 void GateKeeper::Do(const OpenShard& action) {
   const Successor* primary = action.primary ? &*action.primary : nullptr;
   gates_.Open(action.grant.shard, action.grant.role, action.grant.epoch, primary);
-  spdlog::debug("serving {} as {}, epoch {}", action.grant.shard.value(),
-                ToString(action.grant.role), action.grant.epoch.value());
+  LogDebug("serving {} as {}, epoch {}", action.grant.shard.value(), ToString(action.grant.role),
+           action.grant.epoch.value());
 }
 
 void GateKeeper::ReportDrainedIfPlanted(const ShardId& shard) {
@@ -43,13 +42,13 @@ void GateKeeper::Do(const AwaitForwarded& action) {
 void GateKeeper::Do(const OpenForwarded& action) {
   const Grant& grant = action.grant;
   gates_.OpenForwarded(grant.shard, grant.role, grant.epoch, action.old_owner);
-  spdlog::debug("serving what {} forwards of {}, epoch {}", action.old_owner, grant.shard.value(),
-                grant.epoch.value());
+  LogDebug("serving what {} forwards of {}, epoch {}", action.old_owner, grant.shard.value(),
+           grant.epoch.value());
 }
 
 void GateKeeper::Do(const ForwardShard& action) {
   gates_.Forward(action.shard, action.to);
-  spdlog::debug("forwarding {} to {}", action.shard.value(), action.to.server);
+  LogDebug("forwarding {} to {}", action.shard.value(), action.to.server);
 }
 
 }  // namespace shardmanager::server

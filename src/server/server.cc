@@ -10,9 +10,12 @@
 #include <utility>
 
 #include "model/request_metadata.h"
+#include "runtime/clock.h"
 #include "runtime/signals.h"
 #include "server/admission_table.h"
 #include "server/server_impl.h"
+#include "server/traffic/request_watch.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager {
 namespace {
@@ -63,7 +66,9 @@ Admission::Admission(Admission&& other) noexcept
       refusal_(other.refusal_),
       epoch_(other.epoch_),
       role_(other.role_),
-      answer_(std::move(other.answer_)) {}
+      timed_from_us_(other.timed_from_us_),
+      answer_(std::move(other.answer_)),
+      watched_(std::move(other.watched_)) {}
 
 Admission::Admission(const grpc::Status& answer)
     : answer_(std::make_unique<grpc::Status>(answer)) {}
@@ -73,12 +78,25 @@ Admission& Admission::operator=(Admission&& other) noexcept {
   std::swap(refusal_, other.refusal_);
   std::swap(epoch_, other.epoch_);
   std::swap(role_, other.role_);
+  std::swap(timed_from_us_, other.timed_from_us_);
   std::swap(answer_, other.answer_);
+  std::swap(watched_, other.watched_);
   return *this;
 }
 
 Admission::~Admission() {
-  if (slot_ != nullptr) slot_->Release();
+  if (slot_ == nullptr) return;
+  if (timed_from_us_ != 0) {
+    slot_->counts().Took(MonotonicNow() - TimePoint(Duration(timed_from_us_)));
+  }
+  watched_.reset();
+  slot_->Release();
+}
+
+const grpc::Status& Admission::Ended(const grpc::Status& status) const {
+  if (wire::IsServersOwn(status.error_code())) slot_->counts().Failed();
+  if (watched_ != nullptr) watched_->Ended(status);
+  return status;
 }
 
 grpc::Status Admission::status() const {

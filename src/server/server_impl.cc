@@ -1,7 +1,6 @@
 #include "server/server_impl.h"
 
 #include <grpcpp/grpcpp.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 #include "server/contain.h"
 #include "wire/connection.h"
 #include "wire/keepalive.h"
@@ -95,7 +95,9 @@ ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
       pools_(options_.command_threads),
       executor_(*environment_.executor),
       engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now),
-      callbacks_(*this, engine_.gates(), forwarding_, options_.command_threads) {}
+      traffic_(engine_.gates(), MonotonicNow()),
+      hooks_(options_),
+      callbacks_(*this, hooks_, engine_.gates(), forwarding_, options_.command_threads) {}
 
 ServerImpl::~ServerImpl() {
   Shutdown();
@@ -193,6 +195,9 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   };
   callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
   callbacks.requests = [this](const ShardId& shard) { return requests_.Take(shard.value()); };
+  callbacks.traffic = [this](v1::CollectLoadResponse& response) {
+    traffic_.Tell(MonotonicNow(), response);
+  };
   callbacks.capacity = [this] {
     return FiguresOf("CollectCapacity", [this] { return handler_->CollectCapacity(); });
   };
@@ -254,7 +259,7 @@ void ServerImpl::Leave() {
   bool good_bye = AwaitEmptied(kGrpcPatience);
   // A shard that still loads cannot be hurried, and serves nobody.
   if (!good_bye) executor_.RunThere([&] { good_bye = !engine_.book().in_use(); });
-  if (!good_bye) spdlog::warn("some shards are still in use; leaving without good-bye");
+  if (!good_bye) LogWarning("some shards are still in use; leaving without good-bye");
   engine_.Leave(good_bye);
   if (environment_.leaving) environment_.leaving();
   {
@@ -333,11 +338,16 @@ TimePoint ServerImpl::HeldUntil(const Admitted& held, TimePoint until) const {
   return std::min<TimePoint>(until, *held.lapsed_at + options_.hold_timeout);
 }
 
-void ServerImpl::CountRegion(const grpc::ServerContextBase& context, const ShardId& shard) {
+// Few requests name their region or their key.
+void ServerImpl::CountMarked(const grpc::ServerContextBase& context, const ShardId& shard) {
   const auto& metadata = context.client_metadata();
+  const auto text = [](const grpc::string_ref& value) {
+    return std::string_view(value.data(), value.size());
+  };
   const auto region = metadata.find(request_metadata::kRegion);
-  if (region == metadata.end()) return;
-  requests_.Count(shard.value(), std::string_view(region->second.data(), region->second.size()));
+  if (region != metadata.end()) requests_.Count(shard.value(), text(region->second));
+  const auto key = metadata.find(request_metadata::kKey);
+  if (key != metadata.end()) traffic_.Count(text(key->second), shard.value());
 }
 
 std::string ServerImpl::MetricsText() {
@@ -349,16 +359,24 @@ std::string ServerImpl::MetricsText() {
 Admission ServerImpl::Answer(grpc::ServerContextBase& context, const Admitted& admitted) {
   namespace meta = request_metadata;
   if (admitted.slot != nullptr) {
-    CountRegion(context, admitted.slot->shard());
+    CountMarked(context, admitted.slot->shard());
     context.AddTrailingMetadata(meta::kAdmitted, "1");
   } else {
     context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
   }
-  return ToAdmission(admitted);
+  Admission admission = ToAdmission(admitted);
+  if (hooks_.any()) admission.watched_ = hooks_.Answered(context, admission);
+  return admission;
 }
 
 Admission ServerImpl::ToAdmission(const Admitted& admitted) {
-  if (admitted.slot != nullptr) return Admission(admitted.slot, admitted.epoch, admitted.role);
+  if (admitted.slot != nullptr) {
+    Admission admission(admitted.slot, admitted.epoch, admitted.role);
+    if (admitted.slot->counts().Admitted()) {
+      admission.timed_from_us_ = MonotonicNow().time_since_epoch().count();
+    }
+    return admission;
+  }
   const bool lapsed = std::string_view(admitted.refusal) == request_metadata::kLeaseLapsed;
   if (lapsed) engine_.gates().lease_meter().Refused();
   return Admission(admitted.refusal);
@@ -374,6 +392,7 @@ Admission ServerImpl::AdmitOrForward(grpc::ServerContext& context,
   const Admitted admitted = Ask(context, PatienceOf(context));
   if (admitted.forward_to != nullptr) {
     if (auto answer = Forward(context, *admitted.forward_to, make_stub, onward)) {
+      hooks_.Forwarded();
       return Admission(*answer);
     }
   }
@@ -426,7 +445,7 @@ absl::Status ServerImpl::CallHandler(const server::HandlerCall& call) {
       absl::Status status = handler_->AddShard(
           ToHandler(grant), [this, grant](double fraction) { engine_.Report(grant, fraction); });
       if (!status.ok()) {
-        spdlog::warn("AddShard {} failed: {}", grant.shard.value(), status.ToString());
+        LogWarning("AddShard {} failed: {}", grant.shard.value(), status.ToString());
       }
       return status;
     }

@@ -17,6 +17,8 @@
 #include "server/held/callback_admission.h"
 #include "server/shard_server_service.h"
 #include "server/shards/request_regions.h"
+#include "server/traffic/request_watch.h"
+#include "server/traffic/traffic_report.h"
 #include "shardmanager/server.h"
 
 namespace grpc {
@@ -72,7 +74,7 @@ class ServerImpl {
   absl::Status Listen(const std::vector<grpc::Service*>& services);
   server::ShardServerService::Callbacks ServiceCallbacks();
   std::map<std::string, double> LoadOf(const ShardId& shard);
-  void CountRegion(const grpc::ServerContextBase& context, const ShardId& shard);
+  void CountMarked(const grpc::ServerContextBase& context, const ShardId& shard);
   std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
                                       sdk_internal::StubFactory make_stub,
                                       server_internal::Onward onward);
@@ -110,6 +112,8 @@ class ServerImpl {
   Executor& executor_;  // the environment's
   server::RequestRegions requests_;
   server::Engine engine_;
+  server::TrafficReport traffic_;
+  const server_internal::RequestHooks hooks_;
   server::CallbackAdmission callbacks_;
 };
 

@@ -343,6 +343,7 @@ class ShardServerService::Impl final : public v1::ShardServer::CallbackService {
         (*out->mutable_requests_by_region())[region] = count;
       }
     }
+    callbacks_.traffic(*response);
     for (const auto& [metric, amount] : callbacks_.capacity()) {
       (*response->mutable_capacity())[metric] = amount;
     }

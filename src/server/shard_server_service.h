@@ -11,6 +11,7 @@
 #include "server/engine.h"
 #include "server/shards/shard_book.h"
 #include "shardmanager/server.h"
+#include "shardmanager/v1/shard_server.pb.h"
 
 namespace grpc {
 class Service;
@@ -33,6 +34,8 @@ class ShardServerService {
     std::function<std::map<std::string, double>(const ShardId&)> load;
     // Likewise. Requests since the last call, by the region of their client.
     std::function<std::map<std::string, uint64_t>(const ShardId&)> requests;
+    // Likewise. Adds what was counted of requests since the last call.
+    std::function<void(v1::CollectLoadResponse& response)> traffic;
     // Likewise.
     std::function<std::map<std::string, double>()> capacity;
   };

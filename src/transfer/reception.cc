@@ -1,10 +1,9 @@
 #include "transfer/reception.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 #include "transfer/transfer_messages.h"
 
 namespace shardmanager::transfer {
@@ -102,7 +101,7 @@ void Reception::Carry(Output<Receiver::Action> output) {
 
 bool Reception::Tell(const Receiver::Action& action) {
   if (const auto* note = std::get_if<Note>(&action)) {
-    spdlog::info("shard {}: {}", options_.shard.value(), note->text);
+    LogInfo("shard {}: {}", options_.shard.value(), note->text);
     return true;
   }
   std::lock_guard lock(mutex_);
@@ -113,8 +112,8 @@ bool Reception::Tell(const Receiver::Action& action) {
   } else if (const auto* end = std::get_if<GiveUp>(&action)) {
     failure_ = end->status;
     ready_ = false;
-    spdlog::warn("shard {} was not received from server {}: {}", options_.shard.value(),
-                 receiver_.source().server, end->status.ToString());
+    LogWarning("shard {} was not received from server {}: {}", options_.shard.value(),
+               receiver_.source().server, end->status.ToString());
   } else {
     return false;
   }

@@ -2,7 +2,6 @@
 #include "shardmanager/transfer.h"
 
 #include <grpcpp/grpcpp.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 #include "transfer/local_copy.h"
 #include "transfer/reception.h"
 #include "transfer/row_total.h"
@@ -211,8 +211,8 @@ absl::Status TransferImpl::Drop(const ShardId& shard) {
   changed_.notify_all();
   if (!took) return absl::OkStatus();
   entries_[shard].progress.cutover_us = took->count();
-  spdlog::info("shard {}: the new owner has everything, {} us after the last request",
-               shard.value(), took->count());
+  LogInfo("shard {}: the new owner has everything, {} us after the last request", shard.value(),
+          took->count());
   return absl::OkStatus();
 }
 
@@ -258,7 +258,7 @@ void TransferImpl::KeepHouse() {
 std::optional<int64_t> TransferImpl::PruneAll() {
   const auto shards = storage_.List();
   if (!shards.ok()) {
-    spdlog::warn("cannot list the copies on this disk: {}", shards.status().ToString());
+    LogWarning("cannot list the copies on this disk: {}", shards.status().ToString());
     return std::nullopt;
   }
   std::optional<int64_t> next;
@@ -269,7 +269,7 @@ std::optional<int64_t> TransferImpl::PruneAll() {
     const auto due =
         (*copy)->Prune(options_.grace / std::chrono::milliseconds(1), WallMilliseconds());
     if (!due.ok()) {
-      spdlog::warn("cannot prune shard {}: {}", shard.value(), due.status().ToString());
+      LogWarning("cannot prune shard {}: {}", shard.value(), due.status().ToString());
     } else if (*due && (!next || **due < *next)) {
       next = **due;
     }
@@ -289,7 +289,7 @@ void TransferImpl::AskWhetherItArrived(const ShardId& shard, LocalCopy& copy) {
   if (opened == nullptr) return;
   if (!HasArrived(custody, {opened->state, opened->lineage, opened->last_sequence})) return;
   if (absl::Status s = copy.Confirmed(custody.other.server, custody.other_epoch); !s.ok()) {
-    spdlog::warn("shard {}: {}", shard.value(), s.ToString());
+    LogWarning("shard {}: {}", shard.value(), s.ToString());
   }
 }
 

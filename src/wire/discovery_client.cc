@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/state_machine.h"
 #include "discovery/map_receiver.h"
+#include "discovery/publisher_outlook.h"
 #include "discovery/reconnect_policy.h"
-#include "model/map/cell_identity.h"
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
@@ -114,7 +114,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
                 {impl.options.shortest_backoff, impl.options.longest_backoff,
                  impl.options.longest_backoff_with_map},
                 seed),
-        other_cells_(impl.options.endpoints.size()),
+        outlook_(impl.options.endpoints, impl.options.cell),
         reports_(std::make_shared<ReportSender>(
             ReportSender::Context{.executor = impl.executor,
                                   .calls = impl.calls,
@@ -140,9 +140,8 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     receiver_.StreamOpened();
     silent_since_ = MonotonicNow();
     delivered_ = false;
-    in_vain_ = false;
     problem_.clear();
-    other_cell_.clear();
+    outlook_.OnStreamOpened(policy_.endpoint());
     stream_ = std::make_shared<Stream>(impl_, weak_from_this());
     stream_->Begin(*impl_.stubs[policy_.endpoint()], std::move(request));
     WatchSilence(stream_, impl_.options.first_message);
@@ -168,6 +167,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     TakeSuspects(receiver_.suspects());
     TakeNoSuchApp(receiver_.no_such_app_in());
     if (!Deliver(std::move(received)) || !TakeStale(receiver_.stale())) return false;
+    outlook_.OnDelivered(receiver_.is_newest());
     TellFreshness();
     return true;
   }
@@ -176,9 +176,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     if (stream_.get() != &stream) return;
     stream_.reset();
     if (closed_) return;
-    other_cells_[policy_.endpoint()] = other_cell_;
-    if (!std::exchange(in_vain_, true)) ++tried_in_vain_;
-    const absl::Status lost = Lost(status);
+    const absl::Status lost = outlook_.OnStreamEnded(WhyEnded(status));
     // Nothing will change soon where all are of other cells.
     const bool patient = receiver_.known().has_value() || absl::IsFailedPrecondition(lost);
     const auto next = policy_.OnFailure(patient);
@@ -191,31 +189,14 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
 
  private:
   // Of the stream that just ended.
-  absl::Status Lost(const grpc::Status& status) const {
-    const auto& endpoints = impl_.options.endpoints;
-    std::string others;
-    size_t count = 0;
-    for (size_t i = 0; i < endpoints.size(); ++i) {
-      if (other_cells_[i].empty()) continue;
-      ++count;
-      absl::StrAppend(&others, others.empty() ? "" : "; ", endpoints[i], " has maps of cell ",
-                      other_cells_[i], ", not of ", impl_.options.cell);
-    }
-    if (count == endpoints.size()) return absl::FailedPreconditionError(others);
-    if (!other_cell_.empty()) return absl::UnavailableError(others);
-    const std::string why = !problem_.empty()                 ? problem_
-                            : !status.error_message().empty() ? status.error_message()
-                                                              : "the stream ended";
-    return absl::UnavailableError(
-        absl::StrCat(endpoints[policy_.endpoint()], ": ", why, others.empty() ? "" : "; ", others));
+  std::string WhyEnded(const grpc::Status& status) const {
+    if (!problem_.empty()) return problem_;
+    return status.error_message().empty() ? "the stream ended" : status.error_message();
   }
 
   bool IsOfOurCell(const v1::WatchResponse& response) {
-    const std::string& cell =
-        response.has_snapshot() ? response.snapshot().cell() : response.heartbeat().cell();
-    if (IsOfCell(cell, impl_.options.cell)) return true;
-    other_cell_ = cell;
-    return false;
+    return outlook_.OnCell(response.has_snapshot() ? response.snapshot().cell()
+                                                   : response.heartbeat().cell());
   }
 
   bool Deliver(discovery::Received received) {
@@ -253,24 +234,14 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   bool TakeStale(bool stale) {
     TellStale(stale);
     if (!stale) return true;
-    if (!std::exchange(in_vain_, true)) ++tried_in_vain_;
+    outlook_.OnUnsure();
     if (!policy_.OnStale()) return true;
     problem_ = "it says that a newer map may exist";
     return false;
   }
 
   void TellFreshness() {
-    using Freshness = MapSink::Freshness;
-    const bool newest = stream_ != nullptr && receiver_.is_newest();
-    if (newest) {
-      tried_in_vain_ = 0;
-      in_vain_ = false;
-    }
-    const bool all_in_vain = tried_in_vain_ >= impl_.options.endpoints.size();
-    const Freshness freshness = newest        ? Freshness::kNewest
-                                : all_in_vain ? Freshness::kNobodySure
-                                              : Freshness::kAsking;
-    if (std::exchange(told_freshness_, freshness) != freshness) sink_.OnFreshness(freshness);
+    if (const auto changed = outlook_.TakeChange()) sink_.OnFreshness(*changed);
   }
 
   void TellStale(bool stale) {
@@ -310,7 +281,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   MapSink& sink_;
   discovery::MapReceiver receiver_;
   discovery::ReconnectPolicy policy_;
-  std::vector<std::string> other_cells_;  // of each endpoint; "": ours, or not known
+  discovery::PublisherOutlook outlook_;
   const std::shared_ptr<ReportSender> reports_;
   std::shared_ptr<Stream> stream_;
   std::vector<std::string> suspects_;  // as the sink knows them
@@ -320,11 +291,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   bool delivered_ = false;          // this stream said something
   std::optional<bool> told_stale_;  // the sink
   std::string problem_;             // why we cancelled this stream
-  std::string other_cell_;          // the publisher of this stream is of it
   std::string no_such_app_in_;      // as the sink knows it
-  bool in_vain_ = false;            // this stream is counted in tried_in_vain_
-  size_t tried_in_vain_ = 0;        // streams since a publisher was sure of its map
-  MapSink::Freshness told_freshness_ = MapSink::Freshness::kAsking;
   bool closed_ = false;
 };
 

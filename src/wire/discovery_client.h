@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "base/time.h"
+#include "discovery/publisher_outlook.h"
 #include "discovery/reconnect_policy.h"
 #include "model/map/whole_map.h"
 #include "model/map_reach.h"
@@ -38,11 +39,7 @@ class MapSink {
   // together. The client looks for another publisher by itself.
   virtual void OnStale(bool stale) { (void)stale; }
   // How sure it is that what is held is the newest map, when that changes.
-  enum class Freshness {
-    kAsking,      // nobody has said so yet: at first, and when a stream is lost
-    kNewest,      // a publisher has said so, and is heard
-    kNobodySure,  // each endpoint was tried in vain since then
-  };
+  using Freshness = discovery::Freshness;
   virtual void OnFreshness(Freshness freshness) { (void)freshness; }
   // A publisher is sure that this cell has no such app; "": that is over. The app may be made
   // later.

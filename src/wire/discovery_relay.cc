@@ -1,7 +1,5 @@
 #include "wire/discovery_relay.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -124,7 +122,7 @@ void DiscoveryRelay::Connect(std::vector<std::string> endpoints) {
 
 std::unique_ptr<DiscoveryRelay::App> DiscoveryRelay::Subscribe(const AppName& app) {
   if (upstream_ == nullptr) return nullptr;
-  spdlog::info("subscribing upstream to the map of {}", app.value());
+  LogInfo("subscribing upstream to the map of {}", app.value());
   return std::make_unique<App>(*this, app);
 }
 
@@ -135,14 +133,14 @@ void DiscoveryRelay::Want(const AppName& app) {
 }
 
 void DiscoveryRelay::Unwant(const AppName& app) {
-  if (apps_.erase(app) > 0) spdlog::info("nobody asks for {} any more", app.value());
+  if (apps_.erase(app) > 0) LogInfo("nobody asks for {} any more", app.value());
   app_count_ = apps_.size();
 }
 
 bool DiscoveryRelay::PassOn(const AppName& app, const Verdict& verdict) {
   const bool fits = verdict.kind == Verdict::kApplied || verdict.kind == Verdict::kStale;
   ++(fits ? updates_ : refused_);
-  if (!fits) spdlog::warn("an update of {} is refused: {}", app.value(), verdict.reason);
+  if (!fits) LogWarning("an update of {} is refused: {}", app.value(), verdict.reason);
   return fits;
 }
 

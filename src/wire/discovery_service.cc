@@ -1,7 +1,6 @@
 #include "wire/discovery_service.h"
 
 #include <grpcpp/grpcpp.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -188,7 +187,7 @@ class DiscoveryService::Impl final
     } else if (!Add(stream)) {
       stream->Refuse({grpc::StatusCode::UNAVAILABLE, "this publisher is shutting down"});
     } else {
-      spdlog::debug("{} subscribes to {}", request.subscriber(), request.app());
+      LogDebug("{} subscribes to {}", request.subscriber(), request.app());
       stream->Begin(hub_, request);
     }
     return stream.get();

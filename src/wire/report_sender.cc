@@ -1,7 +1,6 @@
 #include "wire/report_sender.h"
 
 #include <grpcpp/grpcpp.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <limits>
@@ -9,6 +8,7 @@
 
 #include "absl/random/random.h"
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 
 namespace shardmanager::wire {
 
@@ -78,8 +78,8 @@ void ReportSender::Send(v1::ReportServersRequest report) {
           if (sender == nullptr) return;
           sender->under_way_.reset();
           if (status.ok() || sender->closed_) return;
-          spdlog::debug("a report of the servers of {} was not taken: {}", sender->app_.value(),
-                        status.error_message());
+          LogDebug("a report of the servers of {} was not taken: {}", sender->app_.value(),
+                   status.error_message());
         });
         context.calls.End();
       });

@@ -14,6 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/proto_values.h"
+#include "model/request_metadata.h"
+#include "model/traffic/key_spread.h"
+#include "model/traffic/request_times.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "wire/connection.h"
@@ -36,6 +39,11 @@ constexpr int kMaxMessageBytes = 64 << 20;
 // Of the metrics, or regions, that a server reports for one shard or for itself. A spec, or an app,
 // has far fewer.
 constexpr size_t kMostEntries = 64;
+// Of the counts of requests that a server tells: what is beyond is nonsense.
+constexpr size_t kMostBusyShards = 16;
+constexpr size_t kMostKeys = 8;
+constexpr uint32_t kMostOneIn = 1'000'000;
+constexpr uint64_t kMostCountedMs = 24 * 3'600'000;
 
 void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
   header->set_app(to.app.value());
@@ -338,6 +346,40 @@ std::vector<orchestrator::MetricAmount> ToAmounts(
   return ToEntries<orchestrator::MetricAmount>(reported);
 }
 
+orchestrator::RequestCount ToCount(const v1::ShardTraffic& traffic) {
+  const int classes = std::min<int>(traffic.times_size(), kTimeClasses);
+  return {.shard = traffic.shard(),
+          .requests = traffic.requests(),
+          .errors = std::min(traffic.errors(), traffic.requests()),
+          .times = {traffic.times().begin(), traffic.times().begin() + classes}};
+}
+
+orchestrator::SampledKeys ToKeys(const v1::KeySample& sample) {
+  orchestrator::SampledKeys keys{.requests = sample.requests(),
+                                 .one_in = std::clamp<uint32_t>(sample.one_in(), 1, kMostOneIn)};
+  for (const v1::FrequentKey& key : sample.top()) {
+    if (keys.top.size() == kMostKeys) break;
+    if (key.key().size() > request_metadata::kLongestNamedKey) continue;
+    keys.top.push_back({key.key(), key.shard(), key.count(), std::min(key.error(), key.count())});
+  }
+  if (sample.by_hash_size() == static_cast<int>(kHashParts)) {
+    keys.by_hash.assign(sample.by_hash().begin(), sample.by_hash().end());
+  }
+  return keys;
+}
+
+orchestrator::CountedTraffic ToTraffic(const v1::CollectLoadResponse& response) {
+  orchestrator::CountedTraffic traffic{.requests = response.requests(),
+                                       .keys = ToKeys(response.keys())};
+  traffic.counted_for =
+      Milliseconds(static_cast<int64_t>(std::min<uint64_t>(response.counted_ms(), kMostCountedMs)));
+  for (const v1::ShardTraffic& shard : response.traffic()) {
+    if (traffic.shards.size() == kMostBusyShards) break;
+    traffic.shards.push_back(ToCount(shard));
+  }
+  return traffic;
+}
+
 }  // namespace
 
 orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
@@ -352,6 +394,7 @@ orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
                     .load = ToAmounts(shard.load()),
                     .requests = ToEntries<orchestrator::RequestsFrom>(shard.requests_by_region())});
   }
+  holdings.traffic = ToTraffic(response);
   return holdings;
 }
 

@@ -64,6 +64,12 @@ TEST(CommandLineTest, ReadsTheOtherCommands) {
   EXPECT_TRUE(rollout.wait);
   EXPECT_EQ(rollout.format, Format::kWide);
   EXPECT_EQ(Parsed<RolloutCommand>({"rollout", "status"}).app, "") << "all apps";
+  const auto top = Parsed<TopCommand>({"top", "keys", "kv", "-n", "3", "-o", "json"});
+  EXPECT_TRUE(top.keys);
+  EXPECT_EQ(top.app, "kv");
+  EXPECT_EQ(top.most, 3U);
+  EXPECT_EQ(top.format, Format::kJson);
+  EXPECT_FALSE(Parsed<TopCommand>({"top", "shards", "kv"}).keys);
   const auto watch = Parsed<WatchCommand>({"watch", "-a", "kv", "--no-follow", "-o", "json"});
   EXPECT_EQ(watch.app, "kv");
   EXPECT_TRUE(watch.no_follow);
@@ -102,7 +108,7 @@ TEST(CommandLineTest, TeachesEveryCommand) {
   EXPECT_EQ(help.code, kOk);
   EXPECT_THAT(help.text, HasSubstr("Exit codes:"));
   for (const std::string command :
-       {"apply", "get", "describe", "delete", "release", "rollout", "watch", "completion"}) {
+       {"apply", "get", "describe", "delete", "release", "rollout", "top", "watch", "completion"}) {
     const Answer of_command = Answered({command, "--help"});
     EXPECT_EQ(of_command.code, kOk);
     EXPECT_THAT(of_command.text, HasSubstr("Examples:\n")) << command;
@@ -125,7 +131,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
       "pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, simulate, capacity, "
-      "watch, place, "
+      "top, watch, place, "
       "status, "
       "completion, "
       "version\nSee `shardctl "
@@ -146,6 +152,9 @@ TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {
                                                     {"get", "apps", "-o", "xml"},
                                                     {"watch", "-o", "yaml"},
                                                     {"rollout"},
+                                                    {"top", "servers", "kv"},
+                                                    {"top", "shards"},
+                                                    {"top", "keys", "kv", "-n", "0"},
                                                     {"rollout", "status", "kv", "mail"},
                                                     {"rollout", "status", "-o", "name"},
                                                     {"describe", "app"},

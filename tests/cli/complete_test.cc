@@ -61,6 +61,7 @@ TEST_F(CompleteTest, OffersTheWordsThatAValueMayBe) {
   EXPECT_THAT(Words({"maintenance", "add", "m-1", "r"}), ElementsAre("rack", "region"));
   EXPECT_THAT(Words({"maintenance", "add", "m-1", "rack", "a/b/c", "--impact", "m"}),
               ElementsAre("machine-loss"));
+  EXPECT_THAT(Words({"top", ""}), ElementsAre("shards", "keys"));
   EXPECT_THAT(Words({"rollout", ""}), ElementsAre("status"));
   EXPECT_THAT(Words({"rollout", "status", "-o", "w"}), ElementsAre("wide"));
   EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh", "fish"));
@@ -78,6 +79,7 @@ TEST_F(CompleteTest, AsksTheControlPlaneForNames) {
   EXPECT_EQ(Asked({"explain", "kv", ""}), "shards --app kv");
   EXPECT_EQ(Asked({"explain", "kv", "s-1", "--on", ""}), "servers --app kv");
   EXPECT_EQ(Asked({"watch", "--app", ""}), "apps");
+  EXPECT_EQ(Asked({"top", "keys", ""}), "apps");
   EXPECT_EQ(Asked({"rollout", "status", ""}), "apps");
   EXPECT_EQ(Asked({"drain", "server", ""}), "servers");
   EXPECT_EQ(Asked({"release", "server", "-a", "kv", ""}), "servers --app kv");

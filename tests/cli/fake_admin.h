@@ -161,6 +161,20 @@ class FakeAdmin final : public v1::Admin::Service {
                           v1::UnpinShardResponse* response) override {
     return Answer(context, "UnpinShard", *request, {}, response);
   }
+  // What would be ordered of shards whose keys are not known here.
+  grpc::Status ReshapeShards(Context context, const v1::ReshapeShardsRequest* request,
+                             v1::ReshapeShardsResponse* response) override {
+    v1::ReshapeShardsResponse ordered;
+    for (const std::string& shard : request->from())
+      ordered.mutable_reshape()->add_from()->set_id(shard);
+    for (const std::string& name : request->into())
+      ordered.mutable_reshape()->add_to()->set_id(name);
+    for (int i = 0; i < request->cuts_size() && i + 1 < ordered.reshape().to_size(); ++i) {
+      ordered.mutable_reshape()->mutable_to(i)->mutable_range()->set_end(request->cuts(i));
+      ordered.mutable_reshape()->mutable_to(i + 1)->mutable_range()->set_start(request->cuts(i));
+    }
+    return Answer(context, "ReshapeShards", *request, ordered, response);
+  }
   grpc::Status PreferRegions(Context context, const v1::PreferRegionsRequest* request,
                              v1::PreferRegionsResponse* response) override {
     return Answer(context, "PreferRegions", *request, preferred, response, prefer_refusal);

@@ -12,6 +12,7 @@ namespace shardmanager::daemon {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 v1::ControlEvent Event(const std::string& kind, const std::string& app) {
   v1::ControlEvent event;
@@ -44,6 +45,25 @@ TEST(ControlMetricsTest, CountsEachEventOnceByKindAndApp) {
   EXPECT_EQ(count("ServerLost", "mail").value(), 0);
   EXPECT_THAT(metrics.Text(),
               HasSubstr("shardmanager_events_total{app=\"kv\",kind=\"MoveStarted\"} 3\n"));
+}
+
+TEST(ControlMetricsTest, ShowsTheNewestFiguresOfEachApp) {
+  Metrics metrics;
+  orchestrator::EventLog events;
+  events.Show("kv", {.requests_per_s = 1'100, .hottest_shard = 1.5, .shards_hot = 1});
+  events.Show("mail", {.requests_per_s = 10});
+  events.Hide("mail");
+  ControlMetrics shown(metrics, events);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (metrics.Text().find("shardmanager_app_key_entropy_bits") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::yield();
+  }
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("shardmanager_app_requests_per_second{app=\"kv\"} 1100\n"));
+  EXPECT_THAT(text, HasSubstr("shardmanager_app_hottest_shard_ratio{app=\"kv\"} 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("shardmanager_app_shards_hot{app=\"kv\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("mail")));
 }
 
 }  // namespace

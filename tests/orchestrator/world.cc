@@ -412,6 +412,7 @@ void World::Do(Collect& action) {
     if (says.requests) report.held.back().requests = says.requests(shard, name);
   }
   if (says.capacity) report.capacity = says.capacity(name);
+  if (says.traffic) says.traffic(name, report);
   queue_.push_back(std::move(report));
 }
 

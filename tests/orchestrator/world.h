@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "orchestrator/core/partition.h"
@@ -85,6 +86,7 @@ class World {
   int publishes = 0;
   bool emptied = false;
   bool stepped_down = false;
+  TrafficFigures traffic;             // as metrics show it
   std::vector<std::string> commands;  // "add s-1 kv-2" in order
   size_t NoteCount(NoteKind kind) const;
   // As `shardctl explain` has them; empty: it waits for nothing.
@@ -138,6 +140,8 @@ class World {
         requests;
     // What it can carry.
     std::function<std::vector<MetricAmount>(const std::string& server)> capacity;
+    // Fills in what it counted of its requests: by shard, and by key.
+    std::function<void(const std::string& server, ServerReport& report)> traffic;
   } says;
 
  private:
@@ -149,8 +153,12 @@ class World {
   void Do(Publish& action);
   void NoteReachable();
   void Do(Note& action);
-  void Do(Emptied&) { emptied = true; }
-  void Do(StepDown&) { stepped_down = true; }
+  template <typename Seen>
+  void Do(Seen& action) {
+    if constexpr (std::is_same_v<Seen, ShowTraffic>) traffic = action.figures;
+    emptied |= std::is_same_v<Seen, Emptied>;
+    stepped_down |= std::is_same_v<Seen, StepDown>;
+  }
   void Obey(const SendCommands& action, const Grant& grant, AppServer& server);
   bool HasNew(const std::set<std::string>& of, const Grant& grant) const;
   // `elected`: the new list replaces the last one; else members that are known keep their lives.

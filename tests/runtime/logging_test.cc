@@ -2,13 +2,24 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace shardmanager {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
@@ -62,6 +73,60 @@ TEST(LoggingTest, RefusesALevelThatDoesNotExist) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\"; allowed: trace, debug"));
   EXPECT_TRUE(InitLogging("testd", {.level = "off"}).ok());
+}
+
+class KeptLines final : public Logger {
+ public:
+  void Log(LogLevel level, std::string_view message) override {
+    lines.push_back(absl::StrCat(static_cast<int>(level), " ", std::string(message)));
+  }
+  std::vector<std::string> lines;
+};
+
+TEST(SdkLogTest, GoesToTheApplicationsLoggerAndNowhereElse) {
+  const auto kept = std::make_shared<KeptLines>();
+  const std::string elsewhere = Logged([&] {
+    SetLogger(kept);
+    LogDebug("detail");
+    LogWarning("{} of {}", 1, 2);
+    Repeater repeater;
+    repeater.Say("it goes on");
+    SetLogger(nullptr);
+    LogInfo("news");
+  });
+  EXPECT_THAT(kept->lines, ElementsAre("3 1 of 2", "3 it goes on"));
+  EXPECT_THAT(elsewhere, HasSubstr("news"));
+  EXPECT_THAT(elsewhere, Not(HasSubstr("1 of 2")));
+}
+
+TEST(SdkLogTest, WritesToStderrWhereTheApplicationsDefaultLoggerWritesToStdout) {
+  const auto before = spdlog::default_logger();
+  for (const bool colour : {true, false}) {
+    std::shared_ptr<spdlog::sinks::sink> sink;
+    if (colour) {
+      sink = std::make_shared<spdlog::sinks::stdout_color_sink_mt>();
+    } else {
+      sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
+    }
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("app", sink));
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    LogWarning("trouble");
+    spdlog::default_logger()->flush();
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("shardmanager["));
+    EXPECT_THAT(testing::internal::GetCapturedStdout(), IsEmpty());
+  }
+  spdlog::set_default_logger(before);
+}
+
+TEST(SdkLogTest, WritesToTheApplicationsDefaultLoggerOtherwise) {
+  const auto before = spdlog::default_logger();
+  std::ostringstream text;
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "app", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)));
+  LogWarning("trouble");
+  spdlog::set_default_logger(before);
+  EXPECT_THAT(text.str(), HasSubstr("trouble"));
 }
 
 TEST(RepeatGateTest, SpeaksAtOnceThenOncePerInterval) {

@@ -166,6 +166,33 @@ TEST_F(ServerTest, F1_F7_RefusesDeposedLeadersAndCommandsForAnotherLife) {
   EXPECT_THAT(handler_.calls(), ElementsAre("add s@5"));
 }
 
+TEST_F(ServerTest, CollectLoadTellsOfTheRequestsSinceTheLastTime) {
+  world_.ApplyApp();
+  world_.Assign("kv-1", {Granted("s", 5)});
+  Server server(world_.Options("kv-1"));
+  ASSERT_TRUE(server.Start(handler_, {}).ok());
+  ASSERT_TRUE(Eventually([&] { return Admits(server); }));
+  Commander commander(server.endpoint(), "kv-1", 1);
+  ASSERT_TRUE(commander.Collect().ok());
+  const grpc::Status answer(grpc::StatusCode::NOT_FOUND, "no such key");
+  EXPECT_EQ(&server.Admit(kShard).Ended(answer), &answer);
+  server.Admit(kShard).Ended({grpc::StatusCode::INTERNAL, "the disk is gone"});
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(Admits(server));
+  auto load = commander.Collect();
+  ASSERT_TRUE(load.ok()) << load.status();
+  ASSERT_EQ(load->traffic_size(), 1);
+  const v1::ShardTraffic& traffic = load->traffic(0);
+  EXPECT_EQ(traffic.shard(), "s");
+  EXPECT_EQ(traffic.requests(), 32u);
+  EXPECT_EQ(traffic.errors(), 1u) << "NOT_FOUND is about the request";
+  uint32_t timed = 0;
+  for (const uint32_t count : traffic.times()) timed += count;
+  EXPECT_EQ(timed, 2u);
+  load = commander.Collect();
+  ASSERT_TRUE(load.ok()) << load.status();
+  EXPECT_EQ(load->traffic_size(), 0);
+}
+
 TEST_F(ServerTest, CollectLoadTellsWhatIsHeldAndHowLongTheLeaseLasts) {
   world_.ApplyApp();
   world_.Assign("kv-1", {Granted("s", 5)});

@@ -65,7 +65,7 @@ class Tally final : public ShardHandler, public counter::Counter::Service {
     std::lock_guard lock(mutex_);
     response->set_value(++shards_[admission.shard()][request->key()]);
     response->set_epoch(admission.epoch().value());
-    return grpc::Status::OK;
+    return admission.Ended(grpc::Status::OK);
   }
 
   TallyStorage& storage_;

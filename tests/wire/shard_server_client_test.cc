@@ -10,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "model/request_metadata.h"
+#include "model/traffic/request_times.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
 #include "tests/coordination/tcp_proxy.h"
 
@@ -129,6 +131,37 @@ TEST(ShardServerClientTest, TakesNoMoreMetricsAndRegionsThanThereMayBe) {
   EXPECT_EQ(holdings.held.at(0).requests.size(), 64u);
   EXPECT_EQ(holdings.capacity.size(), 64u);
   EXPECT_EQ(holdings.held.at(0).load.size(), 64u);
+}
+
+TEST(ShardServerClientTest, TakesNoMoreOfTheCountsOfRequestsThanMakesSense) {
+  v1::CollectLoadResponse response;
+  response.set_counted_ms(uint64_t{1} << 63);
+  for (int shard = 0; shard < 100; ++shard) {
+    v1::ShardTraffic& traffic = *response.add_traffic();
+    traffic.set_requests(3);
+    traffic.set_errors(5);
+    for (int i = 0; i < 100; ++i) traffic.add_times(1);
+  }
+  v1::KeySample& keys = *response.mutable_keys();
+  keys.add_by_hash(1);
+  for (int i = 0; i < 100; ++i) {
+    v1::FrequentKey& key = *keys.add_top();
+    key.set_key(std::string(static_cast<size_t>(250 + i % 10), 'k'));
+    key.set_count(2);
+    key.set_error(3);
+  }
+  const orchestrator::CountedTraffic counted = ToHoldings(response).traffic;
+  EXPECT_EQ(counted.counted_for, Seconds(24 * 3'600));
+  ASSERT_EQ(counted.shards.size(), 16U);
+  EXPECT_EQ(counted.shards[0].errors, 3U);
+  EXPECT_EQ(counted.shards[0].times.size(), kTimeClasses);
+  EXPECT_EQ(counted.keys.one_in, 1U) << "0 is no number of requests";
+  EXPECT_EQ(counted.keys.by_hash.size(), 0U) << "there must be 64";
+  EXPECT_EQ(counted.keys.top.size(), 8U);
+  for (const orchestrator::SampledKey& key : counted.keys.top) {
+    EXPECT_LE(key.key.size(), request_metadata::kLongestNamedKey);
+    EXPECT_LE(key.error, key.count);
+  }
 }
 
 TEST(ShardServerClientTest, TellsUnderWhichGrantItServesOnWhatWasCalledOff) {

@@ -35,6 +35,7 @@ ExitCode Snapshot(const SnapshotCommand& command, AdminClient& client, Terminal&
 // `client` is asked for a snapshot unless the command names a file.
 ExitCode Simulate(const SimulateCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Capacity(const CapacityCommand& command, AdminClient& client, Terminal& terminal);
+ExitCode Top(const TopCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.

@@ -1,18 +1,17 @@
 #include "coordination/zookeeper/zookeeper_log.h"
 
-#include <spdlog/spdlog.h>
-
 #include <mutex>
 #include <string_view>
 
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 
 namespace shardmanager {
 namespace {
 
 constexpr int kLinesPerSecond = 5;
 
-struct Log {
+struct ClientLog {
   std::mutex mutex;
   std::string latest;
   TimePoint window_start;
@@ -20,8 +19,8 @@ struct Log {
   int64_t suppressed = 0;
 };
 
-Log& TheLog() {
-  static Log* log = new Log;  // never destroyed: C client threads may outlive main
+ClientLog& TheLog() {
+  static ClientLog* log = new ClientLog;  // never destroyed: C client threads may outlive main
   return *log;
 }
 
@@ -33,7 +32,7 @@ std::string_view Text(std::string_view line) {
   return colon == std::string_view::npos ? line : line.substr(colon + 2);
 }
 
-bool MayLog(Log& log, TimePoint now) {
+bool MayLog(ClientLog& log, TimePoint now) {
   if (now - log.window_start >= Seconds(1)) {
     log.window_start = now;
     log.lines_in_window = 0;
@@ -45,7 +44,7 @@ bool MayLog(Log& log, TimePoint now) {
 
 void OnZookeeperLog(const char* message) {
   const std::string_view text = Text(message);
-  Log& log = TheLog();
+  ClientLog& log = TheLog();
   int64_t suppressed = 0;
   {
     std::lock_guard lock(log.mutex);
@@ -57,11 +56,11 @@ void OnZookeeperLog(const char* message) {
     }
     std::swap(suppressed, log.suppressed);
   }
-  spdlog::debug("zookeeper client: {} ({} lines left out before)", text, suppressed);
+  LogDebug("zookeeper client: {} ({} lines left out before)", text, suppressed);
 }
 
 std::string LatestZookeeperComplaint() {
-  Log& log = TheLog();
+  ClientLog& log = TheLog();
   std::lock_guard lock(log.mutex);
   return log.latest;
 }

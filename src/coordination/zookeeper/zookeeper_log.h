@@ -5,7 +5,7 @@
 
 namespace shardmanager {
 
-// To be passed to zookeeper_init2. Lines go to spdlog at level debug, a few per
+// To be passed to zookeeper_init2. Lines go to the log at level debug, a few per
 // second; the rest are counted. Thread-safe.
 void OnZookeeperLog(const char* message);
 

@@ -1,7 +1,5 @@
 #include "coordination/zookeeper/zookeeper_session.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include "coordination/write_check.h"
 #include "coordination/zookeeper/zookeeper_log.h"
 #include "runtime/clock.h"
+#include "runtime/logging.h"
 
 namespace shardmanager {
 namespace {
@@ -105,7 +104,7 @@ void ZookeeperSession::Open(const clientid_t* resume) {
   handle_ = ZookeeperHandle::Open(connect_string_, std::max(options_.timeout, kMinTimeout), resume,
                                   std::move(events));
   if (handle_ != nullptr) return;
-  spdlog::debug("cannot make a ZooKeeper handle for {}: {}", connect_string_, strerror(errno));
+  LogDebug("cannot make a ZooKeeper handle for {}: {}", connect_string_, strerror(errno));
   const clientid_t session = resume == nullptr ? clientid_t{} : *resume;
   executor_.PostAt(MonotonicNow() + kOpenAgain, [this, session] { Open(&session); });
 }
@@ -179,9 +178,9 @@ void ZookeeperSession::OnConnected() {
   patience_ = kFirstPatience;
   session_id_ = zoo_client_id(handle_->get())->client_id;
   session_timeout_ms_ = zoo_recv_timeout(handle_->get());
-  const auto level = complained_ ? spdlog::level::warn : spdlog::level::debug;
-  spdlog::log(level, "connected to ZooKeeper at {}: session {:#x}, time-out {} ms", connect_string_,
-              session_id_.load(), session_timeout_ms_.load());
+  const LogLevel level = complained_ ? LogLevel::kWarning : LogLevel::kDebug;
+  Log(level, "connected to ZooKeeper at {}: session {:#x}, time-out {} ms", connect_string_,
+      session_id_.load(), session_timeout_ms_.load());
   complained_ = false;
   SetState(SessionState::kConnected);
   // A new handle does not know what the session has seen: without this, a server that
@@ -203,7 +202,7 @@ void ZookeeperSession::OnDisconnected() {
 
 void ZookeeperSession::OnExpired() {
   ++outage_;
-  spdlog::warn("ZooKeeper session {:#x} with {} has expired", session_id_.load(), connect_string_);
+  LogWarning("ZooKeeper session {:#x} with {} has expired", session_id_.load(), connect_string_);
   SetState(SessionState::kExpired);
   watches_.FireAll();
   for (auto& request : std::exchange(held_, {})) request->Answer(ZSESSIONEXPIRED);
@@ -218,8 +217,8 @@ void ZookeeperSession::ComplainLater(std::chrono::milliseconds delay) {
   executor_.PostAt(MonotonicNow() + delay, [this, outage = outage_] {
     if (outage != outage_) return;
     complained_ = true;
-    spdlog::warn("ZooKeeper at {} is out of reach, retrying ({})", connect_string_,
-                 LatestZookeeperComplaint());
+    LogWarning("ZooKeeper at {} is out of reach, retrying ({})", connect_string_,
+               LatestZookeeperComplaint());
     ComplainLater(kNextComplaint);
   });
 }

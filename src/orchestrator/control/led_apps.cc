@@ -174,7 +174,7 @@ absl::Status MayLookAt(const std::string& name, const PartitionDriver& app) {
 }
 
 absl::Status MayChangeSpec(const PartitionDriver& app) {
-  if (app.damaged_spec() == nullptr) return absl::OkStatus();
+  if (DamagedSpec(app) == nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("app ", Quoted(app.spec().stored().spec().name()),
                    ": the stored spec cannot be read; put one in its place first: "

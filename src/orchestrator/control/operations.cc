@@ -90,7 +90,7 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
     if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
     PartitionDriver* existing = apps_.Find(spec.name());
     if (auto it = apps_.drivers().find(spec.name());
-        it != apps_.drivers().end() && it->second->damaged_spec() != nullptr) {
+        it != apps_.drivers().end() && DamagedSpec(*it->second) != nullptr) {
       return ReplaceDamagedSpec(apps_, *it->second, request, reply, wanted);
     }
     if (existing == nullptr) {

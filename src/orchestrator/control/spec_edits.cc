@@ -12,7 +12,7 @@ namespace {
 
 // May `by` take the place of a spec that cannot be read?
 absl::Status MayReplaceDamaged(const PartitionDriver& app, const v1::AppSpec& by, bool force) {
-  const DamagedRecord& spec = *app.damaged_spec();
+  const DamagedRecord& spec = *DamagedSpec(app);
   const std::string why(spec.why.message());
   if (spec.newer()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -99,7 +99,7 @@ void ReplaceDamagedSpec(LedApps& apps, const PartitionDriver& app,
   if (absl::Status may = MayReplaceDamaged(app, request.spec(), request.force()); !may.ok()) {
     return reply(may);
   }
-  const DamagedRecord& damaged = *app.damaged_spec();
+  const DamagedRecord& damaged = *DamagedSpec(app);
   v1::ApplyAppResponse response;
   response.set_outcome(v1::ApplyAppResponse::CONFIGURED);
   response.add_changes(absl::StrCat(

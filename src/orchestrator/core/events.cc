@@ -100,6 +100,10 @@ void Partition::On(ServerDown& event) {
   mass_failures_.LookAfterLoss();
 }
 
+void Partition::On(ServerReport& event) {
+  if (fleet_.On(event)) skew_book_.Record(event);
+}
+
 void Partition::On(OrdersChanged& event) {
   state_.orders = std::move(event.orders);
   UpdateServers();
@@ -219,6 +223,13 @@ void Partition::AdoptPreferences(v1::StoredPreferences preferences) {
                   absl::StrCat(Counted(changed, "shard"), who.empty() ? "" : ", by ", who));
 }
 
+void Partition::LookForPlacesAgain() {
+  state_.missing.Tick(state_.now);
+  mass_failures_.Look();
+  moves_.WakeIfIdle();
+  agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
+}
+
 void Partition::Fire(const Timer& timer) {
   if (Mirrors(state_) && timer.kind != TimerKind::kMaintenance &&
       timer.kind != TimerKind::kMapAge) {
@@ -240,6 +251,8 @@ void Partition::Fire(const Timer& timer) {
       return scaler_.Look();
     case TimerKind::kDemand:
       return demand_book_.Look();
+    case TimerKind::kSkew:
+      return skew_book_.Look();
     case TimerKind::kTryElsewhere:
       return failed_shards_.TryElsewhere(ShardIndex(timer.id));
     case TimerKind::kTrial:
@@ -252,10 +265,7 @@ void Partition::Fire(const Timer& timer) {
       agenda_.LookAtBalance();
       return planner_.SetBalanceTimer();
     case TimerKind::kReplan:
-      state_.missing.Tick(state_.now);
-      mass_failures_.Look();
-      moves_.WakeIfIdle();
-      return agenda_.SetTimer(MissingShards::kTick, TimerKind::kReplan);
+      return LookForPlacesAgain();
     case TimerKind::kGather:
       return;  // the pass that follows plans
     case TimerKind::kPublish:

@@ -256,9 +256,9 @@ void Fleet::On(ServerDown& event) {
   }
 }
 
-void Fleet::On(ServerReport& event) {
+bool Fleet::On(ServerReport& event) {
   Server& server = state_.tables.server(event.server);
-  if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return;
+  if (server.state != ServerState::kLive || server.incarnation != event.incarnation) return false;
   if (server.reports_out > 0) --server.reports_out;
   if (server.record_unread && event.ok) unread_.AdoptReported(event);
   // Each shard is looked at, but only what differs makes the balance worth a look.
@@ -266,7 +266,7 @@ void Fleet::On(ServerReport& event) {
   agenda_.MarkServerDirty(event.server);
   state_.balance.at_rest = rested;
   if (!std::exchange(server.reported, true)) publication_.Reported();
-  if (!event.ok) return;  // commands will be tried anyway
+  if (!event.ok) return false;  // commands will be tried anyway
 
   absl::flat_hash_map<ShardIndex, const HeldReplica*> held;
   for (const HeldReplica& h : event.held) held[state_.tables.InternShard(h.shard)] = &h;
@@ -306,6 +306,7 @@ void Fleet::On(ServerReport& event) {
   load_book_.RecordCapacities(event.server, event.capacity, problem);
   load_book_.NoteLoadProblem(event.server, problem);
   DropStrays(event);
+  return true;
 }
 
 }  // namespace shardmanager::orchestrator

@@ -30,6 +30,7 @@
 #include "orchestrator/core/load/demand_book.h"
 #include "orchestrator/core/load/load_book.h"
 #include "orchestrator/core/load/shard_scaler.h"
+#include "orchestrator/core/load/skew_book.h"
 #include "orchestrator/core/maintenances.h"
 #include "orchestrator/core/mass_failures.h"
 #include "orchestrator/core/member_teller.h"
@@ -76,8 +77,6 @@ class Partition {
   const PartitionState& state() const { return state_; }
   const Tables& tables() const { return state_.tables; }
   const v1::AppSpec& spec() const { return state_.spec; }
-  bool recovered() const { return state_.recovered; }
-  bool deleting() const { return state_.deleting; }
   uint32_t epochs_given() const { return agenda_.epochs_given(); }
   // Beside the tables' own, in bytes.
   size_t memory_bytes() const;
@@ -93,7 +92,7 @@ class Partition {
   void On(ServerDown& event);
   void On(WriteDone& event) { batch_.On(event); }
   void On(CommandResult& event) { commander_.On(event); }
-  void On(ServerReport& event) { fleet_.On(event); }
+  void On(ServerReport& event);
   void On(PlanReady& event) { planner_.On(event); }
   void On(LaterLeaderSeen& event) { commander_.On(event); }
   void On(RetryAsked& event) { commander_.On(event); }
@@ -108,6 +107,7 @@ class Partition {
   // What is asked for servers has changed.
   void UpdateServers();
   void Fire(const Timer& timer);
+  void LookForPlacesAgain();
 
   Output<Action> Finish();
   // What follows for shards, servers and clients from what has happened.
@@ -121,6 +121,7 @@ class Partition {
   ShardScaler scaler_{state_, agenda_};
   DemandBook demand_book_{state_, agenda_};
   Replacer replacer_{state_, agenda_};
+  SkewBook skew_book_{state_, agenda_};
   SwitchoversUnderWay switchovers_{state_, agenda_};
   MemberTeller members_{state_, agenda_};
   Drains drains_{state_, agenda_};

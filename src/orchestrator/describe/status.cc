@@ -25,6 +25,7 @@
 #include "orchestrator/describe/scaling.h"
 #include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/shards.h"
+#include "orchestrator/describe/skew.h"
 #include "orchestrator/describe/spread.h"
 #include "orchestrator/describe/waits.h"
 
@@ -209,9 +210,9 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
   for (std::string& line : ScalingConditions(state)) status.add_conditions(std::move(line));
 }
 
-}  // namespace
-
-v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
+// `app`: TrafficOf(state), which is the same for all shards.
+v1::ShardStatus DescribeShardOf(const PartitionState& state, const AppTraffic& app,
+                                size_t map_index) {
   const LayoutShard& entry = state.layout[map_index];
   const ShardIndex shard = state.map_order[map_index];
   v1::ShardStatus status;
@@ -233,12 +234,21 @@ v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
   if (state.scaling.rules.on) *status.mutable_scaling() = DescribeScaling(state, shard, state.now);
   if (state.demand.rules.on) *status.mutable_demand() = DescribeDemand(state, shard, state.now);
   if (state.tables.shard(shard).replaced) *status.mutable_reshape() = DescribeReshape(state, shard);
+  if (v1::ShardTrafficStatus traffic; DescribeTraffic(state, app, shard, &traffic)) {
+    *status.mutable_traffic() = std::move(traffic);
+  }
   const Service service = ServiceOf(state, shard);
   status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
   if (!service.served || service.degraded()) {
     status.set_reason(ShardReason(state, shard, status));
   }
   return status;
+}
+
+}  // namespace
+
+v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index) {
+  return DescribeShardOf(state, TrafficOf(state), map_index);
 }
 
 v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_t metric) {
@@ -281,6 +291,7 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   status.mutable_drains()->Assign(state.ordered.drains.begin(), state.ordered.drains.end());
   status.mutable_pins()->Assign(state.ordered.pins.begin(), state.ordered.pins.end());
   DescribePreferences(state, status);
+  if (v1::AppSkew skew; DescribeSkew(state, &skew)) *status.mutable_skew() = std::move(skew);
   status.set_servers_live(live);
   status.set_servers_known(known);
   if (!state.recovered) status.add_conditions("reading its records from the store");
@@ -359,9 +370,10 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
 
 std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state, const std::string& only) {
   std::vector<v1::ShardStatus> all;
+  const AppTraffic app = TrafficOf(state);
   for (size_t i = 0; i < state.layout.size(); ++i) {
     if (!only.empty() && state.layout[i].id.value() != only) continue;
-    all.push_back(DescribeShard(state, i));
+    all.push_back(DescribeShardOf(state, app, i));
   }
   return all;
 }

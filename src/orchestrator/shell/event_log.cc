@@ -38,4 +38,19 @@ std::vector<v1::ControlEvent> EventLog::Read(uint64_t* cursor, Duration patience
   return {events_.begin() + static_cast<std::ptrdiff_t>(begin - first_), events_.end()};
 }
 
+void EventLog::Show(const std::string& app, const TrafficFigures& figures) {
+  std::lock_guard lock(mutex_);
+  figures_[app] = figures;
+}
+
+void EventLog::Hide(const std::string& app) {
+  std::lock_guard lock(mutex_);
+  figures_.erase(app);
+}
+
+std::map<std::string, TrafficFigures> EventLog::Shown() const {
+  std::lock_guard lock(mutex_);
+  return figures_;
+}
+
 }  // namespace shardmanager::orchestrator

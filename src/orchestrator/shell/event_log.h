@@ -1,14 +1,17 @@
-// What the control plane did and why, for `shardctl watch`.
+// What the control plane did and why, for `shardctl watch`, and the newest figures of each app, for
+// metrics.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
+#include "orchestrator/state/load/skew.h"
 #include "shardmanager/v1/admin.pb.h"
 
 namespace shardmanager::orchestrator {
@@ -28,12 +31,19 @@ class EventLog {
   // them. Waits up to `patience` for the first one.
   std::vector<v1::ControlEvent> Read(uint64_t* cursor, Duration patience);
 
+  // The app's figures are these from now on.
+  void Show(const std::string& app, const TrafficFigures& figures);
+  // They are not known here any more: another process leads, or the app is gone.
+  void Hide(const std::string& app);
+  std::map<std::string, TrafficFigures> Shown() const;
+
  private:
   const size_t capacity_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable more_;
   std::deque<v1::ControlEvent> events_;
-  uint64_t first_ = 0;  // position of events_.front()
+  uint64_t first_ = 0;                             // position of events_.front()
+  std::map<std::string, TrafficFigures> figures_;  // by app
 };
 
 }  // namespace shardmanager::orchestrator

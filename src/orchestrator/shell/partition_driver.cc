@@ -38,6 +38,8 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kLoadRefused:
     case NoteKind::kMaintenanceHits:
     case NoteKind::kMapMissing:
+    case NoteKind::kShardHot:
+    case NoteKind::kKeyHot:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:
     case NoteKind::kPrimaryElected:
@@ -98,7 +100,7 @@ PartitionDriver::PartitionDriver(DriverContext context, AppName app, Counted cou
       counted_(counted),
       maps_(context_.leader_epoch, counted.maps, context_.cell, context_.cell_made_ms) {}
 
-PartitionDriver::~PartitionDriver() = default;
+PartitionDriver::~PartitionDriver() { context_.events->Hide(app_.value()); }
 
 PostFn PartitionDriver::MakePost(std::weak_ptr<int> alive) const {
   return [executor = context_.executor, alive = std::move(alive)](auto task) {

@@ -84,8 +84,6 @@ class PartitionDriver {
   v1::MapVersion map_version() const { return maps_.version(); }
   Counted counted() const;
   const SpecWatch& spec() const { return spec_; }
-  // The spec that is stored now, if it cannot be read; null: it was.
-  const DamagedRecord* damaged_spec() const { return damaged_.Find(RecordKind::kSpec, ""); }
   const DamagedRecords& damaged() const { return damaged_; }
   // See release.h. NOT_FOUND: there is nothing to release. `done` comes on the driver's
   // thread, or never if the driver has gone.
@@ -111,6 +109,7 @@ class PartitionDriver {
   void Do(ComputePlan& action);
   void Do(Publish& action);
   void Do(Note& action);
+  void Do(ShowTraffic& action) { context_.events->Show(app_.value(), action.figures); }
   void Do(Emptied&) { removal_.Begin(); }
   void Do(StepDown&) { callbacks_.deposed(); }
   // Tasks that it posts are dropped once the owner of `alive` has gone.
@@ -140,5 +139,10 @@ class PartitionDriver {
   std::unique_ptr<AppTasks> tasks_;   // as long as watch_
   std::vector<Event> early_;          // before the core is there
 };
+
+// The spec that is stored now, if it cannot be read; null: it was.
+inline const DamagedRecord* DamagedSpec(const PartitionDriver& app) {
+  return app.damaged().Find(RecordKind::kSpec, "");
+}
 
 }  // namespace shardmanager::orchestrator

@@ -106,6 +106,7 @@ void ServerCalls::Ask(const Collect& action) {
                             if (holdings.ok()) {
                               report.held = std::move(holdings->held);
                               report.capacity = std::move(holdings->capacity);
+                              report.traffic = std::move(holdings->traffic);
                             }
                             post([this, report = std::move(report)] { context_.handle(report); });
                           });

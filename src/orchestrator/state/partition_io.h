@@ -14,11 +14,13 @@
 
 #include "allocator/allocator.h"
 #include "base/dense_id.h"
+#include "base/time.h"
 #include "model/command_kind.h"
 #include "model/maintenance.h"
 #include "model/replica_phase.h"
 #include "model/server_order.h"
 #include "model/supplied_map.h"
+#include "orchestrator/state/load/skew.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/app_spec.pb.h"
 #include "shardmanager/v1/stored.pb.h"
@@ -149,6 +151,13 @@ struct RequestsFrom {
   std::string region;  // of the clients, as they say
   uint64_t requests = 0;
 };
+// The same, all of them, whatever their region.
+struct RequestCount {
+  std::string shard;
+  uint64_t requests = 0;
+  uint64_t errors = 0;               // of the server's own
+  std::vector<uint32_t> times = {};  // some of them, by time class (model/traffic/request_times.h)
+};
 struct HeldReplica {
   std::string shard;
   ShardEpoch epoch;
@@ -157,9 +166,31 @@ struct HeldReplica {
   std::vector<MetricAmount> load = {};      // as it says: checked when it is taken over
   std::vector<RequestsFrom> requests = {};  // likewise
 };
+// Of the requests of one server since its last report: the keys that are asked for most, by a
+// sample.
+struct SampledKey {
+  std::string key;
+  std::string shard;
+  uint64_t count = 0;  // at most
+  uint64_t error = 0;  // and at least so much less
+};
+struct SampledKeys {
+  uint64_t requests = 0;               // that were looked at
+  uint32_t one_in = 1;                 // of so many
+  std::vector<SampledKey> top = {};    // descending by count
+  std::vector<uint32_t> by_hash = {};  // kHashParts of them, or none
+};
+// What a server counted of its requests since its last report.
+struct CountedTraffic {
+  Duration counted_for = Duration(0);     // 0: it counts none
+  uint64_t requests = 0;                  // of all shards
+  std::vector<RequestCount> shards = {};  // those with the most requests, or errors
+  SampledKeys keys = {};
+};
 struct Holdings {
   std::vector<HeldReplica> held = {};
   std::vector<MetricAmount> capacity = {};  // that it can carry now; unchecked, too
+  CountedTraffic traffic = {};
 };
 // The answer to Collect. Not ok: no answer.
 struct ServerReport {
@@ -168,6 +199,7 @@ struct ServerReport {
   bool ok = true;
   std::vector<HeldReplica> held = {};
   std::vector<MetricAmount> capacity = {};
+  CountedTraffic traffic = {};
 };
 
 struct PlanReady {
@@ -315,6 +347,10 @@ enum class NoteKind : uint8_t {
   kMaintenanceOver,
   kMapSupplied,
   kMapMissing,  // by the app's own orchestrator
+  kShardHot,
+  kShardCooled,
+  kKeyHot,
+  kKeyCooled,
 };
 // The event's name in `shardctl watch` (ControlEvent.kind).
 constexpr std::string_view NameOf(NoteKind kind) {
@@ -362,8 +398,12 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "MaintenanceHits",
                                                            "MaintenanceOver",
                                                            "MapSupplied",
-                                                           "MapMissing"});
-  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kMapMissing) + 1);
+                                                           "MapMissing",
+                                                           "ShardHot",
+                                                           "ShardCooled",
+                                                           "KeyHot",
+                                                           "KeyCooled"});
+  static_assert(kNames.size() == static_cast<size_t>(NoteKind::kKeyCooled) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 // For logs, metrics and `shardctl watch`: what happened and why.
@@ -374,13 +414,18 @@ struct Note {
   std::string detail;
 };
 
+// For metrics: what the app's requests came to, as of now.
+struct ShowTraffic {
+  TrafficFigures figures;
+};
+
 // Every shard of a deleted app is dropped: its records may go.
 struct Emptied {};
 
 // The leader epoch is not ours any more: stop at once. Nothing follows.
 struct StepDown {};
 
-using Action =
-    std::variant<Persist, SendCommands, Collect, ComputePlan, Publish, Note, Emptied, StepDown>;
+using Action = std::variant<Persist, SendCommands, Collect, ComputePlan, Publish, Note, ShowTraffic,
+                            Emptied, StepDown>;
 
 }  // namespace shardmanager::orchestrator

@@ -22,6 +22,7 @@
 #include "orchestrator/state/load/demand.h"
 #include "orchestrator/state/load/load_table.h"
 #include "orchestrator/state/load/scaling.h"
+#include "orchestrator/state/load/skew.h"
 #include "orchestrator/state/mass_failure.h"
 #include "orchestrator/state/missing_shards.h"
 #include "orchestrator/state/move_holds.h"
@@ -168,6 +169,7 @@ struct PartitionState {
   Loads loads;
   Scaling scaling;
   ClientDemand demand;
+  Skew skew;
   Unread unread;
   Writes writes;
   BalanceLooks balance;

@@ -33,6 +33,7 @@ enum class TimerKind : uint8_t {
   kOrderOverdue,    // of a server: an operation there has taken too long
   kSteady,          // of a server: it may be given what others can hold
   kMapDeadline,     // publish even if some server has not reported
+  kSkew,            // look which shards and keys are hot
   kMapAge,          // the map that the application supplied may be too old
 };
 

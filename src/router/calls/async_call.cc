@@ -12,7 +12,7 @@ using router::AttemptEnd;
 AsyncCall::AsyncCall(const CallTarget& target, const CallOptions& options, StubFactory make_stub,
                      std::unique_ptr<AsyncMethod> method, Done done)
     : key_or_shard_(target.key_or_shard),
-      target_{target.app, key_or_shard_, target.by_shard},
+      target_{target.app, key_or_shard_, target.by_shard, target.service},
       options_(options),
       make_stub_(make_stub),
       method_(std::move(method)),
@@ -251,6 +251,7 @@ void AsyncCall::FinishIfAllEnded() {
 void AsyncCall::Finish(grpc::Status status) {
   status_ = std::move(status);
   for (AttemptAt& attempt : attempts_) Free(attempt);
+  state_.OnEnd(status_);
   state_.OnFinish();
   if (thread_ == Thread::kOurs) return Deliver();
   state_.router().async_calls().timers().Post([self = shared_from_this()] { self->Deliver(); });

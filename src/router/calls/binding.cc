@@ -67,8 +67,13 @@ BoundTo Bind(const CallTarget& target, const CallOptions& options, StubFactory m
                                       ? state.machine().OnWaited(MonotonicNow())
                                       : state.OnStreamEnded(ended->route(), ended->end());
   const auto end = RunHere(state, begin, connect);
-  if (!end) return {.status = state.Nothing()};
-  if (*end != CallMachine::Next::kFinish) return {.status = state.Fail(*end)};
+  const auto fail = [&](grpc::Status status) {
+    state.OnEnd(status);
+    return BoundTo{.status = std::move(status)};
+  };
+  if (!end) return fail(state.Nothing());
+  if (*end != CallMachine::Next::kFinish) return fail(state.Fail(*end));
+  state.OnEnd(grpc::Status::OK);
   const std::shared_ptr<void> stub = channel->Stub(make_stub);
   return {std::make_shared<Binding>(state.app(), options, state.route(), std::move(channel)), stub,
           grpc::Status::OK};

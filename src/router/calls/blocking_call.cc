@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "router/calls/blocking_loop.h"
 #include "router/calls/call_state.h"
@@ -24,8 +25,13 @@ class BlockingCall {
   grpc::Status Run() {
     const auto end =
         RunHere(state_, state_.machine().OnWaited(MonotonicNow()), [this] { return TryOnce(); });
-    if (!end) return state_.Nothing();
-    return *end == CallMachine::Next::kFinish ? status_ : state_.Fail(*end);
+    if (!end) {
+      status_ = state_.Nothing();
+    } else if (*end != CallMachine::Next::kFinish) {
+      status_ = state_.Fail(*end);
+    }
+    state_.OnEnd(status_);
+    return std::move(status_);
   }
 
  private:

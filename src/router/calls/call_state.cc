@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "model/request_metadata.h"
 #include "router/deadlines.h"
 #include "router/replica_choice.h"
 #include "runtime/clock.h"
@@ -48,7 +49,8 @@ CallState::CallState(const CallTarget& target, const CallOptions& options)
                 .idempotent = options.idempotent,
                 .seed = router_.NextRandom(),
                 .budget = &app_.retries(),
-                .hedge_after = options.hedge_after}) {
+                .hedge_after = options.hedge_after}),
+      watch_(CallWatch::Begin(router_.options(), target, options)) {
   ++router_.counters().calls;
   app_.retries().OnCall();
 }
@@ -132,6 +134,13 @@ CallMachine::Step CallState::OnStreamEnded(const Route& route, const std::string
   return machine_.OnAttemptEnd(MonotonicNow(), router::AttemptEnd::kRefused);
 }
 
+std::string_view CallState::KeyToName() const {
+  if (target_.by_shard || !router_.options().name_keys) return "";
+  if (target_.key_or_shard.size() > request_metadata::kLongestNamedKey) return "";
+  const bool named = router_.NextRandom() % request_metadata::kOneInNamesKey == 0;
+  return named ? target_.key_or_shard : "";
+}
+
 void CallState::OnAttempt(const Route& route) {
   ++router_.counters().attempts;
   failed_server_ = route.server->name;
@@ -139,6 +148,7 @@ void CallState::OnAttempt(const Route& route) {
 
 void CallState::OnUnsent(const Route& route) {
   ++router_.counters().transport_errors;
+  if (watch_ != nullptr) watch_->CountUnsent();
   Blame(route, "cannot be connected to");
   route.server->health->OnUnsent();
 }

@@ -12,6 +12,7 @@
 
 #include "router/app_router.h"
 #include "router/call_machine.h"
+#include "router/calls/call_watch.h"
 #include "router/router_impl.h"
 #include "shardmanager/router.h"
 
@@ -70,6 +71,14 @@ class CallState {
 
   // The call is over, without an answer. REQUIRES: `next` is a failure.
   grpc::Status Fail(router::CallMachine::Next next);
+  // With what the caller gets.
+  void OnEnd(const grpc::Status& status) {
+    if (watch_ != nullptr) watch_->End(status);
+  }
+  // Null: no hook is set.
+  CallWatch* watch() { return watch_.get(); }
+  // Of one call in so many: the key, for the server to count. Empty: of the others.
+  std::string_view KeyToName() const;
   void OnFinish() { router_.counters().held_back += machine_.held_back(); }
 
  private:
@@ -90,6 +99,7 @@ class CallState {
   std::string last_attempt_;
   std::string nobody_;
   absl::Status hopeless_;
+  const std::unique_ptr<CallWatch> watch_;
 };
 
 }  // namespace shardmanager::router_internal

@@ -3,11 +3,13 @@
 #include <grpcpp/server_context.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
+#include "wire/grpc_status.h"
 
 namespace shardmanager::router_internal {
 namespace {
@@ -15,23 +17,8 @@ namespace {
 using router::AttemptEnd;
 using router::Impression;
 
-// Codes by which an application says that it cannot serve; the others are about the request.
-bool IsServersOwn(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::UNKNOWN:
-    case grpc::StatusCode::INTERNAL:
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::DATA_LOSS:
-    case grpc::StatusCode::RESOURCE_EXHAUSTED:
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return true;
-    default:
-      return false;
-  }
-}
-
 AttemptEnd AnsweredWith(const grpc::Status& status) {
-  return IsServersOwn(status.error_code()) ? AttemptEnd::kErred : AttemptEnd::kAnswered;
+  return wire::IsServersOwn(status.error_code()) ? AttemptEnd::kErred : AttemptEnd::kAnswered;
 }
 
 Impression ImpressionOf(AttemptEnd end, bool outrun) {
@@ -113,6 +100,9 @@ bool Sending::Begin(TimePoint deadline) {
   if (call_.options().prepare) call_.options().prepare(context());
   context().set_deadline(ToGrpc(deadline));
   Address(call_.app(), route_, context());
+  if (const std::string_view key = call_.KeyToName(); !key.empty()) {
+    context().AddMetadata(request_metadata::kKey, std::string(key));
+  }
   if (call_.options().idempotent) {
     registered_ = call_.app().Begin(in_flight_);
     if (!registered_) {
@@ -121,6 +111,7 @@ bool Sending::Begin(TimePoint deadline) {
     }
   }
   route_.server->health->OnSend();
+  if (call_.watch() != nullptr) span_ = call_.watch()->BeginAttempt(route_, context());
   sent_at_ = MonotonicNow();
   return true;
 }
@@ -130,6 +121,8 @@ AttemptEnd Sending::End(const grpc::Status& status, GivenUp given_up) {
   const AttemptEnd end = Judge(status, superseded || given_up != GivenUp::kNo);
   route_.server->health->OnEnd(ImpressionOf(end, given_up == GivenUp::kOutrun),
                                MonotonicNow() - sent_at_, ProblemOf(end, status));
+  if (call_.watch() != nullptr) call_.watch()->EndAttempt(end, status, span_.get());
+  span_.reset();
   return end;
 }
 

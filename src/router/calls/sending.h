@@ -50,6 +50,7 @@ class Sending {
   std::optional<grpc::ClientContext> own_;
   std::unique_ptr<grpc::ClientContext> child_;
   AppRouter::InFlight in_flight_;
+  std::unique_ptr<Span> span_;  // null: it is not traced
   bool registered_ = false;
   TimePoint sent_at_;
 };

@@ -1,11 +1,11 @@
 // What the templates of callback_inl.h stand on.
 #include <grpcpp/grpcpp.h>
-#include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <string>
 #include <utility>
 
+#include "runtime/logging.h"
 #include "server/contain.h"
 #include "server/forwarding.h"
 #include "shardmanager/server.h"
@@ -30,10 +30,11 @@ struct AdmittedCall::State {
 
   void Finish(const grpc::Status& status) {
     if (finished.exchange(true)) {
-      spdlog::error("a call of shard {} was finished twice; the second status is lost: {}",
-                    shard.value(), status.error_message());
+      LogError("a call of shard {} was finished twice; the second status is lost: {}",
+               shard.value(), status.error_message());
       return;
     }
+    admission.Ended(status);
     // First, as the call may be the last one that its server waits for.
     static_cast<void>(Admission(std::move(admission)));
     reactor->Finish(status);

@@ -9,9 +9,10 @@
 
 namespace shardmanager::server {
 
-CallbackAdmission::CallbackAdmission(ServerImpl& server, AdmissionTable& gates,
-                                     Forwarding& forwarding, int threads)
+CallbackAdmission::CallbackAdmission(ServerImpl& server, const server_internal::RequestHooks& hooks,
+                                     AdmissionTable& gates, Forwarding& forwarding, int threads)
     : server_(server),
+      hooks_(hooks),
       forwarding_(forwarding),
       held_(
           gates,
@@ -60,6 +61,7 @@ void CallbackAdmission::SendOn(grpc::CallbackServerContext& context, Admitted ad
       [this, &context, to, make_stub, &arrival](const auto& channel) {
         // It cannot be reached; nothing was sent.
         if (channel == nullptr) return arrival.End(server_.Answer(context, *to).status());
+        hooks_.Forwarded();
         arrival.SendOn(server_internal::OnwardCall(
             channel->Stub(make_stub), forwarding_.Onward(context, *to->forward_to), context));
       });

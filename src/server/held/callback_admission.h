@@ -8,6 +8,7 @@
 
 #include "server/forwarding.h"
 #include "server/held/held_requests.h"
+#include "server/traffic/request_watch.h"
 #include "shardmanager/server.h"
 
 namespace shardmanager {
@@ -20,7 +21,8 @@ namespace shardmanager::server {
 class CallbackAdmission {
  public:
   // All must outlive this.
-  CallbackAdmission(ServerImpl& server, AdmissionTable& gates, Forwarding& forwarding, int threads);
+  CallbackAdmission(ServerImpl& server, const server_internal::RequestHooks& hooks,
+                    AdmissionTable& gates, Forwarding& forwarding, int threads);
 
   // As the methods of Server that have these names.
   std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context);
@@ -41,6 +43,7 @@ class CallbackAdmission {
               sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival);
 
   ServerImpl& server_;
+  const server_internal::RequestHooks& hooks_;
   Forwarding& forwarding_;
   HeldRequests held_;
 };

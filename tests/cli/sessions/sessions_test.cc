@@ -179,6 +179,20 @@ TEST_F(SessionsTest, ChangeWhereReplicasAre) {
   Session("release server kv-3 -a kv");
 }
 
+TEST_F(SessionsTest, SplitAndMerge) {
+  Session("split users-3 --at k --into low,high -a kv");
+  Session("split users-3 --at 1000 --at 2000 --form u64 --into a,b,c --dry-run");
+  Session("split users-3 --at \\x80\\\\ --into low,high --wait");
+  Session("split users-3 --at 12x --form u16");
+  Session("split users-3 --at \\q");
+  Session("split users-3");
+  Session("split users-3 users-4 --at k");
+  Session("split users-3 --at k --form rot13");
+  Session("merge users-3 users-4 users-5 --into m -a kv -w");
+  Session("merge users-3 --into m");
+  Session("merge users-3 users-4");
+}
+
 TEST_F(SessionsTest, Operations) {
   Session("approve operation r/kv-2 -a kv --manager kube-eu --force");
   Session("end operation r/kv-1 -a kv --manager kube-eu");
@@ -200,6 +214,32 @@ TEST_F(SessionsTest, Maintenances) {
   }
   Session("maintenance cancel change-1");
   Session("maintenance add change-1 server kv-3 --impact power-loss --for 1h");
+}
+
+TEST_F(SessionsTest, Top) {
+  Session("top shards kv");
+  Session("top keys kv");
+  admin_.apps.mutable_apps(0)->mutable_skew()->CopyFrom(FromText<v1::AppSkew>(R"(
+      requests_per_s: 1100.4 server_requests_per_s: 366.8 keys_sampled: 1037 entropy_bits: 4.83
+      entropy_lowest_bits: 4.8 entropy_highest_bits: 5.97 shards_hot: 1
+      keys { key: "cart:4711" shard: "shard-1" requests_per_s: 480 share: 0.436 of_server: 1.308
+             hot: true }
+      keys { key: "\000\377" shard: "shard-0" requests_per_s: 9.4 error_per_s: 6 share: 0.0085
+             of_server: 0.01 })"));
+  admin_.shards.mutable_shards(0)->mutable_traffic()->CopyFrom(FromText<v1::ShardTrafficStatus>(
+      "requests_per_s: 120.3 p50_ms: 0.256 p99_ms: 2048 share: 0.109 of_server: 0.328"));
+  admin_.shards.mutable_shards(1)->mutable_traffic()->CopyFrom(FromText<v1::ShardTrafficStatus>(R"(
+      requests_per_s: 980.1 errors_per_s: 0.25 p50_ms: 0.512 p99_ms: 16.384 share: 0.891
+      of_server: 2.672 hot: true
+      reason: "980 requests/s at one server, 2.7 times what a server of the app has on average")"));
+  Session("top shards kv");
+  Session("top shards kv -n 1 -o json");
+  Session("top keys kv");
+  Session("top keys kv -n 1 -o yaml");
+  Session("describe app kv");
+  Session("describe shard shard-1 -a kv");
+  admin_.apps.Clear();
+  Session("top keys kv");
 }
 
 TEST_F(SessionsTest, AppsAndTheCell) {
@@ -234,6 +274,8 @@ TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
                            "rollout status kv",
                            "maintenance list",
                            "maintenance cancel c",
+                           "top shards kv",
+                           "top keys kv",
                            "delete app kv --yes",
                            "watch --no-follow"}) {
     Session(line);
@@ -256,6 +298,7 @@ TEST_F(SessionsTest, Help) {
                               "resume",
                               "pin",
                               "unpin",
+                              "top",
                               "maintenance",
                               "maintenance add",
                               "maintenance list",

@@ -233,6 +233,9 @@ struct ActionText {
     return text;
   }
   std::string operator()(const Emptied&) const { return "the app's records may go"; }
+  std::string operator()(const ShowTraffic& a) const {
+    return absl::StrCat("show ", a.figures.requests_per_s, " requests/s");
+  }
   std::string operator()(const StepDown&) const { return "step down"; }
 
   static void AddSnapshot(const ComputePlan& a, std::string& text) {

@@ -150,10 +150,10 @@ TEST_F(SkewTest, WhatStandsAtTheLimitIsNotToldOfAgainAndAgain) {
   AllAlike(100);
   Start();
   for (int i = 0; i < 40; ++i) {
-    rates_["s-5"] = i % 2 == 0 ? 215 : 165;  // 0.94 and 0.76 of a server; smoothed, about 0.8
+    rates_["s-5"] = i % 6 < 3 ? 270 : 180;  // 2.2 and 1.6 times what a shard has on average
     world().Advance(Seconds(10));
   }
-  EXPECT_LE(Notes(NoteKind::kShardHot), 1U);
+  EXPECT_EQ(Notes(NoteKind::kShardHot), 1U);
   EXPECT_EQ(Notes(NoteKind::kShardCooled), 0U);
 }
 

@@ -1,0 +1,52 @@
+// The clients of scripts/bench call: closed loops of one kind each, for as long as they are told.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ping.grpc.pb.h"
+#include "servers.h"
+#include "shardmanager/router.h"
+
+namespace shardmanager::call_bench {
+
+enum class Kind {
+  kUnary,
+  kStream,  // of kMessages messages, each with an answer
+};
+inline constexpr int kMessages = 32;
+
+enum class Way {
+  kPlain,     // a stub on a channel, to the server without Admit; with a deadline, as each call
+              // should have one
+  kRouted,    // through the router, to the server without Admit
+  kAdmitted,  // through the router, to the server with Admit
+};
+
+struct Variant {
+  Form form;
+  Kind kind;
+  Way way;
+  int threads;  // of callbacks: calls under way
+};
+
+// Example: "callback_unary_8".
+std::string NameOf(const Variant& variant);  // without the way
+
+// Where a form's calls go.
+struct Target {
+  Form form;
+  std::shared_ptr<grpc::Channel> channel;  // to the server without Admit
+  Router* router;
+  std::string plain_app;
+  std::string admitted_app;
+};
+
+// Of calls, or of messages on streams. Ends the program if one fails.
+uint64_t CallFor(std::chrono::milliseconds time, const Variant& variant, const Target& target);
+
+}  // namespace shardmanager::call_bench

@@ -1,0 +1,277 @@
+// What a call through the router to a server with Admit costs, beside a plain stub's to a server
+// without either. scripts/bench call
+//
+// The server is a process of its own (servers.h). All variants take turns, in slots of a fraction
+// of a second and in another order each round, so that whatever the machine does beside them hits
+// all alike; a figure is the median of the rounds. Each is compared with the plain call of the same
+// round.
+#include <grpcpp/grpcpp.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/random.h"
+#include "callers.h"
+#include "discovery/hub.h"
+#include "memory.h"
+#include "servers.h"
+#include "wire/discovery_service.h"
+
+namespace shardmanager::call_bench {
+namespace {
+
+struct Flags {
+  int rounds = 40;
+  int slot_ms = 120;
+  std::string only;  // part of a variant's name
+};
+
+// One turn of a variant.
+struct Turn {
+  double calls_per_s;
+  double client_us;  // processor time a call
+  double server_us;
+};
+using Turns = std::vector<Turn>;  // by round
+
+double CpuSeconds(clockid_t clock) {
+  timespec time{};
+  SM_CHECK(clock_gettime(clock, &time) == 0, "the process runs");
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+clockid_t CpuClockOf(pid_t process) {
+  clockid_t clock{};
+  SM_CHECK(clock_getcpuclockid(process, &clock) == 0, "the process runs");
+  return clock;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+v1::MapSnapshot MapOf(const std::string& endpoint) {
+  v1::MapSnapshot whole;
+  whole.mutable_version()->set_leader_epoch(1);
+  whole.mutable_version()->set_sequence(1);
+  v1::MapServer* server = whole.add_servers();
+  server->set_name(kServerName);
+  server->set_endpoint(endpoint);
+  const auto start = [](int i) { return absl::StrFormat("user:%08d", i * (10'000'000 / kShards)); };
+  for (int i = 0; i < kShards; ++i) {
+    v1::MapShard* shard = whole.add_shards();
+    shard->set_index(static_cast<uint32_t>(i));
+    shard->set_id(ShardName(i));
+    if (i > 0) shard->mutable_range()->set_start(start(i));
+    if (i + 1 < kShards) shard->mutable_range()->set_end(start(i + 1));
+    shard->add_replicas()->set_role(v1::PRIMARY);
+  }
+  return whole;
+}
+
+class Discovery {
+ public:
+  Discovery() : service_(hub_, {}) {
+    grpc::ServerBuilder builder;
+    wire::PrepareForSubscribers(builder);
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(service_.service());
+    server_ = builder.BuildAndStart();
+  }
+  ~Discovery() {
+    service_.EndStreams();
+    server_->Shutdown();
+  }
+
+  discovery::Hub& hub() { return hub_; }
+  std::string endpoint() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  discovery::Hub hub_;
+  wire::DiscoveryService service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class Bench {
+ public:
+  explicit Bench(const Flags& flags)
+      : flags_(flags), router_({.discovery = {discovery_.endpoint()}}) {}
+
+  absl::Status SetUp() {
+    for (const Form form : {Form::kSync, Form::kCallback}) {
+      auto servers = StartServers(form);
+      if (!servers.ok()) return servers.status();
+      const std::string plain_app = absl::StrCat("plain-", ToString(form));
+      discovery_.hub().Publish(AppName(plain_app), MapOf(servers->plain));
+      discovery_.hub().Publish(AppName(AppOf(form)), MapOf(servers->admitted));
+      targets_.emplace(
+          form,
+          Target{form, grpc::CreateChannel(servers->plain, grpc::InsecureChannelCredentials()),
+                 &router_, plain_app, AppOf(form)});
+      servers_.emplace(form, *std::move(servers));
+    }
+    for (const auto& [form, target] : targets_) {
+      target.channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(20));
+      for (const std::string& app : {target.plain_app, target.admitted_app}) {
+        const absl::Status status = router_.WaitReady(app, std::chrono::seconds(20));
+        if (!status.ok()) return status;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Run() {
+    const std::vector<Variant> variants = Variants();
+    turns_.resize(variants.size());
+    std::vector<size_t> order(variants.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    Random random(1);
+    for (int round = -1; round < flags_.rounds; ++round) {
+      for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+      for (const size_t i : order) {
+        const Turn turn = TakeTurn(variants[i]);
+        if (round >= 0) turns_[i].push_back(turn);  // the first one warms up
+      }
+    }
+    Report(variants);
+  }
+
+  // The median of many.
+  double AdmitNs() {
+    std::vector<double> took;
+    for (int i = 0; i < 20'000; ++i) {
+      ping::SayRequest request;
+      request.set_key(kTimed);
+      ping::SayResponse response;
+      const grpc::Status status = router_.GetClient<ping::Ping>(AppOf(Form::kSync), kTimed)
+                                      .Call(&ping::Ping::Stub::Say, request, &response);
+      SM_CHECK(status.ok(), "it is answered");
+      took.push_back(std::stod(response.value()));
+    }
+    return Median(std::move(took));
+  }
+
+  absl::StatusOr<RouterMemory> Memory() {
+    return MeasureRouterMemory(discovery_.hub(), discovery_.endpoint());
+  }
+
+ private:
+  // Of one name in the order of Way.
+  std::vector<Variant> Variants() const {
+    std::vector<Variant> variants;
+    for (const Form form : {Form::kSync, Form::kCallback}) {
+      for (const Kind kind : {Kind::kUnary, Kind::kStream}) {
+        for (const int threads : {1, 8}) {
+          for (const Way way : {Way::kPlain, Way::kRouted, Way::kAdmitted}) {
+            const Variant variant{form, kind, way, threads};
+            if (NameOf(variant).find(flags_.only) != std::string::npos) variants.push_back(variant);
+          }
+        }
+      }
+    }
+    return variants;
+  }
+
+  Turn TakeTurn(const Variant& variant) {
+    const clockid_t server = CpuClockOf(servers_.at(variant.form).process.pid());
+    const double client_before = CpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
+    const double server_before = CpuSeconds(server);
+    const double begin = CpuSeconds(CLOCK_MONOTONIC);
+    const auto calls = static_cast<double>(
+        CallFor(std::chrono::milliseconds(flags_.slot_ms), variant, targets_.at(variant.form)));
+    return {calls / (CpuSeconds(CLOCK_MONOTONIC) - begin),
+            (CpuSeconds(CLOCK_PROCESS_CPUTIME_ID) - client_before) * 1e6 / calls,
+            (CpuSeconds(server) - server_before) * 1e6 / calls};
+  }
+
+  double MedianOf(size_t variant, double Turn::*figure) const {
+    std::vector<double> values;
+    for (const Turn& turn : turns_[variant]) values.push_back(turn.*figure);
+    return Median(std::move(values));
+  }
+
+  // Percent of the plain variant's throughput that this one lacks.
+  double Loss(size_t variant, size_t plain) const {
+    std::vector<double> shares;
+    for (size_t round = 0; round < turns_[variant].size(); ++round) {
+      shares.push_back(turns_[variant][round].calls_per_s / turns_[plain][round].calls_per_s);
+    }
+    return 100 * (1 - Median(std::move(shares)));
+  }
+
+  void Report(const std::vector<Variant>& variants) const {
+    const auto say = [](const std::string& figure, double value, const char* unit) {
+      std::printf("FIGURE %s %.2f %s\n", figure.c_str(), value, unit);
+    };
+    for (size_t plain = 0; plain < variants.size(); plain += 3) {
+      const std::string name = NameOf(variants[plain]);
+      say(absl::StrCat("router_over_plain_pct_", name), Loss(plain + 1, plain), "%");
+      say(absl::StrCat("routed_over_plain_pct_", name), Loss(plain + 2, plain), "%");
+      constexpr const char* kWays[] = {"plain", "routed", "admitted"};
+      for (size_t way = 0; way < 3; ++way) {
+        const std::string of = absl::StrCat(name, "_", kWays[way]);
+        say(absl::StrCat("calls_per_s_", of), MedianOf(plain + way, &Turn::calls_per_s), "/s");
+        say(absl::StrCat("client_us_", of), MedianOf(plain + way, &Turn::client_us), "us");
+        say(absl::StrCat("server_us_", of), MedianOf(plain + way, &Turn::server_us), "us");
+      }
+    }
+  }
+
+  const Flags flags_;
+  std::map<Form, ServerPair> servers_;
+  Discovery discovery_;
+  Router router_;
+  std::map<Form, Target> targets_;
+  std::vector<Turns> turns_;  // by variant
+};
+
+int Main(const Flags& flags) {
+  Bench bench(flags);
+  if (const absl::Status status = bench.SetUp(); !status.ok()) {
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    return 1;
+  }
+  bench.Run();
+  std::printf("FIGURE admit_ns %.0f ns\n", bench.AdmitNs());
+  const auto memory = bench.Memory();
+  if (!memory.ok()) {
+    std::fprintf(stderr, "%s\n", memory.status().ToString().c_str());
+    return 1;
+  }
+  std::printf("FIGURE router_100k_rss_mb %.1f MB\n", memory->added_mb);
+  std::printf("FIGURE router_100k_rss_peak_mb %.1f MB\n", memory->most_mb);
+  return 0;
+}
+
+}  // namespace
+}  // namespace shardmanager::call_bench
+
+int main(int argc, char** argv) {
+  namespace bench = shardmanager::call_bench;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 4 && words[0] == "serve") {
+    const auto form = words[1] == "sync" ? bench::Form::kSync : bench::Form::kCallback;
+    return bench::Serve(form, std::stoi(words[2]), std::stoi(words[3]));
+  }
+  if (words.size() == 3 && words[0] == "memory") return bench::MeasureOwnMemory(words[1], words[2]);
+  bench::Flags flags;
+  CLI::App cli("What a routed call costs beside a plain one.");
+  cli.add_option("--rounds", flags.rounds, "Turns of each variant")->capture_default_str();
+  cli.add_option("--slot-ms", flags.slot_ms, "Length of a turn")->capture_default_str();
+  cli.add_option("--only", flags.only, "Only variants with this in their name: sync_unary_8");
+  CLI11_PARSE(cli, argc, argv);
+  return bench::Main(flags);
+}

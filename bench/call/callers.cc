@@ -49,8 +49,12 @@ class Script {
   SayRequest request_;
 };
 
-const std::string& AppOf(const Variant& variant, const Target& target) {
-  return variant.way == Way::kAdmitted ? target.admitted_app : target.plain_app;
+std::string AppOf(const Variant& variant) {
+  return AppOf(variant.form, variant.way == Way::kAdmitted ? Asks::kAdmit : Asks::kNobody);
+}
+
+std::shared_ptr<Ping::Stub> StubOf(const Target& target) {
+  return target.channel == nullptr ? nullptr : Ping::NewStub(target.channel);
 }
 
 // ---- calls that block
@@ -98,13 +102,13 @@ uint64_t TalkRouted(Router& router, const std::string& app, Script& script) {
 }
 
 Once OnceOf(const Variant& variant, const Target& target) {
-  const std::shared_ptr<Ping::Stub> stub = Ping::NewStub(target.channel);
   if (variant.way == Way::kPlain) {
+    const std::shared_ptr<Ping::Stub> stub = StubOf(target);
     const auto once = variant.kind == Kind::kUnary ? &SayPlainly : &TalkPlainly;
     return [stub, once](Script& script) { return once(*stub, script); };
   }
   const auto once = variant.kind == Kind::kUnary ? &SayRouted : &TalkRouted;
-  return [&router = *target.router, app = AppOf(variant, target), once](Script& script) {
+  return [&router = *target.router, app = AppOf(variant), once](Script& script) {
     return once(router, app, script);
   };
 }
@@ -132,10 +136,9 @@ class Chain {
  public:
   Chain(int client, const Variant& variant, const Target& target, std::latch& over)
       : script_(client),
-        plain_(variant.way == Way::kPlain),
-        stub_(Ping::NewStub(target.channel)),
-        router_(*target.router),
-        app_(AppOf(variant, target)),
+        stub_(StubOf(target)),
+        router_(target.router),
+        app_(AppOf(variant)),
         over_(over) {}
 
   void Begin(std::chrono::steady_clock::time_point end) {
@@ -147,8 +150,8 @@ class Chain {
  private:
   void Next() {
     const SayRequest& request = script_.Next();
-    if (!plain_) {
-      router_.GetClient<Ping>(app_, request.key())
+    if (router_ != nullptr) {
+      router_->GetClient<Ping>(app_, request.key())
           .CallAsync(&Ping::Stub::async::Say, request, &response_, {.timeout = kTimeout},
                      [this](const grpc::Status& status) { Done(status); });
       return;
@@ -166,9 +169,8 @@ class Chain {
   }
 
   Script script_;
-  const bool plain_;
-  const std::unique_ptr<Ping::Stub> stub_;
-  Router& router_;
+  const std::shared_ptr<Ping::Stub> stub_;  // null: through the router
+  Router* const router_;
   const std::string app_;
   std::latch& over_;
   std::chrono::steady_clock::time_point end_;

@@ -37,13 +37,10 @@ struct Variant {
 // Example: "callback_unary_8".
 std::string NameOf(const Variant& variant);  // without the way
 
-// Where a form's calls go.
+// Where a variant's calls go.
 struct Target {
-  Form form;
-  std::shared_ptr<grpc::Channel> channel;  // to the server without Admit
-  Router* router;
-  std::string plain_app;
-  std::string admitted_app;
+  std::shared_ptr<grpc::Channel> channel;  // of kPlain
+  Router* router = nullptr;                // of the others
 };
 
 // Of calls, or of messages on streams. Ends the program if one fails.

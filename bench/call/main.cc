@@ -1,7 +1,7 @@
 // What a call through the router to a server with Admit costs, beside a plain stub's to a server
 // without either. scripts/bench call
 //
-// The server is a process of its own (servers.h). All variants take turns, in slots of a fraction
+// Each server and each client is a process of its own (servers.h, clients.h). All variants take turns, in slots of a fraction
 // of a second and in another order each round, so that whatever the machine does beside them hits
 // all alike; a figure is the median of the rounds. Each is compared with the plain call of the same
 // round.
@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +25,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "callers.h"
+#include "clients.h"
 #include "discovery/hub.h"
 #include "memory.h"
 #include "servers.h"
@@ -107,27 +110,22 @@ class Discovery {
 
 class Bench {
  public:
-  explicit Bench(const Flags& flags)
-      : flags_(flags), router_({.discovery = {discovery_.endpoint()}}) {}
+  Bench(const Flags& flags, std::string folder) : flags_(flags), folder_(std::move(folder)) {}
 
   absl::Status SetUp() {
     for (const Form form : {Form::kSync, Form::kCallback}) {
-      auto servers = StartServers(form);
-      if (!servers.ok()) return servers.status();
-      const std::string plain_app = absl::StrCat("plain-", ToString(form));
-      discovery_.hub().Publish(AppName(plain_app), MapOf(servers->plain));
-      discovery_.hub().Publish(AppName(AppOf(form)), MapOf(servers->admitted));
-      targets_.emplace(
-          form,
-          Target{form, grpc::CreateChannel(servers->plain, grpc::InsecureChannelCredentials()),
-                 &router_, plain_app, AppOf(form)});
-      servers_.emplace(form, *std::move(servers));
-    }
-    for (const auto& [form, target] : targets_) {
-      target.channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(20));
-      for (const std::string& app : {target.plain_app, target.admitted_app}) {
-        const absl::Status status = router_.WaitReady(app, std::chrono::seconds(20));
-        if (!status.ok()) return status;
+      for (const Asks asks : {Asks::kNobody, Asks::kAdmit}) {
+        auto server = StartServer(form, asks);
+        if (!server.ok()) return server.status();
+        discovery_.hub().Publish(AppName(AppOf(form, asks)), MapOf(server->endpoint));
+        servers_.emplace(std::pair(form, asks), *std::move(server));
+      }
+      for (const bool plain : {false, true}) {
+        const std::string& endpoint =
+            plain ? servers_.at({form, Asks::kNobody}).endpoint : discovery_.endpoint();
+        auto client = ClientProcess::Start(form, plain, endpoint, folder_);
+        if (!client.ok()) return client.status();
+        clients_.emplace(std::pair(form, plain), *std::move(client));
       }
     }
     return absl::OkStatus();
@@ -149,23 +147,10 @@ class Bench {
     Report(variants);
   }
 
-  // The median of many.
-  double AdmitNs() {
-    std::vector<double> took;
-    for (int i = 0; i < 20'000; ++i) {
-      ping::SayRequest request;
-      request.set_key(kTimed);
-      ping::SayResponse response;
-      const grpc::Status status = router_.GetClient<ping::Ping>(AppOf(Form::kSync), kTimed)
-                                      .Call(&ping::Ping::Stub::Say, request, &response);
-      SM_CHECK(status.ok(), "it is answered");
-      took.push_back(std::stod(response.value()));
-    }
-    return Median(std::move(took));
-  }
+  double AdmitNs() { return clients_.at({Form::kSync, false})->AdmitNs(); }
 
   absl::StatusOr<RouterMemory> Memory() {
-    return MeasureRouterMemory(discovery_.hub(), discovery_.endpoint());
+    return MeasureRouterMemory(discovery_.hub(), discovery_.endpoint(), folder_);
   }
 
  private:
@@ -186,15 +171,18 @@ class Bench {
   }
 
   Turn TakeTurn(const Variant& variant) {
-    const clockid_t server = CpuClockOf(servers_.at(variant.form).process.pid());
-    const double client_before = CpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
-    const double server_before = CpuSeconds(server);
+    ClientProcess& client = *clients_.at({variant.form, variant.way == Way::kPlain});
+    const Asks asks = variant.way == Way::kAdmitted ? Asks::kAdmit : Asks::kNobody;
+    const clockid_t client_clock = CpuClockOf(client.pid());
+    const clockid_t server_clock = CpuClockOf(servers_.at({variant.form, asks}).process.pid());
+    const double client_before = CpuSeconds(client_clock);
+    const double server_before = CpuSeconds(server_clock);
     const double begin = CpuSeconds(CLOCK_MONOTONIC);
-    const auto calls = static_cast<double>(
-        CallFor(std::chrono::milliseconds(flags_.slot_ms), variant, targets_.at(variant.form)));
+    const auto calls =
+        static_cast<double>(client.CallFor(std::chrono::milliseconds(flags_.slot_ms), variant));
     return {calls / (CpuSeconds(CLOCK_MONOTONIC) - begin),
-            (CpuSeconds(CLOCK_PROCESS_CPUTIME_ID) - client_before) * 1e6 / calls,
-            (CpuSeconds(server) - server_before) * 1e6 / calls};
+            (CpuSeconds(client_clock) - client_before) * 1e6 / calls,
+            (CpuSeconds(server_clock) - server_before) * 1e6 / calls};
   }
 
   double MedianOf(size_t variant, double Turn::*figure) const {
@@ -231,15 +219,15 @@ class Bench {
   }
 
   const Flags flags_;
-  std::map<Form, ServerPair> servers_;
+  const std::string folder_;
   Discovery discovery_;
-  Router router_;
-  std::map<Form, Target> targets_;
+  std::map<std::pair<Form, Asks>, ServerProcess> servers_;
+  std::map<std::pair<Form, bool>, std::unique_ptr<ClientProcess>> clients_;  // by whether plain
   std::vector<Turns> turns_;  // by variant
 };
 
-int Main(const Flags& flags) {
-  Bench bench(flags);
+int Main(const Flags& flags, const std::string& folder) {
+  Bench bench(flags, folder);
   if (const absl::Status status = bench.SetUp(); !status.ok()) {
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
     return 1;
@@ -263,8 +251,10 @@ int main(int argc, char** argv) {
   namespace bench = shardmanager::call_bench;
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 4 && words[0] == "serve") {
-    const auto form = words[1] == "sync" ? bench::Form::kSync : bench::Form::kCallback;
-    return bench::Serve(form, std::stoi(words[2]), std::stoi(words[3]));
+    return bench::Serve(words[1], words[2], std::stoi(words[3]));
+  }
+  if (words.size() == 6 && words[0] == "call") {
+    return bench::MakeCalls({words.begin() + 1, words.end()});
   }
   if (words.size() == 3 && words[0] == "memory") return bench::MeasureOwnMemory(words[1], words[2]);
   bench::Flags flags;
@@ -273,5 +263,9 @@ int main(int argc, char** argv) {
   cli.add_option("--slot-ms", flags.slot_ms, "Length of a turn")->capture_default_str();
   cli.add_option("--only", flags.only, "Only variants with this in their name: sync_unary_8");
   CLI11_PARSE(cli, argc, argv);
-  return bench::Main(flags);
+  std::string folder = std::filesystem::temp_directory_path() / "sm-call-XXXXXX";
+  SM_CHECK(mkdtemp(folder.data()) != nullptr, "a folder can be made");
+  const int end = bench::Main(flags, folder);
+  std::filesystem::remove_all(folder);
+  return end;
 }

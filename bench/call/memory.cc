@@ -2,7 +2,6 @@
 
 #include <grpcpp/grpcpp.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -10,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ping.grpc.pb.h"
 #include "runtime/child_process.h"
@@ -63,10 +61,10 @@ void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 }  // namespace
 
 absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub,
-                                                 const std::string& discovery) {
+                                                 const std::string& discovery,
+                                                 const std::string& folder) {
   hub.Publish(AppName(kApp), MakeMap());
-  const std::string file =
-      std::filesystem::temp_directory_path() / absl::StrCat("sm-call-", getpid());
+  const std::string file = folder + "/memory";
   auto process =
       ChildProcess::Start({.argv = {std::filesystem::read_symlink("/proc/self/exe").string(),
                                     "memory", discovery, file}});
@@ -74,7 +72,6 @@ absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub,
   const auto end = process->Wait(kPatience * 2);
   RouterMemory memory{};
   std::ifstream(file) >> memory.added_mb >> memory.most_mb;
-  std::filesystem::remove(file);
   if (end == 0 && memory.added_mb > 0) return memory;
   return absl::InternalError("the process whose memory is measured has failed");
 }

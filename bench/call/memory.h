@@ -15,7 +15,8 @@ struct RouterMemory {
 
 // What a router with a map of 100,000 shards adds to the resident memory of a process that uses
 // gRPC already. Measured in a process of its own.
-absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub, const std::string& discovery);
+absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub, const std::string& discovery,
+                                                 const std::string& folder);
 // What that process does: main() of "memory DISCOVERY FILE".
 int MeasureOwnMemory(const std::string& discovery, const std::string& file);
 

@@ -146,36 +146,28 @@ std::unique_ptr<grpc::Service> MakeService(Form form, Server* server) {
 
 std::string Loopback(int port) { return absl::StrCat("127.0.0.1:", port); }
 
-}  // namespace
-
-std::string ShardName(int shard) { return absl::StrFormat("shard-%06d", shard); }
-
-absl::StatusOr<ServerPair> StartServers(Form form) {
-  const int plain = FreePort();
-  const int admitted = FreePort();
-  auto process = ChildProcess::Start(
-      {.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "serve", ToString(form),
-                absl::StrCat(plain), absl::StrCat(admitted)}});
-  if (!process.ok()) return process.status();
-  return ServerPair{*std::move(process), Loopback(plain), Loopback(admitted)};
+int ServePlain(Form form, int port) {
+  StopSignals signals;
+  const auto service = MakeService(form, nullptr);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(Loopback(port), grpc::InsecureServerCredentials());
+  builder.RegisterService(service.get());
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  SM_CHECK(server != nullptr, "the port is free");
+  signals.Wait();
+  server->Shutdown();
+  return 0;
 }
 
-int Serve(Form form, int plain_port, int admitted_port) {
+int ServeShards(Form form, int port) {
   StopSignals signals;
-  const auto plain_service = MakeService(form, nullptr);
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort(Loopback(plain_port), grpc::InsecureServerCredentials());
-  builder.RegisterService(plain_service.get());
-  const std::unique_ptr<grpc::Server> plain = builder.BuildAndStart();
-  SM_CHECK(plain != nullptr, "the port is free");
-
-  TestCell cell({.app = AppOf(form)});
+  TestCell cell({.app = AppOf(form, Asks::kAdmit)});
   ServerOptions options = cell.Options(kServerName);
-  options.listen = Loopback(admitted_port);
-  Server admitted(options);
+  options.listen = Loopback(port);
+  Server server(options);
   EmptyHandler handler;
-  const auto admitted_service = MakeService(form, &admitted);
-  absl::Status status = admitted.Start(handler, {admitted_service.get()});
+  const auto service = MakeService(form, &server);
+  absl::Status status = server.Start(handler, {service.get()});
   for (int i = 0; status.ok() && i < kShards; ++i) {
     status = cell.Assign(ShardName(i), kServerName);
   }
@@ -184,9 +176,26 @@ int Serve(Form form, int plain_port, int admitted_port) {
     return 1;
   }
   signals.Wait();
-  admitted.Shutdown();
-  plain->Shutdown();
+  server.Shutdown();
   return 0;
+}
+
+}  // namespace
+
+std::string ShardName(int shard) { return absl::StrFormat("shard-%06d", shard); }
+
+absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks) {
+  const int port = FreePort();
+  auto process = ChildProcess::Start(
+      {.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "serve", ToString(form),
+                ToString(asks), absl::StrCat(port)}});
+  if (!process.ok()) return process.status();
+  return ServerProcess{*std::move(process), Loopback(port)};
+}
+
+int Serve(const std::string& form, const std::string& asks, int port) {
+  const Form of = form == ToString(Form::kSync) ? Form::kSync : Form::kCallback;
+  return asks == ToString(Asks::kNobody) ? ServePlain(of, port) : ServeShards(of, port);
 }
 
 }  // namespace shardmanager::call_bench

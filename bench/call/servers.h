@@ -16,23 +16,28 @@ inline const char* ToString(Form form) { return form == Form::kSync ? "sync" : "
 inline constexpr int kShards = 64;
 std::string ShardName(int shard);
 
-// One service, at two ports of one process: as any gRPC server has it, and in a
-// shardmanager::Server with Admit.
-struct ServerPair {
+// What a server asks before it processes a request.
+enum class Asks { kNobody, kAdmit };
+inline const char* ToString(Asks asks) { return asks == Asks::kNobody ? "nobody" : "admit"; }
+
+// A process with one gRPC server: as any other, or in a shardmanager::Server that holds all shards
+// of the app as server kServerName. (Two in one process would wait for each other's connections.)
+struct ServerProcess {
   ChildProcess process;
-  std::string plain;     // endpoints
-  std::string admitted;  // holds all shards of the app AppOf(form), as server "server-1"
+  std::string endpoint;
 };
 
-inline std::string AppOf(Form form) { return std::string("admitted-") + ToString(form); }
+inline std::string AppOf(Form form, Asks asks) {
+  return std::string(ToString(form)) + "-" + ToString(asks);
+}
 // A request with this key is answered with the nanoseconds that its admission took, as text. Only
 // where calls block.
 inline constexpr char kTimed[] = "timed";
 inline constexpr char kServerName[] = "server-1";
 
 // Returns before it listens.
-absl::StatusOr<ServerPair> StartServers(Form form);
-// What that process does: main() of "serve FORM PLAIN_PORT ADMITTED_PORT".
-int Serve(Form form, int plain_port, int admitted_port);
+absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks);
+// What that process does: main() of "serve FORM ASKS PORT".
+int Serve(const std::string& form, const std::string& asks, int port);
 
 }  // namespace shardmanager::call_bench

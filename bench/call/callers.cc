@@ -53,8 +53,8 @@ std::string AppOf(const Variant& variant) {
   return AppOf(variant.form, variant.way == Way::kAdmitted ? Asks::kAdmit : Asks::kNobody);
 }
 
-std::shared_ptr<Ping::Stub> StubOf(const Target& target) {
-  return target.channel == nullptr ? nullptr : Ping::NewStub(target.channel);
+bool IsPlain(const Variant& variant) {
+  return variant.way == Way::kPlain || variant.way == Way::kBeside;
 }
 
 // ---- calls that block
@@ -102,8 +102,8 @@ uint64_t TalkRouted(Router& router, const std::string& app, Script& script) {
 }
 
 Once OnceOf(const Variant& variant, const Target& target) {
-  if (variant.way == Way::kPlain) {
-    const std::shared_ptr<Ping::Stub> stub = StubOf(target);
+  if (IsPlain(variant)) {
+    const std::shared_ptr<Ping::Stub> stub = Ping::NewStub(target.channel);
     const auto once = variant.kind == Kind::kUnary ? &SayPlainly : &TalkPlainly;
     return [stub, once](Script& script) { return once(*stub, script); };
   }
@@ -136,8 +136,8 @@ class Chain {
  public:
   Chain(int client, const Variant& variant, const Target& target, std::latch& over)
       : script_(client),
-        stub_(StubOf(target)),
-        router_(target.router),
+        stub_(Ping::NewStub(target.channel)),
+        router_(IsPlain(variant) ? nullptr : target.router),
         app_(AppOf(variant)),
         over_(over) {}
 
@@ -169,8 +169,8 @@ class Chain {
   }
 
   Script script_;
-  const std::shared_ptr<Ping::Stub> stub_;  // null: through the router
-  Router* const router_;
+  const std::unique_ptr<Ping::Stub> stub_;
+  Router* const router_;  // null: plainly
   const std::string app_;
   std::latch& over_;
   std::chrono::steady_clock::time_point end_;

@@ -23,6 +23,7 @@ inline constexpr int kMessages = 32;
 enum class Way {
   kPlain,     // a stub on a channel, to the server without Admit; with a deadline, as each call
               // should have one
+  kBeside,    // the same, in a process that has a router, and so waits for maps
   kRouted,    // through the router, to the server without Admit
   kAdmitted,  // through the router, to the server with Admit
 };
@@ -39,7 +40,7 @@ std::string NameOf(const Variant& variant);  // without the way
 
 // Where a variant's calls go.
 struct Target {
-  std::shared_ptr<grpc::Channel> channel;  // of kPlain
+  std::shared_ptr<grpc::Channel> channel;  // of kPlain and kBeside
   Router* router = nullptr;                // of the others
 };
 

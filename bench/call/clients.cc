@@ -1,11 +1,13 @@
 #include "clients.h"
 
 #include <grpcpp/grpcpp.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -34,30 +36,34 @@ double MeasureAdmitNs(Router& router) {
   return took[took.size() / 2];
 }
 
-Target MakeTarget(bool plain, const std::string& endpoint, std::unique_ptr<Router>& router) {
-  if (!plain) {
-    router = std::make_unique<Router>(RouterOptions{.discovery = {endpoint}});
-    return {.router = router.get()};
-  }
-  const auto channel = grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
+int64_t Switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nvcsw;
+}
+
+Target MakeTarget(const std::string& plain, Router* router) {
+  const auto channel = grpc::CreateChannel(plain, grpc::InsecureChannelCredentials());
   channel->WaitForConnected(std::chrono::system_clock::now() + kPatience);
-  return {.channel = channel};
+  return {channel, router};
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ClientProcess>> ClientProcess::Start(Form form, bool plain,
-                                                                    const std::string& endpoint,
+absl::StatusOr<std::unique_ptr<ClientProcess>> ClientProcess::Start(Form form,
+                                                                    const std::string& plain,
+                                                                    const std::string& discovery,
                                                                     const std::string& folder) {
-  const std::string way = plain ? "plain" : "routed";
-  const std::string pipe = absl::StrCat(folder, "/", ToString(form), "-", way);
+  const std::string pipe =
+      absl::StrCat(folder, "/", ToString(form), discovery.empty() ? "-plain" : "-routed");
   const std::string questions = pipe + "-questions";
   const std::string answers = pipe + "-answers";
   SM_CHECK(mkfifo(questions.c_str(), 0600) == 0 && mkfifo(answers.c_str(), 0600) == 0,
            "the folder is new");
-  auto process = ChildProcess::Start(
-      {.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "call", ToString(form),
-                way, endpoint, questions, answers}});
+  ChildOptions options{.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "call",
+                                ToString(form), plain, questions, answers}};
+  if (!discovery.empty()) options.argv.push_back(discovery);
+  auto process = ChildProcess::Start(options);
   if (!process.ok()) return process.status();
   auto client = std::make_unique<ClientProcess>();
   client->process_ = *std::move(process);
@@ -66,27 +72,34 @@ absl::StatusOr<std::unique_ptr<ClientProcess>> ClientProcess::Start(Form form, b
   return client;
 }
 
-double ClientProcess::Ask(const std::string& question) {
-  questions_ << question << std::endl;
+void ClientProcess::Ask(const std::string& question) { questions_ << question << std::endl; }
+
+double ClientProcess::Answer() {
   double answer = 0;
   SM_CHECK(static_cast<bool>(answers_ >> answer), "the client process lives");
   return answer;
 }
 
-uint64_t ClientProcess::CallFor(std::chrono::milliseconds time, const Variant& variant) {
-  return static_cast<uint64_t>(
-      Ask(absl::StrCat(time.count(), " ", static_cast<int>(variant.kind), " ",
-                       static_cast<int>(variant.way), " ", variant.threads)));
+ClientProcess::Calls ClientProcess::CallFor(std::chrono::milliseconds time,
+                                            const Variant& variant) {
+  Ask(absl::StrCat(time.count(), " ", static_cast<int>(variant.kind), " ",
+                   static_cast<int>(variant.way), " ", variant.threads));
+  const double count = Answer();
+  return {count, Answer()};
 }
 
-double ClientProcess::AdmitNs() { return Ask(kAdmitNs); }
+double ClientProcess::AdmitNs() {
+  Ask(kAdmitNs);
+  return Answer();
+}
 
 int MakeCalls(const std::vector<std::string>& arguments) {
   const Form form = arguments[0] == ToString(Form::kSync) ? Form::kSync : Form::kCallback;
-  std::ifstream questions(arguments[3]);
-  std::ofstream answers(arguments[4]);
-  std::unique_ptr<Router> router;
-  const Target target = MakeTarget(arguments[1] == "plain", arguments[2], router);
+  std::ifstream questions(arguments[2]);
+  std::ofstream answers(arguments[3]);
+  std::optional<Router> router;
+  if (arguments.size() > 4) router.emplace(RouterOptions{.discovery = {arguments[4]}});
+  const Target target = MakeTarget(arguments[1], router ? &*router : nullptr);
   for (std::string question; std::getline(questions, question);) {
     if (question == kAdmitNs) {
       answers << MeasureAdmitNs(*router) << std::endl;
@@ -98,7 +111,9 @@ int MakeCalls(const std::vector<std::string>& arguments) {
     int threads = 0;
     std::istringstream(question) >> ms >> kind >> way >> threads;
     const Variant variant{form, static_cast<Kind>(kind), static_cast<Way>(way), threads};
-    answers << CallFor(std::chrono::milliseconds(ms), variant, target) << std::endl;
+    const int64_t switches = Switches();
+    answers << CallFor(std::chrono::milliseconds(ms), variant, target) << " ";
+    answers << Switches() - switches << std::endl;
   }
   return 0;
 }

@@ -17,27 +17,33 @@ namespace shardmanager::call_bench {
 // threads one way needs must not wait beside the other.
 class ClientProcess {
  public:
-  // `endpoint`: of the server that plain calls go to; of discovery, for a router.
-  static absl::StatusOr<std::unique_ptr<ClientProcess>> Start(Form form, bool plain,
-                                                              const std::string& endpoint,
+  // `plain`: the endpoint of the server that plain calls go to. `discovery`: of the router's;
+  // empty: there is no router.
+  static absl::StatusOr<std::unique_ptr<ClientProcess>> Start(Form form, const std::string& plain,
+                                                              const std::string& discovery,
                                                               const std::string& folder);
 
   pid_t pid() const { return process_.pid(); }
+  struct Calls {
+    double count;
+    double switches;  // of its threads, that waited: each is a switch to another one
+  };
   // Blocks meanwhile.
-  uint64_t CallFor(std::chrono::milliseconds time, const Variant& variant);
+  Calls CallFor(std::chrono::milliseconds time, const Variant& variant);
   // The nanoseconds that an admission takes: the median of many.
   double AdmitNs();
 
  private:
-  double Ask(const std::string& question);
+  void Ask(const std::string& question);
+  double Answer();
 
   ChildProcess process_;
   std::ofstream questions_;
   std::ifstream answers_;
 };
 
-// What that process does: main() of "call FORM plain|routed ENDPOINT QUESTIONS ANSWERS", the last
-// two being pipes.
+// What that process does: main() of "call FORM PLAIN QUESTIONS ANSWERS [DISCOVERY]", questions and
+// answers being pipes.
 int MakeCalls(const std::vector<std::string>& arguments);
 
 }  // namespace shardmanager::call_bench

@@ -1,10 +1,10 @@
 // What a call through the router to a server with Admit costs, beside a plain stub's to a server
 // without either. scripts/bench call
 //
-// Each server and each client is a process of its own (servers.h, clients.h). All variants take turns, in slots of a fraction
-// of a second and in another order each round, so that whatever the machine does beside them hits
-// all alike; a figure is the median of the rounds. Each is compared with the plain call of the same
-// round.
+// Each server and each client is a process of its own (servers.h, clients.h). All variants take
+// turns, in slots of a fraction of a second and in another order each round, so that whatever the
+// machine does beside them hits all alike; a figure is the median of the rounds. Each is compared
+// with the plain call of the same round.
 #include <grpcpp/grpcpp.h>
 #include <sys/types.h>
 #include <time.h>
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +35,9 @@
 namespace shardmanager::call_bench {
 namespace {
 
+constexpr Way kWays[] = {Way::kPlain, Way::kBeside, Way::kRouted, Way::kAdmitted};
+constexpr const char* kNamesOfWays[] = {"plain", "beside", "routed", "admitted"};
+
 struct Flags {
   int rounds = 40;
   int slot_ms = 120;
@@ -45,6 +49,8 @@ struct Turn {
   double calls_per_s;
   double client_us;  // processor time a call
   double server_us;
+  double client_switches;  // of threads, a call
+  double server_switches;
 };
 using Turns = std::vector<Turn>;  // by round
 
@@ -58,6 +64,20 @@ clockid_t CpuClockOf(pid_t process) {
   clockid_t clock{};
   SM_CHECK(clock_getcpuclockid(process, &clock) == 0, "the process runs");
   return clock;
+}
+
+// Of all threads that it has now.
+double SwitchesOf(pid_t process) {
+  double switches = 0;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", process, "/task"))) {
+    std::ifstream status(thread.path() / "status");
+    constexpr std::string_view kField = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(kField)) switches += std::stod(line.substr(kField.size()));
+    }
+  }
+  return switches;
 }
 
 double Median(std::vector<double> values) {
@@ -120,12 +140,11 @@ class Bench {
         discovery_.hub().Publish(AppName(AppOf(form, asks)), MapOf(server->endpoint));
         servers_.emplace(std::pair(form, asks), *std::move(server));
       }
-      for (const bool plain : {false, true}) {
-        const std::string& endpoint =
-            plain ? servers_.at({form, Asks::kNobody}).endpoint : discovery_.endpoint();
-        auto client = ClientProcess::Start(form, plain, endpoint, folder_);
+      for (const bool routed : {false, true}) {
+        auto client = ClientProcess::Start(form, servers_.at({form, Asks::kNobody}).endpoint,
+                                           routed ? discovery_.endpoint() : "", folder_);
         if (!client.ok()) return client.status();
-        clients_.emplace(std::pair(form, plain), *std::move(client));
+        clients_.emplace(std::pair(form, routed), *std::move(client));
       }
     }
     return absl::OkStatus();
@@ -147,7 +166,7 @@ class Bench {
     Report(variants);
   }
 
-  double AdmitNs() { return clients_.at({Form::kSync, false})->AdmitNs(); }
+  double AdmitNs() { return clients_.at({Form::kSync, true})->AdmitNs(); }
 
   absl::StatusOr<RouterMemory> Memory() {
     return MeasureRouterMemory(discovery_.hub(), discovery_.endpoint(), folder_);
@@ -160,7 +179,7 @@ class Bench {
     for (const Form form : {Form::kSync, Form::kCallback}) {
       for (const Kind kind : {Kind::kUnary, Kind::kStream}) {
         for (const int threads : {1, 8}) {
-          for (const Way way : {Way::kPlain, Way::kRouted, Way::kAdmitted}) {
+          for (const Way way : kWays) {
             const Variant variant{form, kind, way, threads};
             if (NameOf(variant).find(flags_.only) != std::string::npos) variants.push_back(variant);
           }
@@ -171,18 +190,20 @@ class Bench {
   }
 
   Turn TakeTurn(const Variant& variant) {
-    ClientProcess& client = *clients_.at({variant.form, variant.way == Way::kPlain});
+    ClientProcess& client = *clients_.at({variant.form, variant.way != Way::kPlain});
     const Asks asks = variant.way == Way::kAdmitted ? Asks::kAdmit : Asks::kNobody;
     const clockid_t client_clock = CpuClockOf(client.pid());
-    const clockid_t server_clock = CpuClockOf(servers_.at({variant.form, asks}).process.pid());
+    const pid_t server = servers_.at({variant.form, asks}).process.pid();
+    const clockid_t server_clock = CpuClockOf(server);
     const double client_before = CpuSeconds(client_clock);
     const double server_before = CpuSeconds(server_clock);
     const double begin = CpuSeconds(CLOCK_MONOTONIC);
-    const auto calls =
-        static_cast<double>(client.CallFor(std::chrono::milliseconds(flags_.slot_ms), variant));
-    return {calls / (CpuSeconds(CLOCK_MONOTONIC) - begin),
-            (CpuSeconds(client_clock) - client_before) * 1e6 / calls,
-            (CpuSeconds(server_clock) - server_before) * 1e6 / calls};
+    const double server_switches = SwitchesOf(server);
+    const auto calls = client.CallFor(std::chrono::milliseconds(flags_.slot_ms), variant);
+    return {calls.count / (CpuSeconds(CLOCK_MONOTONIC) - begin),
+            (CpuSeconds(client_clock) - client_before) * 1e6 / calls.count,
+            (CpuSeconds(server_clock) - server_before) * 1e6 / calls.count,
+            calls.switches / calls.count, (SwitchesOf(server) - server_switches) / calls.count};
   }
 
   double MedianOf(size_t variant, double Turn::*figure) const {
@@ -204,16 +225,21 @@ class Bench {
     const auto say = [](const std::string& figure, double value, const char* unit) {
       std::printf("FIGURE %s %.2f %s\n", figure.c_str(), value, unit);
     };
-    for (size_t plain = 0; plain < variants.size(); plain += 3) {
+    for (size_t plain = 0; plain < variants.size(); plain += std::size(kWays)) {
       const std::string name = NameOf(variants[plain]);
-      say(absl::StrCat("router_over_plain_pct_", name), Loss(plain + 1, plain), "%");
-      say(absl::StrCat("routed_over_plain_pct_", name), Loss(plain + 2, plain), "%");
-      constexpr const char* kWays[] = {"plain", "routed", "admitted"};
-      for (size_t way = 0; way < 3; ++way) {
-        const std::string of = absl::StrCat(name, "_", kWays[way]);
+      say(absl::StrCat("router_beside_plain_pct_", name), Loss(plain + 1, plain), "%");
+      say(absl::StrCat("router_over_plain_pct_", name), Loss(plain + 2, plain), "%");
+      say(absl::StrCat("routed_over_plain_pct_", name), Loss(plain + 3, plain), "%");
+      say(absl::StrCat("routed_over_beside_pct_", name), Loss(plain + 3, plain + 1), "%");
+      for (size_t way = 0; way < std::size(kWays); ++way) {
+        const std::string of = absl::StrCat(name, "_", kNamesOfWays[way]);
         say(absl::StrCat("calls_per_s_", of), MedianOf(plain + way, &Turn::calls_per_s), "/s");
         say(absl::StrCat("client_us_", of), MedianOf(plain + way, &Turn::client_us), "us");
         say(absl::StrCat("server_us_", of), MedianOf(plain + way, &Turn::server_us), "us");
+        say(absl::StrCat("client_switches_", of), MedianOf(plain + way, &Turn::client_switches),
+            "switches");
+        say(absl::StrCat("server_switches_", of), MedianOf(plain + way, &Turn::server_switches),
+            "switches");
       }
     }
   }
@@ -222,8 +248,8 @@ class Bench {
   const std::string folder_;
   Discovery discovery_;
   std::map<std::pair<Form, Asks>, ServerProcess> servers_;
-  std::map<std::pair<Form, bool>, std::unique_ptr<ClientProcess>> clients_;  // by whether plain
-  std::vector<Turns> turns_;  // by variant
+  std::map<std::pair<Form, bool>, std::unique_ptr<ClientProcess>> clients_;  // by whether routed
+  std::vector<Turns> turns_;                                                 // by variant
 };
 
 int Main(const Flags& flags, const std::string& folder) {
@@ -253,7 +279,7 @@ int main(int argc, char** argv) {
   if (words.size() == 4 && words[0] == "serve") {
     return bench::Serve(words[1], words[2], std::stoi(words[3]));
   }
-  if (words.size() == 6 && words[0] == "call") {
+  if (words.size() >= 5 && words[0] == "call") {
     return bench::MakeCalls({words.begin() + 1, words.end()});
   }
   if (words.size() == 3 && words[0] == "memory") return bench::MeasureOwnMemory(words[1], words[2]);

@@ -60,8 +60,7 @@ void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace
 
-absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub,
-                                                 const std::string& discovery,
+absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub, const std::string& discovery,
                                                  const std::string& folder) {
   hub.Publish(AppName(kApp), MakeMap());
   const std::string file = folder + "/memory";

@@ -186,9 +186,9 @@ std::string ShardName(int shard) { return absl::StrFormat("shard-%06d", shard); 
 
 absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks) {
   const int port = FreePort();
-  auto process = ChildProcess::Start(
-      {.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "serve", ToString(form),
-                ToString(asks), absl::StrCat(port)}});
+  auto process =
+      ChildProcess::Start({.argv = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                    "serve", ToString(form), ToString(asks), absl::StrCat(port)}});
   if (!process.ok()) return process.status();
   return ServerProcess{*std::move(process), Loopback(port)};
 }

@@ -31,7 +31,8 @@ template <typename Work, typename Begin>
 grpc::ServerUnaryReactor* Server::AdmitUnary(grpc::CallbackServerContext& context,
                                              sdk_internal::StubFactory make_stub, Work work,
                                              Begin begin) {
-  if (std::optional<Admission> admission = AdmitAtOnce(context)) {
+  using server_internal::EndedBy;
+  if (std::optional<Admission> admission = AdmitAtOnce(context, EndedBy::kLibrary)) {
     grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
     if (!admission->ok()) {
       reactor->Finish(admission->status());
@@ -42,7 +43,7 @@ grpc::ServerUnaryReactor* Server::AdmitUnary(grpc::CallbackServerContext& contex
   }
   auto* late =
       new server_internal::LateUnary<Work, Begin>(context, std::move(work), std::move(begin));
-  late->AwaitWith(AdmitLater(context, make_stub, *late));
+  late->AwaitWith(AdmitLater(context, make_stub, *late, EndedBy::kLibrary));
   return late;
 }
 
@@ -68,14 +69,15 @@ Reactor* Server::AdmitStream(grpc::CallbackServerContext& context,
                              sdk_internal::StubFactory make_stub, MakeReactor<Reactor> make,
                              typename Late::Start start) {
   using Ended = server_internal::EndedReactor<Reactor>;
-  if (std::optional<Admission> admission = AdmitAtOnce(context)) {
+  using server_internal::EndedBy;
+  if (std::optional<Admission> admission = AdmitAtOnce(context, EndedBy::kApplication)) {
     if (!admission->ok()) return new Ended(admission->status());
     grpc::Status failed;
     Reactor* reactor = server_internal::MakeContained(make, *std::move(admission), failed);
     return reactor == nullptr ? new Ended(failed) : reactor;
   }
   auto* late = new Late(std::move(make), std::move(start));
-  late->AwaitWith(AdmitLater(context, make_stub, *late));
+  late->AwaitWith(AdmitLater(context, make_stub, *late, EndedBy::kApplication));
   return late;
 }
 

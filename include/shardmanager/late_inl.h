@@ -21,6 +21,9 @@ namespace shardmanager::server_internal {
 // What `work` of the application comes to: OK, or INTERNAL with the exception that left it.
 grpc::Status Contain(absl::FunctionRef<void()> work);
 
+// Tells the router that the status is the application's, before the call ends with it.
+void SayAdmitted(grpc::CallbackServerContext& context, const grpc::Status& status);
+
 // What `make` makes; null: `failed` says why.
 template <typename Reactor>
 Reactor* MakeContained(const MakeReactor<Reactor>& make, Admission admission,
@@ -53,7 +56,7 @@ class Arrival {
 // ---- unary calls
 
 template <typename Work>
-void ProcessUnary(Admission admission, const grpc::CallbackServerContext& context,
+void ProcessUnary(Admission admission, grpc::CallbackServerContext& context,
                   grpc::ServerUnaryReactor* reactor, Work& work) {
   if constexpr (std::is_invocable_r_v<grpc::Status, Work&, const Admission&>) {
     grpc::Status answer;
@@ -61,6 +64,7 @@ void ProcessUnary(Admission admission, const grpc::CallbackServerContext& contex
     if (!thrown.ok()) answer = thrown;
     admission.Ended(answer);
     static_cast<void>(Admission(std::move(admission)));  // the shard may go
+    SayAdmitted(context, answer);
     reactor->Finish(answer);
   } else {
     static_assert(std::is_invocable_v<Work&, const AdmittedCall&>,
@@ -76,7 +80,7 @@ void ProcessUnary(Admission admission, const grpc::CallbackServerContext& contex
 template <typename Work, typename Begin>
 class LateUnary final : public grpc::ServerUnaryReactor, public Arrival {
  public:
-  LateUnary(const grpc::CallbackServerContext& context, Work work, Begin begin)
+  LateUnary(grpc::CallbackServerContext& context, Work work, Begin begin)
       : context_(context), work_(std::move(work)), begin_(std::move(begin)) {}
 
   void AwaitWith(std::shared_ptr<Wait> wait) { wait_ = std::move(wait); }
@@ -100,7 +104,7 @@ class LateUnary final : public grpc::ServerUnaryReactor, public Arrival {
   void OnCancel() override { wait_->Cancel(); }
   void OnDone() override { delete this; }
 
-  const grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;
   Work work_;
   const Begin begin_;
   std::shared_ptr<Wait> wait_;

@@ -334,7 +334,7 @@ class AdmittedCall {
   Role role() const;
 
   // For the templates of Server::Admit.
-  AdmittedCall(Admission admission, const grpc::CallbackServerContext& context,
+  AdmittedCall(Admission admission, grpc::CallbackServerContext& context,
                grpc::ServerUnaryReactor* reactor);
 
  private:
@@ -369,6 +369,9 @@ namespace server_internal {
 
 class Arrival;
 class Wait;
+
+// Who gives gRPC the status of an admitted call.
+enum class EndedBy : uint8_t { kApplication, kLibrary };
 
 // A call to the new owner. `pass_initial` gives on the initial metadata that have come.
 using Onward = absl::FunctionRef<grpc::Status(void* stub, grpc::ClientContext& call,
@@ -539,11 +542,13 @@ class Server {
   Admission AdmitOrForward(grpc::ServerContext& context, sdk_internal::StubFactory make_stub,
                            server_internal::Onward onward);
   // Nothing: it has to wait, or may be sent on.
-  std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context);
+  std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context,
+                                       server_internal::EndedBy ended_by);
   // Without `make_stub` it is not sent on.
   std::shared_ptr<server_internal::Wait> AdmitLater(grpc::CallbackServerContext& context,
                                                     sdk_internal::StubFactory make_stub,
-                                                    server_internal::Arrival& arrival);
+                                                    server_internal::Arrival& arrival,
+                                                    server_internal::EndedBy ended_by);
   using BytesReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
   BytesReactor* AdmitGeneric(grpc::GenericCallbackServerContext& context,
                              MakeReactor<BytesReactor> make);

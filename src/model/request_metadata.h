@@ -7,8 +7,12 @@
 
 namespace shardmanager::request_metadata {
 
-// Request: the app and the server that the router means to reach (a port may have
-// passed to another process), and the shard.
+// Request: for whom it is, in one header; see request_address.h. Servers before it do not know it,
+// and refuse the request as "no-shard".
+inline constexpr char kTo[] = "sm-to";
+
+// Request: the same in several headers, which all servers understand: the app and the server that
+// the router means to reach (a port may have passed to another process), and the shard.
 inline constexpr char kApp[] = "sm-app";
 inline constexpr char kServer[] = "sm-server";
 inline constexpr char kShard[] = "sm-shard";
@@ -40,8 +44,11 @@ inline constexpr char kRefused[] = "sm-refused";
 
 // Trailing: the request was admitted, so its status is the application's answer.
 // Without it an UNAVAILABLE may as well be of a connection that broke: to gRPC's
-// clients the two look alike.
+// clients the two look alike. With OK it says nothing, and may be missing.
 inline constexpr char kAdmitted[] = "sm-admitted";
+// Its value, to a request with several headers: "2" when the server that answers understands kTo.
+inline constexpr char kYes[] = "1";
+inline constexpr char kYesAndKnowsTo[] = "2";
 
 // Trailing, with a standby's FAILED_PRECONDITION to an admin call: the "host:port" of
 // the control-plane process that leads.

@@ -49,6 +49,11 @@ class ServerHealth {
   };
   Use LookForUse(TimePoint now);
 
+  // Whether it understands requests with one header (request_metadata::kTo), as far as its answers
+  // say. A server that is replaced by an older one says so by a refusal.
+  bool knows_to() const { return knows_to_.load(std::memory_order_relaxed); }
+  void SetKnowsTo(bool yes) { knows_to_.store(yes, std::memory_order_relaxed); }
+
   // True for one caller a second: it may send a request there to see how the server does now,
   // although others do better.
   bool TakeProbe(TimePoint now);
@@ -63,6 +68,7 @@ class ServerHealth {
   std::atomic<uint32_t> in_flight_{0};
   std::atomic<int64_t> latency_us_{0};
   std::atomic<int64_t> next_probe_us_{0};
+  std::atomic<bool> knows_to_{false};
   std::atomic<std::optional<Problem>> problem_{std::nullopt};
   // Since the last look.
   std::atomic<bool> used_well_{false};

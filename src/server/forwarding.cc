@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
+#include "wire/request_address.h"
 
 namespace shardmanager::server {
 namespace {
@@ -16,10 +17,10 @@ namespace meta = request_metadata;
 
 std::string ToString(grpc::string_ref text) { return {text.data(), text.size()}; }
 
-// gRPC's own, which it makes anew, and the server that was meant, which is another now.
+// gRPC's own, which it makes anew, and for whom it is, which is another now.
 bool Passes(std::string_view key) {
   return key != "user-agent" && key != "content-type" && key != "te" && key != meta::kServer &&
-         key.substr(0, 5) != "grpc-" && key.substr(0, 1) != ":";
+         key != meta::kTo && key.substr(0, 5) != "grpc-" && key.substr(0, 1) != ":";
 }
 
 }  // namespace
@@ -53,10 +54,23 @@ std::unique_ptr<grpc::ClientContext> Forwarding::Onward(const grpc::ServerContex
   for (const auto& [key, value] : from.client_metadata()) {
     if (Passes({key.data(), key.size()})) onward->AddMetadata(ToString(key), ToString(value));
   }
-  onward->AddMetadata(meta::kServer, to.server);
+  AddressTo(to, from, *onward);
   onward->AddMetadata(meta::kForwardedBy, self_);
   onward->AddMetadata(meta::kForwardedTo, absl::StrCat(to.epoch.value()));
   return onward;
+}
+
+// In the form that all servers understand: the new owner may be an older one.
+void Forwarding::AddressTo(const Successor& to, const grpc::ServerContextBase& from,
+                           grpc::ClientContext& onward) const {
+  onward.AddMetadata(meta::kServer, to.server);
+  const auto header = from.client_metadata().find(meta::kTo);
+  if (header == from.client_metadata().end()) return;
+  const wire::AddressReader::Read address =
+      read_address_({header->second.data(), header->second.size()});
+  onward.AddMetadata(meta::kApp, app_);
+  onward.AddMetadata(meta::kShard, std::string(address.shard));
+  if (address.for_primary) onward.AddMetadata(meta::kRole, meta::kPrimary);
 }
 
 void Forwarding::PassInitialMetadata(const grpc::ClientContext& onward,

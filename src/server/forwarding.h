@@ -10,6 +10,7 @@
 #include "server/handover.h"
 #include "wire/channel_pool.h"
 #include "wire/connection_waits.h"
+#include "wire/request_address.h"
 
 namespace grpc {
 class ClientContext;
@@ -22,7 +23,8 @@ namespace shardmanager::server {
 class Forwarding {
  public:
   // `self`: this server's name.
-  explicit Forwarding(std::string self) : self_(std::move(self)) {}
+  Forwarding(const std::string& app, const std::string& self)
+      : app_(app), self_(self), read_address_(app, self) {}
 
   // There will be a need for it soon.
   void Connect(const std::string& endpoint);
@@ -42,8 +44,12 @@ class Forwarding {
 
  private:
   wire::ConnectionWaits& connects();
+  void AddressTo(const Successor& to, const grpc::ServerContextBase& from,
+                 grpc::ClientContext& onward) const;
 
+  const std::string app_;
   const std::string self_;
+  const wire::AddressReader read_address_;
   wire::ChannelPool channels_{256};
   std::once_flag first_wait_;  // most servers need none
   std::unique_ptr<wire::ConnectionWaits> connects_;

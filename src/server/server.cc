@@ -153,13 +153,15 @@ Admission Server::AdmitOrForward(grpc::ServerContext& context, sdk_internal::Stu
 Admission Server::Admit(const ShardId& shard, std::chrono::milliseconds patience) {
   return impl_->Admit(shard, patience);
 }
-std::optional<Admission> Server::AdmitAtOnce(grpc::CallbackServerContext& context) {
-  return impl_->callbacks().AdmitAtOnce(context);
+std::optional<Admission> Server::AdmitAtOnce(grpc::CallbackServerContext& context,
+                                             server_internal::EndedBy ended_by) {
+  return impl_->callbacks().AdmitAtOnce(context, ended_by);
 }
 std::shared_ptr<server_internal::Wait> Server::AdmitLater(grpc::CallbackServerContext& context,
                                                           sdk_internal::StubFactory make_stub,
-                                                          server_internal::Arrival& arrival) {
-  return impl_->callbacks().AdmitLater(context, make_stub, arrival);
+                                                          server_internal::Arrival& arrival,
+                                                          server_internal::EndedBy ended_by) {
+  return impl_->callbacks().AdmitLater(context, make_stub, arrival, ended_by);
 }
 void Server::Admit(const ShardId& shard, std::chrono::milliseconds patience,
                    std::function<void(Admission)> then) {

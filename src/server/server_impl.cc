@@ -90,8 +90,9 @@ ShardGrant ToHandler(const server::Grant& grant) {
 ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
     : options_(std::move(options)),
       environment_(std::move(environment)),
+      read_request_(options_.app, options_.name),
       service_(ServiceCallbacks()),
-      forwarding_(options_.name),
+      forwarding_(options_.app, options_.name),
       pools_(options_.command_threads),
       executor_(*environment_.executor),
       engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now),
@@ -119,7 +120,7 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   wire::AllowPings(builder);
   wire::ListenAt(options_.listen, builder, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  builder.RegisterService(service_.service());
+  builder.RegisterService(service_.Beside(services));
   if (options_.builder) options_.builder(builder);
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) {
@@ -285,30 +286,10 @@ bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {
 // ---- admission ----
 
 ServerImpl::Admitted ServerImpl::Ask(const grpc::ServerContextBase& context, Duration patience) {
-  namespace meta = request_metadata;
-  const auto& metadata = context.client_metadata();
-  const auto find = [&](const char* key) {
-    auto it = metadata.find(key);
-    return it == metadata.end() ? std::string_view()
-                                : std::string_view(it->second.data(), it->second.size());
-  };
-  const std::string_view app = find(meta::kApp);
-  const std::string_view server = find(meta::kServer);
-  const std::string_view shard = find(meta::kShard);
-  const bool wrong =
-      (!app.empty() && app != options_.app) || (!server.empty() && server != options_.name);
-  if (wrong) return {.refusal = meta::kWrongServer};
-  if (shard.empty()) return {.refusal = meta::kNoShard};
-
-  server::Forwarder forwarder{.server = find(meta::kForwardedBy)};
-  uint64_t epoch = 0;
-  const std::string_view to = find(meta::kForwardedTo);
-  if (absl::SimpleAtoi(absl::string_view(to.data(), to.size()), &epoch)) {
-    forwarder.epoch = ShardEpoch(epoch);
-  }
-  const server::Forwarder* by = forwarder.server.empty() ? nullptr : &forwarder;
-  const bool for_primary = find(meta::kRole) == meta::kPrimary;
-  return Ask({shard, by, for_primary}, patience);
+  const server::Addressed request = read_request_(context);
+  if (request.refusal != nullptr) return {.refusal = request.refusal};
+  const server::Forwarder* by = request.forwarder ? &*request.forwarder : nullptr;
+  return Ask({request.shard, by, request.for_primary}, patience);
 }
 
 Duration ServerImpl::PatienceOf(const grpc::ServerContextBase& context) const {
@@ -340,14 +321,10 @@ TimePoint ServerImpl::HeldUntil(const Admitted& held, TimePoint until) const {
 
 // Few requests name their region or their key.
 void ServerImpl::CountMarked(const grpc::ServerContextBase& context, const ShardId& shard) {
-  const auto& metadata = context.client_metadata();
-  const auto text = [](const grpc::string_ref& value) {
-    return std::string_view(value.data(), value.size());
-  };
-  const auto region = metadata.find(request_metadata::kRegion);
-  if (region != metadata.end()) requests_.Count(shard.value(), text(region->second));
-  const auto key = metadata.find(request_metadata::kKey);
-  if (key != metadata.end()) traffic_.Count(text(key->second), shard.value());
+  const std::string_view region = server::Header(context, request_metadata::kRegion);
+  if (!region.empty()) requests_.Count(shard.value(), region);
+  const std::string_view key = server::Header(context, request_metadata::kKey);
+  if (!key.empty()) traffic_.Count(key, shard.value());
 }
 
 std::string ServerImpl::MetricsText() {
@@ -356,13 +333,13 @@ std::string ServerImpl::MetricsText() {
   return engine_.gates().lease_meter().Text(until - now);
 }
 
-Admission ServerImpl::Answer(grpc::ServerContextBase& context, const Admitted& admitted) {
-  namespace meta = request_metadata;
-  if (admitted.slot != nullptr) {
-    CountMarked(context, admitted.slot->shard());
-    context.AddTrailingMetadata(meta::kAdmitted, "1");
+Admission ServerImpl::Answer(grpc::ServerContextBase& context, const Admitted& admitted,
+                             EndedBy ended_by) {
+  if (admitted.slot == nullptr) {
+    context.AddTrailingMetadata(request_metadata::kRefused, admitted.refusal);
   } else {
-    context.AddTrailingMetadata(meta::kRefused, admitted.refusal);
+    CountMarked(context, admitted.slot->shard());
+    if (ended_by == EndedBy::kApplication) server::SayAdmitted(context, /*maybe_error=*/true);
   }
   Admission admission = ToAdmission(admitted);
   if (hooks_.any()) admission.watched_ = hooks_.Answered(context, admission);

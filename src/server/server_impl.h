@@ -15,6 +15,7 @@
 #include "server/forwarding.h"
 #include "server/handler_pool.h"
 #include "server/held/callback_admission.h"
+#include "server/request_reader.h"
 #include "server/shard_server_service.h"
 #include "server/shards/request_regions.h"
 #include "server/traffic/request_watch.h"
@@ -60,8 +61,11 @@ class ServerImpl {
   // How long a call may be held.
   Duration PatienceOf(const grpc::ServerContextBase& context) const;
   TimePoint HeldUntil(const Admitted& held, TimePoint until) const;
-  // Tells the router, too.
-  Admission Answer(grpc::ServerContextBase& context, const Admitted& admitted);
+  // Tells the router, too. What the library ends it tells in the end
+  // (server_internal::SayAdmitted).
+  using EndedBy = server_internal::EndedBy;
+  Admission Answer(grpc::ServerContextBase& context, const Admitted& admitted,
+                   EndedBy ended_by = EndedBy::kApplication);
   Admission ToAdmission(const Admitted& admitted);
 
  private:
@@ -91,6 +95,7 @@ class ServerImpl {
 
   const ServerOptions options_;
   server::Environment environment_;
+  const server::RequestReader read_request_;
   server::ShardServerService service_;
   ShardHandler* handler_ = nullptr;
   std::unique_ptr<ShardHandler> around_handler_;  // of the environment; may be null

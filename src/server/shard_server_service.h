@@ -19,7 +19,6 @@ class Service;
 
 namespace shardmanager::server {
 
-// Calls cost no thread, however long a shard loads.
 class ShardServerService {
  public:
   struct Callbacks {
@@ -44,7 +43,10 @@ class ShardServerService {
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~ShardServerService();
 
-  grpc::Service* service();
+  // In the form of the application's services: with callbacks, or, if these all block, blocking. A
+  // server of both has threads that wait for connections of both kinds, and a request that is read
+  // by the one kind costs a switch of threads to the other; scripts/bench call.
+  grpc::Service* Beside(const std::vector<grpc::Service*>& services);
 
   // To the call that waits; nothing happens if it has gone.
   void Send(const Reply& reply);
@@ -52,7 +54,11 @@ class ShardServerService {
 
  private:
   class Impl;
+  class ByCallbacks;
+  class Blocking;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ByCallbacks> by_callbacks_;
+  std::unique_ptr<Blocking> blocking_;
 };
 
 }  // namespace shardmanager::server

@@ -20,6 +20,7 @@ ConnectionWaits::~ConnectionWaits() {
     stopping_ = true;
     queue_.Shutdown();
   }
+  added_.notify_one();
   thread_.join();
 }
 
@@ -39,20 +40,32 @@ void ConnectionWaits::Look(std::unique_ptr<Wait> wait, bool changed) {
     if (changed && !stopping_) {
       connected = channel->ConnectedOrNotify(wait->deadline, queue_, wait.get());
     }
+    if (!connected) ++in_queue_;
   }
   if (connected) {
     wait->done(*connected);
   } else {
     static_cast<void>(wait.release());
+    added_.notify_one();
   }
 }
 
 void ConnectionWaits::Loop() {
   void* tag = nullptr;
   bool changed = false;
-  while (queue_.Next(&tag, &changed)) {
+  while (AwaitSomethingInQueue() && queue_.Next(&tag, &changed)) {
     Look(std::unique_ptr<Wait>(static_cast<Wait*>(tag)), changed);
   }
+  while (queue_.Next(&tag, &changed)) {  // its end
+  }
+}
+
+bool ConnectionWaits::AwaitSomethingInQueue() {
+  std::unique_lock lock(mutex_);
+  added_.wait(lock, [this] { return in_queue_ > 0 || stopping_; });
+  if (in_queue_ == 0) return false;
+  --in_queue_;
+  return true;
 }
 
 }  // namespace shardmanager::wire

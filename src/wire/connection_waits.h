@@ -1,8 +1,13 @@
 // Waits for connections, of any number of callers, with one thread.
+//
+// The thread looks into its completion queue only while a connection is awaited: gRPC has whoever
+// looks into a queue read from all sockets of the process, and then wake the thread whose answer
+// came, so that a thread that looks for nothing costs each call a switch of threads.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -36,10 +41,14 @@ class ConnectionWaits {
   // Not `changed`: the deadline has come.
   void Look(std::unique_ptr<Wait> wait, bool changed);
   void Loop();
+  // False: there will not be one any more.
+  bool AwaitSomethingInQueue();
 
   // Nothing may be added to the queue after its shutdown. And what one thread puts into a wait the
   // other one sees.
   std::mutex mutex_;
+  std::condition_variable added_;
+  size_t in_queue_ = 0;
   bool stopping_ = false;
   grpc::CompletionQueue queue_;
   std::thread thread_;

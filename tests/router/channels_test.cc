@@ -48,35 +48,29 @@ class ChannelsTest : public EveryWayTest {
   Result SayWith(Router& router) const {
     return SayTo(router.GetClient<Echo>("kv", "apple"), {.timeout = 60s}, GetParam());
   }
+  // The connections that so many calls came by.
+  std::set<std::string> PeersOf(int calls, int channels_per_server) {
+    Peers peers;
+    one_.Do(peers.Note());
+    RouterOptions options = Options();
+    options.channels_per_server = channels_per_server;
+    Router router(options);
+    for (int i = 0; i < calls; ++i) EXPECT_TRUE(SayWith(router).status.ok());
+    return peers.Take();
+  }
 };
 
 TEST_P(ChannelsTest, ThereIsOneConnectionToAServerByDefault) {
-  Peers peers;
-  one_.Do(peers.Note());
-  Router router(Options());
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(SayWith(router).status.ok());
-  EXPECT_THAT(peers.Take(), SizeIs(1));
+  EXPECT_THAT(PeersOf(20, RouterOptions().channels_per_server), SizeIs(1));
 }
 
 TEST_P(ChannelsTest, CallsAreSpreadOverAsManyConnectionsAsAreAskedFor) {
-  Peers peers;
-  one_.Do(peers.Note());
-  RouterOptions options = Options();
-  options.channels_per_server = 4;
-  Router router(options);
   // That one of four is never drawn in 100 has a chance of 1 in 10^12.
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(SayWith(router).status.ok());
-  EXPECT_THAT(peers.Take(), SizeIs(4));
+  EXPECT_THAT(PeersOf(100, 4), SizeIs(4));
 }
 
 TEST_P(ChannelsTest, ANumberThatIsNotAllowedCountsAsTheNearestOneThatIs) {
-  Peers peers;
-  one_.Do(peers.Note());
-  RouterOptions options = Options();
-  options.channels_per_server = -1;
-  Router router(options);
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(SayWith(router).status.ok());
-  EXPECT_THAT(peers.Take(), SizeIs(1));
+  EXPECT_THAT(PeersOf(20, -1), SizeIs(1));
 }
 
 TEST_P(ChannelsTest, TheApplicationsArgumentsHold) {

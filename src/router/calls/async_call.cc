@@ -24,9 +24,15 @@ AsyncCall::AsyncCall(const CallTarget& target, const CallOptions& options, StubF
 void AsyncCall::Take(Event event, Thread thread) {
   const auto self = shared_from_this();
   std::unique_lock lock(mutex_);
-  events_.push_back(std::move(event));
-  if (std::exchange(busy_, true)) return;
+  if (busy_) {
+    events_.push_back(std::move(event));
+    return;
+  }
+  busy_ = true;
+  lock.unlock();
   thread_ = thread;
+  std::visit([this](auto& it) { On(it); }, event);
+  lock.lock();
   while (!events_.empty()) {
     std::vector<Event> events = std::exchange(events_, {});
     lock.unlock();

@@ -22,7 +22,7 @@ StreamState::StreamState(std::shared_ptr<const Binding> binding) : binding_(std:
                                        : grpc::ClientContext::FromServerContext(*options.parent);
   if (options.deadline) context_->set_deadline(*options.deadline);
   if (options.prepare) options.prepare(*context_);
-  Address(binding_->app(), route(), *context_);
+  form_ = Address(binding_->app(), route(), *context_);
   in_flight_ = {.context = context_.get(),
                 .shard = route().map->layout().id(route().shard),
                 .server = route().server,
@@ -37,6 +37,7 @@ StreamState::~StreamState() {
 }
 
 bool StreamState::ShouldReopen(const grpc::Status& status) {
+  LearnForm(route(), form_, *context_);
   const std::string refusal = RefusalOf(status, *context_);
   end_ = !refusal.empty() ? absl::StrCat("refused: ", refusal)
                           : absl::StrCat("ended the stream: ", status.error_message());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "router/calls/call_state.h"
+#include "router/calls/sending.h"
 #include "wire/channel_pool.h"
 
 namespace shardmanager::router_internal {
@@ -45,6 +46,7 @@ class StreamState {
   const std::shared_ptr<const Binding> binding_;
   std::unique_ptr<grpc::ClientContext> context_;
   AppRouter::InFlight in_flight_;
+  HeaderForm form_ = HeaderForm::kSeveral;
   bool registered_ = false;
   bool superseded_ = false;
   std::string end_;

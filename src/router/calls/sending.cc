@@ -10,6 +10,7 @@
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
 #include "wire/grpc_status.h"
+#include "wire/request_address.h"
 
 namespace shardmanager::router_internal {
 namespace {
@@ -52,6 +53,25 @@ std::optional<Problem> ProblemOf(AttemptEnd end, const grpc::Status& status) {
   }
 }
 
+void AddTo(AppRouter& app, const Route& route, grpc::ClientContext& context) {
+  thread_local const std::string key = request_metadata::kTo;
+  thread_local std::string value;  // its memory is used again
+  value.clear();
+  wire::Append({.app = app.name(),
+                .server = route.server->name,
+                .shard = route.map->layout().id(route.shard),
+                .for_primary = route.for_primary},
+               value);
+  context.AddMetadata(key, value);
+}
+
+void AddSeveral(AppRouter& app, const Route& route, grpc::ClientContext& context) {
+  context.AddMetadata(request_metadata::kApp, app.name());
+  context.AddMetadata(request_metadata::kServer, route.server->name);
+  context.AddMetadata(request_metadata::kShard, route.map->layout().id(route.shard));
+  if (route.for_primary) context.AddMetadata(request_metadata::kRole, request_metadata::kPrimary);
+}
+
 }  // namespace
 
 gpr_timespec ToGrpc(TimePoint deadline) {
@@ -59,15 +79,33 @@ gpr_timespec ToGrpc(TimePoint deadline) {
                       gpr_time_from_micros((deadline - MonotonicNow()).count(), GPR_TIMESPAN));
 }
 
-void Address(AppRouter& app, const Route& route, grpc::ClientContext& context) {
-  context.AddMetadata(request_metadata::kApp, app.name());
-  context.AddMetadata(request_metadata::kServer, route.server->name);
-  context.AddMetadata(request_metadata::kShard, route.map->layout().id(route.shard));
-  if (route.for_primary) context.AddMetadata(request_metadata::kRole, request_metadata::kPrimary);
+HeaderForm Address(AppRouter& app, const Route& route, grpc::ClientContext& context) {
+  const HeaderForm form =
+      route.server->health->knows_to() ? HeaderForm::kOne : HeaderForm::kSeveral;
+  if (form == HeaderForm::kOne) {
+    AddTo(app, route, context);
+  } else {
+    AddSeveral(app, route, context);
+  }
   const std::string& region = app.router().options().location.region;
   if (!region.empty() && app.router().NextRandom() % request_metadata::kOneInNamesRegion == 0) {
     context.AddMetadata(request_metadata::kRegion, region);
   }
+  return form;
+}
+
+void LearnForm(const Route& route, HeaderForm used, const grpc::ClientContext& context) {
+  const auto& metadata = context.GetServerTrailingMetadata();
+  if (used == HeaderForm::kOne) {
+    const auto refused = metadata.find(request_metadata::kRefused);
+    const bool unknown = refused != metadata.end() && refused->second == request_metadata::kNoShard;
+    if (unknown) route.server->health->SetKnowsTo(false);
+    return;
+  }
+  const auto admitted = metadata.find(request_metadata::kAdmitted);
+  const bool knows =
+      admitted != metadata.end() && admitted->second == request_metadata::kYesAndKnowsTo;
+  if (knows) route.server->health->SetKnowsTo(true);
 }
 
 bool WasAdmitted(const grpc::ClientContext& context) {
@@ -99,7 +137,7 @@ Sending::~Sending() {
 bool Sending::Begin(TimePoint deadline) {
   if (call_.options().prepare) call_.options().prepare(context());
   context().set_deadline(ToGrpc(deadline));
-  Address(call_.app(), route_, context());
+  form_ = Address(call_.app(), route_, context());
   if (const std::string_view key = call_.KeyToName(); !key.empty()) {
     context().AddMetadata(request_metadata::kKey, std::string(key));
   }
@@ -117,6 +155,7 @@ bool Sending::Begin(TimePoint deadline) {
 }
 
 AttemptEnd Sending::End(const grpc::Status& status, GivenUp given_up) {
+  if (!status.ok() || form_ == HeaderForm::kSeveral) LearnForm(route_, form_, context());
   const bool superseded = std::exchange(registered_, false) && call_.app().End(in_flight_);
   const AttemptEnd end = Judge(status, superseded || given_up != GivenUp::kNo);
   route_.server->health->OnEnd(ImpressionOf(end, given_up == GivenUp::kOutrun),

@@ -17,8 +17,12 @@ inline constexpr Duration kConnectPatience = Milliseconds(250);
 
 // For a context whose call ends then.
 gpr_timespec ToGrpc(TimePoint deadline);
-// What tells the server for whom a request is.
-void Address(AppRouter& app, const Route& route, grpc::ClientContext& context);
+// How a request says for whom it is; see request_metadata.h.
+enum class HeaderForm { kOne, kSeveral };
+// What tells the server for whom a request is, in the form that it understands.
+HeaderForm Address(AppRouter& app, const Route& route, grpc::ClientContext& context);
+// What the end of a request that was sent in this form tells of the server. REQUIRES: it has ended.
+void LearnForm(const Route& route, HeaderForm used, const grpc::ClientContext& context);
 // The reason why the server refused; empty: it did not.
 std::string RefusalOf(const grpc::Status& status, const grpc::ClientContext& context);
 // Is the status the application's? A connection that breaks gives a status of its own,
@@ -52,6 +56,7 @@ class Sending {
   AppRouter::InFlight in_flight_;
   std::unique_ptr<Span> span_;  // null: it is not traced
   bool registered_ = false;
+  HeaderForm form_ = HeaderForm::kSeveral;
   TimePoint sent_at_;
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/logging.h"
 #include "server/contain.h"
 #include "server/forwarding.h"
+#include "server/request_reader.h"
 #include "shardmanager/server.h"
 
 namespace shardmanager {
@@ -15,7 +16,7 @@ namespace shardmanager {
 // ---- AdmittedCall
 
 struct AdmittedCall::State {
-  State(Admission of_call, const grpc::CallbackServerContext& with_context,
+  State(Admission of_call, grpc::CallbackServerContext& with_context,
         grpc::ServerUnaryReactor* with_reactor)
       : admission(std::move(of_call)),
         shard(admission.shard()),
@@ -37,6 +38,7 @@ struct AdmittedCall::State {
     admission.Ended(status);
     // First, as the call may be the last one that its server waits for.
     static_cast<void>(Admission(std::move(admission)));
+    server_internal::SayAdmitted(context, status);
     reactor->Finish(status);
   }
 
@@ -44,12 +46,12 @@ struct AdmittedCall::State {
   const ShardId& shard;  // of the table: lives as long as the server
   const ShardEpoch epoch;
   const Role role;
-  const grpc::CallbackServerContext& context;
+  grpc::CallbackServerContext& context;
   grpc::ServerUnaryReactor* const reactor;
   std::atomic<bool> finished{false};
 };
 
-AdmittedCall::AdmittedCall(Admission admission, const grpc::CallbackServerContext& context,
+AdmittedCall::AdmittedCall(Admission admission, grpc::CallbackServerContext& context,
                            grpc::ServerUnaryReactor* reactor)
     : state_(std::make_shared<State>(std::move(admission), context, reactor)) {}
 
@@ -68,6 +70,10 @@ grpc::Status Contain(absl::FunctionRef<void()> work) {
   });
   if (status.ok()) return grpc::Status::OK;
   return {grpc::StatusCode::INTERNAL, std::string(status.message())};
+}
+
+void SayAdmitted(grpc::CallbackServerContext& context, const grpc::Status& status) {
+  server::SayAdmitted(context, /*maybe_error=*/!status.ok());
 }
 
 void OnwardCall::PassInitialMetadata() const {

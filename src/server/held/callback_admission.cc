@@ -21,33 +21,34 @@ CallbackAdmission::CallbackAdmission(ServerImpl& server, const server_internal::
           },
           threads) {}
 
-std::optional<Admission> CallbackAdmission::AdmitAtOnce(grpc::CallbackServerContext& context) {
+std::optional<Admission> CallbackAdmission::AdmitAtOnce(grpc::CallbackServerContext& context,
+                                                        server_internal::EndedBy ended_by) {
   const Admitted admitted = server_.Ask(context, Duration(0));
   const bool waits = admitted.held_at != nullptr || admitted.forward_to != nullptr;
-  return waits ? std::nullopt : std::optional(server_.Answer(context, admitted));
+  return waits ? std::nullopt : std::optional(server_.Answer(context, admitted, ended_by));
 }
 
 // What it captures lives until the call has ended, which is not before the arrival has heard.
 std::shared_ptr<server_internal::Wait> CallbackAdmission::AdmitLater(
     grpc::CallbackServerContext& context, sdk_internal::StubFactory make_stub,
-    server_internal::Arrival& arrival) {
+    server_internal::Arrival& arrival, server_internal::EndedBy ended_by) {
   return held_.Admit([this, &context] { return server_.Ask(context, Duration(0)); },
                      server_.PatienceOf(context),
-                     [this, &context, make_stub, &arrival](Admitted admitted, bool cancelled) {
+                     [=, this, &context, &arrival](Admitted admitted, bool cancelled) {
                        if (!cancelled) {
-                         return GoOn(context, std::move(admitted), make_stub, arrival);
+                         return GoOn(context, std::move(admitted), make_stub, arrival, ended_by);
                        }
                        arrival.End({grpc::StatusCode::CANCELLED, "cancelled while it was held"});
                      });
 }
 
 void CallbackAdmission::GoOn(grpc::CallbackServerContext& context, Admitted admitted,
-                             sdk_internal::StubFactory make_stub,
-                             server_internal::Arrival& arrival) {
+                             sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival,
+                             server_internal::EndedBy ended_by) {
   if (admitted.forward_to != nullptr && make_stub != nullptr) {
     return SendOn(context, std::move(admitted), make_stub, arrival);
   }
-  Admission admission = server_.Answer(context, admitted);
+  Admission admission = server_.Answer(context, admitted, ended_by);
   if (!admission.ok()) return arrival.End(admission.status());
   arrival.Process(std::move(admission));
 }

@@ -25,10 +25,12 @@ class CallbackAdmission {
                     AdmissionTable& gates, Forwarding& forwarding, int threads);
 
   // As the methods of Server that have these names.
-  std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context);
+  std::optional<Admission> AdmitAtOnce(grpc::CallbackServerContext& context,
+                                       server_internal::EndedBy ended_by);
   std::shared_ptr<server_internal::Wait> AdmitLater(grpc::CallbackServerContext& context,
                                                     sdk_internal::StubFactory make_stub,
-                                                    server_internal::Arrival& arrival);
+                                                    server_internal::Arrival& arrival,
+                                                    server_internal::EndedBy ended_by);
   void Admit(const ShardId& shard, Duration patience, std::function<void(Admission)> then);
 
   // As HeldRequests::Finish.
@@ -38,7 +40,8 @@ class CallbackAdmission {
   using Admitted = AdmissionTable::Admitted;
   // What becomes of a call, as `admitted` says.
   void GoOn(grpc::CallbackServerContext& context, Admitted admitted,
-            sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival);
+            sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival,
+            server_internal::EndedBy ended_by);
   void SendOn(grpc::CallbackServerContext& context, Admitted admitted,
               sdk_internal::StubFactory make_stub, server_internal::Arrival& arrival);
 

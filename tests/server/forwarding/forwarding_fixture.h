@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "model/request_metadata.h"
 #include "tests/server/forwarding/counter_server.h"
+#include "wire/request_address.h"
 
 namespace shardmanager {
 
@@ -30,12 +31,25 @@ inline Metadata ToMetadata(const std::multimap<grpc::string_ref, grpc::string_re
   return metadata;
 }
 
+// How a call says for whom it is.
+enum class Headers { kOne, kSeveral, kNone };
+
 // A call to the shard at this server, as a router makes it.
 struct Call {
-  explicit Call(const CounterServer& to, uint64_t number = 1) {
-    context.AddMetadata(request_metadata::kApp, "kv");
-    context.AddMetadata(request_metadata::kServer, to.name());
-    context.AddMetadata(request_metadata::kShard, "s");
+  explicit Call(const CounterServer& to, uint64_t number = 1, Headers headers = Headers::kOne,
+                bool for_primary = false) {
+    namespace meta = request_metadata;
+    if (headers == Headers::kOne) {
+      std::string header;
+      wire::Append({"kv", to.name(), "s", for_primary}, header);
+      context.AddMetadata(meta::kTo, header);
+    }
+    if (headers == Headers::kSeveral) {
+      context.AddMetadata(meta::kApp, "kv");
+      context.AddMetadata(meta::kServer, to.name());
+      context.AddMetadata(meta::kShard, "s");
+      if (for_primary) context.AddMetadata(meta::kRole, meta::kPrimary);
+    }
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     request.set_number(number);
   }

@@ -223,7 +223,8 @@ TEST_P(ForwardingTest, MetadataDeadlineAndErrorPassThroughUnchanged) {
   } seen;
   new_.process = [&](grpc::ServerContextBase& context) {
     seen = {ToMetadata(context.client_metadata()), context.deadline()};
-    for (const char* ours : {meta::kServer, meta::kForwardedBy, meta::kForwardedTo}) {
+    for (const char* ours : {meta::kTo, meta::kApp, meta::kServer, meta::kShard, meta::kForwardedBy,
+                             meta::kForwardedTo}) {
       seen.metadata.erase(ours);
     }
     context.AddInitialMetadata("x-first", "1");
@@ -274,7 +275,7 @@ TEST_P(ForwardingTest, CancellationPassesThrough) {
 
 TEST_P(ForwardingTest, ForwardedCallIsNotForwardedAgain) {
   HandOver();
-  Call call(old_);
+  Call call(old_, 1, Headers::kSeveral);
   call.context.AddMetadata(meta::kForwardedBy, "kv-9");
   call.context.AddMetadata(meta::kForwardedTo, absl::StrCat(kOldEpoch));
   EXPECT_EQ(Count(old_, call).error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -289,8 +290,7 @@ TEST_P(ForwardingTest, SecondaryProcessesOnlyWhatIsNotForThePrimary) {
   EXPECT_TRUE(Count(old_, any).ok());
   EXPECT_EQ(any.response.epoch(), kNewEpoch);
   // Which is kv-9, and cannot be reached.
-  Call for_primary(old_);
-  for_primary.context.AddMetadata(meta::kRole, meta::kPrimary);
+  Call for_primary(old_, 1, Headers::kOne, /*for_primary=*/true);
   EXPECT_EQ(Count(old_, for_primary).error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(for_primary.refusal(), meta::kMoving);
 }

@@ -1,0 +1,50 @@
+// The clients of scripts/bench call: closed loops of one kind each, for as long as they are told.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ping.grpc.pb.h"
+#include "servers.h"
+#include "shardmanager/router.h"
+
+namespace shardmanager::call_bench {
+
+enum class Kind {
+  kUnary,
+  kStream,  // of kMessages messages, each with an answer
+};
+inline constexpr int kMessages = 32;
+
+enum class Way {
+  kPlain,     // a stub on a channel, to the server without Admit; with a deadline, as each call
+              // should have one
+  kBeside,    // the same, in a process that has a router, and so waits for maps
+  kRouted,    // through the router, to the server without Admit
+  kAdmitted,  // through the router, to the server with Admit
+};
+
+struct Variant {
+  Form form;
+  Kind kind;
+  Way way;
+  int threads;  // of callbacks: calls under way
+};
+
+// Example: "callback_unary_8".
+std::string NameOf(const Variant& variant);  // without the way
+
+// Where a variant's calls go.
+struct Target {
+  std::shared_ptr<grpc::Channel> channel;  // of kPlain and kBeside
+  Router* router = nullptr;                // of the others
+};
+
+// Of calls, or of messages on streams. Ends the program if one fails.
+uint64_t CallFor(std::chrono::milliseconds time, const Variant& variant, const Target& target);
+
+}  // namespace shardmanager::call_bench

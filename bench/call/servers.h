@@ -1,0 +1,43 @@
+// The servers of scripts/bench call, in a process of their own.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/child_process.h"
+
+namespace shardmanager::call_bench {
+
+// Of gRPC's two server APIs.
+enum class Form { kSync, kCallback };
+
+inline const char* ToString(Form form) { return form == Form::kSync ? "sync" : "callback"; }
+
+inline constexpr int kShards = 64;
+std::string ShardName(int shard);
+
+// What a server asks before it processes a request.
+enum class Asks { kNobody, kAdmit };
+inline const char* ToString(Asks asks) { return asks == Asks::kNobody ? "nobody" : "admit"; }
+
+// A process with one gRPC server: as any other, or in a shardmanager::Server that holds all shards
+// of the app as server kServerName. (Two in one process would wait for each other's connections.)
+struct ServerProcess {
+  ChildProcess process;
+  std::string endpoint;
+};
+
+inline std::string AppOf(Form form, Asks asks) {
+  return std::string(ToString(form)) + "-" + ToString(asks);
+}
+// A request with this key is answered with the nanoseconds that its admission took, as text. Only
+// where calls block.
+inline constexpr char kTimed[] = "timed";
+inline constexpr char kServerName[] = "server-1";
+
+// Returns before it listens.
+absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks);
+// What that process does: main() of "serve FORM ASKS PORT".
+int Serve(const std::string& form, const std::string& asks, int port);
+
+}  // namespace shardmanager::call_bench

@@ -186,6 +186,41 @@ TEST_F(ReplacementsTest, WaitsWhileTheAppIsPausedAndSaysSo) {
   EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
 }
 
+// The damaged record may hold the old shard, but whoever has the new ones shows that they are made.
+TEST_F(ReplacementsTest, ARecordThatCannotBeReadDoesNotTakeASplitBack) {
+  Order({"s-1"}, {"bb"});
+  const std::vector<std::string> holder = world.Holders("s-1.0");
+  world.servers[holder.front() == "kv-0" ? "kv-1" : "kv-0"].record_damaged = true;
+  world.Restart();
+  world.Advance(Seconds(30));
+  EXPECT_EQ(world.Holders("s-1.0"), holder);
+  EXPECT_EQ(world.Holders("s-1.1"), holder);
+  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
+}
+
+TEST_F(ReplacementsTest, ARecordThatCannotBeReadMayHoldTheOldShard) {
+  world.hold_writes = true;
+  Order({"s-1"}, {"bb"});
+  world.hold_writes = false;
+  world.writes.clear();
+  const std::string holder = world.Holders("s-1").front();
+  world.servers[holder].record_damaged = true;
+  world.Restart();
+  world.Advance(Seconds(30));
+  EXPECT_THAT(world.Holders("s-1"), ElementsAre(holder));
+  EXPECT_THAT(world.Holders("s-1.0"), IsEmpty());
+}
+
+TEST_F(ReplacementsTest, ADeletedAppIsEmptiedWhateverWasOrdered) {
+  world.hold_writes = true;
+  Order({"s-1"}, {"bb"});
+  world.hold_writes = false;
+  world.FinishWrite(WriteOutcome::kFailed);
+  world.Apply(spec, /*deleting=*/true);
+  world.Advance(Seconds(30));
+  EXPECT_TRUE(world.emptied);
+}
+
 // It holds the old shard, and never heard of the new ones.
 TEST_F(ReplacementsTest, ANewShardLeavesItsServerOnlyWhenTheOldOneIsGoneThere) {
   const std::string holder = world.Holders("s-1").front();

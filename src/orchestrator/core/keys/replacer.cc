@@ -20,13 +20,26 @@ bool Names(const RepeatedPtrField<v1::Shard>& shards, const std::string& id) {
                      [&](const v1::Shard& shard) { return shard.id() == id; });
 }
 
-// By what a new leader has read. A record that cannot be read may hold any of them.
-bool IsHeld(const std::vector<StoredServer>& servers, const v1::Reshape& reshape) {
+// By what a new leader has read.
+bool Hold(const std::vector<StoredServer>& servers, const RepeatedPtrField<v1::Shard>& shards) {
   return std::any_of(servers.begin(), servers.end(), [&](const StoredServer& server) {
-    return server.unread ||
-           std::any_of(server.assignment.begin(), server.assignment.end(),
-                       [&](const StoredReplica& r) { return Names(reshape.from(), r.shard); });
+    return std::any_of(server.assignment.begin(), server.assignment.end(),
+                       [&](const StoredReplica& r) { return Names(shards, r.shard); });
   });
+}
+
+bool AnyUnread(const std::vector<StoredServer>& servers) {
+  return std::any_of(servers.begin(), servers.end(),
+                     [](const StoredServer& server) { return server.unread; });
+}
+
+// Durably. (What is being written may come to nothing.)
+bool Hold(const Tables& tables, const std::vector<ShardIndex>& shards) {
+  bool held = false;
+  for (const ShardIndex id : shards) {
+    tables.ForEach(id, [&](ReplicaIndex, const Replica& r) { held |= r.phase != Phase::kAbsent; });
+  }
+  return held;
 }
 
 }  // namespace
@@ -47,8 +60,12 @@ void Replacer::Adopt(const std::vector<v1::Reshape>& reshapes, const v1::AppSpec
   for (const v1::Reshape& reshape : reshapes) {
     if (reshape.from().empty() || reshape.to().empty()) continue;
     Replacement r{reshape, intern(reshape.from()), intern(reshape.to())};
-    r.over =
-        over.contains(r.to.front()) || (!IsHeld(r) && !orchestrator::IsHeld(recovered, reshape));
+    // All are replaced in one write: whoever has one of the new ones shows that it has happened. A
+    // record that cannot be read may hold the old ones.
+    const bool made = Hold(state_.tables, r.to) || Hold(recovered, reshape.to());
+    const bool there = IsHeld(r) || Hold(recovered, reshape.from()) || AnyUnread(recovered) ||
+                       !state_.unread.servers.empty();
+    r.over = over.contains(r.to.front()) || made || !there;
     // One that is over says what its shards were made of, whatever the spec has now.
     if (r.over || HasShardsOf(spec, reshape)) state_.replacements.push_back(std::move(r));
   }
@@ -87,10 +104,12 @@ bool Replacer::IsHeld(const Replacement& r) const {
 }
 
 bool Replacer::Look() {
+  if (state_.deleting) return false;
   bool any = false;
   for (Replacement& r : state_.replacements) {
     if (r.over) continue;
-    if (!IsHeld(r) && state_.unread.servers.empty()) {
+    const bool made = Hold(state_.tables, r.to);
+    if (made || (!IsHeld(r) && state_.unread.servers.empty())) {
       Finish(r);
       any = true;
     } else if (!WhyNotReplaced(state_, r)) {

@@ -53,7 +53,7 @@ v1::AppSpec Spec(bool follow_demand) {
 void AddTraffic(Random& random, v1::CollectLoadResponse& response) {
   response.set_counted_ms(static_cast<uint64_t>(1'000 * kInterval_s));
   response.set_requests(100'000);
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 8; ++i) {
     v1::ShardTraffic& traffic = *response.add_traffic();
     traffic.set_shard(response.shards(i).shard());
     traffic.set_requests(1'000 + random.Below(1'000));
@@ -63,7 +63,7 @@ void AddTraffic(Random& random, v1::CollectLoadResponse& response) {
   v1::KeySample& keys = *response.mutable_keys();
   keys.set_requests(1'500);
   keys.set_one_in(64);
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     v1::FrequentKey& key = *keys.add_top();
     key.set_key(absl::StrCat("customer:", random.Below(1'000'000)));
     key.set_shard(response.shards(i).shard());

@@ -201,8 +201,8 @@ Examples:
   shardctl get operations --app kv                 one by one)";
 
 inline constexpr char kTopFooter[] = R"(
-As servers counted in their last two collections or so (moves.collect_interval_ms); each tells of its 12
-busiest shards, and of 4 with errors. OF-SERVER: the rate of the busiest replica, or of the key at its
+As servers counted in their last two collections or so (moves.collect_interval_ms); each tells of its 6
+busiest shards, and of 2 with errors. OF-SERVER: the rate of the busiest replica, or of the key at its
 busiest server, as a part of what a live server of the app has on average. P50 and P99: half, and 99 in
 100, of the requests took less; upper bounds, to a factor of two. ERR/S: as far as the application says
 how requests end. Keys are those that routers name, on one request in 64; two numbers are bounds. At

@@ -20,10 +20,10 @@ class TrafficReport {
   // So many keys are counted: a key's count is above the truth by at most a 128th of all requests
   // that were looked at.
   static constexpr size_t kKeysCounted = 128;
-  static constexpr size_t kKeysTold = 8;
+  static constexpr size_t kKeysTold = 4;
   // So many shards are told of: those with the most requests, and, of the others, errors.
-  static constexpr size_t kBusyShardsTold = 12;
-  static constexpr size_t kErringShardsTold = 4;
+  static constexpr size_t kBusyShardsTold = 6;
+  static constexpr size_t kErringShardsTold = 2;
 
   // `gates` must outlive this. `now`: when counting begins.
   TrafficReport(AdmissionTable& gates, TimePoint now) : gates_(gates), since_(now) {}

@@ -26,6 +26,7 @@ int Main(int argc, char** argv) {
   cli.add_option("--rounds", flags.rounds, "rate: drains of six servers, after a first one of each")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  cli.add_flag("--callback", flags.callback, "Servers use gRPC's callback API");
   cli.add_option("--folder", flags.folder, "Data and logs; kept")->capture_default_str();
   CLI11_PARSE(cli, argc, argv);
 

@@ -70,7 +70,7 @@ class Hold {
     for (int i = 1; i <= kServers; ++i) {
       const std::string name = absl::StrCat("counter-", i);
       absl::Status s = cluster_->StartServer(
-          {.name = name, .rack = name, .program = {cluster_->Bin("counter")}});
+          {.name = name, .rack = name, .program = CounterProgram(*cluster_, flags_)});
       if (!s.ok()) return s;
     }
     map_ = cluster_->WatchMap();

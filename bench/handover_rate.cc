@@ -94,7 +94,7 @@ class Rate {
     if (absl::Status s = cluster_->admin().Apply(Spec(flags_)).status(); !s.ok()) return s;
     for (int i = 0; i < flags_.servers; ++i) {
       absl::Status s = cluster_->StartServer(
-          {.name = Name(i), .rack = RackOf(i), .program = {cluster_->Bin("counter")}});
+          {.name = Name(i), .rack = RackOf(i), .program = CounterProgram(*cluster_, flags_)});
       if (!s.ok()) return s;
     }
     map_ = cluster_->WatchMap();

@@ -2,6 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -35,36 +37,80 @@ UpgradeLoad::~UpgradeLoad() {
 }
 
 void UpgradeLoad::Run(Client& client, int number) {
-  struct Last {
-    uint64_t value = 0;
-    uint64_t epoch = 0;
-  };
   std::vector<Last> last(static_cast<size_t>(options_.shards / options_.clients));
   Random random(static_cast<uint64_t>(number) + 1);
   while (!stop_) {
     const uint64_t pick = random.Below(last.size());
-    counter::AddRequest request;
-    request.set_key(absl::StrFormat(
-        "%06d", pick * static_cast<uint64_t>(options_.clients) + static_cast<uint64_t>(number)));
-    counter::AddResponse response;
-    const TimePoint begin = MonotonicNow();
-    const grpc::Status status =
-        router_.GetClient<counter::Counter>("counter", request.key())
-            .Call(&counter::Counter::Stub::Add, request, &response, {.timeout = kTimeout});
-    const Duration took = MonotonicNow() - begin;
-    std::lock_guard lock(client.mutex);
-    ++client.totals.calls;
-    client.totals.latency_us.push_back(static_cast<uint32_t>(took.count()));
-    if (!status.ok()) {
-      ++client.totals.failed;
-      if (client.totals.failed < 4) absl::FPrintF(stderr, "failed: %s\n", status.error_message());
-      last[pick].value = 0;  // nobody knows what it is now
-      continue;
+    const std::string key = absl::StrFormat(
+        "%06d", pick * static_cast<uint64_t>(options_.clients) + static_cast<uint64_t>(number));
+    if (number < options_.streaming) {
+      Stream(client, key, last[pick]);
+    } else {
+      Call(client, key, last[pick]);
     }
-    if (last[pick].value != 0) client.totals.wrong += response.value() != last[pick].value + 1;
-    client.totals.backward += response.epoch() < last[pick].epoch;
-    last[pick] = {response.value(), response.epoch()};
   }
+}
+
+void UpgradeLoad::Call(Client& client, const std::string& key, Last& last) {
+  counter::AddRequest request;
+  request.set_key(key);
+  counter::AddResponse response;
+  const TimePoint begin = MonotonicNow();
+  const grpc::Status status =
+      router_.GetClient<counter::Counter>("counter", key)
+          .Call(&counter::Counter::Stub::Add, request, &response, {.timeout = kTimeout});
+  if (!status.ok()) return Failed(client, status, last);
+  Answered(client, MonotonicNow() - begin, response, last);
+}
+
+void UpgradeLoad::Stream(Client& client, const std::string& key, Last& last) {
+  counter::AddRequest request;
+  request.set_key(key);
+  counter::AddResponse response;
+  auto counter = router_.GetClient<counter::Counter>("counter", key);
+  std::optional<StreamContext> ended;
+  TimePoint begin = MonotonicNow();
+  for (int left = kMessages; left > 0;) {
+    const auto deadline = std::chrono::system_clock::now() + kTimeout;
+    auto bound =
+        counter.Bind({.timeout = kTimeout, .deadline = deadline}, ended ? &*ended : nullptr);
+    if (!bound.ok()) return Failed(client, bound.status(), last);
+    ended = bound.NewContext();
+    const auto stream = bound->AddEach(ended->get());
+    while (left > 0 && stream->Write(request) && stream->Read(&response)) {
+      Answered(client, MonotonicNow() - begin, response, last);
+      begin = MonotonicNow();
+      --left;
+    }
+    stream->WritesDone();
+    const grpc::Status status = stream->Finish();
+    if (left == 0) return;
+    if (!ended->ShouldReopen(status)) return Failed(client, status, last);
+    last.one_more = true;
+    std::lock_guard lock(client.mutex);
+    ++client.totals.reopened;
+  }
+}
+
+void UpgradeLoad::Answered(Client& client, Duration took, const counter::AddResponse& response,
+                           Last& last) {
+  std::lock_guard lock(client.mutex);
+  ++client.totals.calls;
+  client.totals.latency_us.push_back(static_cast<uint32_t>(took.count()));
+  if (last.value != 0) {
+    const uint64_t most = last.value + (last.one_more ? 2 : 1);
+    client.totals.wrong += response.value() <= last.value || response.value() > most;
+  }
+  client.totals.backward += response.epoch() < last.epoch;
+  last = {response.value(), response.epoch()};
+}
+
+void UpgradeLoad::Failed(Client& client, const grpc::Status& status, Last& last) {
+  std::lock_guard lock(client.mutex);
+  ++client.totals.calls;
+  ++client.totals.failed;
+  if (client.totals.failed < 4) absl::FPrintF(stderr, "failed: %s\n", status.error_message());
+  last = {.epoch = last.epoch};
 }
 
 // "second calls failed retried refused lost", of that second.
@@ -89,6 +135,7 @@ UpgradeLoad::Totals UpgradeLoad::Take() {
     all.calls += part.calls;
     all.failed += part.failed;
     all.wrong += part.wrong;
+    all.reopened += part.reopened;
     all.backward += part.backward;
     all.latency_us.insert(all.latency_us.end(), part.latency_us.begin(), part.latency_us.end());
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "counter.pb.h"
 #include "shardmanager/router.h"
 
 namespace shardmanager {
@@ -19,12 +20,17 @@ namespace shardmanager {
 // Each client counts keys of its own, one call after another, so it knows what the next
 // answer must be: one more than the last. Less: a request was lost. More: one was processed
 // twice.
+//
+// A client may send streams instead, of kMessages messages of one key, each of which it sends when
+// the one before is answered. A stream whose shard goes to another server ends, and is opened
+// there; what was sent and not answered by then is sent again, so the next answer may be one more.
 class UpgradeLoad {
  public:
   struct Options {
     std::string discovery;
     int clients = 4;
     int shards = 10'000;  // one key in each
+    int streaming = 0;    // so many of the clients stream
     std::string samples;  // file: one line a second
   };
   struct Totals {
@@ -34,6 +40,7 @@ class UpgradeLoad {
     uint64_t refused = 0;   // of those: a server refused them
     uint64_t lost = 0;      // of those: they died on the way
     uint64_t wrong = 0;     // answers that are not the next number
+    uint64_t reopened = 0;  // streams that ended, and were opened again
     uint64_t backward = 0;  // answers with an epoch below the one before
     std::vector<uint32_t> latency_us;
   };
@@ -53,7 +60,21 @@ class UpgradeLoad {
     std::thread thread;
   };
 
+  static constexpr int kMessages = 20;
+
+  // What was answered last.
+  struct Last {
+    uint64_t value = 0;  // 0: nobody knows
+    uint64_t epoch = 0;
+    bool one_more = false;  // something was sent since then, and not answered
+  };
+
   void Run(Client& client, int number);
+  void Call(Client& client, const std::string& key, Last& last);
+  void Stream(Client& client, const std::string& key, Last& last);
+  static void Answered(Client& client, Duration took, const counter::AddResponse& response,
+                       Last& last);
+  static void Failed(Client& client, const grpc::Status& status, Last& last);
   void Sample();
 
   const Options options_;

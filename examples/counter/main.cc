@@ -1,66 +1,54 @@
-// counter: the smallest service that shards. Counts go with their shard, through a file that all
-// servers can read. (Not from a server that dies or was cut off: kvstore's storage is safe.)
+// counter: the smallest service that shards.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <map>
-#include <mutex>
 #include <string>
 
+#include "callback_service.h"
 #include "counter.grpc.pb.h"
+#include "counts.h"
 #include "shardmanager/server.h"
-#include "shardmanager/shard_table.h"
 
-class Counter final : public counter::Counter::Service, public shardmanager::ShardHandler {
+class Counter final : public counter::Counter::Service {
  public:
-  Counter(shardmanager::Server& server, std::string folder)
-      : server_(server), folder_(std::move(folder)) {}
-
-  absl::Status AddShard(const shardmanager::ShardGrant& grant,
-                        const shardmanager::LoadProgress&) override {
-    auto shard = Shards::New();
-    std::ifstream file(folder_ + "/" + grant.shard.value());
-    for (std::string key; file >> key;) file >> shard->counts[key];
-    shards_.Insert(grant.shard, std::move(shard));
-    return absl::OkStatus();
-  }
-
-  absl::Status DropShard(const shardmanager::ShardId& shard) override {
-    const auto dropped = shards_.Remove(shard);
-    if (!dropped) return absl::OkStatus();
-    const std::string path = folder_ + "/" + shard.value();
-    std::remove(path.c_str());  // requests wait: to write over a file may wait for the disk
-    std::ofstream file(path);
-    for (const auto& [key, count] : dropped->counts) file << key << " " << count << "\n";
-    return file.flush() ? absl::OkStatus() : absl::DataLossError("the counts are not written");
-  }
+  Counter(shardmanager::Server& server, Counts& counts) : server_(server), counts_(counts) {}
 
   grpc::Status Add(grpc::ServerContext* context, const counter::AddRequest* request,
                    counter::AddResponse* response) override {
     const auto admission = server_.Admit(*context, &Stub::Add, request, response);
     if (!admission.ok()) return admission.status();
-    Shard& shard = *shards_.Find(admission.shard());  // there as long as the admission
-    std::lock_guard lock(shard.mutex);
-    response->set_value(++shard.counts[request->key()]);
-    response->set_epoch(admission.epoch().value());
+    counts_.Add(admission, *request, *response);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status AddEach(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<counter::AddResponse, counter::AddRequest>* stream) override {
+    auto of_stream = server_.Admit(*context, &Stub::AddEach, stream);
+    if (!of_stream.ok()) return of_stream.status();
+    const shardmanager::ShardId shard = of_stream.shard();
+    // Of each message from here on: a shard does not move while a stream of it is admitted.
+    static_cast<void>(shardmanager::Admission(std::move(of_stream)));
+    for (counter::AddRequest request; stream->Read(&request);) {
+      const auto admission = server_.Admit(shard, std::chrono::seconds(2));
+      if (!admission.ok()) return admission.status();  // the client opens another stream
+      counter::AddResponse response;
+      counts_.Add(admission, request, response);
+      stream->Write(response);
+    }
     return grpc::Status::OK;
   }
 
  private:
   using Stub = counter::Counter::Stub;
-  struct Shard {
-    std::mutex mutex;
-    std::map<std::string, uint64_t> counts;
-  };
-  using Shards = shardmanager::ShardTable<Shard>;
   shardmanager::Server& server_;
-  const std::string folder_;
-  Shards shards_;
+  Counts& counts_;
 };
 
 int main(int argc, char** argv) {
   shardmanager::ServerOptions options;
   std::string data;
+  bool callback = false;
   CLI::App cli{"A sharded counter."};
   cli.add_option("--app", options.app)->default_val("counter");
   cli.add_option("--name", options.name)->required();
@@ -71,11 +59,16 @@ int main(int argc, char** argv) {
   cli.add_option("--datacenter", options.fault_domain.datacenter);
   cli.add_option("--rack", options.fault_domain.rack);
   cli.add_option("--data", data, "The shared folder")->required();
+  cli.add_flag("--callback", callback, "Serve with gRPC's callback API");
   CLI11_PARSE(cli, argc, argv);
 
+  Counts counts(data);
   shardmanager::Server server(options);
-  Counter counter(server, data);
-  const absl::Status status = server.Run(counter, {&counter});  // until SIGTERM
+  Counter blocking(server, counts);
+  CallbackCounter with_callbacks(server, counts);
+  grpc::Service* service = &blocking;
+  if (callback) service = &with_callbacks;
+  const absl::Status status = server.Run(counts, {service});  // until SIGTERM
   if (!status.ok()) std::fprintf(stderr, "counter: %s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

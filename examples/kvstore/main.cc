@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "callback_service.h"
 #include "local_store.h"
 #include "replicated_store.h"
 #include "service.h"
@@ -21,6 +22,7 @@ struct Flags {
   shardmanager::TransferOptions transfer;
   std::string data;
   std::string storage = "shared";
+  bool callback = false;
 };
 
 void AddFlags(CLI::App& cli, Flags& flags) {
@@ -42,6 +44,7 @@ void AddFlags(CLI::App& cli, Flags& flags) {
          "replicated: likewise, and the primary copies each write to the secondaries")
       ->check(CLI::IsMember({"shared", "local", "replicated"}))
       ->capture_default_str();
+  cli.add_flag("--callback", flags.callback, "Serve with gRPC's callback API");
   cli.add_flag("--make-new-shards", flags.transfer.make_new_shards,
                "local: shards of which this disk has no trace are new (see README.md)");
   cli.add_option("--transfer-rate", flags.transfer.bytes_per_second,
@@ -74,8 +77,12 @@ absl::Status Serve(Flags flags) {
   } else {
     store = std::make_unique<kvstore::SharedStore>(flags.data, name);
   }
-  kvstore::KvService service(server, *store, name);
-  services.push_back(&service);
+  std::unique_ptr<grpc::Service> service =
+      std::make_unique<kvstore::KvService>(server, *store, name);
+  if (flags.callback) {
+    service = std::make_unique<kvstore::CallbackKvService>(server, *store, name);
+  }
+  services.push_back(service.get());
   return server.Run(*store, services);
 }
 

@@ -3,14 +3,15 @@
 
 #include <string>
 
+#include "answers.h"
 #include "kv.grpc.pb.h"
-#include "store.h"
+#include "shardmanager/server.h"
 
 namespace kvstore {
 
 class KvService final : public kv::KeyValue::Service {
  public:
-  KvService(shardmanager::Server& server, Store& store, std::string name);
+  KvService(shardmanager::Server& server, Store& store, const std::string& name);
 
   grpc::Status Put(grpc::ServerContext* context, const kv::PutRequest* request,
                    kv::PutResponse* response) override;
@@ -20,11 +21,8 @@ class KvService final : public kv::KeyValue::Service {
                       kv::DeleteResponse* response) override;
 
  private:
-  void Sign(const shardmanager::Admission& admission, kv::ServedBy* served_by) const;
-
   shardmanager::Server& server_;
-  Store& store_;
-  const std::string name_;
+  Answers answers_;
 };
 
 }  // namespace kvstore

@@ -64,6 +64,7 @@ struct Flags {
   bool storm = false;
   bool namespaces = false;
   bool replicated = false;
+  bool callback = false;
   int ensemble = 1;
   int control_planes = 1;
   int relays = 1;
@@ -96,7 +97,12 @@ absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
   for (int i = 1; i <= flags.servers; ++i) {
     const std::string name = absl::StrCat("kv-", i);
     local::ServerOptions options{.name = name, .rack = name, .machine = MachineOf(i)};
-    if (flags.replicated) options.program = {cluster.Bin("kvstore"), "--storage", "replicated"};
+    options.program = {cluster.Bin("kvstore")};
+    if (flags.replicated) {
+      options.program.insert(options.program.end(), {"--storage", "replicated"});
+    }
+    // Both forms hand shards over to each other.
+    if (flags.callback && i % 2 == 0) options.program.emplace_back("--callback");
     if (LastingOf(flags).contains(LastingKind::kSick)) {
       if (absl::Status s = MakeDisk(cluster, name); !s.ok()) return s;
       options.data = DiskOf(cluster, name);
@@ -170,6 +176,7 @@ void AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--seed", flags.seed, "Of all choices. Default: another one each time");
   cli.add_flag("--storm", flags.storm, "Several faults at a time, of the whole fleet");
   cli.add_flag("--namespaces", flags.namespaces, "Faults of the network, too (needs --storm)");
+  cli.add_flag("--callback", flags.callback, "Every second server uses gRPC's callback API");
   cli.add_flag("--replicated", flags.replicated,
                "A primary and two secondaries of each shard, each with a file of its own "
                "(needs --storm)");

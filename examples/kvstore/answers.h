@@ -1,0 +1,64 @@
+// What the service answers to requests that were admitted.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "grpc_status.h"
+#include "kv.grpc.pb.h"
+#include "store.h"
+
+namespace kvstore {
+
+// `Admitted`: a shardmanager::Admission, or an AdmittedCall.
+class Answers {
+ public:
+  Answers(Store& store, std::string name) : store_(store), name_(std::move(name)) {}
+
+  template <typename Admitted>
+  grpc::Status To(const Admitted& admitted, const kv::PutRequest& request,
+                  kv::PutResponse& response) {
+    if (admitted.role() != shardmanager::Role::kPrimary) return NotPrimary();
+    Sign(admitted, response.mutable_served_by());
+    auto shard = store_.Find(admitted.shard());
+    return ToGrpc(shard->Put(admitted.epoch(), request.key(), request.value()));
+  }
+
+  template <typename Admitted>
+  grpc::Status To(const Admitted& admitted, const kv::GetRequest& request,
+                  kv::GetResponse& response) {
+    Sign(admitted, response.mutable_served_by());
+    auto value = store_.Find(admitted.shard())->Get(request.key());
+    if (!value.ok()) return ToGrpc(value.status());
+    response.set_found(value->has_value());
+    if (value->has_value()) response.set_value(**value);
+    return grpc::Status::OK;
+  }
+
+  template <typename Admitted>
+  grpc::Status To(const Admitted& admitted, const kv::DeleteRequest& request,
+                  kv::DeleteResponse& response) {
+    if (admitted.role() != shardmanager::Role::kPrimary) return NotPrimary();
+    Sign(admitted, response.mutable_served_by());
+    auto found = store_.Find(admitted.shard())->Delete(admitted.epoch(), request.key());
+    if (!found.ok()) return ToGrpc(found.status());
+    response.set_found(*found);
+    return grpc::Status::OK;
+  }
+
+ private:
+  static grpc::Status NotPrimary() {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "a secondary takes no writes"};
+  }
+  template <typename Admitted>
+  void Sign(const Admitted& admitted, kv::ServedBy* served_by) const {
+    served_by->set_server(name_);
+    served_by->set_shard(admitted.shard().value());
+    served_by->set_epoch(admitted.epoch().value());
+  }
+
+  Store& store_;
+  const std::string name_;
+};
+
+}  // namespace kvstore

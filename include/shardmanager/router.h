@@ -134,7 +134,7 @@ struct CallOptions {
   const grpc::ServerContextBase* parent = nullptr;
   // Of the gRPC method, for RouterOptions::metrics and tracer, which cannot know it. Must outlive
   // this call. Default: "", not known. Example: "Get".
-  std::string_view method;
+  std::string_view method = {};
   // The span below which this call's span begins. Must live until the call has begun. Default:
   // null, what the tracer takes for the current span of the thread that makes the call.
   const Span* parent_span = nullptr;

@@ -65,9 +65,28 @@ TopCommand ToTop(const Words& words, Format format) {
 
 PlaceCommand ToPlace(const Words& words) {
   PlaceCommand command = words.place;
-  command.roadef = words.place_format == "roadef";
-  command.time = *ParseAge(words.place_time);
+  command.roadef = words.place_texts.format == "roadef";
+  command.time = *ParseAge(words.place_texts.time);
   return command;
+}
+
+// An order that stands until it is taken back, or is carried out. False: the command is another
+// one.
+bool SetOrder(const std::string& command, Words& words, CommandLine& line) {
+  if (command == "pause" || command == "resume") {
+    words.pause.resume = command == "resume";
+    line.command = std::move(words.pause);
+  } else if (command == "pin" || command == "unpin") {
+    words.pin.unpin = command == "unpin";
+    line.command = std::move(words.pin);
+  } else if (command == "prefer") {
+    line.command = std::move(words.prefer);
+  } else if (command == "split" || command == "merge") {
+    line.command = std::move(words.reshape);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 CommandLine ToCommandLine(const std::string& command, Words words) {
@@ -98,16 +117,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.approve);
   } else if (command == "end") {
     line.command = std::move(words.end);
-  } else if (command == "pause" || command == "resume") {
-    words.pause.resume = command == "resume";
-    line.command = std::move(words.pause);
-  } else if (command == "pin" || command == "unpin") {
-    words.pin.unpin = command == "unpin";
-    line.command = std::move(words.pin);
-  } else if (command == "prefer") {
-    line.command = std::move(words.prefer);
-  } else if (command == "split" || command == "merge") {
-    line.command = std::move(words.reshape);
+  } else if (SetOrder(command, words, line)) {
+    return line;
   } else if (command == "maintenance") {
     words.maintenance.format = format;
     line.command = WithTimes(words);

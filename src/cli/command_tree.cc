@@ -465,14 +465,14 @@ void CommandTree::AddPlace() {
       ->required()
       ->expected(1, 2)
       ->type_name("");
-  Limit(command.add_option("--format", words_.place_format, "Of the files: yaml|roadef"),
+  Limit(command.add_option("--format", words_.place_texts.format, "Of the files: yaml|roadef"),
         {"yaml", "roadef"})
       ->type_name("FORMAT")
       ->capture_default_str();
   command.add_option("-o,--output", words_.place.output, "text|json|yaml, or a file to write")
       ->type_name("OUTPUT")
       ->capture_default_str();
-  command.add_option("--time", words_.place_time, "How long to look for better plans")
+  command.add_option("--time", words_.place_texts.time, "How long to look for better plans")
       ->check(CLI::Validator(CheckTimeout, ""))
       ->type_name("TIME")
       ->capture_default_str();

@@ -18,6 +18,11 @@ struct MaintenanceTimes {
   std::string end;
 };
 
+struct PlaceTexts {
+  std::string time = "10s";
+  std::string format = "yaml";
+};
+
 // What CLI11 fills while it parses.
 struct Words {
   std::string server = "127.0.0.1:7400";
@@ -48,8 +53,7 @@ struct Words {
   TopCommand top;
   WatchCommand watch;
   PlaceCommand place;
-  std::string place_time = "10s";
-  std::string place_format = "yaml";
+  PlaceTexts place_texts;
   CompletionCommand completion;
 };
 

@@ -1,5 +1,8 @@
 // Shards are split and merged while clients write and read: no request fails, and nothing is lost.
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,6 +41,8 @@ class WritingClients {
     return problems;
   }
   int rounds() const { return rounds_; }
+  // The longest that a call took.
+  int64_t slowest_ms() const { return slowest_ms_; }
 
  private:
   static constexpr int kThreads = 4;
@@ -47,7 +52,11 @@ class WritingClients {
       for (int shard = 0; shard < kShards; ++shard) {
         const std::string key = KeyOf(shard, (round % 10) * kThreads + thread);
         const std::string value = absl::StrCat(thread, ":", round);
+        const auto begun = std::chrono::steady_clock::now();
         const KvAnswer put = client_.Put(key, value);
+        const auto took = std::chrono::steady_clock::now() - begun;
+        const int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+        if (ms > slowest_ms_) slowest_ms_ = ms;  // (Two at a time: the figure is for people.)
         if (!put.status.ok()) problems_[thread] = "put " + key + ": " + put.status.ToString();
         const KvAnswer got = client_.Get(key);
         if (!got.status.ok()) problems_[thread] = "get " + key + ": " + got.status.ToString();
@@ -63,6 +72,7 @@ class WritingClients {
   KvClient& client_;
   std::atomic<bool> stop_{false};
   std::atomic<int> rounds_{0};
+  std::atomic<int64_t> slowest_ms_{0};
   std::vector<std::string> problems_{kThreads};
   std::vector<std::thread> threads_;
 };
@@ -97,6 +107,8 @@ TEST_F(ReshapeTest, SplitsAndMergesUnderLoadLoseNoRequest) {
   const int rounds = clients.rounds();
   EXPECT_EQ(clients.Stop(), "");
   EXPECT_GT(rounds, 0);
+  std::cout << "slowest call: " << clients.slowest_ms() << " ms, of " << rounds * kShards * 2
+            << "\n";
 
   EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served() && v.shards.size() == 7; },
                             kPatience))

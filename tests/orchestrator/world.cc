@@ -35,7 +35,7 @@ std::set<std::string> OriginsOf(World& world, const Grant& grant) {
   std::set<std::string> origins;
   for (const ShardIndex from : grant.made_of) origins.insert(world.Name(from));
   if (!origins.empty())
-    world.origins[world.Name(grant.shard)].insert(origins.begin(), origins.end());
+    world.watcher.origins[world.Name(grant.shard)].insert(origins.begin(), origins.end());
   return origins;
 }
 
@@ -532,7 +532,7 @@ void World::CheckInvariants() const {
       EXPECT_TRUE(fresh) << shard << " has two primaries: " << it->second << " and " << name;
     }
   }
-  for (const auto& [shard, made_of] : origins) {
+  for (const auto& [shard, made_of] : watcher.origins) {
     const auto holder = primaries.find(shard);
     for (const std::string& from : made_of) {
       const auto other = primaries.find(from);

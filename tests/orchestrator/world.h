@@ -109,8 +109,6 @@ class World {
   // and a server that is on the list already needs nothing more, whatever has happened to it since.
   using Members = std::set<std::pair<std::string, uint64_t>>;
   std::map<std::string, Members> members;
-  // By shard: what it was made of, as servers were told.
-  std::map<std::string, std::set<std::string>> origins;
   // Shards of which clients were told a primary, since the spec names them. (What no client was
   // told of has acknowledged nothing.)
   std::set<std::string> reachable;
@@ -130,6 +128,8 @@ class World {
     std::function<void(const Action&)> asks;
     // Moves that should not have been, of the partition that leads.
     Returns returns;
+    // By shard: what it was made of, as servers were told.
+    std::map<std::string, std::set<std::string>> origins = {};
   } watcher;
   // What the server's process measures for a shard that it serves.
   std::function<std::vector<MetricAmount>(const std::string& shard, const std::string& server)>

@@ -28,7 +28,7 @@ constexpr Duration kGatherMost = Seconds(2);
 }  // namespace
 
 void Planner::Request() {
-  if (state_.plan_out || !state_.recovered || state_.deleting) return;
+  if (state_.balance.plan_out || !state_.recovered || state_.deleting) return;
   if (PlacesNothing(state_)) return;
   std::vector<ShardIndex> wanted = TakeMissing();
   if (wanted.empty()) {
@@ -112,7 +112,7 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
   if (mode == allocator::Mode::kPeriodic) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
   }
-  state_.plan_out = true;
+  state_.balance.plan_out = true;
   plan_may_balance_ = !state_.mass_failure.on && !roles_first_;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   // Moves that it finds, or a change, end that.
@@ -183,8 +183,8 @@ void Planner::SetBalanceTimer() {
 }
 
 void Planner::On(PlanReady& event) {
-  if (!state_.plan_out || event.id != plan_) return;
-  state_.plan_out = false;
+  if (!state_.balance.plan_out || event.id != plan_) return;
+  state_.balance.plan_out = false;
   if (!plan_is_emergency_) {
     load_book_.GoOn();
     if (event.plan.moves.empty() && !MovesNothing(state_) && plan_may_balance_ &&

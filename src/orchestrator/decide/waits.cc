@@ -131,7 +131,8 @@ void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
   } else if (WaitsForFleet(state, shard, now)) {
     waits.push_back({.reason = WaitReason::kFleetGathers, .until = state.gather_until});
   } else {
-    waits.push_back({state.plan_out ? WaitReason::kPlanUnderWay : WaitReason::kPlanAwaited});
+    waits.push_back(
+        {state.balance.plan_out ? WaitReason::kPlanUnderWay : WaitReason::kPlanAwaited});
   }
 }
 

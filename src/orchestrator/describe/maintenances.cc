@@ -49,7 +49,7 @@ TimePoint EndOf(MaintenanceStage stage, const PlannedMaintenance& maintenance,
 std::string Why(const PartitionState& state, const MaintenanceHit& hit, TimePoint now) {
   const std::vector<Wait> waits = WaitsOf(state, hit.shard, now);
   if (!waits.empty()) return absl::StrCat(hit.what, ": ", Describe(state, waits.front(), now));
-  const bool settled = state.balance.at_rest && !state.plan_out;
+  const bool settled = state.balance.at_rest && !state.balance.plan_out;
   if (!hit.server.valid() || !settled) return hit.what;
   return absl::StrCat(hit.what, ": no other server may take it, see `shardctl explain ",
                       state.spec.name(), " ", state.tables.name(hit.shard), "`");

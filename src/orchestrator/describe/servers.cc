@@ -23,7 +23,8 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
       " left");
   const double gone = static_cast<double>(server.drain_begun.replicas) - static_cast<double>(left);
   const double elapsed = InSeconds(now - server.drain_begun.at);
-  if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 && !state.plan_out) {
+  if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 &&
+      !state.balance.plan_out) {
     const Replica& first = state.tables.replica(server.replicas.front());
     const bool pinned = state.tables.shard(first.shard).pinned;
     absl::StrAppend(

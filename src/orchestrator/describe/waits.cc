@@ -217,7 +217,7 @@ std::string UnreadServers(const PartitionState& state) {
 std::string BalanceState(const PartitionState& state, TimePoint now) {
   if (!state.recovered) return "reading the app's records from the coordination store";
   if (Mirrors(state)) return "the app's own orchestrator decides where replicas are";
-  if (state.plan_out) return "a plan is being made";
+  if (state.balance.plan_out) return "a plan is being made";
   std::string text = "not looked at yet";
   if (state.balance.ever) {
     text = absl::StrFormat("the last plan, %.1f s ago, ", InSeconds(now - state.balance.last));

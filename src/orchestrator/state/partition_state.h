@@ -119,13 +119,15 @@ struct Writes {
   bool deposed = false;          // another process leads: nothing is decided any more
 };
 
-// The periodic look at the balance.
+// The periodic look at the balance, and the plan that is being made for it, or for what has no
+// place.
 struct BalanceLooks {
   TimePoint next{};       // the next periodic look
   TimePoint last{};       // when a plan for balance last came back
   size_t last_moves = 0;  // in that plan
   bool ever = false;      // the two above are set
   bool at_rest = false;   // nothing changed since the allocator was asked for a better balance
+  bool plan_out = false;  // the allocator is making a plan
 };
 
 // The map that an app's own orchestrator supplies (core/mirror.h): the newest one.
@@ -174,7 +176,6 @@ struct PartitionState {
   Writes writes;
   BalanceLooks balance;
   Supply supply;
-  bool plan_out = false;                      // the allocator is making a plan
   TimePoint gather_until = TimePoint::min();  // shards that never had a place wait so long
 };
 

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "key.h"
 #include "limits.grpc.pb.h"
 #include "shardmanager/router.h"
+#include "shardmanager/routing.h"
 #include "shardmanager/version.h"
 
 static_assert(SHARDMANAGER_VERSION >= SHARDMANAGER_MAKE_VERSION(0, 1, 0));
@@ -55,7 +55,7 @@ class Load {
     limits::TakeRequest request;
     request.set_account(AccountOf(i));
     auto response = std::make_shared<limits::TakeResponse>();
-    router_.GetClient<RateLimiter>("limits", KeyOf(request.account()))
+    router_.GetClient<RateLimiter>("limits", shardmanager::NumberKey(request.account()))
         .CallAsync(&Stub::async::Take, std::move(request), response.get(),
                    {.timeout = std::chrono::seconds(20)},
                    [this, i, response](const grpc::Status& status) { Taken(i, status); });
@@ -81,7 +81,7 @@ class Load {
 
 // How many tokens the server says that the account has taken. Goes on where a stream broke off.
 std::optional<uint64_t> CountOnStream(shardmanager::Router& router, uint64_t account) {
-  auto client = router.GetClient<RateLimiter>("limits", KeyOf(account));
+  auto client = router.GetClient<RateLimiter>("limits", shardmanager::NumberKey(account));
   std::optional<shardmanager::StreamContext> ended;
   limits::FollowRequest request;
   request.set_account(account);

@@ -52,7 +52,8 @@ void ShowParts(const v1::Reshape& reshape, bool dry_run, Terminal& terminal) {
 // How far it is, in words; empty: it is done.
 std::string HowFar(const v1::Reshape& reshape, const v1::GetShardsResponse& shards) {
   for (const v1::ShardStatus& shard : shards.shards()) {
-    if (shard.shard() != reshape.from(0).id() || !shard.has_reshape()) continue;
+    if (shard.shard() != reshape.from(0).id()) continue;
+    if (!shard.has_reshape()) return "has not begun";
     const std::string& why = shard.reshape().waits_for();
     return why.empty() ? "is being written" : absl::StrCat("waits: ", why);
   }

@@ -101,7 +101,8 @@ TEST_F(PlacesTest, TheLongestTimeoutIsNotOverBeforeItBegins) {
 TEST_F(PlacesTest, WhereThereIsNoneItSaysWhy) {
   const absl::Status gap = router_->Resolve("kv", "uvw", 20s).status();
   EXPECT_EQ(gap.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(gap.message()), HasSubstr("kv: no shard holds the key \"uvw\" in map 1.1"));
+  EXPECT_THAT(std::string(gap.message()),
+              HasSubstr("kv: no shard holds the key \"uvw\" in map 1.1"));
   const absl::Status none = router_->Resolve("mail", "apple", 20ms).status();
   EXPECT_EQ(none.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(none.message()), HasSubstr("mail: no shard map has come within 20 ms"));

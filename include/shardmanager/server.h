@@ -101,13 +101,13 @@ struct ShardGrant {
 // A split, or a merge.
 struct Reshape {
   struct Shard {
-    ShardId shard;
-    std::string start;  // as in ShardOrigin
-    std::string end;
+    ShardId shard = {};
+    std::string start = "";  // as in ShardOrigin
+    std::string end = "";
   };
   // In the order of their keys. One of the two has one shard. Both have the same keys together.
-  std::vector<Shard> from;
-  std::vector<Shard> to;
+  std::vector<Shard> from = {};
+  std::vector<Shard> to = {};
   bool hash_keys = false;  // as in ShardOrigin
 };
 

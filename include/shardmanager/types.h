@@ -95,11 +95,11 @@ using Members = std::vector<Peer>;
 // Of a shard that took the place of others, when one was split or several were merged.
 struct ShardOrigin {
   // What it was made of; nobody serves these any more. Example: {"users-3"}.
-  std::vector<ShardId> made_of;
+  std::vector<ShardId> made_of = {};
   // The keys that it holds: from `start` (""; the first key) to before `end` (""; the last key).
   // Any bytes.
-  std::string start;
-  std::string end;
+  std::string start = "";
+  std::string end = "";
   // `start` and `end` are of the keys' hashes (KeySpace.hash_keys).
   bool hash_keys = false;
   friend bool operator==(const ShardOrigin&, const ShardOrigin&) = default;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
+#include "server/request_reader.h"
 #include "wire/request_address.h"
 
 namespace shardmanager::server {
@@ -64,10 +65,9 @@ std::unique_ptr<grpc::ClientContext> Forwarding::Onward(const grpc::ServerContex
 void Forwarding::AddressTo(const Successor& to, const grpc::ServerContextBase& from,
                            grpc::ClientContext& onward) const {
   onward.AddMetadata(meta::kServer, to.server);
-  const auto header = from.client_metadata().find(meta::kTo);
-  if (header == from.client_metadata().end()) return;
-  const wire::AddressReader::Read address =
-      read_address_({header->second.data(), header->second.size()});
+  const std::string_view header = Header(from, meta::kTo);
+  if (header.empty()) return;
+  const wire::AddressReader::Read address = read_address_(header);
   onward.AddMetadata(meta::kApp, app_);
   onward.AddMetadata(meta::kShard, std::string(address.shard));
   if (address.for_primary) onward.AddMetadata(meta::kRole, meta::kPrimary);

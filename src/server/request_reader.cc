@@ -9,8 +9,8 @@ namespace shardmanager::server {
 
 namespace meta = request_metadata;
 
-std::string_view Header(const grpc::ServerContextBase& context, const char* key) {
-  const auto found = context.client_metadata().find(key);
+std::string_view Header(const grpc::ServerContextBase& context, std::string_view name) {
+  const auto found = context.client_metadata().find(grpc::string_ref(name.data(), name.size()));
   if (found == context.client_metadata().end()) return {};
   return {found->second.data(), found->second.size()};
 }

@@ -17,7 +17,7 @@ class ServerContextBase;
 namespace shardmanager::server {
 
 // Empty: there is none. A view into the context.
-std::string_view Header(const grpc::ServerContextBase& context, const char* key);
+std::string_view Header(const grpc::ServerContextBase& context, std::string_view name);
 
 // Tells the router that the answer is the application's, which it must know of an error.
 // `maybe_error`: the status is one, or is not known yet.

@@ -2,12 +2,14 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <future>
 #include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "model/proto_values.h"
 #include "server/control/commands_of.h"
@@ -16,6 +18,12 @@
 #include "wire/grpc_status.h"
 
 namespace shardmanager::server {
+
+namespace {
+
+using Done = std::function<void(const grpc::Status& status)>;
+
+}  // namespace
 
 // What both forms of the service stand on: who waits for which results.
 class ShardServerService::Impl {
@@ -51,18 +59,17 @@ class ShardServerService::Impl {
 
   // `done` is called on any thread, when the response is filled.
   void Collect(const v1::CollectLoadRequest& request, v1::CollectLoadResponse* response,
-               std::function<void(const grpc::Status& status)> done) {
-    callbacks_.collect(FromHeader(request.header()), [this, response, done = std::move(done)](
-                                                         absl::StatusOr<Engine::Holdings> held) {
-      if (!held.ok()) return done(wire::ToGrpc(held.status()));
-      Fill(*held, response);
-      done(grpc::Status::OK);
-    });
+               const Done& done) {
+    callbacks_.collect(FromHeader(request.header()),
+                       [this, response, done](absl::StatusOr<Engine::Holdings> held) {
+                         if (!held.ok()) return done(wire::ToGrpc(held.status()));
+                         Fill(*held, response);
+                         done(grpc::Status::OK);
+                       });
   }
 
   // Likewise.
-  void AskReshape(const v1::PrepareReshapeRequest& request,
-                  std::function<void(const grpc::Status& status)> done) {
+  void AskReshape(const v1::PrepareReshapeRequest& request, const Done& done) {
     const absl::StatusOr<Reshape> reshape = ReshapeOf(request.reshape());
     if (!reshape.ok()) return done(wire::ToGrpc(reshape.status()));
     callbacks_.reshape(FromHeader(request.header()), *reshape,
@@ -124,16 +131,19 @@ class ShardServerService::ByCallbacks final : public v1::ShardServer::CallbackSe
   }
   grpc::ServerUnaryReactor* CollectLoad(Context* context, const v1::CollectLoadRequest* request,
                                         v1::CollectLoadResponse* response) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    impl_.Collect(*request, response,
-                  [reactor](const grpc::Status& status) { reactor->Finish(status); });
-    return reactor;
+    return Answer(context, [&](const Done& done) { impl_.Collect(*request, response, done); });
   }
   grpc::ServerUnaryReactor* PrepareReshape(Context* context,
                                            const v1::PrepareReshapeRequest* request,
                                            v1::PrepareReshapeResponse*) override {
+    return Answer(context, [&](const Done& done) { impl_.AskReshape(*request, done); });
+  }
+
+  // `ask` is given what to call with the status, when the response is there.
+  static grpc::ServerUnaryReactor* Answer(Context* context,
+                                          absl::FunctionRef<void(const Done&)> ask) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    impl_.AskReshape(*request, [reactor](const grpc::Status& status) { reactor->Finish(status); });
+    ask([reactor](const grpc::Status& status) { reactor->Finish(status); });
     return reactor;
   }
 
@@ -183,16 +193,18 @@ class ShardServerService::Blocking final : public v1::ShardServer::Service {
   }
   grpc::Status CollectLoad(Context*, const v1::CollectLoadRequest* request,
                            v1::CollectLoadResponse* response) override {
-    std::promise<grpc::Status> done;
-    impl_.Collect(*request, response,
-                  [&done](const grpc::Status& status) { done.set_value(status); });
-    return done.get_future().get();
+    return Await([&](const Done& done) { impl_.Collect(*request, response, done); });
   }
   grpc::Status PrepareReshape(Context*, const v1::PrepareReshapeRequest* request,
                               v1::PrepareReshapeResponse*) override {
-    std::promise<grpc::Status> done;
-    impl_.AskReshape(*request, [&done](const grpc::Status& status) { done.set_value(status); });
-    return done.get_future().get();
+    return Await([&](const Done& done) { impl_.AskReshape(*request, done); });
+  }
+
+  // As ByCallbacks::Answer has it.
+  static grpc::Status Await(absl::FunctionRef<void(const Done&)> ask) {
+    std::promise<grpc::Status> answer;
+    ask([&answer](const grpc::Status& status) { answer.set_value(status); });
+    return answer.get_future().get();
   }
 
   template <typename Request>

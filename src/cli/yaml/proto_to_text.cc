@@ -247,7 +247,7 @@ std::string Json(const Message& message, bool one_line) {
   options.add_whitespace = !one_line;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
-  TextTypes types;
+  thread_local TextTypes types;  // a stream has many messages of few types
   std::string json;
   const auto status =
       google::protobuf::util::MessageToJsonString(*WithKeysAsText(message, &types), &json, options);

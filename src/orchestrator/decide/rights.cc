@@ -43,22 +43,21 @@ void CheckRight(const PartitionState& state, ShardIndex shard, const Change& who
 
 // A change gives the right to serve a shard as primary to one replica at most.
 void CheckOneGrant(const PartitionState& state, const Change& change) {
-  size_t grants = 0;
-  std::vector<ShardIndex> others;
+  std::vector<ShardIndex> granted;  // invalid: the one that is changed
   for (const PhaseChange& c : change.phases) {
     const Replica& replica = state.tables.replica(c.replica);
     const bool primary = replica.role == Role::kPrimary && c.role_change != RoleChange::kDemote;
     const bool comes = replica.phase == Phase::kReserved || replica.phase == Phase::kPreparing;
-    grants +=
-        c.role_change == RoleChange::kPromote || (primary && comes && c.to == Phase::kGranted);
+    const bool begins = primary && comes && c.to == Phase::kGranted;
+    if (c.role_change == RoleChange::kPromote || begins) granted.emplace_back();
   }
   for (const NewReplica& fresh : change.news) {
-    if (fresh.role != Role::kPrimary || fresh.phase != Phase::kGranted) continue;
-    const bool again = std::find(others.begin(), others.end(), fresh.shard) != others.end();
-    if (fresh.shard.valid()) others.push_back(fresh.shard);
-    grants += fresh.shard.valid() ? 2 * again : 1;
+    const bool granted_now = fresh.role == Role::kPrimary && fresh.phase == Phase::kGranted;
+    if (granted_now) granted.push_back(fresh.shard);
   }
-  SM_CHECK(grants <= 1, "two replicas would be granted the shard as primary at once");
+  std::sort(granted.begin(), granted.end());
+  SM_CHECK(std::adjacent_find(granted.begin(), granted.end()) == granted.end(),
+           "two replicas would be granted the shard as primary at once");
 }
 
 }  // namespace

@@ -4,19 +4,10 @@
 #include <string>
 
 #include "runtime/clock.h"
+#include "server/request_reader.h"
 #include "wire/grpc_status.h"
 
 namespace shardmanager::server_internal {
-namespace {
-
-std::string_view HeaderOf(const grpc::ServerContextBase& context, std::string_view name) {
-  const auto& metadata = context.client_metadata();
-  const auto found = metadata.find(grpc::string_ref(name.data(), name.size()));
-  return found == metadata.end() ? std::string_view()
-                                 : std::string_view(found->second.data(), found->second.size());
-}
-
-}  // namespace
 
 Watched::Watched(const ServerOptions& options, const grpc::ServerContextBase& context,
                  const Admission& admission)
@@ -29,7 +20,7 @@ Watched::Watched(const ServerOptions& options, const grpc::ServerContextBase& co
       Attribute{attribute::kShard, admission.shard().value()},
       Attribute{attribute::kEpoch, static_cast<int64_t>(admission.epoch().value())},
       Attribute{attribute::kRole, admission.role() == Role::kPrimary ? "primary" : "secondary"}};
-  const auto header = [&](std::string_view name) { return HeaderOf(context, name); };
+  const auto header = [&](std::string_view name) { return server::Header(context, name); };
   span_ = options.tracer->Start({.name = "shardmanager.request",
                                  .kind = SpanKind::kServer,
                                  .header = header,

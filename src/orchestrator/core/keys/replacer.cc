@@ -98,6 +98,7 @@ void Replacer::Mark() {
   }
 }
 
+// Or is about to be: what is being written counts, as nobody else may begin with those keys then.
 bool Replacer::IsHeld(const Replacement& r) const {
   return std::any_of(r.from.begin(), r.from.end(),
                      [&](ShardIndex id) { return state_.tables.shard(id).first.valid(); });

@@ -1,6 +1,7 @@
 #include "orchestrator/core/load/skew_book.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -47,6 +48,21 @@ void Blend(const ReplicaTraffic& before, ReplicaTraffic& now) {
 }
 
 bool IsBefore(const ReplicaTraffic& a, const ReplicaTraffic& b) { return a.shard < b.shard; }
+
+template <typename Id>
+struct Cooled {
+  size_t count = 0;
+  Id first = {};
+};
+// Those that were hot, and are not now.
+template <typename Id>
+Cooled<Id> CooledOf(const std::set<Id>& before, const std::set<Id>& now) {
+  Cooled<Id> cooled;
+  for (const Id& id : before) {
+    if (!now.contains(id) && cooled.count++ == 0) cooled.first = id;
+  }
+  return cooled;
+}
 
 std::string AndMore(size_t others, const std::string& noun) {
   return others == 0 ? "" : absl::StrCat("; ", Counted(others, "more " + noun), " likewise");
@@ -179,19 +195,15 @@ double SkewBook::LookAtShards(const AppTraffic& app) {
     ++fresh;
     if (worst == nullptr || shard.busiest > worst->busiest) worst = &shard;
   }
-  size_t cooled = 0;
-  ShardIndex first;
-  for (const ShardIndex shard : hot) {
-    if (!now.contains(shard) && cooled++ == 0) first = shard;
-  }
+  const Cooled<ShardIndex> cooled = CooledOf(hot, now);
   hot = std::move(now);
   if (fresh > 0) {
     agenda_.AddNote(NoteKind::kShardHot, ServerIndex(), worst->shard,
                     absl::StrCat(WhyShardIsHot(state_, app, *worst), AndMore(fresh - 1, "shard")));
   }
-  if (cooled > 0) {
-    agenda_.AddNote(NoteKind::kShardCooled, ServerIndex(), first,
-                    absl::StrCat("it is not hot any more", AndMore(cooled - 1, "shard")));
+  if (cooled.count > 0) {
+    agenda_.AddNote(NoteKind::kShardCooled, ServerIndex(), cooled.first,
+                    absl::StrCat("it is not hot any more", AndMore(cooled.count - 1, "shard")));
   }
   return app.of_server > 0 ? busiest / app.of_server : 0;
 }
@@ -210,20 +222,16 @@ double SkewBook::LookAtKeys(const AppTraffic& app) {
     now.insert(key.key);
     if (!was_hot && fresh++ == 0) worst = &key;
   }
-  size_t cooled = 0;
-  std::string first;
-  for (const std::string& key : hot) {
-    if (!now.contains(key) && cooled++ == 0) first = key;
-  }
+  const Cooled<std::string> cooled = CooledOf(hot, now);
   hot = std::move(now);
   if (fresh > 0) {
     agenda_.AddNote(NoteKind::kKeyHot, ServerIndex(), worst->shard,
                     absl::StrCat(WhyKeyIsHot(app, *worst), AndMore(fresh - 1, "key")));
   }
-  if (cooled > 0) {
-    agenda_.AddNote(
-        NoteKind::kKeyCooled, ServerIndex(), ShardIndex(),
-        absl::StrCat("key ", Quoted(first), " is not hot any more", AndMore(cooled - 1, "key")));
+  if (cooled.count > 0) {
+    agenda_.AddNote(NoteKind::kKeyCooled, ServerIndex(), ShardIndex(),
+                    absl::StrCat("key ", Quoted(cooled.first), " is not hot any more",
+                                 AndMore(cooled.count - 1, "key")));
   }
   return app.of_server > 0 ? busiest / app.of_server : 0;
 }

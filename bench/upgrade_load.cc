@@ -60,7 +60,7 @@ void UpgradeLoad::Call(Client& client, const std::string& key, Last& last) {
       router_.GetClient<counter::Counter>("counter", key)
           .Call(&counter::Counter::Stub::Add, request, &response, {.timeout = kTimeout});
   if (!status.ok()) return Failed(client, status, last);
-  Answered(client, MonotonicNow() - begin, response, last);
+  Answered(client, MonotonicNow() - begin, key, response, last);
 }
 
 void UpgradeLoad::Stream(Client& client, const std::string& key, Last& last) {
@@ -78,7 +78,7 @@ void UpgradeLoad::Stream(Client& client, const std::string& key, Last& last) {
     ended = bound.NewContext();
     const auto stream = bound->AddEach(ended->get());
     while (left > 0 && stream->Write(request) && stream->Read(&response)) {
-      Answered(client, MonotonicNow() - begin, response, last);
+      Answered(client, MonotonicNow() - begin, key, response, last);
       begin = MonotonicNow();
       --left;
     }
@@ -86,23 +86,31 @@ void UpgradeLoad::Stream(Client& client, const std::string& key, Last& last) {
     const grpc::Status status = stream->Finish();
     if (left == 0) return;
     if (!ended->ShouldReopen(status)) return Failed(client, status, last);
-    last.one_more = true;
+    ++last.unanswered;
     std::lock_guard lock(client.mutex);
     ++client.totals.reopened;
   }
 }
 
-void UpgradeLoad::Answered(Client& client, Duration took, const counter::AddResponse& response,
-                           Last& last) {
+void UpgradeLoad::Answered(Client& client, Duration took, const std::string& key,
+                           const counter::AddResponse& response, Last& last) {
   std::lock_guard lock(client.mutex);
   ++client.totals.calls;
   client.totals.latency_us.push_back(static_cast<uint32_t>(took.count()));
-  if (last.value != 0) {
-    const uint64_t most = last.value + (last.one_more ? 2 : 1);
-    client.totals.wrong += response.value() <= last.value || response.value() > most;
+  const uint64_t most = last.value + last.unanswered + 1;
+  const bool wrong = last.value != 0 && (response.value() <= last.value || response.value() > most);
+  const bool backward = response.epoch() < last.epoch;
+  if ((wrong || backward) && client.totals.wrong + client.totals.backward < 4) {
+    absl::FPrintF(stderr,
+                  "wrong: key %s counts %d under epoch %d; the answer before was %d under epoch "
+                  "%d, %d messages were not answered\n",
+                  key, response.value(), response.epoch(), last.value, last.epoch, last.unanswered);
   }
-  client.totals.backward += response.epoch() < last.epoch;
-  last = {response.value(), response.epoch()};
+  client.totals.wrong += wrong;
+  client.totals.backward += backward;
+  if (last.value != 0 && !wrong) last.unanswered = most - response.value();
+  last.value = response.value();
+  last.epoch = response.epoch();
 }
 
 void UpgradeLoad::Failed(Client& client, const grpc::Status& status, Last& last) {
@@ -110,7 +118,8 @@ void UpgradeLoad::Failed(Client& client, const grpc::Status& status, Last& last)
   ++client.totals.calls;
   ++client.totals.failed;
   if (client.totals.failed < 4) absl::FPrintF(stderr, "failed: %s\n", status.error_message());
-  last = {.epoch = last.epoch};
+  last.value = 0;
+  ++last.unanswered;
 }
 
 // "second calls failed retried refused lost", of that second.

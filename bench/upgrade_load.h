@@ -23,7 +23,9 @@ namespace shardmanager {
 //
 // A client may send streams instead, of kMessages messages of one key, each of which it sends when
 // the one before is answered. A stream whose shard goes to another server ends, and is opened
-// there; what was sent and not answered by then is sent again, so the next answer may be one more.
+// there; what was sent and not answered by then is sent again. So the first of the two may be
+// counted as well, and may be so late, behind the second: a server that sends a stream on has it in
+// its hands.
 class UpgradeLoad {
  public:
   struct Options {
@@ -66,14 +68,14 @@ class UpgradeLoad {
   struct Last {
     uint64_t value = 0;  // 0: nobody knows
     uint64_t epoch = 0;
-    bool one_more = false;  // something was sent since then, and not answered
+    uint64_t unanswered = 0;  // messages that were not answered, and may yet be counted
   };
 
   void Run(Client& client, int number);
   void Call(Client& client, const std::string& key, Last& last);
   void Stream(Client& client, const std::string& key, Last& last);
-  static void Answered(Client& client, Duration took, const counter::AddResponse& response,
-                       Last& last);
+  static void Answered(Client& client, Duration took, const std::string& key,
+                       const counter::AddResponse& response, Last& last);
   static void Failed(Client& client, const grpc::Status& status, Last& last);
   void Sample();
 

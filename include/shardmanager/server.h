@@ -455,6 +455,7 @@ class Server {
   // knows the new owner.
   Admission Admit(grpc::ServerContext& context);
   // The same for work that did not come through the router, such as each message of a long stream.
+  // (Of a stream that was sent on to this server, too, which may be before others are admitted.)
   // Work that would have to wait is refused at once, unless it may wait for `patience`
   // (hold_timeout is a good value) until the lease is renewed, or the shard has changed its role or
   // stays after all. Once the shard has moved away the work is refused: end a stream with status()

@@ -40,19 +40,18 @@ AdmissionTable::~AdmissionTable() = default;
 
 // ---- requests ----
 
-AdmissionTable::Admitted AdmissionTable::Admit(std::string_view shard, const Forwarder* forwarder,
-                                               bool for_primary) {
+AdmissionTable::Admitted AdmissionTable::Admit(const Request& request) {
   namespace meta = request_metadata;
-  AdmissionSlot* slot = slots_.Find(shard);
+  AdmissionSlot* slot = slots_.Find(request.shard);
   if (stopping_.load(std::memory_order_relaxed)) {
     // What went elsewhere is sent on as long as this process is there.
     Admitted admitted{.refusal = meta::kStopping};
     std::lock_guard lock(mutex_);
-    if (slot != nullptr && forwarder == nullptr) admitted.forward_to = SuccessorOf(*slot);
+    if (slot != nullptr && request.forwarder == nullptr) admitted.forward_to = SuccessorOf(*slot);
     return admitted;
   }
   if (slot == nullptr) return {.refusal = meta::kNotOwner};
-  return AdmitAt(*slot, {forwarder, for_primary});
+  return AdmitAt(*slot, request);
 }
 
 AdmissionTable::Admitted AdmissionTable::AdmitAt(AdmissionSlot& slot, const Request& request) {
@@ -176,7 +175,8 @@ AdmissionTable::Admitted AdmissionTable::AdmitInHandover(AdmissionSlot& slot,
   if (mode == Mode::kPlain && slot.Enter(AdmissionSlot::kOpen)) {
     return AdmitEntered(slot, AdmissionSlot::kOpen, request);
   }
-  const bool enters = mode == Mode::kOpenForwarded && from_old_owner;
+  // A stream that the old owner has sent on asks for each of its messages as this server's work.
+  const bool enters = mode == Mode::kOpenForwarded && (from_old_owner || request.own_work);
   if (enters && slot.Enter(AdmissionSlot::kOpenForwarded)) {
     return AdmitEntered(slot, AdmissionSlot::kOpenForwarded, request);
   }

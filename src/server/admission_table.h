@@ -87,11 +87,16 @@ class AdmissionTable {
                           std::function<void(const ShardId&)> on_forwarded = nullptr);
   ~AdmissionTable();
 
+  struct Request {
+    std::string_view shard;
+    const Forwarder* forwarder = nullptr;  // not null: another server forwards it
+    bool for_primary = false;              // a secondary is not to process it
+    // It did not come through the router, such as a message of a stream that was admitted before.
+    bool own_work = false;
+  };
   // Wait-free, but in a handover and without a lease. The caller releases the slot when the request
-  // is done. `forwarder`: not null when another server forwards the request. `for_primary`: a
-  // secondary is not to process it.
-  Admitted Admit(std::string_view shard, const Forwarder* forwarder = nullptr,
-                 bool for_primary = false);
+  // is done.
+  Admitted Admit(const Request& request);
   // Null: it was never assigned here. Thread-safe.
   AdmissionSlot* Find(std::string_view shard) const { return slots_.Find(shard); }
   // Where requests that are held wait, to ask again.
@@ -136,10 +141,6 @@ class AdmissionTable {
 
  private:
   friend class AdmissionSlot;
-  struct Request {
-    const Forwarder* forwarder;
-    bool for_primary;
-  };
   // What is counted at the slot, through `open`, is admitted or given back.
   Admitted AdmitAt(AdmissionSlot& slot, const Request& request);
   Admitted AdmitEntered(AdmissionSlot& slot, uint64_t open, const Request& request);

@@ -297,9 +297,7 @@ Duration ServerImpl::PatienceOf(const grpc::ServerContextBase& context) const {
 }
 
 ServerImpl::Admitted ServerImpl::Ask(const Asked& asked, Duration patience) {
-  const auto admit = [&] {
-    return engine_.gates().Admit(asked.shard, asked.forwarder, asked.for_primary);
-  };
+  const auto admit = [&] { return engine_.gates().Admit(asked); };
   auto admitted = admit();
   if (admitted.held_at == nullptr || patience <= Duration(0)) return admitted;
   const TimePoint until = MonotonicNow() + patience;
@@ -392,7 +390,7 @@ std::optional<grpc::Status> ServerImpl::Forward(grpc::ServerContext& context,
 }
 
 Admission ServerImpl::Admit(const ShardId& shard, Duration patience) {
-  return ToAdmission(Ask({.shard = shard.value()}, patience));
+  return ToAdmission(Ask({.shard = shard.value(), .own_work = true}, patience));
 }
 
 // ---- what the engine asks ----

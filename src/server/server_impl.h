@@ -49,11 +49,7 @@ class ServerImpl {
 
   // ---- the steps of admission
   using Admitted = server::AdmissionTable::Admitted;
-  struct Asked {
-    std::string_view shard;
-    const server::Forwarder* forwarder = nullptr;
-    bool for_primary = false;
-  };
+  using Asked = server::AdmissionTable::Request;
   // As the request's metadata say.
   Admitted Ask(const grpc::ServerContextBase& context, Duration patience);
   // May wait so long while the shard is handed over, or the lease has lapsed.

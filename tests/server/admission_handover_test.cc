@@ -38,7 +38,7 @@ class AdmissionHandoverTest : public ::testing::Test {
 
   // In one word; what is admitted ends at once.
   std::string Ask(const Forwarder* forwarder = nullptr, bool for_primary = false) {
-    const auto admitted = table_.Admit("s", forwarder, for_primary);
+    const auto admitted = table_.Admit({"s", forwarder, for_primary});
     if (admitted.held_at != nullptr) return "held";
     if (admitted.forward_to != nullptr) return "to " + admitted.forward_to->server;
     if (admitted.slot == nullptr) return admitted.refusal;
@@ -62,7 +62,7 @@ class AdmissionHandoverTest : public ::testing::Test {
 
 TEST_F(AdmissionHandoverTest, HeldShardDrainsLikeAClosedOne) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  const auto in_flight = table_.Admit("s");
+  const auto in_flight = table_.Admit({"s"});
   table_.Hold(kShard);
   EXPECT_EQ(Ask(), "held");
   EXPECT_EQ(drained_, 0);
@@ -75,7 +75,7 @@ TEST_F(AdmissionHandoverTest, HeldShardDrainsLikeAClosedOne) {
 
 TEST_F(AdmissionHandoverTest, NothingHeldKeepsTheShardFromBeingDrained) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Seconds(60));
   EXPECT_TRUE(table_.Idle(kShard));
   table_.Close(kShard);
@@ -84,11 +84,11 @@ TEST_F(AdmissionHandoverTest, NothingHeldKeepsTheShardFromBeingDrained) {
 
 TEST_F(AdmissionHandoverTest, WhatIsHeldIsSentOnOnceItIsForwarded) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Seconds(60));
   table_.Forward(kShard, kNext);
   EXPECT_TRUE(turn.get());
-  const auto admitted = table_.Admit("s");
+  const auto admitted = table_.Admit({"s"});
   ASSERT_NE(admitted.forward_to, nullptr);
   EXPECT_EQ(*admitted.forward_to, kNext);
   EXPECT_THAT(admitted.refusal, StrEq(meta::kMoving));  // to whoever cannot send it on
@@ -96,7 +96,7 @@ TEST_F(AdmissionHandoverTest, WhatIsHeldIsSentOnOnceItIsForwarded) {
 
 TEST_F(AdmissionHandoverTest, WhatIsHeldIsAdmittedOnceItIsOpenAgain) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Seconds(60));
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   EXPECT_TRUE(turn.get());
@@ -105,7 +105,7 @@ TEST_F(AdmissionHandoverTest, WhatIsHeldIsAdmittedOnceItIsOpenAgain) {
 
 TEST_F(AdmissionHandoverTest, WhatIsHeldIsRefusedOnceItIsClosed) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Seconds(60));
   table_.Close(kShard);
   EXPECT_TRUE(turn.get());
@@ -114,7 +114,7 @@ TEST_F(AdmissionHandoverTest, WhatIsHeldIsRefusedOnceItIsClosed) {
 
 TEST_F(AdmissionHandoverTest, EveryHeldRequestIsLetGo) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   std::vector<std::future<bool>> turns;
   for (int i = 0; i < 8; ++i) turns.push_back(AwaitTurn(held, Seconds(60)));
   table_.Forward(kShard, kNext);
@@ -123,14 +123,14 @@ TEST_F(AdmissionHandoverTest, EveryHeldRequestIsLetGo) {
 
 TEST_F(AdmissionHandoverTest, ChangeBeforeTheWaitIsNotMissed) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   table_.Forward(kShard, kNext);
   EXPECT_TRUE(table_.queue().AwaitTurn(held, TimePoint::min()));
 }
 
 TEST_F(AdmissionHandoverTest, HeldRequestIsGivenUpInTime) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   EXPECT_THAT(held.refusal, StrEq(meta::kMoving));
   const TimePoint until = MonotonicNow() + Milliseconds(20);
   EXPECT_FALSE(table_.queue().AwaitTurn(held, until));
@@ -139,7 +139,7 @@ TEST_F(AdmissionHandoverTest, HeldRequestIsGivenUpInTime) {
 
 TEST_F(AdmissionHandoverTest, OtherShardsLetNothingGo) {
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Milliseconds(50));
   table_.Open(ShardId("other"), Role::kPrimary, ShardEpoch(7));
   EXPECT_FALSE(turn.get());
@@ -148,7 +148,7 @@ TEST_F(AdmissionHandoverTest, OtherShardsLetNothingGo) {
 TEST_F(AdmissionHandoverTest, SoManyWaitAndNoMore) {
   constexpr size_t kTooMany = 8;
   HoldOpenShard();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   std::atomic<size_t> refused{0};
   std::vector<std::thread> requests;
   for (size_t i = 0; i < HeldQueue::kMostHeld + kTooMany; ++i) {
@@ -177,7 +177,7 @@ TEST_F(AdmissionHandoverTest, StoppingServerSendsOnAndAdmitsNothing) {
   table_.StopAdmitting();
   EXPECT_EQ(Ask(), "to kv-2");
   EXPECT_EQ(Ask(&kOldOwner), meta::kStopping);
-  EXPECT_THAT(table_.Admit("other").refusal, StrEq(meta::kStopping));
+  EXPECT_THAT(table_.Admit({"other"}).refusal, StrEq(meta::kStopping));
 }
 
 TEST_F(AdmissionHandoverTest, ForwardedOnceIsNotForwardedAgain) {
@@ -227,7 +227,7 @@ TEST_F(AdmissionHandoverTest, PreparedShardThatLoadsForEverybodyStillHoldsWhatIs
   AwaitForwarded();
   table_.ShowLoading(kShard);
   EXPECT_EQ(Ask(), meta::kLoading);
-  const auto held = table_.Admit("s", &kOldOwner);
+  const auto held = table_.Admit({"s", &kOldOwner});
   ASSERT_NE(held.held_at, nullptr);
   auto turn = AwaitTurn(held, Seconds(60));
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
@@ -247,7 +247,7 @@ TEST_F(AdmissionHandoverTest, PreparedShardRefusesEverybodyElse) {
 
 TEST_F(AdmissionHandoverTest, OpenForwardedAdmitsTheOldOwnersRequestsOnly) {
   AwaitForwarded();
-  const auto held = table_.Admit("s", &kOldOwner);
+  const auto held = table_.Admit({"s", &kOldOwner});
   auto turn = AwaitTurn(held, Seconds(60));
   OpenForwarded();
   EXPECT_TRUE(turn.get());
@@ -261,13 +261,28 @@ TEST_F(AdmissionHandoverTest, OpenForwardedAdmitsTheOldOwnersRequestsOnly) {
 
 TEST_F(AdmissionHandoverTest, ForwardedRequestIsAdmittedUnderTheNewGrant) {
   OpenForwarded();
-  const auto admitted = table_.Admit("s", &kOldOwner);
+  const auto admitted = table_.Admit({"s", &kOldOwner});
   ASSERT_NE(admitted.slot, nullptr);
   EXPECT_EQ(admitted.epoch, ShardEpoch(5));
   EXPECT_EQ(admitted.role, Role::kPrimary);
   table_.Close(kShard);
   EXPECT_EQ(drained_, 0);
   EXPECT_EQ(Ask(&kOldOwner), meta::kNotOwner);
+  admitted.slot->Release();
+  EXPECT_EQ(drained_, 1);
+}
+
+TEST_F(AdmissionHandoverTest, AStreamThatWasForwardedIsAdmittedMessageByMessage) {
+  const AdmissionTable::Request message{.shard = "s", .own_work = true};
+  AwaitForwarded();
+  EXPECT_THAT(table_.Admit(message).refusal, StrEq(meta::kNotOwner));
+  OpenForwarded();
+  const auto admitted = table_.Admit(message);
+  ASSERT_NE(admitted.slot, nullptr);
+  EXPECT_EQ(admitted.epoch, ShardEpoch(5));
+  table_.Close(kShard);
+  EXPECT_EQ(drained_, 0);  // it holds up whoever takes the shard away
+  EXPECT_THAT(table_.Admit(message).refusal, StrEq(meta::kNotOwner));
   admitted.slot->Release();
   EXPECT_EQ(drained_, 1);
 }
@@ -282,7 +297,7 @@ TEST_F(AdmissionHandoverTest, F5_ForwardedRequestsNeedTheLeaseToo) {
 
 TEST_F(AdmissionHandoverTest, OpenAdmitsBothAndDrainsBoth) {
   OpenForwarded();
-  const auto forwarded = table_.Admit("s", &kOldOwner);
+  const auto forwarded = table_.Admit({"s", &kOldOwner});
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   EXPECT_EQ(Ask(), "admitted");
   EXPECT_EQ(Ask(&kOldOwner), "admitted");
@@ -316,10 +331,10 @@ TEST(AdmissionHandoverRaceTest, NoRequestRunsPastTheReportOfADrainAndNoneIsLost)
   };
   const auto ask = [&](uint64_t mine) {
     const std::string shard = std::to_string(mine);
-    auto admitted = table.Admit(shard);
+    auto admitted = table.Admit({shard});
     while (admitted.held_at != nullptr &&
            table.queue().AwaitTurn(admitted, MonotonicNow() + Seconds(60))) {
-      admitted = table.Admit(shard);
+      admitted = table.Admit({shard});
     }
     if (admitted.slot != nullptr) return process(mine, admitted.slot);
     const bool sent_on = admitted.forward_to && admitted.forward_to->epoch.value() == mine + 1;
@@ -379,7 +394,7 @@ TEST_F(AdmissionHandoverTest, FormerPrimarySendsOnOnlyWhatIsMeantForThePrimary) 
 // and again.)
 TEST_F(AdmissionHandoverTest, WhatIsMeantForThePrimaryWaitsAtAGateThatIsBeingClosedOrOpened) {
   table_.OpenForwarded(kShard, Role::kSecondary, ShardEpoch(5), "kv-1");
-  const auto held = table_.Admit("s", &kOldOwner, /*for_primary=*/true);
+  const auto held = table_.Admit({"s", &kOldOwner, /*for_primary=*/true});
   ASSERT_NE(held.held_at, nullptr);
   table_.Open(kShard, Role::kPrimary, ShardEpoch(6));
   EXPECT_TRUE(table_.queue().AwaitTurn(held, MonotonicNow() + Seconds(60)));
@@ -388,7 +403,7 @@ TEST_F(AdmissionHandoverTest, WhatIsMeantForThePrimaryWaitsAtAGateThatIsBeingClo
 
 TEST_F(AdmissionHandoverTest, WhatIsForwardedToTheNextPrimaryWaitsUntilItIsThat) {
   table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
-  const auto held = table_.Admit("s", &kOldOwner, /*for_primary=*/true);
+  const auto held = table_.Admit({"s", &kOldOwner, /*for_primary=*/true});
   ASSERT_NE(held.held_at, nullptr);
   auto turn = AwaitTurn(held, Seconds(60));
   table_.Pause(kShard);

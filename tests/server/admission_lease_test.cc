@@ -38,7 +38,7 @@ class AdmissionLeaseTest : public ::testing::Test {
     });
   }
   bool Admits() {
-    const auto admitted = table_.Admit("s");
+    const auto admitted = table_.Admit({"s"});
     if (admitted.slot != nullptr) admitted.slot->Release();
     return admitted.slot != nullptr;
   }
@@ -49,7 +49,7 @@ class AdmissionLeaseTest : public ::testing::Test {
 
 TEST_F(AdmissionLeaseTest, LapsedLeaseHoldsUntilItIsRenewed) {
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   ASSERT_NE(held.held_at, nullptr);
   EXPECT_EQ(held.slot, nullptr);
   EXPECT_EQ(held.lapsed_at, table_.lease_until());
@@ -62,18 +62,18 @@ TEST_F(AdmissionLeaseTest, LapsedLeaseHoldsUntilItIsRenewed) {
 
 TEST_F(AdmissionLeaseTest, RenewalBeforeTheWaitIsNotMissed) {
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   Renew();
   EXPECT_TRUE(table_.queue().AwaitTurn(held, MonotonicNow()));
 }
 
 TEST_F(AdmissionLeaseTest, WhatIsHeldIsRefusedOnceTheSessionHasEnded) {
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Seconds(60));
   EndSession();
   EXPECT_TRUE(turn.get());
-  const auto refused = table_.Admit("s");
+  const auto refused = table_.Admit({"s"});
   EXPECT_EQ(refused.held_at, nullptr);
   EXPECT_THAT(refused.refusal, StrEq(meta::kLeaseLapsed));
 }
@@ -81,7 +81,7 @@ TEST_F(AdmissionLeaseTest, WhatIsHeldIsRefusedOnceTheSessionHasEnded) {
 TEST_F(AdmissionLeaseTest, NothingIsHeldBeforeTheFirstLease) {
   AdmissionTable fresh([](const ShardId&) {});
   fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  EXPECT_EQ(fresh.Admit("s").held_at, nullptr);
+  EXPECT_EQ(fresh.Admit({"s"}).held_at, nullptr);
 }
 
 // Seed 1488 of the simulation: a server that had just joined refused what was forwarded to it.
@@ -89,12 +89,12 @@ TEST_F(AdmissionLeaseTest, AMemberHoldsRequestsUntilItsFirstLease) {
   AdmissionTable fresh([](const ShardId&) {});
   fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
   fresh.AwaitLease();
-  const auto held = fresh.Admit("s");
+  const auto held = fresh.Admit({"s"});
   ASSERT_NE(held.held_at, nullptr);
   EXPECT_EQ(held.slot, nullptr);
   fresh.SetLease(MonotonicNow() + kLong);
   EXPECT_TRUE(fresh.queue().AwaitTurn(held, MonotonicNow()));
-  const auto admitted = fresh.Admit("s");
+  const auto admitted = fresh.Admit({"s"});
   ASSERT_NE(admitted.slot, nullptr);
   admitted.slot->Release();
   EXPECT_THAT(fresh.lease_meter().Text(kLong), HasSubstr("lease_left_at_renewal_seconds_count 0\n"))
@@ -103,7 +103,7 @@ TEST_F(AdmissionLeaseTest, AMemberHoldsRequestsUntilItsFirstLease) {
 
 TEST_F(AdmissionLeaseTest, ALeaseThatRunsIsNotAwaited) {
   table_.AwaitLease();
-  const auto admitted = table_.Admit("s");
+  const auto admitted = table_.Admit({"s"});
   ASSERT_NE(admitted.slot, nullptr);
   admitted.slot->Release();
 }
@@ -111,7 +111,7 @@ TEST_F(AdmissionLeaseTest, ALeaseThatRunsIsNotAwaited) {
 // A renewal whose own lease is over already: waking would only cost the place in the queue.
 TEST_F(AdmissionLeaseTest, LeaseThatHasLapsedAgainWakesNobody) {
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Milliseconds(50));
   Lapse();
   EXPECT_FALSE(turn.get());
@@ -119,26 +119,26 @@ TEST_F(AdmissionLeaseTest, LeaseThatHasLapsedAgainWakesNobody) {
 
 TEST_F(AdmissionLeaseTest, HeldRequestIsGivenUpInTime) {
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   EXPECT_FALSE(table_.queue().AwaitTurn(held, MonotonicNow() + Milliseconds(20)));
 }
 
 TEST_F(AdmissionLeaseTest, HeldRequestHoldsUpNoDrainAndHearsOfIt) {
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto turn = AwaitTurn(held, Seconds(60));
   table_.Close(kShard);
   EXPECT_EQ(drained_, 1);
   EXPECT_TRUE(turn.get());
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kNotOwner));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kNotOwner));
 }
 
 TEST_F(AdmissionLeaseTest, SoManyWaitAndNoMoreAndAllAreWoken) {
   constexpr size_t kTooMany = 8;
   Lapse();
   table_.Open(ShardId("other"), Role::kPrimary, ShardEpoch(6));
-  const auto held = table_.Admit("s");
-  const auto at_other = table_.Admit("other");
+  const auto held = table_.Admit({"s"});
+  const auto at_other = table_.Admit({"other"});
   std::atomic<size_t> refused{0};
   std::vector<std::thread> requests;
   for (size_t i = 0; i < HeldQueue::kMostHeld + kTooMany; ++i) {
@@ -157,12 +157,12 @@ TEST_F(AdmissionLeaseTest, OldOwnerOfAHandoverHoldsToo) {
   table_.Hold(kShard);
   table_.Forward(kShard, {"kv-2", "host:1", ShardEpoch(6)});
   Lapse();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   ASSERT_NE(held.held_at, nullptr);
   auto turn = AwaitTurn(held, Seconds(60));
   Renew();
   EXPECT_TRUE(turn.get());
-  EXPECT_NE(table_.Admit("s").forward_to, nullptr);
+  EXPECT_NE(table_.Admit({"s"}).forward_to, nullptr);
 }
 
 TEST_F(AdmissionLeaseTest, MeterTellsHowCloseItWas) {
@@ -193,11 +193,11 @@ TEST(AdmissionLeaseRaceTest, NobodyIsAdmittedWithoutTheLeaseAndNobodyIsLost) {
     threads.emplace_back([&] {
       while (!stop) {
         const int round = lapsed;
-        auto admitted = table.Admit("s");
+        auto admitted = table.Admit({"s"});
         if (round != 0 && lapsed == round && admitted.slot != nullptr) ++wrong;
         while (admitted.held_at != nullptr &&
                table.queue().AwaitTurn(admitted, MonotonicNow() + Seconds(60))) {
-          admitted = table.Admit("s");
+          admitted = table.Admit({"s"});
         }
         if (admitted.slot == nullptr) {
           ++wrong;

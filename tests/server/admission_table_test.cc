@@ -30,7 +30,7 @@ class AdmissionTableTest : public ::testing::Test {
 
 TEST_F(AdmissionTableTest, AdmitsUnderTheGrantThatIsOpen) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  const auto admitted = table_.Admit("s");
+  const auto admitted = table_.Admit({"s"});
   ASSERT_NE(admitted.slot, nullptr);
   EXPECT_EQ(admitted.epoch, ShardEpoch(5));
   EXPECT_EQ(admitted.role, Role::kPrimary);
@@ -39,22 +39,22 @@ TEST_F(AdmissionTableTest, AdmitsUnderTheGrantThatIsOpen) {
 }
 
 TEST_F(AdmissionTableTest, RefusalsSayWhy) {
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kNotOwner));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kNotOwner));
   table_.ShowLoading(kShard);
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLoading));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kLoading));
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   table_.Close(kShard);
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kNotOwner));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kNotOwner));
   table_.StopAdmitting();
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kStopping));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kStopping));
 }
 
 TEST_F(AdmissionTableTest, F5_PrimariesAreRefusedFromTheLapseOfTheLease) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   table_.SetLease(MonotonicNow());
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kLeaseLapsed));
   table_.SetLease(MonotonicNow() + Seconds(3'600));
-  const auto admitted = table_.Admit("s");
+  const auto admitted = table_.Admit({"s"});
   ASSERT_NE(admitted.slot, nullptr);
   admitted.slot->Release();
 }
@@ -62,11 +62,11 @@ TEST_F(AdmissionTableTest, F5_PrimariesAreRefusedFromTheLapseOfTheLease) {
 TEST_F(AdmissionTableTest, SecondariesNeedTheLeaseOnlyIfTheAppSaysSo) {
   table_.Open(kShard, Role::kSecondary, ShardEpoch(5));
   table_.SetLease(TimePoint::min());
-  const auto admitted = table_.Admit("s");
+  const auto admitted = table_.Admit({"s"});
   ASSERT_NE(admitted.slot, nullptr);
   admitted.slot->Release();
   table_.SetPolicy(OnPartition::kStopAll);
-  EXPECT_THAT(table_.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+  EXPECT_THAT(table_.Admit({"s"}).refusal, StrEq(meta::kLeaseLapsed));
 }
 
 class KeepServingTest : public ::testing::Test {
@@ -77,7 +77,7 @@ class KeepServingTest : public ::testing::Test {
   }
 
   bool Admits() {
-    const auto admitted = table_.Admit("s");
+    const auto admitted = table_.Admit({"s"});
     if (admitted.slot != nullptr) admitted.slot->Release();
     return admitted.slot != nullptr;
   }
@@ -139,7 +139,7 @@ TEST_F(KeepServingTest, WhatWasOpenToForwardedRequestsOnlyWasNotServedYet) {
   table_.OpenForwarded(kShard, Role::kPrimary, ShardEpoch(6), "kv-2");
   Lapse();
   const Forwarder old_owner{"kv-2", ShardEpoch(6)};
-  EXPECT_THAT(table_.Admit("s", &old_owner).refusal, StrEq(meta::kLeaseLapsed));
+  EXPECT_THAT(table_.Admit({"s", &old_owner}).refusal, StrEq(meta::kLeaseLapsed));
 }
 
 TEST_F(KeepServingTest, IsNotCutOffWhileItsFirstLeaseIsAboutToCome) {
@@ -156,7 +156,7 @@ TEST_F(KeepServingTest, AProcessThatNeverHadALeaseServesNothingAndIsNotCutOff) {
   AdmissionTable fresh([](const ShardId&) {});
   fresh.SetPolicy(OnPartition::kKeepServing);
   fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  EXPECT_THAT(fresh.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+  EXPECT_THAT(fresh.Admit({"s"}).refusal, StrEq(meta::kLeaseLapsed));
   EXPECT_FALSE(fresh.IsCutOff());
 }
 
@@ -168,13 +168,13 @@ TEST_F(AdmissionTableTest, ServersOfOtherAppsAreNeverCutOff) {
 TEST_F(AdmissionTableTest, NothingIsAdmittedBeforeTheFirstLease) {
   AdmissionTable fresh([](const ShardId&) {});
   fresh.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  EXPECT_THAT(fresh.Admit("s").refusal, StrEq(meta::kLeaseLapsed));
+  EXPECT_THAT(fresh.Admit({"s"}).refusal, StrEq(meta::kLeaseLapsed));
 }
 
 TEST_F(AdmissionTableTest, CloseReportsWhenTheLastRequestHasEnded) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  const auto first = table_.Admit("s");
-  const auto second = table_.Admit("s");
+  const auto first = table_.Admit({"s"});
+  const auto second = table_.Admit({"s"});
   table_.Close(kShard);
   first.slot->Release();
   EXPECT_EQ(drained_, 0);
@@ -191,7 +191,7 @@ TEST_F(AdmissionTableTest, CloseOfAnIdleShardReportsAtOnce) {
 TEST_F(AdmissionTableTest, F15_RefusalsLeaveTheCountAsItWas) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   table_.SetLease(TimePoint::min());
-  for (int i = 0; i < 100; ++i) table_.Admit("s");
+  for (int i = 0; i < 100; ++i) table_.Admit({"s"});
   drained_ = 0;
   table_.Close(kShard);
   EXPECT_EQ(drained_, 1);
@@ -199,7 +199,7 @@ TEST_F(AdmissionTableTest, F15_RefusalsLeaveTheCountAsItWas) {
 
 TEST_F(AdmissionTableTest, RefusalsReportNothing) {
   table_.ShowLoading(kShard);
-  for (int i = 0; i < 100; ++i) table_.Admit("s");
+  for (int i = 0; i < 100; ++i) table_.Admit({"s"});
   EXPECT_EQ(drained_, 0);
 }
 
@@ -207,7 +207,7 @@ TEST_F(AdmissionTableTest, IsIdleOnlyWhenClosedWithNothingInFlight) {
   EXPECT_TRUE(table_.Idle(kShard));
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
   EXPECT_FALSE(table_.Idle(kShard));
-  const auto admitted = table_.Admit("s");
+  const auto admitted = table_.Admit({"s"});
   table_.Close(kShard);
   EXPECT_FALSE(table_.Idle(kShard));
   admitted.slot->Release();
@@ -228,13 +228,13 @@ TEST_F(AdmissionTableTest, PinDelaysTheDrainWhateverTheLease) {
 
 TEST_F(AdmissionTableTest, GrowsWithoutLosingShardsOrAdmissions) {
   table_.Open(kShard, Role::kPrimary, ShardEpoch(5));
-  const auto early = table_.Admit("s");
+  const auto early = table_.Admit({"s"});
   constexpr int kShards = 5'000;
   for (int i = 0; i < kShards; ++i) {
     table_.Open(ShardId("shard-" + std::to_string(i)), Role::kPrimary, ShardEpoch(i + 1));
   }
   for (int i = 0; i < kShards; ++i) {
-    const auto admitted = table_.Admit("shard-" + std::to_string(i));
+    const auto admitted = table_.Admit({"shard-" + std::to_string(i)});
     ASSERT_NE(admitted.slot, nullptr) << i;
     EXPECT_EQ(admitted.epoch, ShardEpoch(i + 1));
     admitted.slot->Release();
@@ -259,7 +259,7 @@ TEST(AdmissionBetweenLooksTest, RequestThatMeetsACloseIsRefusedAndNotCounted) {
   table.SetLease(MonotonicNow() + Seconds(3'600));
   table.Open(kShard, Role::kPrimary, ShardEpoch(5));
   closes_now = &table;
-  EXPECT_EQ(table.Admit("s").slot, nullptr);
+  EXPECT_EQ(table.Admit({"s"}).slot, nullptr);
   EXPECT_TRUE(table.Idle(kShard)) << "nothing is in flight, and its drop would wait for ever";
   EXPECT_EQ(drained, 1);
 }
@@ -272,7 +272,7 @@ TEST(AdmissionRaceTest, NoCloseLeavesARequestCountedThatWasRefused) {
   std::atomic<bool> stop{false};
   std::thread admits([&] {
     while (!stop) {
-      const auto admitted = table.Admit("s");
+      const auto admitted = table.Admit({"s"});
       if (admitted.slot != nullptr) admitted.slot->Release();
     }
   });
@@ -310,7 +310,7 @@ TEST(AdmissionRaceTest, NoRequestRunsPastTheReportOfADrain) {
     threads.emplace_back([&] {
       while (!stop) {
         const uint64_t mine = round;
-        const auto admitted = table.Admit(std::to_string(mine));
+        const auto admitted = table.Admit({std::to_string(mine)});
         if (admitted.slot == nullptr) {
           std::this_thread::yield();
           continue;

@@ -46,7 +46,7 @@ class HeldRequestsTest : public ::testing::Test {
     const auto outcome = std::make_shared<std::promise<std::string>>();
     Asked asked{nullptr, outcome->get_future()};
     asked.wait = requests_->Admit(
-        [this] { return table_.Admit("s"); }, patience,
+        [this] { return table_.Admit({"s"}); }, patience,
         [outcome](const AdmissionTable::Admitted& admitted, bool cancelled) {
           if (admitted.slot != nullptr) admitted.slot->Release();
           if (cancelled) return outcome->set_value("cancelled");
@@ -94,7 +94,7 @@ TEST_F(HeldRequestsTest, WhatIsHeldOnceMoreIsDecidedInTheEnd) {
 TEST_F(HeldRequestsTest, WhatWasHeldIsDecidedOnAnotherThread) {
   Hold();
   std::promise<std::thread::id> decided;
-  requests_->Admit([this] { return table_.Admit("s"); }, kLong,
+  requests_->Admit([this] { return table_.Admit({"s"}); }, kLong,
                    [&](const AdmissionTable::Admitted& admitted, bool) {
                      admitted.slot->Release();
                      decided.set_value(std::this_thread::get_id());
@@ -108,7 +108,7 @@ TEST_F(HeldRequestsTest, FirstComeFirstServed) {
   std::vector<int> order;  // of the only thread
   std::promise<void> all;
   for (int i = 0; i < 3; ++i) {
-    requests_->Admit([this] { return table_.Admit("s"); }, kLong,
+    requests_->Admit([this] { return table_.Admit({"s"}); }, kLong,
                      [&, i](const AdmissionTable::Admitted& admitted, bool) {
                        admitted.slot->Release();
                        order.push_back(i);
@@ -146,7 +146,7 @@ TEST_F(HeldRequestsTest, WhoseClientHasGoneIsDecidedAtOnce) {
 
 TEST_F(HeldRequestsTest, ThreadsAndRequestsAreCountedTogether) {
   Hold();
-  const auto held = table_.Admit("s");
+  const auto held = table_.Admit({"s"});
   auto thread = std::async(std::launch::async,
                            [&] { return table_.queue().AwaitTurn(held, MonotonicNow() + kLong); });
   std::vector<Asked> asked = AskTimes(HeldQueue::kMostHeld);
@@ -215,7 +215,7 @@ TEST_F(HeldRequestsTest, EachIsDecidedOnce) {
     }
   });
   for (int i = 0; i < kRounds; ++i) {
-    const auto wait = requests_->Admit([this] { return table_.Admit("s"); }, Duration(i % 50),
+    const auto wait = requests_->Admit([this] { return table_.Admit({"s"}); }, Duration(i % 50),
                                        [&](const AdmissionTable::Admitted& admitted, bool) {
                                          if (admitted.slot != nullptr) admitted.slot->Release();
                                          ++decided;

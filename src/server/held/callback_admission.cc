@@ -70,11 +70,12 @@ void CallbackAdmission::SendOn(grpc::CallbackServerContext& context, Admitted ad
 
 void CallbackAdmission::Admit(const ShardId& shard, Duration patience,
                               std::function<void(Admission)> then) {
-  held_.Admit([this, shard] { return server_.Ask({.shard = shard.value()}, Duration(0)); },
-              patience,
-              [this, then = std::move(then)](const Admitted& admitted, bool) {
-                server_internal::Contain([&] { then(server_.ToAdmission(admitted)); });
-              });
+  const auto ask = [this, shard] {
+    return server_.Ask({.shard = shard.value(), .own_work = true}, Duration(0));
+  };
+  held_.Admit(ask, patience, [this, then = std::move(then)](const Admitted& admitted, bool) {
+    server_internal::Contain([&] { then(server_.ToAdmission(admitted)); });
+  });
 }
 
 }  // namespace shardmanager::server

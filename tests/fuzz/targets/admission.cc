@@ -82,7 +82,7 @@ class Trial {
     const bool kept = policy_ == OnPartition::kKeepServing && gate.opened_at < leased_;
     const bool leased = g_now < lease_ || kept ||
                         (gate.role == Role::kSecondary && policy_ != OnPartition::kStopAll);
-    const AdmissionTable::Admitted admitted = table_.Admit(shard);
+    const AdmissionTable::Admitted admitted = table_.Admit({shard});
     SM_CHECK((admitted.slot != nullptr) == (gate.open && leased), "open, and under a lease");
     SM_CHECK((admitted.slot == nullptr) == (admitted.refusal != nullptr), "a refusal says why");
     if (admitted.slot == nullptr) return;

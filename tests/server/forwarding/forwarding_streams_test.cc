@@ -169,6 +169,20 @@ TEST_P(ForwardingTest, ConversationThatTheClientEndsPassesThrough) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+// The new owner does not admit others yet.
+TEST_P(ForwardingTest, ConversationThatAsksForEachMessagePassesThrough) {
+  HandOver();
+  Call first(old_);
+  ASSERT_TRUE(Count(old_, first).ok());
+  const Admission message = new_.server().Admit(ShardId("s"));
+  EXPECT_TRUE(message.ok()) << message.status().error_message();
+  EXPECT_EQ(message.epoch(), ShardEpoch(kNewEpoch));
+  std::promise<bool> admitted;
+  new_.server().Admit(ShardId("s"), kMoment,
+                      [&](const Admission& later) { admitted.set_value(later.ok()); });
+  EXPECT_TRUE(admitted.get_future().get());
+}
+
 // A blocking server cannot tell it before it says something; it must not wait for ever.
 TEST_P(ForwardingTest, ConversationThatTheNewOwnerEndsEndsForAClientThatOnlyListens) {
   HandOver();

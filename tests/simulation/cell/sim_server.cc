@@ -147,7 +147,7 @@ absl::Status SimServer::RunAdd(const server::Grant& grant) {
 
 void SimServer::WorkLong(const std::string& shard, Duration time) {
   const Process::Within within(*process_);
-  const auto admitted = engine_->gates().Admit(shard);
+  const auto admitted = engine_->gates().Admit({shard});
   if (admitted.slot == nullptr) return;
   process_->RunAfter(time, [alive = std::weak_ptr<int>(alive_), slot = admitted.slot] {
     if (!alive.expired()) slot->Release();
@@ -242,7 +242,7 @@ void SimServer::Receive(const Request& request, const Done& done) {
 void SimServer::Admit(const Request& request, const Done& done, TimePoint held_until) {
   const server::Forwarder by{request.forwarded_by, request.forwarded_to};
   const auto admitted = engine_->gates().Admit(
-      request.shard, request.forwarded_by.empty() ? nullptr : &by, request.for_primary);
+      {request.shard, request.forwarded_by.empty() ? nullptr : &by, request.for_primary});
   if (admitted.slot != nullptr) return Work(request, done, admitted);
   if (admitted.forward_to != nullptr) return Forward(request, done, *admitted.forward_to);
   const TimePoint until = admitted.lapsed_at
@@ -297,7 +297,7 @@ void SimServer::Forward(Request request, const Done& done, const server::Success
 std::optional<SimServer::Right> SimServer::MayServe(const std::string& shard) {
   if (!process_->running()) return std::nullopt;
   const Process::Within within(*process_);
-  const auto admitted = engine_->gates().Admit(shard);
+  const auto admitted = engine_->gates().Admit({shard});
   if (admitted.slot == nullptr) return std::nullopt;
   admitted.slot->Release();
   context_.witness.Admitted(*this, shard, admitted.role, admitted.epoch);

@@ -3,6 +3,8 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +16,13 @@ using shardmanager::Members;
 using shardmanager::Role;
 using shardmanager::ShardGrant;
 using shardmanager::ShardId;
+
+namespace {
+
+// Of a primary's copy, with a secondary that does not hold the shard yet.
+constexpr std::chrono::seconds kPatience{5};
+
+}  // namespace
 
 // What the primaries of this server's secondaries call. It needs no admission: what they may
 // not write any more, the epochs tell.
@@ -31,13 +40,14 @@ class ReplicatedStore::Service final : public kv::KvReplica::Service {
     return shard == nullptr ? NotHere(request->shard()) : ToGrpc(shard->Apply(*request));
   }
 
-  grpc::Status Copy(grpc::ServerContext*, grpc::ServerReader<kv::CopyRequest>* reader,
+  grpc::Status Copy(grpc::ServerContext* context, grpc::ServerReader<kv::CopyRequest>* reader,
                     kv::CopyResponse*) override {
     kv::CopyRequest message;
     if (!reader->Read(&message)) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a copy without a beginning"};
     }
-    const auto shard = store_.Replica(message.shard());
+    const auto until = std::min(context->deadline(), std::chrono::system_clock::now() + kPatience);
+    const auto shard = store_.AwaitReplica(message.shard(), until);
     if (shard == nullptr) return NotHere(message.shard());
     const auto copy = shard->BeginCopy(message);
     absl::Status status = copy.status();
@@ -71,6 +81,14 @@ std::shared_ptr<ReplicatedShard> ReplicatedStore::Replica(const std::string& sha
   return found == replicas_.end() ? nullptr : found->second;
 }
 
+std::shared_ptr<ReplicatedShard> ReplicatedStore::AwaitReplica(
+    const std::string& shard, std::chrono::system_clock::time_point until) const {
+  std::unique_lock lock(mutex_);
+  came_.wait_until(lock, until, [&] { return replicas_.contains(shard); });
+  const auto found = replicas_.find(shard);
+  return found == replicas_.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<kv::KvReplica::Stub> ReplicatedStore::StubFor(const std::string& endpoint) {
   std::lock_guard lock(mutex_);
   auto& stub = stubs_[endpoint];
@@ -88,7 +106,7 @@ absl::Status ReplicatedStore::AddShard(const ShardGrant& grant, const shardmanag
   const std::string& id = grant.shard.value();
   std::shared_ptr<ReplicatedShard> shard = Replica(id);  // still held from an earlier grant?
   if (shard == nullptr) {
-    auto file = ShardDb::Open(folder_ + "/" + id + ".db", server_);
+    auto file = OpenFile(grant);
     if (!file.ok()) return file.status();
     shard = std::make_shared<ReplicatedShard>(
         id, server_, *std::move(file),
@@ -99,11 +117,39 @@ absl::Status ReplicatedStore::AddShard(const ShardGrant& grant, const shardmanag
   } else if (absl::Status s = shard->BecomePrimary(grant.epoch, grant.members); !s.ok()) {
     return s;
   }
+  // A split or a merge is planned: requests wait until the members have made their files, too.
+  if (grant.role == Role::kPrimary && grant.origin && grant.members) {
+    if (absl::Status s = shard->SetMembers(*grant.members); !s.ok()) return s;
+  }
   {
     std::lock_guard lock(mutex_);
     replicas_[id] = shard;
   }
+  came_.notify_all();
   Open(grant.shard, shard);
+  return absl::OkStatus();
+}
+
+std::string ReplicatedStore::FileOf(const ShardId& shard) const {
+  return folder_ + "/" + shard.value() + ".db";
+}
+
+// Of a shard that was made of others: with the rows that this server has of them.
+absl::StatusOr<std::unique_ptr<ShardDb>> ReplicatedStore::OpenFile(const ShardGrant& grant) const {
+  auto file = ShardDb::Open(FileOf(grant.shard), server_);
+  if (!file.ok()) return file;
+  const auto origin = grant.origin.value_or(shardmanager::ShardOrigin());
+  for (const ShardId& from : origin.made_of) {
+    if (!std::filesystem::exists(FileOf(from))) continue;
+    auto old = ShardDb::Open(FileOf(from), server_);
+    if (!old.ok()) return old;
+    absl::Status taken = (*file)->TakeOver(**old, from.value(), origin, grant.epoch);
+    if (!taken.ok()) return taken;
+  }
+  return file;
+}
+
+absl::Status ReplicatedStore::PrepareReshape(const shardmanager::Reshape&) {
   return absl::OkStatus();
 }
 

@@ -2,6 +2,8 @@
 // a shard copies each write to the secondaries. For apps with strategy primary-secondary.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,18 +30,26 @@ class ReplicatedStore final : public Store {
   absl::Status UpdateMembership(const shardmanager::ShardId& shard,
                                 const shardmanager::Members& members) override;
   absl::Status DropShard(const shardmanager::ShardId& shard) override;
+  // Always: each server makes the new files of its own old ones.
+  absl::Status PrepareReshape(const shardmanager::Reshape& reshape) override;
 
   // Null: it is not held here.
   std::shared_ptr<ReplicatedShard> Replica(const std::string& shard) const;
+  // The same, but waits until then: its primary may hear of a new shard before this server does.
+  std::shared_ptr<ReplicatedShard> AwaitReplica(const std::string& shard,
+                                                std::chrono::system_clock::time_point until) const;
 
  private:
   class Service;
 
+  std::string FileOf(const shardmanager::ShardId& shard) const;
+  absl::StatusOr<std::unique_ptr<ShardDb>> OpenFile(const shardmanager::ShardGrant& grant) const;
   std::shared_ptr<kv::KvReplica::Stub> StubFor(const std::string& endpoint);
 
   const std::string folder_;
   const std::string server_;
   mutable std::mutex mutex_;
+  mutable std::condition_variable came_;
   std::map<std::string, std::shared_ptr<ReplicatedShard>> replicas_;
   std::map<std::string, std::shared_ptr<kv::KvReplica::Stub>> stubs_;  // by endpoint
   const std::unique_ptr<Service> service_;

@@ -71,6 +71,7 @@ enum class Defect : uint8_t {
   // Of splits and merges (tests/simulation/keys/reshapes_test.cc).
   kBeginsBesideTheOldShard,  // a server serves a new shard while requests of the old one run
   kLetsGoTheNewNameAlone,    // a server says that it let a new shard go, and serves the old one
+  kReplacesUnderThePrimary,  // shards are replaced while their primaries still acknowledge writes
   // Of state transfer (tests/transfer).
   kServesReleasedCopy,  // what was given away is served again without asking who has it
   kReleasesWhileOpen,   // the custody goes on while the old owner still serves
@@ -140,6 +141,7 @@ inline constexpr std::array kTransferDefects = {
 inline constexpr std::array kReshapeDefects = {
     DefectName{Defect::kBeginsBesideTheOldShard, "begins-beside-the-old-shard"},
     DefectName{Defect::kLetsGoTheNewNameAlone, "lets-go-the-new-name-alone"},
+    DefectName{Defect::kReplacesUnderThePrimary, "replaces-under-the-primary"},
 };
 
 // Those of the task controller; the world of its tests must catch them (tests/taskcontroller).

@@ -23,27 +23,7 @@ class ReplicatedTest : public ClusterTest {
  protected:
   void SetUp() override {
     ClusterTest::SetUp();
-    SM_ASSERT_OK(cluster_->StartCore());
-    for (int i = 1; i <= kServers; ++i) SM_ASSERT_OK(StartReplicated(absl::StrCat("kv-", i)));
-    SM_ASSERT_OK(ServeShards(ReplicatedKvSpec(kShards)));
-    ASSERT_TRUE(AwaitReplicas(kServers)) << map_->view().Describe();
-  }
-
-  absl::Status StartReplicated(const std::string& name) {
-    return cluster_->StartServer(
-        {.name = name,
-         .rack = name,
-         .program = {cluster_->Bin("kvstore"), "--storage", "replicated"}});
-  }
-  // Each shard is served by so many.
-  bool AwaitReplicas(size_t replicas) {
-    return map_->WaitFor(
-        [=](const MapView& view) {
-          return view.all_served() &&
-                 std::all_of(view.shards.begin(), view.shards.end(),
-                             [=](const MapView::Shard& s) { return s.servers.size() == replicas; });
-        },
-        kPatience);
+    SM_ASSERT_OK(StartReplicated(kServers, kShards));
   }
 };
 

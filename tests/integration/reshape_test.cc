@@ -89,35 +89,45 @@ class ReshapeTest : public ClusterTest {
     const bool one = explained.ok() && explained->replicas_size() == 1;
     return one ? explained->replicas(0).server() : "";
   }
+  // Of the shards that are served; no request fails, and nothing is lost.
+  void SplitAndMergeUnderLoad() {
+    for (int shard = 0; shard < kShards; ++shard) {
+      SM_ASSERT_OK(client_->Put(KeyOf(shard, kKeysOfShard), "before").status);
+    }
+    WritingClients clients(*client_);
+    Shardctl({"split", "shard-2", "--at", "00002/2", "--wait"}, "done: shard-2 into shard-2.0");
+    Shardctl({"split", "shard-5", "--at", "00005/1", "--at", "00005/3", "--into", "a,b,c", "-w"},
+             "done: shard-5 into a, b, c");
+    Shardctl({"merge", "shard-0", "shard-1", "--into", "m", "--wait"},
+             "done: shard-0, shard-1 into m");
+    Shardctl({"merge", "shard-2.1", "shard-2.0", "--into", "again", "--wait"},
+             "done: shard-2.0, shard-2.1 into again");
+    const int rounds = clients.rounds();
+    EXPECT_EQ(clients.Stop(), "");
+    EXPECT_GT(rounds, 0);
+    std::cout << "slowest call: " << clients.slowest_ms() << " ms, of " << rounds * kShards * 2
+              << "\n";
+
+    EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served() && v.shards.size() == 7; },
+                              kPatience))
+        << map_->view().Describe();
+    for (int shard = 0; shard < kShards; ++shard) {
+      const KvAnswer got = client_->Get(KeyOf(shard, kKeysOfShard));
+      SM_ASSERT_OK(got.status);
+      EXPECT_THAT(got.value, Optional(std::string("before"))) << "from before the splits and merges";
+    }
+  }
 };
 
 TEST_F(ReshapeTest, SplitsAndMergesUnderLoadLoseNoRequest) {
   SM_ASSERT_OK(StartServing(3, kShards));
-  for (int shard = 0; shard < kShards; ++shard) {
-    SM_ASSERT_OK(client_->Put(KeyOf(shard, kKeysOfShard), "before").status);
-  }
-  WritingClients clients(*client_);
-  Shardctl({"split", "shard-2", "--at", "00002/2", "--wait"}, "done: shard-2 into shard-2.0");
-  Shardctl({"split", "shard-5", "--at", "00005/1", "--at", "00005/3", "--into", "a,b,c", "-w"},
-           "done: shard-5 into a, b, c");
-  Shardctl({"merge", "shard-0", "shard-1", "--into", "m", "--wait"},
-           "done: shard-0, shard-1 into m");
-  Shardctl({"merge", "shard-2.1", "shard-2.0", "--into", "again", "--wait"},
-           "done: shard-2.0, shard-2.1 into again");
-  const int rounds = clients.rounds();
-  EXPECT_EQ(clients.Stop(), "");
-  EXPECT_GT(rounds, 0);
-  std::cout << "slowest call: " << clients.slowest_ms() << " ms, of " << rounds * kShards * 2
-            << "\n";
+  SplitAndMergeUnderLoad();
+}
 
-  EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served() && v.shards.size() == 7; },
-                            kPatience))
-      << map_->view().Describe();
-  for (int shard = 0; shard < kShards; ++shard) {
-    const KvAnswer got = client_->Get(KeyOf(shard, kKeysOfShard));
-    SM_ASSERT_OK(got.status);
-    EXPECT_THAT(got.value, Optional(std::string("before"))) << "from before the splits and merges";
-  }
+TEST_F(ReshapeTest, NorDoThoseOfShardsWithAPrimaryAndSecondaries) {
+  SM_ASSERT_OK(StartReplicated(3, kShards));
+  SplitAndMergeUnderLoad();
+  EXPECT_TRUE(AwaitReplicas(3)) << map_->view().Describe();
 }
 
 TEST_F(ReshapeTest, ASplitShardSurvivesItsServerAndItsLeader) {

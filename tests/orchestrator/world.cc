@@ -30,12 +30,25 @@ void LookAtReturns(World& world) {
   EXPECT_TRUE(none || Planted(Defect::kBouncesBack)) << world.watcher.returns.found().front();
 }
 
+// Of a new shard: in step is whoever was in step with all that it is made of.
+void InheritMembers(World& world, const std::string& shard, const std::set<std::string>& origins) {
+  World::Members in_step = world.members[*origins.begin()];
+  for (const std::string& from : origins) {
+    const World::Members& of_this = world.members[from];
+    std::erase_if(in_step, [&](const auto& member) { return !of_this.contains(member); });
+    if (world.reachable.contains(from)) world.reachable.insert(shard);
+    if (world.unclean.contains(from)) world.unclean.insert(shard);
+  }
+  if (!in_step.empty()) world.members[shard] = in_step;
+}
+
 // What the shard was made of, as the grant has it. The world remembers it.
 std::set<std::string> OriginsOf(World& world, const Grant& grant) {
   std::set<std::string> origins;
   for (const ShardIndex from : grant.made_of) origins.insert(world.Name(from));
-  if (!origins.empty())
-    world.watcher.origins[world.Name(grant.shard)].insert(origins.begin(), origins.end());
+  if (origins.empty()) return origins;
+  const auto [known, fresh] = world.watcher.origins.emplace(world.Name(grant.shard), origins);
+  if (fresh) InheritMembers(world, known->first, origins);
   return origins;
 }
 
@@ -176,10 +189,15 @@ void World::Apply(v1::AppSpec spec, bool deleting) {
   Send(SpecChanged{spec_, deleting, ordered});
 }
 
+// (Of what is to be replaced, it is remembered until the end who was in step with it.)
 bool World::IsOver(const std::string& shard) const {
-  const auto& shards = spec_.key_space().shards();
-  return deleting_ ||
-         std::none_of(shards.begin(), shards.end(), [&](const auto& s) { return s.id() == shard; });
+  const auto names = [&](const auto& shards) {
+    return std::any_of(shards.begin(), shards.end(),
+                       [&](const v1::Shard& s) { return s.id() == shard; });
+  };
+  const bool replaced = std::any_of(ordered.reshapes.begin(), ordered.reshapes.end(),
+                                    [&](const v1::Reshape& r) { return names(r.from()); });
+  return deleting_ || (!names(spec_.key_space().shards()) && !replaced);
 }
 
 void World::Send(Event event) {
@@ -389,7 +407,7 @@ void World::TakeMembers(const std::string& shard, const Grant& grant, bool elect
 void World::CheckBegins(const std::string& shard, const std::string& server) const {
   const auto last = members.find(shard);
   if (last == members.end() || !reachable.contains(shard)) return;
-  if (unclean_.contains(shard) || spec_.replication().quorum()) return;
+  if (unclean.contains(shard) || spec_.replication().quorum()) return;
   EXPECT_TRUE(last->second.contains({server, servers.at(server).incarnation.value()}))
       << server << " is the primary of " << shard << " and was not in step in this life";
 }
@@ -432,7 +450,7 @@ void World::FinishPlan() {
 
 void World::Do(Note& action) {
   notes.push_back(action);
-  if (action.kind == NoteKind::kUncleanPromotion) unclean_.insert(Name(action.shard));
+  if (action.kind == NoteKind::kUncleanPromotion) unclean.insert(Name(action.shard));
   if (action.kind == NoteKind::kMoveStarted) {
     const std::string& to = partition_->tables().name(action.server);
     const bool there = Lists(servers.at(to), Name(action.shard));  // it has not gone there yet

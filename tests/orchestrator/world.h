@@ -112,6 +112,8 @@ class World {
   // Shards of which clients were told a primary, since the spec names them. (What no client was
   // told of has acknowledged nothing.)
   std::set<std::string> reachable;
+  // Shards of whose primary it was said that it may lack writes.
+  std::set<std::string> unclean;
   Partition& partition() { return *partition_; }
   std::string Name(ShardIndex shard) const { return partition_->tables().name(shard); }
   TimePoint now{};
@@ -177,7 +179,6 @@ class World {
   std::optional<Partition> partition_;
   std::deque<Event> queue_;
   bool pumping_ = false;
-  std::set<std::string> unclean_;  // shards of whose primary it was said that it may lack writes
   TimePoint next_wake_ = kNever;
 };
 

@@ -47,6 +47,7 @@ void Checkers::Violate(const std::string& what) {
 void Checkers::ForgetCell() {
   newest_.clear();
   written_.clear();
+  made_of_.clear();
   drains_.clear();
   failures_.clear();
   added_.clear();
@@ -157,8 +158,20 @@ std::string Checkers::InStep(const SimServer& server, const std::string& shard) 
   return "";
 }
 
+// Of a shard that was made of others: first all of theirs (a world knows no keys).
+std::set<uint64_t>& Checkers::WrittenTo(const std::string& shard) {
+  const auto [written, fresh] = written_.try_emplace(shard);
+  if (!fresh) return written->second;
+  LearnShards();
+  for (const std::string& from : made_of_[shard]) {
+    const std::set<uint64_t>& old = written_[from];
+    written->second.insert(old.begin(), old.end());
+  }
+  return written->second;
+}
+
 void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
-  std::set<uint64_t>& written = written_[shard];
+  std::set<uint64_t>& written = WrittenTo(shard);
   const std::set<uint64_t>& has = server.copy(shard)->writes;
   if (std::includes(has.begin(), has.end(), written.begin(), written.end())) return;
   const std::string better = cluster_->quorum    ? "most of its members had it"
@@ -335,9 +348,14 @@ void Checkers::ForEachServing(const Found& found) {
 void Checkers::LearnShards() {
   const auto node = cluster_->store.tree().Get(kPaths.spec(kAppName));
   if (!node.ok() || std::exchange(spec_version_, node->stat.version) == node->stat.version) return;
-  const auto spec = StoredSpec();
-  if (!spec) return;
-  for (const v1::Shard& shard : spec->key_space().shards()) shards_.insert(shard.id());
+  v1::StoredSpec stored;
+  if (!Open(node->data, &stored).ok() || stored.deleting()) return;
+  for (const v1::Shard& shard : stored.spec().key_space().shards()) shards_.insert(shard.id());
+  for (const v1::Reshape& reshape : stored.reshapes()) {
+    for (const v1::Shard& to : reshape.to()) {
+      for (const v1::Shard& from : reshape.from()) made_of_[to.id()].insert(from.id());
+    }
+  }
 }
 
 void Checkers::Probe() {

@@ -65,7 +65,7 @@ class Checkers final : public ServerWitness {
   void Acknowledged(const std::string& shard, ShardEpoch epoch, uint64_t request) override {
     // Nothing is promised of what an older primary acknowledges that keeps serving.
     if (cluster_->keeps_serving && epoch < newest_[shard].epoch) return;
-    written_[shard].insert(request);
+    WrittenTo(shard).insert(request);
   }
 
   // A call that is not idempotent is processed once at most.
@@ -152,6 +152,7 @@ class Checkers final : public ServerWitness {
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
   std::string InStep(const SimServer& server, const std::string& shard) const;
+  std::set<uint64_t>& WrittenTo(const std::string& shard);
   std::vector<std::string> Primaries(const std::string& shard);
   std::string OtherPrimaries(const std::string& shard);
   void CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch);
@@ -182,6 +183,7 @@ class Checkers final : public ServerWitness {
   int32_t spec_version_ = -1;                             // of the spec that they are known from
   absl::flat_hash_map<std::string, Newest> newest_;       // by shard
   std::map<std::string, std::set<uint64_t>> written_;     // by shard
+  std::map<std::string, std::set<std::string>> made_of_;  // by shard that was split off or merged
   std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
   // Of a sick server, under one leader: its failures.
   struct Failures {

@@ -1,5 +1,6 @@
 #include "tests/support/cluster_fixture.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,33 @@ absl::Status ClusterTest::StartServing(int servers, int shards) {
   if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
   if (absl::Status s = StartServers(servers); !s.ok()) return s;
   return ServeShards(shards);
+}
+
+absl::Status ClusterTest::StartReplicated(int servers, int shards) {
+  if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
+  for (int i = 1; i <= servers; ++i) {
+    const std::string name = absl::StrCat("kv-", i);
+    const absl::Status started = cluster_->StartServer(
+        {.name = name,
+         .rack = name,
+         .program = {cluster_->Bin("kvstore"), "--storage", "replicated"}});
+    if (!started.ok()) return started;
+  }
+  v1::AppSpec spec = ReplicatedKvSpec(shards);
+  spec.mutable_replication()->set_replicas(static_cast<uint32_t>(servers));
+  if (absl::Status s = ServeShards(spec); !s.ok()) return s;
+  if (AwaitReplicas(static_cast<size_t>(servers))) return absl::OkStatus();
+  return absl::DeadlineExceededError(map_->view().Describe());
+}
+
+bool ClusterTest::AwaitReplicas(size_t replicas) {
+  const auto whole = [=](const local::MapView& view) {
+    return view.all_served() &&
+           std::all_of(
+               view.shards.begin(), view.shards.end(),
+               [=](const local::MapView::Shard& s) { return s.servers.size() == replicas; });
+  };
+  return map_->WaitFor(whole, kPatience);
 }
 
 absl::Status ClusterTest::ServeShards(const v1::AppSpec& spec) {

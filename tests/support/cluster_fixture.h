@@ -34,6 +34,10 @@ class ClusterTest : public ::testing::Test {
   absl::Status StartServers(int count);
   // ZooKeeper, the control plane, a relay, so many servers, and KvSpec(shards) served by them.
   absl::Status StartServing(int servers, int shards);
+  // The same, but ReplicatedKvSpec(shards): each server has a replica of every shard.
+  absl::Status StartReplicated(int servers, int shards);
+  // Each shard is served by so many.
+  bool AwaitReplicas(size_t replicas);
   // Applies KvSpec(shards), or this one, and waits until every shard is served.
   absl::Status ServeShards(int shards) { return ServeShards(KvSpec(shards)); }
   absl::Status ServeShards(const v1::AppSpec& spec);

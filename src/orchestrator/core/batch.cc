@@ -224,8 +224,10 @@ void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& f
   const ReplicaIndex id =
       state_.tables.AddReplica(shard, fresh.server, fresh.role, agenda_.NextEpoch());
   Replica& replica = state_.tables.replica(id);
-  if (state_.replication.both_roles() && fresh.role == Role::kPrimary) {
-    replica.member_life = state_.tables.server(fresh.server).life();
+  if (state_.replication.both_roles()) {
+    const bool primary = fresh.role == Role::kPrimary;
+    replica.member_life =
+        primary ? state_.tables.server(fresh.server).life() : fresh.member_life;
   }
   replica.in_write = true;
   replica.writing = fresh.phase;

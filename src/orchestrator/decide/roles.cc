@@ -5,6 +5,7 @@
 #include "base/defect.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/handover.h"
+#include "orchestrator/decide/keys/replacements.h"
 #include "orchestrator/decide/members.h"
 #include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/view.h"
@@ -99,6 +100,7 @@ void DecideDemotion(const PartitionState& state, Change& change, ShardIndex id,
   if (IsGone(state.tables.server(replica.server))) return ReplaceLost(state, change, id, demoting);
   const bool called_off = IsCalledOff(state, replica);  // else it fails, for whatever reason
   const bool stopped = replica.contact == Contact::kDone;
+  if (stopped && StopsToBeReplaced(state, id)) return;  // DecideReplacement
   const bool goes_on = replica.failures < kMostFailures && !called_off;
   if (!stopped && goes_on) return;
   const ReplicaIndex next = BestSecondary(state, id, /*in_step=*/true);
@@ -155,9 +157,12 @@ void DecidePrimary(const PartitionState& state, Change& change, ShardIndex id,
     change.phases.push_back({.replica = primary, .to = Phase::kDropping, .failed = anywhere});
     return;
   }
-  if (Serves(state, replica) && MayMove(state, id) && !StaysPut(state, id) &&
-      WantsOtherPrimary(state, id, replica)) {
+  const bool may_stop = Serves(state, replica) && MayMove(state, id);
+  if (may_stop && !StaysPut(state, id) && WantsOtherPrimary(state, id, replica)) {
     DecideSwitchover(state, change, id, primary);
+  }
+  if (may_stop && StopsToBeReplaced(state, id)) {
+    change.phases.push_back({primary, Phase::kDemoting});
   }
   if (change.empty()) DecideMembers(state, change, id, primary);
 }

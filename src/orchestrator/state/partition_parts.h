@@ -41,6 +41,7 @@ struct NewReplica {
   Role role;
   bool follows_loads = false;  // as Replica::follows_loads
   ShardIndex shard = {};       // invalid: the one that is changed
+  uint32_t member_life = 0;    // as Replica::member_life; a primary is in step with itself
 };
 struct Change {
   absl::InlinedVector<PhaseChange, 4> phases;

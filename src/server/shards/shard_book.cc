@@ -82,13 +82,10 @@ void ShardBook::On(Command& command) {
 void ShardBook::Obey(const Command& command, size_t index) {
   const Grant& grant = command.grants[index];
   switch (command.kind) {
-    case CommandKind::kAdd: {
-      WantedGrant wanted{grant};
-      if (grant.origin) wanted.after = grant.origin->made_of;
-      return AcceptGrant(wanted, command.reply);
-    }
+    case CommandKind::kAdd:
     case CommandKind::kChangeRole: {
       WantedGrant wanted{grant};
+      if (grant.origin) wanted.after = grant.origin->made_of;
       if (!command.successors.empty()) wanted.primary = command.successors[index];
       return AcceptGrant(wanted, command.reply);
     }

@@ -32,7 +32,7 @@ v1::AppSpec RangedSpec(int shards, v1::ReplicationStrategy strategy = v1::PRIMAR
   }
   spec.mutable_key_space()->set_shard_prefix("s-");
   spec.mutable_replication()->set_strategy(strategy);
-  if (strategy == v1::SECONDARY_ONLY) spec.mutable_replication()->set_replicas(2);
+  if (strategy != v1::PRIMARY_ONLY) spec.mutable_replication()->set_replicas(2);
   spec.mutable_failover()->set_delay_ms(1'000);
   return WithDefaults(spec);
 }
@@ -301,10 +301,148 @@ TEST_F(ReplacedSecondariesTest, AMergeBringsEachReplicaToOneOfTheFirst) {
   EXPECT_THAT(world.Holders("m"), testing::SizeIs(2));
 }
 
-// Servers come and go, leaders change, writes fail, and shards are split and merged all the while.
-class RandomReplacementsTest : public ReplacementsTest,
-                               public ::testing::WithParamInterface<uint64_t> {
+class ReplacedPrimariesTest : public ReplacementsTest {
  protected:
+  ReplacedPrimariesTest() : ReplacementsTest(RangedSpec(4, v1::PRIMARY_SECONDARY)) {
+    world.Join("kv-2");
+    world.Advance(Seconds(120));
+  }
+  // "kv-1*" is the primary.
+  std::string PrimaryOf(const std::string& shard) const {
+    for (const std::string& role : world.Roles(shard)) {
+      if (role.back() == '*') return role.substr(0, role.size() - 1);
+    }
+    return "";
+  }
+  std::string SecondaryOf(const std::string& shard) const {
+    for (const std::string& role : world.Roles(shard)) {
+      if (role.back() != '*') return role;
+    }
+    return "";
+  }
+  size_t PlaceOf(const std::string& command) const {
+    const auto found = std::find(world.commands.begin(), world.commands.end(), command);
+    EXPECT_TRUE(found != world.commands.end()) << command;
+    return static_cast<size_t>(found - world.commands.begin());
+  }
+};
+
+TEST_F(ReplacedPrimariesTest, ThePrimaryStopsAndThenAllReplicasAreReplacedInTheirRoles) {
+  const std::vector<std::string> roles = world.Roles("s-1");
+  const std::string primary = PrimaryOf("s-1");
+  const std::string secondary = SecondaryOf("s-1");
+  world.commands.clear();
+  Order({"s-1"}, {"bb"});
+  EXPECT_EQ(world.Roles("s-1.0"), roles);
+  EXPECT_EQ(world.Roles("s-1.1"), roles);
+  EXPECT_THAT(world.Holders("s-1"), IsEmpty());
+  EXPECT_LT(PlaceOf("change-role s-1 " + primary), PlaceOf("add s-1.0 " + primary));
+  EXPECT_LT(PlaceOf("change-role s-1 " + primary), PlaceOf("add s-1.1 " + secondary));
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
+}
+
+TEST_F(ReplacedPrimariesTest, TheNewSecondariesAreInStepAtOnce) {
+  const std::string primary = PrimaryOf("s-1");
+  const std::string secondary = SecondaryOf("s-1");
+  world.hold_adds = true;  // nobody has said that it serves
+  Order({"s-1"}, {"bb"});
+  world.hold_adds = false;
+  world.Die(primary);
+  world.FinishAdds();
+  world.Advance(Seconds(5));
+  EXPECT_EQ(PrimaryOf("s-1.0"), secondary);
+  EXPECT_EQ(PrimaryOf("s-1.1"), secondary);
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
+}
+
+TEST_F(ReplacedPrimariesTest, AMergeStopsAllPrimariesAndTheFirstOnesGoesOn) {
+  const std::vector<std::string> roles = world.Roles("s-0");
+  Order({"s-0", "s-1", "s-2"}, {}, {"m"});
+  world.Advance(Seconds(60));
+  EXPECT_THAT(InMap(), ElementsAre("m", "s-3"));
+  EXPECT_EQ(world.Roles("m"), roles);
+}
+
+TEST_F(ReplacedPrimariesTest, RequestsThatDoNotEndPutItOff) {
+  const std::string primary = PrimaryOf("s-1");
+  world.servers[primary].cannot_let_go = true;
+  Order({"s-1"}, {"bb"});
+  world.Advance(Seconds(30));
+  EXPECT_EQ(PrimaryOf("s-1"), primary);
+  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1", "s-2", "s-3"));
+  world.servers[primary].cannot_let_go = false;
+  world.Advance(Seconds(120));
+  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
+}
+
+// The primary that could stop does not wait for ever for the one that cannot.
+TEST_F(ReplacedPrimariesTest, OfAMergeThatIsPutOffEachShardHasAPrimary) {
+  Order({"s-0", "s-1"}, {}, {"m"});
+  for (auto& [name, server] : world.servers) server.cannot_let_go = name == PrimaryOf("s-1");
+  world.Advance(Seconds(60));
+  if (InMap().size() == 4) {
+    EXPECT_NE(PrimaryOf("s-0"), "");
+    EXPECT_NE(PrimaryOf("s-1"), "");
+  }
+  for (auto& [name, server] : world.servers) server.cannot_let_go = false;
+  world.Advance(Seconds(180));
+  EXPECT_THAT(InMap(), ElementsAre("m", "s-2", "s-3"));
+}
+
+TEST_F(ReplacedPrimariesTest, ASecondaryThatIsNotInStepIsWaitedForAndNamed) {
+  const std::string secondary = SecondaryOf("s-1");
+  const std::string primary = PrimaryOf("s-1");
+  world.servers[primary].cannot_bring = {secondary};
+  world.Join(secondary);  // in a new life
+  Order({"s-1"}, {"bb"});
+  EXPECT_EQ(WaitOf("s-1"), secondary + " is not in step with the primary of s-1");
+  EXPECT_EQ(PrimaryOf("s-1"), primary);
+  world.servers[primary].cannot_bring.clear();
+  world.Advance(Seconds(60));
+  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
+}
+
+TEST_F(ReplacedPrimariesTest, APrimaryThatIsLostAfterItHasStoppedIsReplacedFirst) {
+  const std::string primary = PrimaryOf("s-1");
+  world.servers[primary].heard = false;  // it stops, and nobody hears of it
+  Order({"s-1"}, {"bb"});
+  world.Die(primary);
+  world.Advance(Seconds(120));
+  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
+  EXPECT_NE(PrimaryOf("s-1.0"), primary);
+  EXPECT_NE(PrimaryOf("s-1.0"), "");
+  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
+}
+
+TEST_F(ReplacedPrimariesTest, ANewLeaderGoesOnWhereThePrimaryHasStopped) {
+  const std::string primary = PrimaryOf("s-1");
+  world.servers[primary].heard = false;
+  Order({"s-1"}, {"bb"});
+  world.servers[primary].heard = true;
+  world.Restart();
+  world.Advance(Seconds(60));
+  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
+  EXPECT_NE(PrimaryOf("s-1.0"), "");
+}
+
+TEST_F(ReplacedPrimariesTest, AnAppThatNeedsAMajorityIsRefused) {
+  spec.mutable_replication()->set_quorum(true);
+  world.Apply(spec);
+  Order({"s-1"}, {"bb"});
+  EXPECT_THAT(refusal_, HasSubstr("replication.quorum is set"));
+}
+
+// Servers come and go, leaders change, writes fail, and shards are split and merged all the while.
+struct History {
+  uint64_t seed;
+  v1::ReplicationStrategy strategy;
+};
+
+class RandomReplacementsTest : public ReplacementsTest,
+                               public ::testing::WithParamInterface<History> {
+ protected:
+  RandomReplacementsTest() : ReplacementsTest(RangedSpec(4, GetParam().strategy)) {}
+
   void OrderSomething(Random& random) {
     const std::vector<LayoutShard> layout = ExpandLayout(spec);
     const size_t at = random.Below(layout.size());
@@ -342,7 +480,7 @@ class RandomReplacementsTest : public ReplacementsTest,
 };
 
 TEST_P(RandomReplacementsTest, KeepInvariantAAndEnd) {
-  Random random(GetParam());
+  Random random(GetParam().seed);
   world.Join("kv-2");
   for (int step = 0; step < 60; ++step) {
     if (random.Below(3) == 0) {
@@ -361,7 +499,8 @@ TEST_P(RandomReplacementsTest, KeepInvariantAAndEnd) {
   std::vector<std::string> wanted;
   for (const LayoutShard& shard : ExpandLayout(spec)) {
     wanted.push_back(shard.id.value());
-    EXPECT_EQ(world.Holders(shard.id.value()).size(), 1u) << shard.id.value();
+    EXPECT_EQ(world.Holders(shard.id.value()).size(), spec.replication().replicas())
+        << shard.id.value();
   }
   EXPECT_EQ(InMap(), wanted) << WaitOf(InMap().front());
   for (const auto& [name, server] : world.servers) {
@@ -372,7 +511,16 @@ TEST_P(RandomReplacementsTest, KeepInvariantAAndEnd) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomReplacementsTest, ::testing::Range<uint64_t>(1, 61));
+std::vector<History> Histories(v1::ReplicationStrategy strategy) {
+  std::vector<History> histories;
+  for (uint64_t seed = 1; seed <= 60; ++seed) histories.push_back({seed, strategy});
+  return histories;
+}
+
+INSTANTIATE_TEST_SUITE_P(Primaries, RandomReplacementsTest,
+                         ::testing::ValuesIn(Histories(v1::PRIMARY_ONLY)));
+INSTANTIATE_TEST_SUITE_P(Both, RandomReplacementsTest,
+                         ::testing::ValuesIn(Histories(v1::PRIMARY_SECONDARY)));
 
 }  // namespace
 }  // namespace shardmanager::orchestrator

@@ -129,7 +129,10 @@ absl::Status SimServer::Run(const server::HandlerCall& call) {
       return unless(context_.habits.drop_fails, "cannot flush");
     case CommandKind::kDrop:
       // What it could not drop counts as dropped, and its memory is free with the process.
-      memory_.erase(grant.shard.value());  // what is on disk stays: it may only be a restart
+      // (What is on disk stays: it may only be a restart.)
+      if (auto copy = memory_.extract(grant.shard.value()); !copy.empty()) {
+        shelf_[copy.key()] = std::move(copy.mapped());
+      }
       return unless(context_.habits.drop_fails, "cannot flush");
   }
   return absl::InternalError("no such method");

@@ -148,6 +148,7 @@ class SimServer {
   absl::Status Run(const server::HandlerCall& call);
   absl::Status RunAdd(const server::Grant& grant);
   // sim_copies.cc
+  void TakeOver(const server::Grant& grant);
   Copies& copies() { return context_.on_disk() ? context_.disk : memory_; }
   absl::Status Take(const server::Grant& grant);
   absl::Status TakeFromMost(const server::Grant& grant);
@@ -183,6 +184,7 @@ class SimServer {
   };
   std::multimap<std::string, Processing> works_;  // requests in flight
   Copies memory_;
+  Copies shelf_;  // what was in memory of shards that it let go: they may be split or merged
   std::array<LaneCalls, server::kLanes> lanes_;
   bool gone_ = false;
   bool leaving_ = false;

@@ -117,6 +117,10 @@ bool Replacer::Look() {
       agenda_.MarkDirty(r.from.front());
     } else {
       BringTogether(r);
+      // A primary that has stopped waits for the others, or for nothing any more.
+      for (const ShardIndex id : r.from) {
+        if (state_.replication.both_roles()) agenda_.MarkDirty(id);
+      }
     }
   }
   return any;
@@ -124,9 +128,13 @@ bool Replacer::Look() {
 
 void Replacer::Finish(Replacement& r) {
   r.over = true;
-  for (const ShardIndex id : r.from) state_.tables.shard(id).replaced = false;
-  for (const ShardIndex id : r.to)
+  for (const ShardIndex id : r.from) {
+    state_.tables.shard(id).replaced = false;
+    state_.members.erase(id);
+  }
+  for (const ShardIndex id : r.to) {
     state_.tables.shard(id).began |= state_.tables.shard(id).first.valid();
+  }
   agenda_.AddNote(NoteKind::kShardsReplaced, ServerIndex(), r.from.front(), ReshapeText(r.reshape));
 }
 

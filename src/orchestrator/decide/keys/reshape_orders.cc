@@ -23,9 +23,9 @@ constexpr int kMostReshapes = 100;
 // Why no shard of the app can be replaced.
 std::string WhyNone(const PartitionState& state) {
   if (Mirrors(state)) return "it decides itself where its shards are";
-  if (state.replication.both_roles()) {
-    return "its shards have a primary and secondaries; only shards of the strategies primary-only "
-           "and secondary-only can be split or merged";
+  if (state.replication.quorum) {
+    return "replication.quorum is set: what most members have acknowledged is in the application's "
+           "own logs, which the control plane cannot cut";
   }
   if (MovesNothing(state)) return "it is paused: resume it first";
   return "";

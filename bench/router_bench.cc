@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <new>
@@ -37,19 +38,11 @@
 namespace {
 
 std::atomic<uint64_t> g_allocations{0};
-std::atomic<int64_t> g_bytes{0};  // allocated now
-std::atomic<int64_t> g_most{0};   // at any time
 
 void* Allocated(void* memory) {
   if (memory == nullptr) std::abort();
   g_allocations.fetch_add(1, std::memory_order_relaxed);
-  const int64_t bytes = g_bytes += static_cast<int64_t>(malloc_usable_size(memory));
-  if (bytes > g_most) g_most = bytes;
   return memory;
-}
-void Free(void* memory) {
-  g_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
-  std::free(memory);
 }
 
 }  // namespace
@@ -62,10 +55,10 @@ void* operator new(size_t size) { return Allocated(std::malloc(size)); }
 void* operator new(size_t size, std::align_val_t align) {
   return Allocated(std::aligned_alloc(static_cast<size_t>(align), size));
 }
-void operator delete(void* memory) noexcept { Free(memory); }
-void operator delete(void* memory, size_t) noexcept { Free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { Free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { Free(memory); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace shardmanager {
 namespace {
@@ -254,7 +247,19 @@ struct Memory {
   double most_mb;
 };
 
-// Of one map that comes as over the wire, message by message.
+// Resident, in MB, as /proc/self/status tells. `field`: VmRSS:, or VmHWM: for the most since
+// ResetPeak().
+double Resident(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return std::stod(line.substr(field.size())) * 1024 / 1e6;
+  }
+  return 0;
+}
+void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+// Of one map that comes as over the wire, message by message. What malloc keeps of freed memory is
+// no part of it.
 Memory MeasureMemory(const std::vector<std::string>& starts) {
   std::vector<discovery::Message> messages;
   {
@@ -265,17 +270,19 @@ Memory MeasureMemory(const std::vector<std::string>& starts) {
   router_internal::RouterImpl router({});
   wire::MapSink& app = router.App("kv");
   discovery::MapReceiver receiver;
-  const int64_t before = g_bytes;
-  g_most = before;
+  malloc_trim(0);
+  const double before = Resident("VmRSS:");
+  ResetPeak();
   for (const discovery::Message& message : messages) {
-    v1::WatchResponse response;
-    SM_CHECK(response.ParseFromString(*message), "it is a message");
-    discovery::Received received = receiver.Receive(std::move(response));
+    auto update = discovery::WatchUpdate::Parse(PageString(*message));
+    SM_CHECK(update.ok(), "it is a message");
+    discovery::Received received = receiver.Receive(*std::move(update));
     if (auto* whole = std::get_if<WholeMap>(&received)) app.OnSnapshot(std::move(*whole));
   }
   SM_CHECK(router.App("kv").map() != nullptr, "the map has come");
-  constexpr double kMb = 1e6;
-  return {static_cast<double>(g_bytes - before) / kMb, static_cast<double>(g_most - before) / kMb};
+  const double most = Resident("VmHWM:") - before;
+  malloc_trim(0);
+  return {Resident("VmRSS:") - before, most};
 }
 
 void Main() {

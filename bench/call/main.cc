@@ -267,6 +267,7 @@ int Main(const Flags& flags, const std::string& folder) {
     std::fprintf(stderr, "%s\n", memory.status().ToString().c_str());
     return 1;
   }
+  std::printf("FIGURE router_base_rss_mb %.1f MB\n", memory->base_mb);
   std::printf("FIGURE router_100k_rss_mb %.1f MB\n", memory->added_mb);
   std::printf("FIGURE router_100k_rss_peak_mb %.1f MB\n", memory->most_mb);
   return 0;

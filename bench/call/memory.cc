@@ -70,7 +70,7 @@ absl::StatusOr<RouterMemory> MeasureRouterMemory(discovery::Hub& hub, const std:
   if (!process.ok()) return process.status();
   const auto end = process->Wait(kPatience * 2);
   RouterMemory memory{};
-  std::ifstream(file) >> memory.added_mb >> memory.most_mb;
+  std::ifstream(file) >> memory.base_mb >> memory.added_mb >> memory.most_mb;
   if (end == 0 && memory.added_mb > 0) return memory;
   return absl::InternalError("the process whose memory is measured has failed");
 }
@@ -91,7 +91,8 @@ int MeasureOwnMemory(const std::string& discovery, const std::string& file) {
     std::fprintf(stderr, "bench_call memory: %s\n", status.ToString().c_str());
     return 1;
   }
-  std::ofstream(file) << Resident("VmRSS:") - before << " " << Resident("VmHWM:") - before;
+  std::ofstream(file) << before << " " << Resident("VmRSS:") - before << " "
+                      << Resident("VmHWM:") - before;
   return 0;
 }
 

@@ -9,8 +9,9 @@
 namespace shardmanager::call_bench {
 
 struct RouterMemory {
-  double added_mb;
-  double most_mb;  // while the map came
+  double base_mb;   // of the process without the router
+  double added_mb;  // by the router and its map
+  double most_mb;   // the same while the map came
 };
 
 // What a router with a map of 100,000 shards adds to the resident memory of a process that uses

@@ -19,13 +19,14 @@ bool MapReceiver::is_newest() const {
          newest_.has_value() && newest_ == held_;
 }
 
-void MapReceiver::Note(const v1::WatchResponse& response) {
+void MapReceiver::Note(const WatchUpdate& update) {
+  const v1::WatchResponse& response = update.rest;
   const v1::Heartbeat& heartbeat = response.heartbeat();
   stale_ = heartbeat.stale();
   no_such_app_in_ = heartbeat.no_such_app() ? heartbeat.cell() : "";
   suspects_.reset();
-  if (response.has_snapshot() && !response.more()) {
-    newest_ = MapVersion::From(response.snapshot().version());
+  if (update.part && !response.more()) {
+    newest_ = update.part->version();
   } else if (response.has_delta()) {
     newest_ = MapVersion::From(response.delta().version());
   } else if (heartbeat.has_version()) {
@@ -35,11 +36,13 @@ void MapReceiver::Note(const v1::WatchResponse& response) {
   }
 }
 
-Received MapReceiver::Receive(v1::WatchResponse response) {
-  Note(response);
+Received MapReceiver::Receive(WatchUpdate update) {
+  Note(update);
+  v1::WatchResponse& response = update.rest;
+  if (update.part) return ReceivePart(*std::move(update.part), response.more());
   switch (response.update_case()) {
-    case v1::WatchResponse::kSnapshot:
-      return ReceivePart(response.snapshot(), response.more());
+    case v1::WatchResponse::kSnapshot:  // is update.part
+      return Nothing{};
     case v1::WatchResponse::kDelta:
       return ReceiveDelta(std::move(*response.mutable_delta()));
     case v1::WatchResponse::kHeartbeat:
@@ -50,17 +53,18 @@ Received MapReceiver::Receive(v1::WatchResponse response) {
   return Nothing{};
 }
 
-Received MapReceiver::ReceivePart(const v1::MapSnapshot& part, bool more) {
-  const MapVersion version = MapVersion::From(part.version());
+Received MapReceiver::ReceivePart(SnapshotPart part, bool more) {
+  const MapVersion version = part.version();
+  const bool last = part.last();
   if (!partial_.has_value()) {
-    partial_.emplace(part);
+    partial_.emplace(std::move(part));
   } else if (version != partial_->version()) {
     return Break(absl::StrCat("a part of snapshot ", version.ToString(), " inside snapshot ",
                               partial_->version().ToString()));
   } else {
-    partial_->Add(part);
+    partial_->Add(std::move(part));
   }
-  if (!part.last()) return Nothing{};
+  if (!last) return Nothing{};
   WholeMap whole = *std::move(partial_);
   partial_.reset();
   return ReceiveWhole(std::move(whole), more);

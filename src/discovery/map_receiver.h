@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "discovery/watch_update.h"
 #include "model/map/whole_map.h"
 #include "model/map_version.h"
 #include "shardmanager/v1/discovery.pb.h"
@@ -32,7 +33,7 @@ class MapReceiver {
 
   // Snapshots come out whole, an old one (WatchResponse.more) only together with the delta
   // that follows it. What comes out counts as held from then on.
-  Received Receive(v1::WatchResponse response);
+  Received Receive(WatchUpdate update);
 
   // The last message was a heartbeat that said that the publisher may not have the newest
   // map: another publisher may.
@@ -55,8 +56,8 @@ class MapReceiver {
   void Distrust(std::optional<MapVersion> held);
 
  private:
-  void Note(const v1::WatchResponse& response);
-  Received ReceivePart(const v1::MapSnapshot& part, bool more);
+  void Note(const WatchUpdate& update);
+  Received ReceivePart(SnapshotPart part, bool more);
   Received ReceiveWhole(WholeMap whole, bool more);
   Received ReceiveHeartbeat(const v1::Heartbeat& heartbeat);
   Received ReceiveDelta(v1::MapDelta delta);

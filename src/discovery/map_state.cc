@@ -46,7 +46,7 @@ absl::Status MapState::Decode(const WholeMap& whole, MapState* state) {
   next.name_ends_.reserve(whole.shards());
   next.replicas_.reserve(whole.shards());
   absl::Status added =
-      whole.ForEachPart([&next](const v1::MapSnapshot& part) { return next.Add(part); });
+      whole.ForEachPiece([&next](const v1::MapSnapshot& part) { return next.Add(part); });
   if (added.ok()) *state = std::move(next);
   return added;
 }

@@ -118,7 +118,7 @@ bool AppRouter::Take(const absl::Status& applied) {
     outlook_.newest = holder_.map();
     outlook_.unserved = holder_.unserved();
     outlook_.first_unserved =
-        first_unserved.valid() ? outlook_.newest->layout().id(first_unserved) : "";
+        std::string(first_unserved.valid() ? outlook_.newest->layout().id(first_unserved) : "");
     for (InFlight* attempt : in_flight_) {
       if (attempt->superseded || Names(*outlook_.newest, *attempt)) continue;
       attempt->superseded = true;

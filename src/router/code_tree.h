@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "base/pages.h"
 
 namespace shardmanager::router {
 
@@ -63,7 +64,7 @@ class CodeTree {
   size_t size_ = 0;
   size_t height_ = 0;                              // levels above the leaves
   std::array<size_t, kMostLevels> level_begin_{};  // 0: the leaves
-  std::vector<Block> blocks_;
+  PageVector<Block> blocks_;
 };
 
 }  // namespace shardmanager::router

@@ -29,18 +29,22 @@ KeyTable::KeyTable(std::span<const std::string_view> sorted) : size_(sorted.size
   prefix_mask_ =
       prefix_.empty() ? 0 : ~uint64_t{0} << (64 - 8 * std::min<size_t>(8, prefix_.size()));
 
-  std::vector<std::string_view> rests(sorted.begin(), sorted.end());
-  for (std::string_view& rest : rests) rest.remove_prefix(prefix_.size());
-  std::vector<uint64_t> codes;
-  for (size_t begin = 0, end = 0; begin < rests.size(); begin = end) {
-    const uint64_t code = Code(rests[begin]);
-    while (end < rests.size() && Code(rests[end]) == code) ++end;
+  const auto code_of = [&](size_t at) { return Code(sorted[at].substr(prefix_.size())); };
+  PageVector<uint64_t> codes;
+  codes.reserve(sorted.size());
+  groups_.reserve(sorted.size() + 1);
+  bool any_goes_on = false;
+  for (size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
+    const uint64_t code = code_of(begin);
+    while (end < sorted.size() && code_of(end) == code) ++end;
     codes.push_back(code);
-    const uint32_t where = AddRests(std::span(rests).subspan(begin, end - begin), code);
+    any_goes_on = any_goes_on || GoesOn(code);
+    const uint32_t where = AddRests(sorted.subspan(begin, end - begin), code);
     groups_.push_back({static_cast<uint32_t>(begin), where});
   }
-  groups_.push_back({static_cast<uint32_t>(rests.size()), 0});
-  distinct_ = codes.size() == rests.size();
+  groups_.push_back({static_cast<uint32_t>(sorted.size()), 0});
+  distinct_ = codes.size() == sorted.size();
+  if (distinct_ && !any_goes_on) groups_ = {};
   codes_ = CodeTree(codes);
 }
 
@@ -51,7 +55,7 @@ uint32_t KeyTable::AddRests(std::span<const std::string_view> group, uint64_t co
   std::vector<std::string_view> rests(group.begin(), group.end());
   bool packs = group.size() <= kMostPacked && packed_.size() < kNested / 2;
   for (std::string_view& rest : rests) {
-    rest.remove_prefix(kCodeBytes);
+    rest.remove_prefix(prefix_.size() + kCodeBytes);
     packs = packs && rest.size() <= kLongestPacked;
   }
   if (!packs) {

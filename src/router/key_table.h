@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/pages.h"
 #include "router/code_tree.h"
 
 namespace shardmanager::router {
@@ -75,7 +76,7 @@ class KeyTable {
   }
   static bool GoesOn(uint64_t code) { return (code & 0xff) == kGoesOn; }
 
-  // Takes in the strings that share one code (with the common prefix cut off).
+  // Takes in the strings that share one code.
   // Returns where their remainders are.
   uint32_t AddRests(std::span<const std::string_view> group, uint64_t code);
   // <0, 0, >0: the key is below, has, is above the common prefix.
@@ -96,7 +97,8 @@ class KeyTable {
   uint64_t prefix_mask_ = 0;
   CodeTree codes_;
   bool distinct_ = true;  // each code stands for one string
-  // One for each code, and one for the end. Side by side, as a tie needs both.
+  // One for each code, and one for the end; none where no code needs it. Side by side, as a tie
+  // needs both.
   struct Group {
     uint32_t first;  // its first string
     // Where the remainders of its strings are: in packed_ (a byte for the length, then
@@ -104,8 +106,8 @@ class KeyTable {
     uint32_t rests;
   };
   static constexpr uint32_t kNested = 1u << 31;
-  std::vector<Group> groups_;
-  std::string packed_;
+  PageVector<Group> groups_;
+  PageString packed_;
   std::vector<KeyTable> nested_;
 };
 

@@ -27,7 +27,7 @@ absl::Status MapHolder::Apply(const WholeMap& whole) {
     layout.emplace(whole.shards());
   }
   auto servers = std::make_shared<Servers>();
-  absl::Status taken = whole.ForEachPart([&](const v1::MapSnapshot& part) {
+  absl::Status taken = whole.ForEachPiece([&](const v1::MapSnapshot& part) {
     if (layout) {
       if (absl::Status status = layout->Add(part); !status.ok()) return status;
     }

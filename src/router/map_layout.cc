@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +20,8 @@ const v1::KeyRange& RangeOf(const v1::MapShard& shard) {
 }  // namespace
 
 MapLayout::Builder::Builder(size_t shards) : built_(new MapLayout) {
-  built_->ids_.reserve(shards);
-  built_->ranges_.reserve(shards);
+  built_->ids_.Reserve(shards);
+  built_->bounds_.Reserve(shards + 1);
   built_->ranged_.reserve(shards);
   built_->by_id_.reserve(shards);
 }
@@ -34,7 +34,6 @@ absl::Status MapLayout::Builder::Add(const v1::MapSnapshot& part) {
 }
 
 absl::Status MapLayout::Builder::Finish(std::shared_ptr<const MapLayout>* layout) {
-  built_->keys_.shrink_to_fit();
   if (absl::Status status = built_->OrderByKey(); !status.ok()) return status;
   *layout = std::move(built_);
   return absl::OkStatus();
@@ -51,40 +50,40 @@ absl::Status MapLayout::Take(const v1::MapShard& shard) {
     return absl::InvalidArgumentError(
         absl::StrCat("shard ", shard.id(), " and others do not agree whether keys are hashed"));
   }
-  ids_.push_back(shard.id());
+  if (!ids_.Add(shard.id())) {
+    return absl::InvalidArgumentError("the ids of all shards have more than 4 GB");
+  }
   ranged_.push_back(IsRanged(shard));
   if (!by_id_.insert(shard.index()).second) {
     return absl::InvalidArgumentError(absl::StrCat("two shards are named ", shard.id()));
   }
-  const v1::KeyRange& keys = RangeOf(shard);
-  Range range;
-  if (at > 0 && keys.start() == ranges_.back().end.In(keys_)) {
-    range.start = ranges_.back().end;
-  } else if (absl::Status status = AddKey(keys.start(), &range.start); !status.ok()) {
-    return status;
-  }
-  absl::Status status = AddKey(keys.end(), &range.end);
-  ranges_.push_back(range);
-  return status;
+  return TakeRange(at, RangeOf(shard));
 }
 
-absl::Status MapLayout::AddKey(const std::string& key, Piece* piece) {
-  if (keys_.size() + key.size() > std::numeric_limits<uint32_t>::max()) {
-    return absl::InvalidArgumentError("the keys of all ranges have more than 4 GB");
+absl::Status MapLayout::TakeRange(size_t shard, const v1::KeyRange& range) {
+  const bool follows = shard > 0 && range.start() == bounds_[bounds_.size() - 1];
+  const bool as_indexed = first_bounds_.empty() && (follows || shard == 0);
+  if (!as_indexed && first_bounds_.empty()) {
+    first_bounds_.resize(shard);
+    std::iota(first_bounds_.begin(), first_bounds_.end(), 0);
   }
-  *piece = {static_cast<uint32_t>(keys_.size()), static_cast<uint32_t>(key.size())};
-  keys_ += key;
+  const bool fits = (follows || bounds_.Add(range.start())) && bounds_.Add(range.end());
+  if (!fits) return absl::InvalidArgumentError("the keys of all ranges have more than 4 GB");
+  if (!as_indexed) first_bounds_.push_back(static_cast<uint32_t>(bounds_.size() - 2));
   return absl::OkStatus();
 }
 
 absl::Status MapLayout::OrderByKey() {
-  std::vector<ShardIndex> order;
-  for (size_t i = 0; i < ranges_.size(); ++i) {
+  PageVector<ShardIndex> order;
+  order.reserve(size());
+  for (size_t i = 0; i < size(); ++i) {
     if (HasRange(i)) order.emplace_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [this](ShardIndex a, ShardIndex b) { return start(a) < start(b); });
-  std::vector<std::string_view> starts;
+  std::sort(order.begin(), order.end(), [this](ShardIndex a, ShardIndex b) {
+    const int order = start(a).compare(start(b));
+    return order != 0 ? order < 0 : a.index() < b.index();
+  });
+  PageVector<std::string_view> starts;
   starts.reserve(order.size());
   bool as_indexed = true;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -92,8 +91,9 @@ absl::Status MapLayout::OrderByKey() {
     as_indexed = as_indexed && order[i].index() == i;
     const bool last = i + 1 == order.size();
     if (!last && start(order[i]) == start(order[i + 1])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shards ", id(order[i]), " and ", id(order[i + 1]), " start at one key"));
+      return absl::InvalidArgumentError(absl::StrCat("shards ", std::string(id(order[i])), " and ",
+                                                     std::string(id(order[i + 1])),
+                                                     " start at one key"));
     }
     gapless_ = gapless_ && end(order[i]) == (last ? "" : start(order[i + 1]));
   }
@@ -136,7 +136,7 @@ std::vector<ShardIndex> MapLayout::FindInRange(std::string_view start, std::stri
 bool MapLayout::Matches(const WholeMap& whole) const {
   if (whole.shards() != size()) return false;
   size_t at = 0;
-  const absl::Status same = whole.ForEachPart([&](const v1::MapSnapshot& part) {
+  const absl::Status same = whole.ForEachPiece([&](const v1::MapSnapshot& part) {
     for (const v1::MapShard& shard : part.shards()) {
       if (!HasShardAt(at++, shard)) return absl::NotFoundError("another layout");
     }
@@ -146,7 +146,7 @@ bool MapLayout::Matches(const WholeMap& whole) const {
 }
 
 bool MapLayout::HasShardAt(size_t at, const v1::MapShard& shard) const {
-  return shard.index() == at && shard.id() == ids_[at] && IsRanged(shard) == HasRange(at) &&
+  return shard.index() == at && ids_[at] == shard.id() && IsRanged(shard) == HasRange(at) &&
          shard.has_hash_range() == hashed_ && RangeOf(shard).start() == start(ShardIndex(at)) &&
          RangeOf(shard).end() == end(ShardIndex(at));
 }

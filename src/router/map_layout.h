@@ -12,14 +12,17 @@
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "base/dense_id.h"
+#include "base/pages.h"
 #include "model/map/whole_map.h"
 #include "router/key_table.h"
+#include "router/packed_strings.h"
 #include "shardmanager/v1/discovery.pb.h"
 
 namespace shardmanager::router {
 
-// Immutable once it is built; shared by all maps of one layout. Costs about 70 bytes a shard, with
-// ids of up to 15 bytes and short keys.
+// Immutable once it is built; shared by all maps of one layout. A shard costs its id,
+// its start and 25 bytes, if its range ends where the next one's starts, and starts are no longer
+// than 7 bytes without what all have in common.
 class MapLayout {
  public:
   // Takes the shards of one part of a map after the other. INVALID_ARGUMENT: two shards with one id
@@ -45,38 +48,26 @@ class MapLayout {
   // REQUIRES: not hashed(), or both are empty: then it is all shards.
   std::vector<ShardIndex> FindInRange(std::string_view start, std::string_view end) const;
 
-  const std::string& id(ShardIndex shard) const { return ids_[shard.index()]; }
+  std::string_view id(ShardIndex shard) const { return ids_[shard.index()]; }
   // Its keys, or their hashes; both empty where shards have no ranges.
-  std::string_view start(ShardIndex shard) const { return ranges_[shard.index()].start.In(keys_); }
-  std::string_view end(ShardIndex shard) const { return ranges_[shard.index()].end.In(keys_); }
+  std::string_view start(ShardIndex shard) const { return bounds_[BoundOf(shard.index())]; }
+  std::string_view end(ShardIndex shard) const { return bounds_[BoundOf(shard.index()) + 1]; }
   size_t size() const { return ids_.size(); }
 
   // Has `whole` this layout? Costs a look at each shard, and the memory of a part.
   bool Matches(const WholeMap& whole) const;
 
  private:
-  // A piece of keys_.
-  struct Piece {
-    uint32_t at = 0;
-    uint32_t size = 0;
-    std::string_view In(const std::string& keys) const {
-      return std::string_view(keys).substr(at, size);
-    }
-  };
-  struct Range {
-    Piece start;
-    Piece end;
-  };
   // Shards by id; only their numbers are kept.
   struct IdHash {
     using is_transparent = void;
-    const std::vector<std::string>* ids;
+    const PackedStrings* ids;
     size_t operator()(std::string_view id) const { return absl::Hash<std::string_view>()(id); }
     size_t operator()(uint32_t shard) const { return (*this)((*ids)[shard]); }
   };
   struct IdEqual {
     using is_transparent = void;
-    const std::vector<std::string>* ids;
+    const PackedStrings* ids;
     bool operator()(uint32_t a, uint32_t b) const { return (*ids)[a] == (*ids)[b]; }
     bool operator()(uint32_t a, std::string_view id) const { return (*ids)[a] == id; }
     bool operator()(std::string_view id, uint32_t a) const { return (*ids)[a] == id; }
@@ -98,21 +89,26 @@ class MapLayout {
   }
   ShardIndex FindByHash(std::string_view key) const;
   absl::Status Take(const v1::MapShard& shard);
-  absl::Status AddKey(const std::string& key, Piece* piece);
+  absl::Status TakeRange(size_t shard, const v1::KeyRange& range);
   absl::Status OrderByKey();
   bool HasRange(size_t shard) const { return ranged_[shard]; }
   bool BeforeEnd(ShardIndex shard, std::string_view key) const;
   bool HasShardAt(size_t at, const v1::MapShard& shard) const;
 
-  std::vector<std::string> ids_;
+  // Where the shard's start is in bounds_; its end is the next one.
+  size_t BoundOf(size_t shard) const {
+    return first_bounds_.empty() ? shard : first_bounds_[shard];
+  }
+
+  PackedStrings ids_;
   absl::flat_hash_set<uint32_t, IdHash, IdEqual> by_id_;
-  KeyTable starts_;                       // of the shards that have ranges
-  std::vector<ShardIndex> in_key_order_;  // empty: as indexed
-  bool hashed_ = false;                   // ranges are of the keys' hashes
-  bool gapless_ = true;                   // each range ends where the next one starts
-  std::string keys_;                      // ends that are the next one's start are there once
-  std::vector<Range> ranges_;
-  std::vector<bool> ranged_;  // does the shard have a range?
+  KeyTable starts_;                      // of the shards that have ranges
+  PageVector<ShardIndex> in_key_order_;  // empty: as indexed
+  bool hashed_ = false;                  // ranges are of the keys' hashes
+  bool gapless_ = true;                  // each range ends where the next one starts
+  PackedStrings bounds_;                 // an end that is the next shard's start is there once
+  PageVector<uint32_t> first_bounds_;    // empty: by the shard's index
+  std::vector<bool> ranged_;             // does the shard have a range?
 };
 
 }  // namespace shardmanager::router

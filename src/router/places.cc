@@ -38,7 +38,7 @@ absl::StatusOr<AppRouter::MapPointer> AwaitAnyMap(AppRouter& app,
 }
 
 ShardPlace PlaceOf(const ShardMap& map, ShardIndex shard) {
-  ShardPlace place{.shard = ShardId(map.layout().id(shard))};
+  ShardPlace place{.shard = ShardId(std::string(map.layout().id(shard)))};
   if (!map.layout().hashed()) {
     place.start = std::string(map.layout().start(shard));
     place.end = std::string(map.layout().end(shard));

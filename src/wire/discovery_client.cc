@@ -1,5 +1,6 @@
 #include "wire/discovery_client.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -38,7 +39,18 @@ DiscoveryClientOptions WithDefaults(DiscoveryClientOptions options) {
   return options;
 }
 
-std::unique_ptr<v1::Discovery::Stub> Connect(const std::string& endpoint) {
+// A map's bytes are not made objects of by gRPC: WatchUpdate.
+using WatchStub = grpc::TemplatedGenericStub<v1::WatchRequest, grpc::ByteBuffer>;
+constexpr char kWatchMethod[] = "/shardmanager.v1.Discovery/Watch";
+
+struct Endpoint {
+  explicit Endpoint(const std::shared_ptr<grpc::Channel>& channel)
+      : watch(channel), rest(v1::Discovery::NewStub(channel)) {}
+  WatchStub watch;
+  const std::unique_ptr<v1::Discovery::Stub> rest;
+};
+
+std::unique_ptr<Endpoint> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
   // This client has its own back-off; gRPC's would add to it.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -46,7 +58,21 @@ std::unique_ptr<v1::Discovery::Stub> Connect(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   SetKeepalive({.ping_after = Seconds(20), .give_up = Seconds(10)}, arguments);
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  return v1::Discovery::NewStub(OpenChannel(endpoint, std::move(arguments)));
+  return std::make_unique<Endpoint>(OpenChannel(endpoint, std::move(arguments)));
+}
+
+// The memory of `message` is free afterwards.
+absl::StatusOr<discovery::WatchUpdate> Read(grpc::ByteBuffer& message) {
+  PageString bytes;
+  bytes.reserve(message.Length());
+  std::vector<grpc::Slice> pieces;
+  if (!message.Dump(&pieces).ok()) return absl::InvalidArgumentError("it cannot be unpacked");
+  message.Clear();
+  for (grpc::Slice& piece : pieces) {
+    bytes.append(reinterpret_cast<const char*>(piece.begin()), piece.size());
+    piece = grpc::Slice();
+  }
+  return discovery::WatchUpdate::Parse(std::move(bytes));
 }
 
 }  // namespace
@@ -59,12 +85,12 @@ class DiscoveryClient::Impl {
   explicit Impl(DiscoveryClientOptions given)
       : options(WithDefaults(std::move(given))), executor("sm-discovery") {
     SM_CHECK(!options.endpoints.empty(), "a discovery client has an endpoint");
-    for (const std::string& endpoint : options.endpoints) stubs.push_back(Connect(endpoint));
+    for (const std::string& endpoint : options.endpoints) endpoints.push_back(Connect(endpoint));
   }
   ~Impl() { calls.AwaitNone(); }
 
   const DiscoveryClientOptions options;
-  std::vector<std::unique_ptr<v1::Discovery::Stub>> stubs;  // one for each endpoint
+  std::vector<std::unique_ptr<Endpoint>> endpoints;  // as in the options
   std::atomic<uint64_t> watches{0};
   CallsUnderWay calls;      // streams and reports
   SerialExecutor executor;  // the first to go: its tasks use the rest
@@ -74,17 +100,19 @@ using Impl = DiscoveryClient::Impl;
 
 // One attempt at one endpoint. gRPC's threads call the On... methods, which only hand
 // over to the executor; the next read starts when the last message was dealt with.
-class Impl::Stream final : public grpc::ClientReadReactor<v1::WatchResponse>,
+class Impl::Stream final : public grpc::ClientBidiReactor<v1::WatchRequest, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<Stream> {
  public:
   Stream(Impl& impl, std::weak_ptr<Watch> watch) : impl_(impl), watch_(std::move(watch)) {}
 
-  void Begin(v1::Discovery::Stub& stub, v1::WatchRequest request) {
+  void Begin(WatchStub& stub, v1::WatchRequest request) {
     self_ = shared_from_this();
     request_ = std::move(request);
     impl_.calls.Begin();
-    stub.async()->Watch(&context_, &request_, this);
+    context_.set_initial_metadata_corked(true);  // they go out together with the request
+    stub.PrepareBidiStreamingCall(&context_, kWatchMethod, {}, this);
     AddHold();  // reads start outside of gRPC's calls
+    StartWriteLast(&request_, grpc::WriteOptions());
     StartRead(&response_);
     StartCall();
   }
@@ -99,7 +127,7 @@ class Impl::Stream final : public grpc::ClientReadReactor<v1::WatchResponse>,
   std::shared_ptr<Stream> self_;  // until OnDone
   grpc::ClientContext context_;
   v1::WatchRequest request_;
-  v1::WatchResponse response_;
+  grpc::ByteBuffer response_;
 };
 
 // Everything here runs on the executor's thread.
@@ -126,7 +154,8 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   void Begin() {
     heard_at_ = MonotonicNow();
     ListenForAnybody();
-    reports_->Begin([this]() -> v1::Discovery::Stub& { return *impl_.stubs[policy_.endpoint()]; });
+    reports_->Begin(
+        [this]() -> v1::Discovery::Stub& { return *impl_.endpoints[policy_.endpoint()]->rest; });
     Open();
   }
 
@@ -143,7 +172,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     problem_.clear();
     outlook_.OnStreamOpened(policy_.endpoint());
     stream_ = std::make_shared<Stream>(impl_, weak_from_this());
-    stream_->Begin(*impl_.stubs[policy_.endpoint()], std::move(request));
+    stream_->Begin(impl_.endpoints[policy_.endpoint()]->watch, std::move(request));
     WatchSilence(stream_, impl_.options.first_message);
   }
 
@@ -154,12 +183,17 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   }
 
   // False: this stream is of no more use.
-  bool OnMessage(Stream& stream, v1::WatchResponse response) {
+  bool OnMessage(Stream& stream, grpc::ByteBuffer& message) {
     if (closed_ || stream_.get() != &stream) return false;
     silent_since_ = heard_at_ = MonotonicNow();
     if (std::exchange(unheard_, false)) ListenForAnybody();
-    if (!IsOfOurCell(response)) return false;
-    discovery::Received received = receiver_.Receive(std::move(response));
+    auto update = Read(message);
+    if (!update.ok()) {
+      problem_ = absl::StrCat("what it sent is refused: ", std::string(update.status().message()));
+      return false;
+    }
+    if (!outlook_.OnCell(update->cell())) return false;
+    discovery::Received received = receiver_.Receive(*std::move(update));
     if (!std::exchange(delivered_, true)) {
       if (!receiver_.stale()) policy_.OnUseful();
       sink_.OnStreamState(absl::OkStatus());
@@ -192,11 +226,6 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
   std::string WhyEnded(const grpc::Status& status) const {
     if (!problem_.empty()) return problem_;
     return status.error_message().empty() ? "the stream ended" : status.error_message();
-  }
-
-  bool IsOfOurCell(const v1::WatchResponse& response) {
-    return outlook_.OnCell(response.has_snapshot() ? response.snapshot().cell()
-                                                   : response.heartbeat().cell());
   }
 
   bool Deliver(discovery::Received received) {
@@ -302,7 +331,7 @@ void Impl::Stream::OnReadDone(bool ok) {
   }
   impl_.executor.Post([stream = shared_from_this()] {
     const auto watch = stream->watch_.lock();
-    if (watch != nullptr && watch->OnMessage(*stream, std::move(stream->response_))) {
+    if (watch != nullptr && watch->OnMessage(*stream, stream->response_)) {
       stream->StartRead(&stream->response_);
     } else {
       stream->Cancel();

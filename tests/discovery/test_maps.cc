@@ -94,9 +94,9 @@ v1::MapSnapshot PlainMap::ToSnapshot() const {
 }
 
 std::string PlainSubscriber::Take(const Message& message) {
-  v1::WatchResponse response;
-  if (!response.ParseFromString(*message)) return "not a WatchResponse";
-  Received received = receiver_.Receive(std::move(response));
+  auto update = WatchUpdate::Parse(PageString(*message));
+  if (!update.ok()) return update.status().ToString();
+  Received received = receiver_.Receive(*std::move(update));
   if (auto* broken = std::get_if<Broken>(&received)) return broken->reason;
   if (auto* whole = std::get_if<WholeMap>(&received)) {
     map_.Apply(whole->ToSnapshot());

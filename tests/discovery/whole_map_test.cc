@@ -47,7 +47,7 @@ TEST(WholeMapTest, ItsPartsAreTheWhole) {
   EXPECT_EQ(map.shards(), 5u);
   EXPECT_EQ(map.ToSnapshot().SerializeAsString(), whole.SerializeAsString());
   std::vector<int> sizes;
-  EXPECT_TRUE(map.ForEachPart([&](const v1::MapSnapshot& part) {
+  EXPECT_TRUE(map.ForEachPiece([&](const v1::MapSnapshot& part) {
                    sizes.push_back(part.shards_size());
                    return absl::OkStatus();
                  })
@@ -55,10 +55,45 @@ TEST(WholeMapTest, ItsPartsAreTheWhole) {
   EXPECT_THAT(sizes, ::testing::ElementsAre(0, 2, 2, 1));
 }
 
+TEST(WholeMapTest, ALargePartIsReadInSmallPieces) {
+  const v1::MapSnapshot whole = MakeSnapshot(V(3), Owners(1'000, {0}));
+  v1::MapSnapshot read;
+  int pieces = 0;
+  int largest = 0;
+  EXPECT_TRUE(WholeMap(whole)
+                  .ForEachPiece([&](const v1::MapSnapshot& piece) {
+                    EXPECT_EQ(piece.servers_size() > 0, pieces == 0);
+                    ++pieces;
+                    largest = std::max(largest, piece.shards_size());
+                    read.MergeFrom(piece);
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_EQ(read.SerializeAsString(), whole.SerializeAsString());
+  EXPECT_LE(largest, 300);
+  EXPECT_LE(pieces, 10);
+}
+
+TEST(WholeMapTest, ServersThatComeBehindTheirShardsAreReadBeforeThem) {
+  v1::MapSnapshot servers = MakeSnapshot(V(1), {{0}});
+  v1::MapSnapshot shards = servers;
+  servers.clear_shards();
+  shards.clear_servers();
+  auto part =
+      SnapshotPart::Parse(PageString(shards.SerializeAsString() + servers.SerializeAsString()));
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_TRUE(part->ForEachPiece([](const v1::MapSnapshot& piece) {
+                    EXPECT_EQ(piece.shards_size(), 1);
+                    EXPECT_EQ(piece.servers_size(), 10);
+                    return absl::OkStatus();
+                  })
+                  .ok());
+}
+
 TEST(WholeMapTest, ReadingEndsWithTheFirstPartThatIsRefused) {
   const WholeMap map = InParts(MakeSnapshot(V(3), {{0}, {1}, {2}}), 1);
   int seen = 0;
-  const absl::Status status = map.ForEachPart([&](const v1::MapSnapshot&) {
+  const absl::Status status = map.ForEachPiece([&](const v1::MapSnapshot&) {
     return ++seen == 2 ? absl::InvalidArgumentError("no") : absl::OkStatus();
   });
   EXPECT_EQ(status, absl::InvalidArgumentError("no"));
@@ -72,7 +107,7 @@ TEST(WholeMapTest, TextThatNoMessageMayHaveIsAnErrorOfWhoeverReadsIt) {
   WholeMap map = InParts(whole, 1);
   map.Apply(MakeDelta(V(1), V(2), 1, {3}));
   const absl::Status status =
-      map.ForEachPart([](const v1::MapSnapshot&) { return absl::OkStatus(); });
+      map.ForEachPiece([](const v1::MapSnapshot&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
 }
 

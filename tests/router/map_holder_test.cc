@@ -129,6 +129,40 @@ TEST(MapHolderTest, ShardsNeedNotComeInKeyOrder) {
   EXPECT_EQ(layout.id(layout.FindByKey("x")), "a");
 }
 
+// Starts and ends are kept once where they are the same.
+TEST(MapHolderPropertyTest, EachShardHasTheRangeThatTheSnapshotSays) {
+  Random random(11);
+  for (int round = 0; round < 200; ++round) {
+    v1::MapSnapshot whole = MakeSnapshot(V(1), kServers, {});
+    std::string end;
+    for (uint32_t i = 0; i < random.Below(8); ++i) {
+      v1::MapShard* shard = whole.add_shards();
+      shard->set_index(i);
+      shard->set_id(absl::StrCat("shard-", i));
+      if (random.Below(4) == 0) {  // no range
+        end.clear();
+        continue;
+      }
+      const bool follows = i > 0 && random.Below(3) > 0;
+      const std::string start = follows ? end : absl::StrCat("k", random.Below(1'000));
+      end = random.Below(8) == 0 ? "" : absl::StrCat("k", random.Below(1'000));
+      shard->mutable_range()->set_start(start);
+      shard->mutable_range()->set_end(end);
+    }
+    MapHolder holder;
+    if (!holder.Apply(whole).ok()) continue;  // two of one start
+    const MapLayout& layout = holder.map()->layout();
+    ASSERT_EQ(layout.size(), static_cast<size_t>(whole.shards_size()));
+    for (const v1::MapShard& shard : whole.shards()) {
+      const ShardIndex index(shard.index());
+      EXPECT_EQ(layout.id(index), shard.id());
+      EXPECT_EQ(layout.start(index), shard.range().start());
+      EXPECT_EQ(layout.end(index), shard.range().end());
+    }
+    EXPECT_TRUE(layout.Matches(WholeMap(whole)));
+  }
+}
+
 TEST(MapHolderTest, RefusesTwoShardsOfOneNameOrOneStart) {
   MapHolder holder;
   EXPECT_EQ(holder.Apply(MakeSnapshot(V(1), kServers, {{"a", "", {0}}, {"a", "m", {1}}})).code(),

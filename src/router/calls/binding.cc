@@ -24,7 +24,7 @@ StreamState::StreamState(std::shared_ptr<const Binding> binding) : binding_(std:
   if (options.prepare) options.prepare(*context_);
   form_ = Address(binding_->app(), route(), *context_);
   in_flight_ = {.context = context_.get(),
-                .shard = route().map->layout().id(route().shard),
+                .shard = binding_->shard(),
                 .server = route().server,
                 .as_primary = route().for_primary};
   registered_ = binding_->app().Begin(in_flight_);
@@ -80,9 +80,7 @@ BoundTo Bind(const CallTarget& target, const CallOptions& options, StubFactory m
           grpc::Status::OK};
 }
 
-const std::string& ShardOf(const Binding& binding) {
-  return binding.route().map->layout().id(binding.route().shard);
-}
+const std::string& ShardOf(const Binding& binding) { return binding.shard(); }
 const std::string& ServerOf(const Binding& binding) { return binding.route().server->name; }
 const std::string& EndpointOf(const Binding& binding) { return binding.route().server->endpoint; }
 

@@ -17,16 +17,22 @@ class Binding {
  public:
   Binding(AppRouter& app, const CallOptions& options, const Route& route,
           std::shared_ptr<wire::ServerChannel> channel)
-      : app_(app), options_(options), route_(route), channel_(std::move(channel)) {}
+      : app_(app),
+        options_(options),
+        route_(route),
+        shard_(route.map->layout().id(route.shard)),
+        channel_(std::move(channel)) {}
 
   AppRouter& app() const { return app_; }
   const CallOptions& options() const { return options_; }
   const Route& route() const { return route_; }
+  const std::string& shard() const { return shard_; }
 
  private:
   AppRouter& app_;
   const CallOptions options_;
   const Route route_;
+  const std::string shard_;
   const std::shared_ptr<wire::ServerChannel> channel_;  // not the last to go, see ChannelPool
 };
 

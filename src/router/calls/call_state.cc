@@ -195,7 +195,7 @@ grpc::Status CallState::FailWith(grpc::StatusCode code, const std::string& what)
   ++router_.counters().failed_calls;
   std::string message = absl::StrCat(app_.name(), ": ");
   if (route_.map != nullptr && route_.shard.valid()) {
-    absl::StrAppend(&message, "shard ", route_.map->layout().id(route_.shard), ": ");
+    absl::StrAppend(&message, "shard ", std::string(route_.map->layout().id(route_.shard)), ": ");
   }
   absl::StrAppend(&message, what);
   if (!nobody_.empty()) absl::StrAppend(&message, "; ", nobody_);

@@ -68,7 +68,7 @@ void AddTo(AppRouter& app, const Route& route, grpc::ClientContext& context) {
 void AddSeveral(AppRouter& app, const Route& route, grpc::ClientContext& context) {
   context.AddMetadata(request_metadata::kApp, app.name());
   context.AddMetadata(request_metadata::kServer, route.server->name);
-  context.AddMetadata(request_metadata::kShard, route.map->layout().id(route.shard));
+  context.AddMetadata(request_metadata::kShard, std::string(route.map->layout().id(route.shard)));
   if (route.for_primary) context.AddMetadata(request_metadata::kRole, request_metadata::kPrimary);
 }
 

@@ -35,9 +35,9 @@ void LookAround(const ShardMap& map, const std::string& key) {
 void CheckNewcomer(MapFeed& feed) {
   MapReceiver newcomer;
   for (const discovery::Message& message : feed.CatchUpFrom(std::nullopt).messages) {
-    v1::WatchResponse response;
-    SM_CHECK(response.ParseFromString(*message), "a relay sends well-formed messages");
-    const discovery::Received received = newcomer.Receive(std::move(response));
+    auto update = discovery::WatchUpdate::Parse(PageString(*message));
+    SM_CHECK(update.ok(), "a relay sends well-formed messages");
+    const discovery::Received received = newcomer.Receive(*std::move(update));
     SM_CHECK(!std::holds_alternative<discovery::Broken>(received), "and whole snapshots");
   }
   SM_CHECK(newcomer.held() == feed.version(), "a newcomer is brought up to date");
@@ -45,9 +45,9 @@ void CheckNewcomer(MapFeed& feed) {
 
 class Subscriber {
  public:
-  void Take(v1::WatchResponse response) {
+  void Take(discovery::WatchUpdate update) {
     const std::optional<MapVersion> before = receiver_.known();
-    discovery::Received received = receiver_.Receive(std::move(response));
+    discovery::Received received = receiver_.Receive(std::move(update));
     if (const auto* whole = std::get_if<WholeMap>(&received)) Apply(*whole, before);
     if (const auto* delta = std::get_if<v1::MapDelta>(&received)) Apply(*delta, before);
     if (std::holds_alternative<discovery::Broken>(received)) receiver_.StreamOpened();
@@ -82,9 +82,9 @@ SM_FUZZ_TARGET(map_stream) {
   Subscriber subscriber;
   while (!input.empty()) {
     if (input.Below(16) == 0) subscriber.NewStream();
-    v1::WatchResponse response;
-    if (!response.ParseFromString(input.Text(2'048))) continue;
-    subscriber.Take(std::move(response));
+    auto update = discovery::WatchUpdate::Parse(PageString(input.Text(2'048)));
+    if (!update.ok()) continue;
+    subscriber.Take(*std::move(update));
     if (subscriber.holder().map()) LookAround(*subscriber.holder().map(), input.Text(8));
   }
 }

@@ -51,7 +51,7 @@ void SimClient::Begin() {
   const size_t shards = map() == nullptr ? 0 : map()->layout().size();
   if (shards == 0) return Finish(call_, false);
   const auto shard = static_cast<uint32_t>(context_.random.Below(shards));
-  call_->shard = map()->layout().id(ShardIndex(shard));
+  call_->shard = std::string(map()->layout().id(ShardIndex(shard)));
   context_.on_call(call_->id, idempotent);
   Try(call_);
 }

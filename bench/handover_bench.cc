@@ -15,7 +15,7 @@ int Main(int argc, char** argv) {
   std::string only;
   CLI::App cli("Hands shards over: one under load, and many at once.");
   cli.add_option("--only", only, "hold or rate")->check(CLI::IsMember({"hold", "rate"}));
-  cli.add_option("--moves", flags.moves, "hold: of the one shard")
+  cli.add_option("--moves", flags.moves, "hold: of the one shard, one every 5.6 s")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cli.add_option("--calls-per-s", flags.calls_per_s, "hold: to the one shard")

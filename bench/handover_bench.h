@@ -1,6 +1,7 @@
 // The two parts of scripts/bench handover.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,17 @@ struct HandoverFlags {
   std::string folder = "build/handover";
   bool callback = false;  // servers use gRPC's callback API
   // hold
-  int moves = 300;
+  int moves = 60;
   int calls_per_s = 1'000;
   // rate
   int servers = 60;
   int shards = 10'000;
   int rounds = 10;
 };
+
+// A shard whose primary changed is not moved again for 5 s: clients must know the new primary
+// first. A drain that is ordered sooner waits, and with it what is measured.
+inline constexpr std::chrono::milliseconds kUntilItMayMove{5'500};
 
 inline std::vector<std::string> CounterProgram(const local::Cluster& cluster,
                                                const HandoverFlags& flags) {

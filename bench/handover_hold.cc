@@ -82,8 +82,8 @@ class Hold {
     std::vector<Window> windows;
     Random random(1);
     for (int i = 0; i < flags_.moves; ++i) {
-      // So that quiet times lie between, and no rhythm.
-      std::this_thread::sleep_for(std::chrono::milliseconds(150 + random.Below(100)));
+      // So that there is no rhythm.
+      std::this_thread::sleep_for(kUntilItMayMove + std::chrono::milliseconds(random.Below(100)));
       const auto owner = AwaitOwner("");
       if (!owner.ok()) return owner.status();
       v1::DrainScope scope;
@@ -93,7 +93,7 @@ class Hold {
       if (auto next = AwaitOwner(*owner); !next.ok()) return next.status();
       windows.push_back({begin, MonotonicNow() + kClientsLag});
       if (absl::Status s = cluster_->admin().Undrain(kApp, scope); !s.ok()) return s;
-      if ((i + 1) % 50 == 0) std::printf("hold: %d of %d moves\n", i + 1, flags_.moves);
+      if ((i + 1) % 10 == 0) std::printf("hold: %d of %d moves\n", i + 1, flags_.moves);
       std::fflush(stdout);
     }
     return windows;

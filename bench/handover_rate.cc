@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -104,6 +105,7 @@ class Rate {
   // Handovers in a second, while that rack is drained. REQUIRES: the map is balanced.
   absl::StatusOr<double> Drain(int rack) {
     const int first = rack * kRack;
+    std::this_thread::sleep_for(kUntilItMayMove);  // what came here after the last drain
     v1::DrainScope scope;
     scope.mutable_domain()->set_region("region-1");
     scope.mutable_domain()->set_datacenter("dc-1");

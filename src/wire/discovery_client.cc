@@ -2,6 +2,7 @@
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -65,13 +66,15 @@ std::unique_ptr<Endpoint> Connect(const std::string& endpoint) {
 absl::StatusOr<discovery::WatchUpdate> Read(grpc::ByteBuffer& message) {
   PageString bytes;
   bytes.reserve(message.Length());
-  std::vector<grpc::Slice> pieces;
-  if (!message.Dump(&pieces).ok()) return absl::InvalidArgumentError("it cannot be unpacked");
-  message.Clear();
-  for (grpc::Slice& piece : pieces) {
-    bytes.append(reinterpret_cast<const char*>(piece.begin()), piece.size());
-    piece = grpc::Slice();
+  {
+    grpc::ProtoBufferReader reader(&message);
+    if (!reader.status().ok()) return absl::InvalidArgumentError("it cannot be unpacked");
+    const void* data = nullptr;
+    for (int size = 0; reader.Next(&data, &size);) {
+      bytes.append(static_cast<const char*>(data), static_cast<size_t>(size));
+    }
   }
+  message.Clear();
   return discovery::WatchUpdate::Parse(std::move(bytes));
 }
 

@@ -20,12 +20,12 @@ using ::testing::UnorderedElementsAre;
 
 using Headers = std::map<std::string, std::string>;
 
-// Ours.
+// Ours, but for those that a request may have or not: its region, and the key of one in 64.
 Headers HeadersOf(const grpc::ServerContext& context) {
   Headers headers;
   for (const auto& [key, value] : context.client_metadata()) {
     const std::string name(key.data(), key.size());
-    if (name.starts_with("sm-") && name != meta::kRegion) {
+    if (name.starts_with("sm-") && name != meta::kRegion && name != meta::kKey) {
       headers.emplace(name, std::string(value.data(), value.size()));
     }
   }

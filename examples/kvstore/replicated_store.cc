@@ -20,7 +20,7 @@ using shardmanager::ShardId;
 namespace {
 
 // Of a primary's copy, with a secondary that does not hold the shard yet.
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kHeardWithin{5};
 
 }  // namespace
 
@@ -46,7 +46,8 @@ class ReplicatedStore::Service final : public kv::KvReplica::Service {
     if (!reader->Read(&message)) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a copy without a beginning"};
     }
-    const auto until = std::min(context->deadline(), std::chrono::system_clock::now() + kPatience);
+    const auto until =
+        std::min(context->deadline(), std::chrono::system_clock::now() + kHeardWithin);
     const auto shard = store_.AwaitReplica(message.shard(), until);
     if (shard == nullptr) return NotHere(message.shard());
     const auto copy = shard->BeginCopy(message);

@@ -12,6 +12,7 @@
 #include "coordination/quarantine.h"
 #include "coordination/records.h"
 #include "coordination/session_check.h"
+#include "server/control/assignment_of.h"
 
 namespace shardmanager::server {
 namespace {
@@ -26,19 +27,6 @@ std::string HostAndPid() {
   char host[256] = "unknown";
   gethostname(host, sizeof host - 1);
   return absl::StrCat(host, "/", getpid());
-}
-
-Assigned ToAssigned(const v1::AssignmentRecord& record) {
-  Assigned assigned;
-  for (const v1::AssignedReplica& r : record.replicas()) {
-    const bool demoting = r.phase() == v1::DEMOTING;
-    if (r.phase() != v1::GRANTED && r.phase() != v1::PREPARING && !demoting) continue;
-    auto& grants = r.phase() == v1::PREPARING ? assigned.preparing : assigned.grants;
-    const bool primary = r.role() == v1::PRIMARY && !demoting;
-    grants.push_back(
-        {ShardId(r.shard()), primary ? Role::kPrimary : Role::kSecondary, ShardEpoch(r.epoch())});
-  }
-  return assigned;
 }
 
 }  // namespace
@@ -215,18 +203,40 @@ void CellLink::Do(const ReadAssignment& action) {
       if (!synced.ok()) {
         return callbacks_.event(AssignmentAnswer{action.ticket, Answer::kUnknown});
       }
-      store_->Get(path, [this, action](absl::StatusOr<Node> node) {
+      store_->Get(path, [this, session, action](absl::StatusOr<Node> node) {
         v1::AssignmentRecord record;
         absl::Status status = node.status();
         if (absl::IsNotFound(status)) status = absl::OkStatus();  // nothing is assigned
         absl::Status sense =
             node.ok() ? OpenAssignment(node->data, name_, &record) : absl::OkStatus();
         if (status.ok()) status = sense;
-        if (status.ok()) callbacks_.assigned(ToAssigned(record));
+        if (status.ok() && !record.replicas().empty()) {
+          executor_.Post([this, session, action, record = std::move(record)]() mutable {
+            if (session == session_) ReadOrigins(action.ticket, std::move(record));
+          });
+          return;
+        }
+        if (status.ok()) callbacks_.assigned({});
         callbacks_.event(AssignmentAnswer{action.ticket, ToAnswer(status), std::move(sense)});
       });
     });
   });
+}
+
+// After the record: of what that grants, the spec knows then what it was made of. (A spec that is
+// damaged does not know it. Of an app that is gone nothing is being made.)
+void CellLink::ReadOrigins(uint64_t ticket, v1::AssignmentRecord record) {
+  store_->Get(paths_.spec(app_),
+              [this, ticket, record = std::move(record)](const absl::StatusOr<Node>& node) {
+                v1::StoredSpec spec;
+                const absl::Status& status = node.status();
+                if (!status.ok() && !absl::IsNotFound(status)) {
+                  return callbacks_.event(AssignmentAnswer{ticket, ToAnswer(status)});
+                }
+                if (node.ok() && !OpenSpec(node->data, app_, &spec).ok()) spec.Clear();
+                callbacks_.assigned(AssignmentOf(record, spec));
+                callbacks_.event(AssignmentAnswer{ticket, Answer::kOk});
+              });
 }
 
 // Sync goes through the store's leader, which a follower that is cut off cannot

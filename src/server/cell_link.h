@@ -47,6 +47,7 @@ class CellLink {
   void KeepRegistration(uint64_t ticket, Standing standing, const Node& node, absl::Status why);
   void ReadLives(uint64_t ticket, Standing standing);
   void ReadLife(uint64_t ticket, Standing standing);
+  void ReadOrigins(uint64_t ticket, v1::AssignmentRecord record);
   v1::FaultDomain Place() const;
   std::string ServerRecordBytes(bool departed) const;
   std::string LiveRecordBytes(Incarnation incarnation) const;

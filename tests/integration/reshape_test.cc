@@ -108,13 +108,14 @@ class ReshapeTest : public ClusterTest {
     std::cout << "slowest call: " << clients.slowest_ms() << " ms, of " << rounds * kShards * 2
               << "\n";
 
-    EXPECT_TRUE(map_->WaitFor([](const MapView& v) { return v.all_served() && v.shards.size() == 7; },
-                              kPatience))
+    EXPECT_TRUE(map_->WaitFor(
+        [](const MapView& v) { return v.all_served() && v.shards.size() == 7; }, kPatience))
         << map_->view().Describe();
     for (int shard = 0; shard < kShards; ++shard) {
       const KvAnswer got = client_->Get(KeyOf(shard, kKeysOfShard));
       SM_ASSERT_OK(got.status);
-      EXPECT_THAT(got.value, Optional(std::string("before"))) << "from before the splits and merges";
+      EXPECT_THAT(got.value, Optional(std::string("before")))
+          << "from before the splits and merges";
     }
   }
 };

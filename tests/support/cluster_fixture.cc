@@ -39,10 +39,10 @@ absl::Status ClusterTest::StartReplicated(int servers, int shards) {
   if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
   for (int i = 1; i <= servers; ++i) {
     const std::string name = absl::StrCat("kv-", i);
-    const absl::Status started = cluster_->StartServer(
-        {.name = name,
-         .rack = name,
-         .program = {cluster_->Bin("kvstore"), "--storage", "replicated"}});
+    const absl::Status started =
+        cluster_->StartServer({.name = name,
+                               .rack = name,
+                               .program = {cluster_->Bin("kvstore"), "--storage", "replicated"}});
     if (!started.ok()) return started;
   }
   v1::AppSpec spec = ReplicatedKvSpec(shards);
@@ -55,9 +55,9 @@ absl::Status ClusterTest::StartReplicated(int servers, int shards) {
 bool ClusterTest::AwaitReplicas(size_t replicas) {
   const auto whole = [=](const local::MapView& view) {
     return view.all_served() &&
-           std::all_of(
-               view.shards.begin(), view.shards.end(),
-               [=](const local::MapView::Shard& s) { return s.servers.size() == replicas; });
+           std::all_of(view.shards.begin(), view.shards.end(), [=](const local::MapView::Shard& s) {
+             return s.servers.size() == replicas;
+           });
   };
   return map_->WaitFor(whole, kPatience);
 }

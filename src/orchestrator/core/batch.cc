@@ -226,8 +226,7 @@ void Batch::StageNew(ShardIndex shard, const Change& change, const NewReplica& f
   Replica& replica = state_.tables.replica(id);
   if (state_.replication.both_roles()) {
     const bool primary = fresh.role == Role::kPrimary;
-    replica.member_life =
-        primary ? state_.tables.server(fresh.server).life() : fresh.member_life;
+    replica.member_life = primary ? state_.tables.server(fresh.server).life() : fresh.member_life;
   }
   replica.in_write = true;
   replica.writing = fresh.phase;

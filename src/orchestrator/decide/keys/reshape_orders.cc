@@ -35,7 +35,7 @@ std::string WhyNone(const PartitionState& state) {
 // them. Until then servers have to be told what those were made of.
 bool IsDone(const PartitionState& state, const Replacement& r) {
   return r.over && std::all_of(r.to.begin(), r.to.end(), [&](ShardIndex id) {
-           bool all = true;
+           bool all = state.tables.shard(id).first.valid();  // else it comes somewhere yet
            state.tables.ForEach(
                id, [&](ReplicaIndex, const Replica& replica) { all &= Serves(state, replica); });
            return all;

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   cli.add_option("--name", options.name)->required();
   cli.add_option("--cell", options.cell)->capture_default_str();
   cli.add_option("--zookeeper", options.zookeeper)->capture_default_str();
+  cli.add_option("--zookeeper-credentials", options.zookeeper_credentials);
   cli.add_option("--listen", options.listen)->capture_default_str();
   cli.add_option("--region", options.fault_domain.region);
   cli.add_option("--datacenter", options.fault_domain.datacenter);

@@ -32,6 +32,9 @@ void AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--cell", flags.server.cell, "The cell to join")->capture_default_str();
   cli.add_option("--zookeeper", flags.server.zookeeper, "ZooKeeper, HOST:PORT[,HOST:PORT...]")
       ->capture_default_str();
+  cli.add_option("--zookeeper-credentials", flags.server.zookeeper_credentials,
+                 "File with this server's ZooKeeper credentials (shardctl cell credentials)")
+      ->type_name("FILE");
   cli.add_option("--listen", flags.server.listen, "Where to listen, HOST:PORT; port 0: a free one")
       ->capture_default_str();
   cli.add_option("--region", flags.server.fault_domain.region, "Where this server stands");

@@ -211,6 +211,10 @@ struct ServerOptions {
   std::string name = {};
   // ZooKeeper's connect string, "host:port[,host:port...]".
   std::string zookeeper = "127.0.0.1:2181";
+  // A file with this server's ZooKeeper credentials, or its app's, as `shardctl cell credentials`
+  // writes them. Only its owner may read or write it (mode 0600). REQUIRED in a secure cell.
+  // Read when the server starts. Example: "/etc/shardmanager/kv-3.zk". Default: none.
+  std::string zookeeper_credentials = {};
   // The cell (one control plane and what it manages).
   std::string cell = "default";
   // Where the gRPC server listens. Port 0: a free one.

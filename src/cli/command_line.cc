@@ -64,9 +64,9 @@ TopCommand ToTop(const Words& words, Format format) {
 }
 
 PlaceCommand ToPlace(const Words& words) {
-  PlaceCommand command = words.place;
-  command.roadef = words.place_texts.format == "roadef";
-  command.time = *ParseAge(words.place_texts.time);
+  PlaceCommand command = words.offline.place;
+  command.roadef = words.offline.place_texts.format == "roadef";
+  command.time = *ParseAge(words.offline.place_texts.time);
   return command;
 }
 
@@ -136,6 +136,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = StatusCommand{format};
   } else if (command == "place") {
     line.command = ToPlace(words);
+  } else if (command == "cell") {
+    line.command = std::move(words.offline.cell);
   } else if (command == "completion") {
     line.command = std::move(words.completion);
   } else {

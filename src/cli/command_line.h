@@ -177,6 +177,19 @@ struct PlaceCommand {
   uint64_t seed = 1;
   bool dry_run = false;
 };
+struct CellCommand {
+  enum class Action { kCellCredentials, kAppCredentials, kServerCredentials, kSecure, kStatus };
+  Action action = Action::kStatus;
+  std::string cell;       // with kCellCredentials
+  std::string app;        // with kAppCredentials and kServerCredentials
+  std::string name;       // with kServerCredentials: the server's
+  std::string from;       // a file with the cell's credentials; kCellCredentials: those to replace
+  std::string newest_of;  // with kCellCredentials: likewise, without a new secret
+  std::string out;        // the file to make
+  std::string zookeeper;  // "host:port[,host:port...]"
+  bool undo = false;      // with kSecure
+  bool only_newest = false;  // with kSecure
+};
 struct CompletionCommand {
   std::string shell;
 };
@@ -191,7 +204,8 @@ struct CommandLine {
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
                RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, TopCommand,
-               WatchCommand, StatusCommand, PlaceCommand, CompletionCommand, VersionCommand>
+               WatchCommand, StatusCommand, PlaceCommand, CellCommand, CompletionCommand,
+               VersionCommand>
       command;
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/cell/cell_words.h"
 #include "cli/commands/reshape_words.h"
 #include "cli/help_texts.h"
 #include "cli/suggest.h"
@@ -90,6 +91,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddCapacity();
   AddWatch();
   AddPlace();
+  AddCell(cli_, words_.offline.cell);
   AddOthers();
 }
 
@@ -461,25 +463,28 @@ void CommandTree::AddPlace() {
   CLI::App& command =
       *cli_.add_subcommand("place", "Plan where shards should be, without a control plane");
   command.footer(kPlaceFooter);
-  command.add_option("FILE", words_.place.files, "The problem; - for the standard input")
+  command.add_option("FILE", words_.offline.place.files, "The problem; - for the standard input")
       ->required()
       ->expected(1, 2)
       ->type_name("");
-  Limit(command.add_option("--format", words_.place_texts.format, "Of the files: yaml|roadef"),
+  Limit(command.add_option("--format", words_.offline.place_texts.format,
+                           "Of the files: yaml|roadef"),
         {"yaml", "roadef"})
       ->type_name("FORMAT")
       ->capture_default_str();
-  command.add_option("-o,--output", words_.place.output, "text|json|yaml, or a file to write")
+  command
+      .add_option("-o,--output", words_.offline.place.output, "text|json|yaml, or a file to write")
       ->type_name("OUTPUT")
       ->capture_default_str();
-  command.add_option("--time", words_.place_texts.time, "How long to look for better plans")
+  command
+      .add_option("--time", words_.offline.place_texts.time, "How long to look for better plans")
       ->check(CLI::Validator(CheckTimeout, ""))
       ->type_name("TIME")
       ->capture_default_str();
-  command.add_option("--seed", words_.place.seed, "Of the search's random choices")
+  command.add_option("--seed", words_.offline.place.seed, "Of the search's random choices")
       ->type_name("NUMBER")
       ->capture_default_str();
-  command.add_flag("--dry-run", words_.place.dry_run, "Show every move; write no file");
+  command.add_flag("--dry-run", words_.offline.place.dry_run, "Show every move; write no file");
 }
 
 void CommandTree::AddOthers() {

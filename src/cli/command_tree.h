@@ -23,6 +23,13 @@ struct PlaceTexts {
   std::string format = "yaml";
 };
 
+// Of the commands that ask no control plane.
+struct OfflineWords {
+  PlaceCommand place;
+  PlaceTexts place_texts;
+  CellCommand cell;
+};
+
 // What CLI11 fills while it parses.
 struct Words {
   std::string server = "127.0.0.1:7400";
@@ -52,8 +59,7 @@ struct Words {
   CapacityCommand capacity;
   TopCommand top;
   WatchCommand watch;
-  PlaceCommand place;
-  PlaceTexts place_texts;
+  OfflineWords offline;
   CompletionCommand completion;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "base/state_machine.h"
 #include "cli/admin_client.h"
+#include "cli/cell/cell.h"
 #include "cli/commands/commands.h"
 #include "cli/complete.h"
 #include "cli/completion.h"
@@ -26,6 +27,9 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
   }
   if (const auto* place = std::get_if<PlaceCommand>(&line.command)) {
     return Place(*place, terminal);
+  }
+  if (const auto* cell = std::get_if<CellCommand>(&line.command)) {
+    return Cell(*cell, line.timeout, terminal);
   }
   AdminClient client(line.server, line.timeout);
   return std::visit(

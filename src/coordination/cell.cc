@@ -4,13 +4,35 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordination/access/store_access.h"
 #include "coordination/envelope.h"
 #include "coordination/paths.h"
 
 namespace shardmanager {
 namespace {
 
-absl::StatusOr<v1::CellConfig> Parse(const std::string& cell, const absl::StatusOr<Node>& node) {
+static_assert(static_cast<int>(CellSecurity::kSecure) == v1::CELL_SECURE &&
+              static_cast<int>(CellSecurity::kSecuring) == v1::CELL_SECURING);
+
+absl::Status NotLetIn(const std::string& cell, const absl::Status& why, const StoreAccess* access) {
+  if (access == nullptr) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "cell \"", cell,
+        "\" is secure, and this process has no ZooKeeper credentials: "
+        "give it a file of them (--zookeeper-credentials FILE, or "
+        "ServerOptions::zookeeper_credentials; `shardctl cell credentials` makes one). ",
+        std::string(why.message())));
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "the ZooKeeper credentials of ", access->party(),
+      " are not, or not any more, those of the cell: make new ones with `shardctl cell "
+      "credentials`. ",
+      std::string(why.message())));
+}
+
+absl::StatusOr<v1::CellConfig> Parse(const std::string& cell, const absl::StatusOr<Node>& node,
+                                     const StoreAccess* access) {
+  if (absl::IsPermissionDenied(node.status())) return NotLetIn(cell, node.status(), access);
   if (!node.ok()) return node.status();
   const std::string path = Paths(cell).config();
   v1::CellConfig config;
@@ -29,12 +51,29 @@ absl::StatusOr<v1::CellConfig> Parse(const std::string& cell, const absl::Status
   return config;
 }
 
+void Learn(CoordinationStore& store, const absl::StatusOr<v1::CellConfig>& config) {
+  if (store.access() == nullptr || !config.ok()) return;
+  store.access()->SetSecurity(static_cast<CellSecurity>(config->security()));
+}
+
+// Until the session is over.
+void FollowSecurity(CoordinationStore& store, const std::string& cell) {
+  if (store.access() == nullptr) return;
+  store.Get(
+      Paths(cell).config(),
+      [&store, cell](absl::StatusOr<Node> node) {
+        if (absl::IsUnavailable(node.status())) return FollowSecurity(store, cell);
+        Learn(store, Parse(cell, node, store.access()));
+      },
+      [&store, cell] { FollowSecurity(store, cell); });
+}
+
 // A cell that an early build made has no identity yet. Of several processes that give it
 // one, one wins.
 void Identify(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
   const std::string path = Paths(wanted.cell()).config();
   store.Get(path, [&store, path, wanted, done](absl::StatusOr<Node> node) {
-    absl::StatusOr<v1::CellConfig> config = Parse(wanted.cell(), node);
+    absl::StatusOr<v1::CellConfig> config = Parse(wanted.cell(), node, store.access());
     if (absl::IsUnavailable(config.status())) return EnsureCell(store, wanted, done);
     if (!config.ok() || config->made_ms() != 0) return done(std::move(config));
     config->set_made_ms(wanted.made_ms());
@@ -49,8 +88,10 @@ void Identify(CoordinationStore& store, const v1::CellConfig& wanted, CellCallba
   });
 }
 
-void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done) {
+void CreateCell(CoordinationStore& store, v1::CellConfig wanted, CellCallback done) {
   const Paths paths(wanted.cell());
+  if (store.access() != nullptr) wanted.set_security(v1::CELL_SECURE);
+  Learn(store, wanted);
   std::vector<WriteOp> ops;
   ops.push_back(CreateNode{paths.root(), ""});
   ops.push_back(CreateNode{paths.config(), Seal(wanted)});
@@ -58,7 +99,10 @@ void CreateCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
   ops.push_back(CreateNode{paths.leader_epoch(), ""});
   ops.push_back(CreateNode{paths.apps(), ""});
   store.Multi(std::move(ops), [&store, wanted, done](WriteResult result) {
-    if (result.status.ok()) return done(wanted);
+    if (result.status.ok()) {
+      FollowSecurity(store, wanted.cell());
+      return done(wanted);
+    }
     // Unknown whether it was made: look again, which waits for the connection.
     if (absl::IsUnavailable(result.status)) return EnsureCell(store, wanted, done);
     if (!absl::IsAlreadyExists(result.status)) return done(result.status);
@@ -87,7 +131,13 @@ void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
 void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
               CoordinationStore::Watch changed) {
   store.Get(
-      Paths(cell).config(), [cell, done](absl::StatusOr<Node> node) { done(Parse(cell, node)); },
+      Paths(cell).config(),
+      [&store, cell, done](absl::StatusOr<Node> node) {
+        auto config = Parse(cell, node, store.access());
+        Learn(store, config);
+        if (config.ok()) FollowSecurity(store, cell);
+        done(std::move(config));
+      },
       std::move(changed));
 }
 

@@ -15,7 +15,10 @@ using CellCallback = std::function<void(absl::StatusOr<v1::CellConfig>)>;
 // wins over `wanted`, but for an identity (`made_ms`) that it does not have yet. Any number of
 // processes may do so at once. `done` comes on the session's thread, after any wait for the
 // connection. Errors: FAILED_PRECONDITION, the path holds something else or another cell;
-// UNIMPLEMENTED, made by a newer version; ABORTED, the session has expired.
+// UNIMPLEMENTED, made by a newer version; ABORTED, the session has expired; PERMISSION_DENIED, the
+// cell is secure and does not let this session in. A cell that a session with credentials makes is
+// secure from the beginning. In all cases in which the config was read, the session's credentials
+// (store.access()) know from then on how far the cell is closed, whenever that changes.
 void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCallback done);
 
 // For processes that only join. NOT_FOUND: not made yet; with `changed`, a watch is

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace shardmanager {
@@ -26,6 +27,12 @@ std::string Paths::live(const AppName& a, const ServerName& s, Incarnation i,
                          i.value());
 }
 
+std::string Paths::live(const AppName& a, const LiveName& name, uint32_t buckets) const {
+  std::string path = live(a, name.server, name.incarnation, buckets);
+  if (!name.proof.empty()) absl::StrAppend(&path, ".", name.proof);
+  return path;
+}
+
 std::string Paths::assignment(const AppName& a, const ServerName& s, uint32_t buckets) const {
   return bucket(assignments(a), BucketOf(s.value(), buckets)) + "/" + s.value();
 }
@@ -36,8 +43,11 @@ std::optional<LiveName> ParseLiveName(std::string_view node) {
   if (at == std::string_view::npos || at == 0) return std::nullopt;
   const char* end = node.data() + node.size();
   const auto parsed = std::from_chars(node.data() + at + 1, end, incarnation);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return LiveName{ServerName(node.substr(0, at)), Incarnation(incarnation)};
+  if (parsed.ec != std::errc()) return std::nullopt;
+  const std::string_view rest(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  if (!rest.empty() && (rest.front() != '.' || rest.size() == 1)) return std::nullopt;
+  return LiveName{ServerName(node.substr(0, at)), Incarnation(incarnation),
+                  std::string(rest.empty() ? rest : rest.substr(1))};
 }
 
 }  // namespace shardmanager

@@ -33,6 +33,7 @@ class Paths {
 
   std::string server(const AppName& a, const ServerName& s, uint32_t buckets) const;
   std::string live(const AppName& a, const ServerName& s, Incarnation i, uint32_t buckets) const;
+  std::string live(const AppName& a, const struct LiveName& name, uint32_t buckets) const;
   std::string assignment(const AppName& a, const ServerName& s, uint32_t buckets) const;
 
  private:
@@ -42,10 +43,14 @@ class Paths {
 // Bucket of a server name: XXH64(name) % buckets.
 uint32_t BucketOf(std::string_view server, uint32_t buckets);
 
-// The name of a live node, "<server>@<incarnation>", taken apart.
+// The name of a live node, "<server>@<incarnation>" or "<server>@<incarnation>.<proof>", taken
+// apart. The proof (access/digest.h) is what only this server could have put there.
 struct LiveName {
   ServerName server;
   Incarnation incarnation;
+  std::string proof = "";
+
+  friend bool operator==(const LiveName&, const LiveName&) = default;
 };
 std::optional<LiveName> ParseLiveName(std::string_view node);
 

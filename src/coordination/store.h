@@ -25,8 +25,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordination/access/access_list.h"
 
 namespace shardmanager {
+
+class StoreAccess;
 
 struct NodeStat {
   int32_t version = 0;            // bumped by every set
@@ -50,6 +53,8 @@ struct CreateNode {
   std::string path;
   std::string data;
   bool ephemeral = false;  // goes with this session
+  // Empty: what the session's credentials say for the path (StoreAccess::OfNewNode).
+  AccessList access = {};
 };
 struct SetNode {
   std::string path;
@@ -71,6 +76,8 @@ using WriteOp = std::variant<CheckVersion, CreateNode, SetNode, DeleteNode>;
 //                        happened; read back to find out
 //   ABORTED              the session has expired; as UNAVAILABLE for writes in flight
 //   INVALID_ARGUMENT     a path is malformed
+//   PERMISSION_DENIED    the node's access list, or its parent's, does not let this session: names
+//                        the path, and who the session is
 struct WriteResult {
   absl::Status status;
   // Index of the op that failed, or -1.
@@ -96,6 +103,7 @@ class CoordinationStore {
   using ChildrenCallback = std::function<void(absl::StatusOr<std::vector<std::string>>)>;
   using WriteCallback = std::function<void(WriteResult)>;
   using StatusCallback = std::function<void(absl::Status)>;
+  using AccessCallback = std::function<void(absl::StatusOr<AccessList>)>;
   // One-shot hint that what was read may have changed. Also fires (once) when the
   // session is suspended or expires, as nobody knows then. Read again. It is set by
   // the answer: after an error other than those named below there is none.
@@ -104,7 +112,7 @@ class CoordinationStore {
   virtual ~CoordinationStore() = default;
 
   // NOT_FOUND if the node is not there; the watch is set all the same and fires
-  // when it is created.
+  // when it is created. All calls that name a node: PERMISSION_DENIED, as in WriteResult.
   virtual void Get(const std::string& path, NodeCallback done, Watch watch = nullptr) = 0;
   // Names, sorted. NOT_FOUND as above, but no watch is set then.
   virtual void GetChildren(const std::string& path, ChildrenCallback done,
@@ -116,6 +124,13 @@ class CoordinationStore {
   // before the call: reads after it are not stale. As long as there is one leader: one that was
   // deposed, and does not know yet, answers as well.
   virtual void Sync(StatusCallback done) = 0;
+  // The node's own access list. Identities are shown to those that may change the list; to others
+  // (who may read the node) they are masked.
+  virtual void GetAccess(const std::string& path, AccessCallback done) = 0;
+  // INVALID_ARGUMENT: the list is empty.
+  virtual void SetAccess(const std::string& path, AccessList list, StatusCallback done) = 0;
+  // Who the session is, as SessionOptions said; null: nobody, and what it makes is open to anyone.
+  virtual StoreAccess* access() const = 0;
 
   virtual SessionState state() const = 0;
   // As granted by the store; 0 before the first connection.
@@ -130,7 +145,10 @@ class CoordinationStore {
 struct SessionOptions {
   std::chrono::milliseconds timeout{10'000};
   // Called on each change of state, on the session's thread. May be empty.
-  std::function<void(SessionState)> on_state;
+  std::function<void(SessionState)> on_state = nullptr;
+  // Who the session is, and which access lists its nodes get (access/store_access.h). Null: it says
+  // nothing of itself, and everybody may do everything with its nodes.
+  std::shared_ptr<StoreAccess> access = nullptr;
 };
 
 // Makes sessions. A session that expired is replaced by asking for another one.

@@ -3,12 +3,20 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "coordination/access/store_access.h"
 
 namespace shardmanager {
 namespace {
 
+// Of one entry of an access list: rights, scheme, lengths.
+constexpr size_t kAccessEntryBytes = 4 + 4 + 6 + 4;
+
 size_t DataBytes(const CheckVersion&) { return 0; }
-size_t DataBytes(const CreateNode& op) { return op.data.size(); }
+size_t DataBytes(const CreateNode& op) {
+  size_t bytes = op.data.size();
+  for (const AccessEntry& entry : op.access) bytes += kAccessEntryBytes + entry.who.size();
+  return bytes;
+}
 size_t DataBytes(const SetNode& op) { return op.data.size(); }
 size_t DataBytes(const DeleteNode&) { return 0; }
 
@@ -47,12 +55,28 @@ absl::Status CheckPath(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrFormat("malformed path '%s'", path));
 }
 
-WriteResult CheckWrite(const std::vector<WriteOp>& ops) {
+WriteResult PrepareWrite(std::vector<WriteOp>& ops, const StoreAccess* access) {
   for (size_t i = 0; i < ops.size(); ++i) {
     absl::Status sound = CheckPath(PathOf(ops[i]));
     if (!sound.ok()) return {std::move(sound), static_cast<int>(i)};
+    auto* create = std::get_if<CreateNode>(&ops[i]);
+    if (create == nullptr || !create->access.empty()) continue;
+    if (access != nullptr) create->access = access->OfNewNode(create->path);
   }
   return {CheckWriteSize(ops), -1};
+}
+
+std::string PartyName(const StoreAccess* access) {
+  return access == nullptr ? "a process without ZooKeeper credentials" : access->party();
+}
+
+absl::Status NotAllowed(std::string_view what, std::string_view party) {
+  return absl::PermissionDeniedError(absl::StrFormat("%s: not allowed to %s", what, party));
+}
+
+absl::Status NoEmptyAccess(std::string_view path) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("set access of %s: found no entry; allowed: one at least", path));
 }
 
 }  // namespace shardmanager

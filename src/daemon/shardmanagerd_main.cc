@@ -17,6 +17,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "coordination/access/store_access.h"
 #include "coordination/raise_epochs.h"
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
@@ -62,6 +63,7 @@ constexpr uint32_t kLeastTicks = 4;
 struct Flags {
   std::string cell = "default";
   std::string zookeeper = "127.0.0.1:2181";
+  std::string zookeeper_credentials;
   std::string listen = "127.0.0.1:7400";
   std::string advertise;
   std::string metrics_listen;
@@ -182,9 +184,9 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags,
 }
 
 // --raise-epochs: the whole of the run.
-int RaiseEpochsOnce(const Flags& flags) {
+int RaiseEpochsOnce(const Flags& flags, std::shared_ptr<StoreAccess> access) {
   StopSignals signals;
-  ZookeeperStoreFactory stores(flags.zookeeper);
+  ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
   const auto session = stores.NewSession({.timeout = std::chrono::milliseconds(10'000)});
   RaiseEpochsOptions options{
       .cell = flags.cell, .by = flags.raise_epochs, .now_ms = WallMilliseconds()};
@@ -225,7 +227,7 @@ void Connect(orchestrator::Controller& controller, wire::DiscoveryRelay& relay) 
 }
 
 // The pieces in the order in which they are made; they go in the reverse one.
-int Serve(Flags flags) {
+int Serve(Flags flags, std::shared_ptr<StoreAccess> access) {
   StopSignals signals;
   std::unique_ptr<PrivateZookeeper> zookeeper;
   if (flags.dev) {
@@ -245,7 +247,7 @@ int Serve(Flags flags) {
   orchestrator::EventLog events;
   daemon::ControlMetrics control_metrics(metrics, events);
   wire::ShardServerClient sender;
-  ZookeeperStoreFactory stores(flags.zookeeper);
+  ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
 
   auto controller = std::make_unique<orchestrator::Controller>(
       ControllerOptionsFor(flags, relay.reports()), stores, sender, publisher, events);
@@ -283,18 +285,28 @@ int Serve(Flags flags) {
   return fatal.ok() ? 0 : Fail(fatal);
 }
 
-int Main(int argc, char** argv) {
-  Flags flags;
-  CLI::App cli(kAbout, "shardmanagerd");
+// Of the flags whose defaults depend on others: were they given?
+struct Given {
+  const CLI::Option* zookeeper = nullptr;
+  const CLI::Option* timeout = nullptr;
+  const CLI::Option* tick = nullptr;
+};
+
+Given AddFlags(CLI::App& cli, Flags& flags) {
+  Given given;
   cli.footer(kExamples);
   cli.set_version_flag("--version", SHARDMANAGER_VERSION_TEXT);
   cli.add_option("--cell", flags.cell, "Name of the cell; its records are below /<cell>")
       ->capture_default_str();
-  const CLI::Option* zookeeper =
+  given.zookeeper =
       cli.add_option("--zookeeper", flags.zookeeper,
                      "ZooKeeper, HOST:PORT[,HOST:PORT...]. With --dev: where the private one "
                      "listens, 127.0.0.1:PORT, instead of a free port")
           ->capture_default_str();
+  cli.add_option("--zookeeper-credentials", flags.zookeeper_credentials,
+                 "File with the cell's ZooKeeper credentials, of mode 0600, as `shardctl cell "
+                 "credentials cell` makes it: a cell that is made with it is secure. Default: none")
+      ->type_name("FILE");
   cli.add_option("--listen", flags.listen, "Where shardctl and discovery connect, HOST:PORT")
       ->capture_default_str();
   cli.add_option("--advertise", flags.advertise,
@@ -305,16 +317,16 @@ int Main(int argc, char** argv) {
   cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
-  const CLI::Option* timeout =
+  given.timeout =
       cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
                      "When the cell is made: how long a silent server counts as alive; four "
                      "ticks at least")
           ->check(CLI::Range(400, 600'000))
           ->capture_default_str();
-  const CLI::Option* tick = cli.add_option("--zookeeper-tick-ms", flags.zookeeper_tick_ms,
-                                           "When the cell is made: ZooKeeper's tickTime")
-                                ->check(CLI::Range(50, 60'000))
-                                ->capture_default_str();
+  given.tick = cli.add_option("--zookeeper-tick-ms", flags.zookeeper_tick_ms,
+                              "When the cell is made: ZooKeeper's tickTime")
+                   ->check(CLI::Range(50, 60'000))
+                   ->capture_default_str();
   cli.add_flag("--min-session-timeout-is-set", flags.min_session_timeout_is_set,
                "ZooKeeper's minSessionTimeout was set by hand: do not conclude from it that its "
                "tickTime is larger than the cell's");
@@ -324,22 +336,38 @@ int Main(int argc, char** argv) {
          "many (10000 is right), past all that were issued since the backup, has the cell count as "
          "made now, and exits. First stop all processes of the control plane, and the servers")
       ->check(CLI::Range(1, 10'000'000));
-  CLI11_PARSE(cli, argc, argv);
-  if (flags.dev && tick->count() == 0) flags.zookeeper_tick_ms = 200;
-  if (flags.dev && timeout->count() == 0) flags.session_timeout_ms = 3'000;
+  return given;
+}
+
+absl::Status CheckFlags(const Given& given, Flags& flags) {
+  if (flags.dev && given.tick->count() == 0) flags.zookeeper_tick_ms = 200;
+  if (flags.dev && given.timeout->count() == 0) flags.session_timeout_ms = 3'000;
   absl::Status status = CheckTiming(flags);
   if (status.ok()) status = CheckListen(flags);
-  if (status.ok() && flags.dev && zookeeper->count() > 0) status = SetDevPort(flags);
-  if (!status.ok()) {
+  if (status.ok() && flags.dev && given.zookeeper->count() > 0) status = SetDevPort(flags);
+  return status;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App cli(kAbout, "shardmanagerd");
+  const Given given = AddFlags(cli, flags);
+  CLI11_PARSE(cli, argc, argv);
+  if (absl::Status status = CheckFlags(given, flags); !status.ok()) {
     Fail(status);
     return 2;
   }
-  status = InitLogging("shardmanagerd");
+  auto access = AccessOfControlPlane(flags.zookeeper_credentials, flags.cell);
+  if (!access.ok()) {
+    Fail(access.status());
+    return 2;
+  }
+  absl::Status status = InitLogging("shardmanagerd");
   if (!status.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
-  return flags.raise_epochs > 0 ? RaiseEpochsOnce(flags) : Serve(flags);
+  return flags.raise_epochs > 0 ? RaiseEpochsOnce(flags, *access) : Serve(flags, *access);
 }
 
 }  // namespace

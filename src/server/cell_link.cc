@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
+#include "coordination/access/store_access.h"
 #include "coordination/cell.h"
 #include "coordination/envelope.h"
 #include "coordination/quarantine.h"
@@ -27,6 +28,24 @@ std::string HostAndPid() {
   char host[256] = "unknown";
   gethostname(host, sizeof host - 1);
   return absl::StrCat(host, "/", getpid());
+}
+
+// `id`: of the session that asks.
+Standing WithLife(Standing standing, const Node& node, int64_t id) {
+  v1::LiveRecord record;
+  standing.ours = node.stat.ephemeral_session == id;
+  if (Open(node.data, &record).ok()) {
+    standing.who = absl::StrCat(record.endpoint(), " (", record.process(), ")");
+  }
+  return standing;
+}
+
+absl::Status RegistrationRefused(const Register& action, const absl::Status& why) {
+  if (action.known) return why;
+  return absl::PermissionDeniedError(
+      absl::StrCat("the cell does not know this server yet, and its ZooKeeper credentials cannot "
+                   "register it: run `shardctl cell credentials server` with --zookeeper for it. ",
+                   std::string(why.message())));
 }
 
 }  // namespace
@@ -89,8 +108,9 @@ void CellLink::Do(const ReadCell& action) {
             CellAnswer{action.ticket, Answer::kOk, absl::OkStatus(), TermsOf(*config)});
         return;
       }
-      const bool never =
-          absl::IsFailedPrecondition(config.status()) || absl::IsUnimplemented(config.status());
+      const bool never = absl::IsFailedPrecondition(config.status()) ||
+                         absl::IsUnimplemented(config.status()) ||
+                         absl::IsPermissionDenied(config.status());
       callbacks_.event(CellAnswer{
           action.ticket, never ? Answer::kRefused : ToAnswer(config.status()), config.status()});
     });
@@ -100,6 +120,7 @@ void CellLink::Do(const ReadCell& action) {
 void CellLink::Do(const ReadApp& action) {
   store_->Get(paths_.spec(app_), [this, action](absl::StatusOr<Node> node) {
     AppAnswer answer{action.ticket, ToAnswer(node.status())};
+    if (absl::IsPermissionDenied(node.status())) answer.why = node.status();
     v1::StoredSpec spec;
     if (node.ok()) answer.why = OpenSpec(node->data, app_, &spec);
     // What cannot be read may say so.
@@ -123,13 +144,16 @@ void CellLink::Do(const ReadStanding& action) {
       absl::Status sense = node.ok() ? OpenServer(node->data, name_, &record) : absl::OkStatus();
       if (!sense.ok()) return KeepRegistration(action.ticket, standing, *node, std::move(sense));
       if (node.ok() || absl::IsNotFound(node.status())) return ReadLives(action.ticket, standing);
-      callbacks_.event(StandingAnswer{action.ticket, Answer::kUnknown, {}});
+      StandingAnswer unknown{action.ticket, Answer::kUnknown, {}};
+      if (absl::IsPermissionDenied(node.status())) unknown.why = node.status();
+      callbacks_.event(std::move(unknown));
     });
   });
 }
 
 // Of the registration only its version counts, so one that is damaged is written anew;
-// its bytes are kept first. What a newer version wrote is left to that version.
+// its bytes are kept first, unless the cell is secure: then only the control plane may make nodes
+// there. What a newer version wrote is left to that version.
 void CellLink::KeepRegistration(uint64_t ticket, Standing standing, const Node& node,
                                 absl::Status why) {
   if (absl::IsUnimplemented(why)) {
@@ -140,27 +164,38 @@ void CellLink::KeepRegistration(uint64_t ticket, Standing standing, const Node& 
             [this, session = session_, ticket, standing, why](absl::Status kept) {
               executor_.Post([this, session, ticket, standing, why, kept] {
                 if (session != session_) return;
-                if (kept.ok()) return ReadLives(ticket, standing);
+                if (kept.ok() || absl::IsPermissionDenied(kept)) {
+                  return ReadLives(ticket, standing);
+                }
                 callbacks_.event(StandingAnswer{ticket, Answer::kUnknown, standing, why});
               });
             });
 }
 
+// A server with credentials may not list live nodes, and need not: it knows which names its own
+// may have.
 void CellLink::ReadLives(uint64_t ticket, Standing standing) {
+  if (store_->access() == nullptr) return ListLives(ticket, standing);
+  ProbeLives(ticket, standing);
+}
+
+void CellLink::ListLives(uint64_t ticket, Standing standing) {
   const std::string folder = Paths::bucket(paths_.live(app_), BucketOf(name_.value(), buckets_));
   store_->GetChildren(folder, [this, session = session_, ticket,
                                standing](absl::StatusOr<std::vector<std::string>> lives) mutable {
+    LiveName newest;
     if (lives.ok()) {
       for (const std::string& child : *lives) {
-        const auto name = ParseLiveName(child);
+        auto name = ParseLiveName(child);
         if (!name || name->server != name_) continue;
         standing.live = true;
-        standing.incarnation = std::max(standing.incarnation, name->incarnation);
+        if (name->incarnation >= newest.incarnation) newest = *std::move(name);
       }
     }
+    standing.incarnation = newest.incarnation;
     if (lives.ok() && standing.live) {
-      executor_.Post([this, session, ticket, standing] {
-        if (session == session_) ReadLife(ticket, standing);
+      executor_.Post([this, session, ticket, standing, newest] {
+        if (session == session_) ReadLife(ticket, standing, newest);
       });
       return;
     }
@@ -168,18 +203,55 @@ void CellLink::ReadLives(uint64_t ticket, Standing standing) {
   });
 }
 
-void CellLink::ReadLife(uint64_t ticket, Standing standing) {
-  store_->Get(LivePath(standing.incarnation), [this, id = store_->session_id(), ticket,
-                                               standing](absl::StatusOr<Node> node) mutable {
-    v1::LiveRecord record;
-    if (node.ok()) {
-      standing.ours = node->stat.ephemeral_session == id;
-      if (Open(node->data, &record).ok()) {
-        standing.who = absl::StrCat(record.endpoint(), " (", record.process(), ")");
-      }
-    }
+void CellLink::ReadLife(uint64_t ticket, Standing standing, const LiveName& name) {
+  store_->Get(paths_.live(app_, name, buckets_), [this, id = store_->session_id(), ticket,
+                                                  standing](absl::StatusOr<Node> node) mutable {
+    if (node.ok()) standing = WithLife(standing, *node, id);
     callbacks_.event(StandingAnswer{ticket, ToAnswer(node.status()), standing});
   });
+}
+
+// A life's live node is made with the registration of its number. Nothing raises that number while
+// the node is there but the good-bye, once.
+std::vector<LiveName> CellLink::PossibleLives(int32_t registration) const {
+  const StoreAccess& access = *store_->access();
+  std::vector<LiveName> names;
+  for (int32_t life = std::max(1, registration - 1); life <= registration; ++life) {
+    const Incarnation incarnation(static_cast<uint64_t>(life));
+    for (std::string& proof : access.ProofsOf(app_, name_, incarnation)) {
+      names.push_back({name_, incarnation, std::move(proof)});
+    }
+    // Of the time before this server had credentials.
+    if (access.security() != CellSecurity::kSecure) names.push_back({name_, incarnation});
+  }
+  return names;
+}
+
+// Reads all of them, and answers after the last. One that may not be read is there, and another's.
+void CellLink::ProbeLives(uint64_t ticket, const Standing& standing) {
+  const std::vector<LiveName> names = PossibleLives(standing.known ? standing.version : 0);
+  if (names.empty()) return callbacks_.event(StandingAnswer{ticket, Answer::kOk, standing});
+  struct Found {
+    StandingAnswer answer;
+    size_t left;
+  };
+  auto found =
+      std::make_shared<Found>(Found{StandingAnswer{ticket, Answer::kOk, standing}, names.size()});
+  for (const LiveName& name : names) {
+    store_->Get(paths_.live(app_, name, buckets_),
+                [this, found, life = name.incarnation, id = store_->session_id()](auto node) {
+                  StandingAnswer& answer = found->answer;
+                  if (node.ok() || absl::IsPermissionDenied(node.status())) {
+                    answer.standing.live = true;
+                    answer.standing.incarnation = life;
+                    answer.standing.who = node.ok() ? "" : std::string(node.status().message());
+                    if (node.ok()) answer.standing = WithLife(answer.standing, *node, id);
+                  } else if (!absl::IsNotFound(node.status())) {
+                    answer.answer = Answer::kUnknown;
+                  }
+                  if (--found->left == 0) callbacks_.event(answer);
+                });
+  }
 }
 
 void CellLink::Do(const Register& action) {
@@ -190,7 +262,11 @@ void CellLink::Do(const Register& action) {
   ops.push_back(CreateNode{LivePath(action.incarnation), LiveRecordBytes(action.incarnation),
                            /*ephemeral=*/true});
   store_->Multi(std::move(ops), [this, action](WriteResult result) {
-    callbacks_.event(RegisterAnswer{action.ticket, ToAnswer(result.status)});
+    RegisterAnswer answer{action.ticket, ToAnswer(result.status)};
+    if (absl::IsPermissionDenied(result.status)) {
+      answer.why = RegistrationRefused(action, result.status);
+    }
+    callbacks_.event(std::move(answer));
   });
 }
 
@@ -266,17 +342,21 @@ void CellLink::Do(const RenewLease& action) {
       });
 }
 
+// A server with credentials may delete no live node: its own goes with the session, which is closed
+// next.
 void CellLink::Do(const SayGoodBye& action) {
   std::vector<WriteOp> ops;
   ops.push_back(SetNode{paths_.server(app_, name_, buckets_), ServerRecordBytes(/*departed=*/true),
                         static_cast<int32_t>(action.incarnation.value())});
-  ops.push_back(DeleteNode{LivePath(action.incarnation)});
+  if (store_->access() == nullptr) ops.push_back(DeleteNode{LivePath(action.incarnation)});
   store_->Multi(std::move(ops),
                 [this, action](WriteResult) { callbacks_.event(LeaveAnswer{action.ticket}); });
 }
 
 std::string CellLink::LivePath(Incarnation incarnation) const {
-  return paths_.live(app_, name_, incarnation, buckets_);
+  const StoreAccess* access = store_->access();
+  const std::string proof = access == nullptr ? "" : access->ProofOf(app_, name_, incarnation);
+  return paths_.live(app_, LiveName{name_, incarnation, proof}, buckets_);
 }
 
 v1::FaultDomain CellLink::Place() const {

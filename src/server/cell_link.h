@@ -46,8 +46,11 @@ class CellLink {
   void OnState(uint64_t session, SessionState state);
   void KeepRegistration(uint64_t ticket, Standing standing, const Node& node, absl::Status why);
   void ReadLives(uint64_t ticket, Standing standing);
-  void ReadLife(uint64_t ticket, Standing standing);
   void ReadOrigins(uint64_t ticket, v1::AssignmentRecord record);
+  void ListLives(uint64_t ticket, Standing standing);
+  void ReadLife(uint64_t ticket, Standing standing, const LiveName& name);
+  void ProbeLives(uint64_t ticket, const Standing& standing);
+  std::vector<LiveName> PossibleLives(int32_t registration) const;
   v1::FaultDomain Place() const;
   std::string ServerRecordBytes(bool departed) const;
   std::string LiveRecordBytes(Incarnation incarnation) const;

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordination/access/store_access.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "runtime/clock.h"
 #include "runtime/serial_executor.h"
@@ -25,7 +26,12 @@ Makers& TheMakers() {
 }
 
 Environment Production(const ServerOptions& options) {
-  return {.stores = std::make_unique<ZookeeperStoreFactory>(options.zookeeper),
+  auto access = AccessOfServer(options.zookeeper_credentials, options.cell, AppName(options.app),
+                               ServerName(options.name));
+  absl::Status problem = access.status();
+  if (!access.ok()) access = nullptr;
+  return {.problem = std::move(problem),
+          .stores = std::make_unique<ZookeeperStoreFactory>(options.zookeeper, *std::move(access)),
           .executor = std::make_unique<SerialExecutor>("sm-server"),
           .now = MonotonicNow,
           .clients_lag = Milliseconds(200),

@@ -35,8 +35,8 @@ struct Environment {
   std::function<void()> leaving = nullptr;
 };
 
-// That of ServerOptions::zookeeper. With a problem, INVALID_ARGUMENT: it begins as a test's does
-// (kTestPrefix), and no such one stands.
+// That of ServerOptions::zookeeper. With a problem: INVALID_ARGUMENT, it begins as a test's does
+// (kTestPrefix), and no such one stands; or the errors of AccessOfServer() (zookeeper_credentials).
 Environment EnvironmentOf(const ServerOptions& options);
 
 // ---- for tests. Thread-safe.

@@ -174,6 +174,7 @@ void Membership::On(AppAnswer& event) {
       // Or not any more: then nothing is granted, and the store, which says so, is in reach.
       if (KeepsServing()) Adopt(OnPartition::kStopAll);
     }
+    if (!event.why.ok()) Say(absl::StrCat("the spec may not be read: ", event.why.message()));
     return Retry();
   }
   if (!event.why.ok()) {
@@ -215,6 +216,11 @@ void Membership::On(StandingAnswer& event) {
 void Membership::On(RegisterAnswer& event) {
   if (!Current(event.ticket, Step::kRegistering)) return;
   if (event.answer == Answer::kOk) return Member(incarnation_);
+  if (!event.why.ok()) {
+    Say(absl::StrCat("not registered: ", event.why.message()));
+    step_ = Step::kStanding;
+    return Retry();
+  }
   Enter(Step::kStanding);  // somebody was faster, or nobody knows: read
 }
 

@@ -57,17 +57,18 @@ struct AppAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
   OnPartition on_partition = OnPartition::kStopPrimaries;
-  absl::Status why;  // of the spec, when it was read and makes no sense
+  absl::Status why;  // of the spec, when it was read and makes no sense, or may not be read
 };
 struct StandingAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
   Standing standing;
-  absl::Status why;  // of the registration, likewise
+  absl::Status why = {};  // of the registration, likewise
 };
 struct RegisterAnswer {
   uint64_t ticket = 0;
   Answer answer = Answer::kOk;
+  absl::Status why = {};  // when it is not allowed
 };
 struct AssignmentAnswer {
   uint64_t ticket = 0;

@@ -107,8 +107,8 @@ TEST(CommandLineTest, TeachesEveryCommand) {
   const Answer help = Answered({"--help"});
   EXPECT_EQ(help.code, kOk);
   EXPECT_THAT(help.text, HasSubstr("Exit codes:"));
-  for (const std::string command :
-       {"apply", "get", "describe", "delete", "release", "rollout", "top", "watch", "completion"}) {
+  for (const std::string command : {"apply", "get", "describe", "delete", "release", "rollout",
+                                    "top", "watch", "cell", "completion"}) {
     const Answer of_command = Answered({command, "--help"});
     EXPECT_EQ(of_command.code, kOk);
     EXPECT_THAT(of_command.text, HasSubstr("Examples:\n")) << command;
@@ -131,7 +131,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
       "pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, simulate, capacity, "
-      "top, watch, place, "
+      "top, watch, place, cell, "
       "status, "
       "completion, "
       "version\nSee `shardctl "
@@ -160,6 +160,10 @@ TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {
                                                     {"describe", "app"},
                                                     {"delete", "server", "kv-1"},
                                                     {"delete", "app"},
+                                                    {"cell"},
+                                                    {"cell", "credentials"},
+                                                    {"cell", "secure"},
+                                                    {"cell", "status", "--from", "f"},
                                                     {"completion", "tcsh"},
                                                     {"status", "--colour"},
                                                     {"status", "--timeout", "0s"},

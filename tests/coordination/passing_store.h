@@ -24,6 +24,13 @@ class PassingStore : public CoordinationStore {
     store_->Multi(std::move(ops), std::move(done));
   }
   void Sync(StatusCallback done) override { store_->Sync(std::move(done)); }
+  void GetAccess(const std::string& path, AccessCallback done) override {
+    store_->GetAccess(path, std::move(done));
+  }
+  void SetAccess(const std::string& path, AccessList list, StatusCallback done) override {
+    store_->SetAccess(path, std::move(list), std::move(done));
+  }
+  StoreAccess* access() const override { return store_->access(); }
   SessionState state() const override { return store_->state(); }
   std::chrono::milliseconds session_timeout() const override { return store_->session_timeout(); }
   int64_t session_id() const override { return store_->session_id(); }

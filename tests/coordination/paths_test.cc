@@ -55,9 +55,17 @@ TEST(PathsTest, LiveNameIsTakenApartAtItsLastAt) {
   EXPECT_EQ(odd->incarnation.value(), UINT64_MAX);
 }
 
+TEST(PathsTest, LiveNamesMayHaveAProof) {
+  const LiveName name{kServer, Incarnation(12), "0af3"};
+  const std::string path = Paths("prod").live(kApp, name, 64);
+  EXPECT_EQ(path.substr(path.rfind('/')), "/kv-3@12.0af3");
+  EXPECT_EQ(ParseLiveName("kv-3@12.0af3"), name);
+  EXPECT_EQ(ParseLiveName("kv-3@12"), (LiveName{kServer, Incarnation(12)}));
+}
+
 TEST(PathsTest, RefusesLiveNamesThatAreNone) {
-  for (const char* name : {"", "kv-3", "@1", "kv-3@", "kv-3@x", "kv-3@1x", "kv-3@-1", "kv-3@ 1",
-                           "kv-3@18446744073709551616"}) {
+  for (const char* name : {"", "kv-3", "@1", "kv-3@", "kv-3@x", "kv-3@1x", "kv-3@1.", "kv-3@-1",
+                           "kv-3@ 1", "kv-3@18446744073709551616"}) {
     EXPECT_FALSE(ParseLiveName(name).has_value()) << name;
   }
 }

@@ -5,6 +5,8 @@
 namespace shardmanager {
 namespace {
 
+WriteResult Prepared(std::vector<WriteOp> ops) { return PrepareWrite(ops, nullptr); }
+
 using absl::StatusCode;
 
 TEST(WriteCheckTest, CountsPathsDataAndOverhead) {
@@ -17,18 +19,18 @@ TEST(WriteCheckTest, CountsPathsDataAndOverhead) {
 
 TEST(WriteCheckTest, TheLimitItselfIsAllowedAndOneByteMoreIsNot) {
   const std::string data(kMaxWriteBytes - 2 - kWriteOpOverheadBytes, 'x');
-  EXPECT_TRUE(CheckWrite({SetNode{"/a", data}}).status.ok());
-  EXPECT_EQ(CheckWrite({SetNode{"/a", data + "x"}}).status.code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Prepared({SetNode{"/a", data}}).status.ok());
+  EXPECT_EQ(Prepared({SetNode{"/a", data + "x"}}).status.code(), StatusCode::kResourceExhausted);
 }
 
 TEST(WriteCheckTest, ManySmallOpsAreTooLargeTogether) {
   const std::vector<WriteOp> ops(kMaxWriteBytes / kWriteOpOverheadBytes, DeleteNode{"/a"});
-  EXPECT_EQ(CheckWrite(ops).status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(Prepared(ops).status.code(), StatusCode::kResourceExhausted);
 }
 
 TEST(WriteCheckTest, RefusesMalformedPathsAndNamesTheOp) {
   for (const char* path : {"", "a", "/a/", "//a", "/a//b"}) {
-    const WriteResult result = CheckWrite({DeleteNode{"/good"}, DeleteNode{path}});
+    const WriteResult result = Prepared({DeleteNode{"/good"}, DeleteNode{path}});
     EXPECT_EQ(result.status.code(), StatusCode::kInvalidArgument) << path;
     EXPECT_EQ(result.failed_op, 1) << path;
   }

@@ -153,11 +153,26 @@ def stream(messages):
                     for m in messages)
 
 
+# No secrets of anybody.
+SECRET = "5" * 64
+DIGEST = "c/control-plane:" + "A" * 27 + "="
+CREDENTIALS = {
+    "cell": f"# comment\nkind: cell\ncell: c\nsecret: {SECRET}\nsecret: {SECRET}\n",
+    "app": f"kind: app\ncell: c\napp: kv\nsecret: {SECRET}\nservers-password: {SECRET}\n"
+           f"control-plane: {DIGEST}\n",
+    "server": f"kind: server\ncell: c\napp: kv\nserver: kv-1\nsecret: {SECRET}\n"
+              f"servers-password: {SECRET}\napp-password: {SECRET}\ncontrol-plane: {DIGEST}\n",
+    "wrong": f"kind: cell\ncell: a/b\nsecret: {SECRET[1:]}\n",
+}
+
+
 def main():
     write("canary", "silent", "LO")
     for name, text in {"plain": "kv-1@3", "at": "a@b@12", "big": "x@18446744073709551616",
-                       "none": "@", "zero": "kv@007"}.items():
+                       "none": "@", "zero": "kv@007", "proof": "kv@3.0af3"}.items():
         write("live_name", name, "\x07" + text)
+    for name, text in CREDENTIALS.items():
+        write("credentials", name, text)
     for kind, (message, text) in enumerate(RECORDS):
         record = encode("stored", message, text)
         write("stored_record", message, bytes([kind, 0]) + long_text(record) + b"\x01\x00\x09\x01")

@@ -170,13 +170,20 @@ absl::Status Cluster::StartDaemon(Daemon& daemon, std::vector<std::string> argv)
   return AwaitAnswer(*daemon.program, daemon.endpoint);
 }
 
-absl::Status Cluster::StartManager(size_t i, std::string zookeeper) {
+absl::Status Cluster::StartManager(size_t i, std::string zookeeper,
+                                   std::string zookeeper_credentials) {
   if (zookeeper.empty()) zookeeper = zookeeper_endpoint();
+  if (zookeeper_credentials.empty()) {
+    zookeeper_credentials = options_.zookeeper_credentials;
+  } else {
+    managers_[i].program.reset();
+  }
   return StartDaemon(
       managers_[i],
       {Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper", zookeeper, "--listen",
        admin_endpoint(i), "--session-timeout-ms", std::to_string(options_.session_timeout_ms),
-       "--zookeeper-tick-ms", std::to_string(options_.zookeeper_tick_ms)});
+       "--zookeeper-tick-ms", std::to_string(options_.zookeeper_tick_ms), "--zookeeper-credentials",
+       zookeeper_credentials});
 }
 
 absl::Status Cluster::StartControlPlane() { return StartManager(0); }
@@ -211,6 +218,9 @@ absl::Status Cluster::StartServer(ServerOptions options) {
       "--region",    options.region, "--rack",          options.rack, "--data",
       options.data,  "--datacenter", options.datacenter};
   argv.insert(argv.end(), flags.begin(), flags.end());
+  if (!options.zookeeper_credentials.empty()) {
+    argv.insert(argv.end(), {"--zookeeper-credentials", options.zookeeper_credentials});
+  }
   auto& server = servers_[options.name];
   server = std::make_unique<Program>(options.name, std::move(argv), folder(), network_namespace);
   return server->Start();

@@ -28,6 +28,8 @@ struct ClusterOptions {
   std::string folder;
   std::string cell = "local";
   std::string app = "kv";
+  // OPTIONAL. The cell's ZooKeeper credentials, a file. Default: none.
+  std::string zookeeper_credentials;
   // Small ones, so that a loss is noticed soon.
   int zookeeper_tick_ms = 200;
   int session_timeout_ms = 2'000;
@@ -57,6 +59,8 @@ struct ServerOptions {
   std::string machine;
   // OPTIONAL. Default: all of the cluster's ZooKeepers.
   std::string zookeeper;
+  // OPTIONAL. Its ZooKeeper credentials, a file. Default: none.
+  std::string zookeeper_credentials;
   // OPTIONAL. The folder of its shards. Default: data_folder().
   std::string data;
 };
@@ -77,7 +81,9 @@ class Cluster {
   absl::Status StartStandby();
   absl::Status StartDiscovery();
   // `zookeeper`: when it is first started, of which ones it knows; empty: of all.
-  absl::Status StartManager(size_t i, std::string zookeeper = "");
+  // `zookeeper_credentials`: instead of those that it had; REQUIRES: it is not running.
+  absl::Status StartManager(size_t i, std::string zookeeper = "",
+                            std::string zookeeper_credentials = "");
   absl::Status StartRelay(size_t i);
   absl::Status StartServer(ServerOptions options);
   // All ZooKeepers, shardmanagerd and relays.

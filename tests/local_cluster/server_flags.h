@@ -14,6 +14,7 @@ inline void AddServerFlags(CLI::App& cli, shardmanager::ServerOptions& options, 
   cli.add_option("--name", options.name);
   cli.add_option("--cell", options.cell);
   cli.add_option("--zookeeper", options.zookeeper);
+  cli.add_option("--zookeeper-credentials", options.zookeeper_credentials);
   cli.add_option("--listen", options.listen);
   cli.add_option("--region", options.fault_domain.region);
   cli.add_option("--datacenter", options.fault_domain.datacenter);

@@ -30,6 +30,9 @@ class SilentStore final : public CoordinationStore {
   void GetChildren(const std::string&, ChildrenCallback, Watch) override {}
   void Multi(std::vector<WriteOp> ops, WriteCallback) override { writes.push_back(std::move(ops)); }
   void Sync(StatusCallback) override {}
+  void GetAccess(const std::string&, AccessCallback) override {}
+  void SetAccess(const std::string&, AccessList, StatusCallback) override {}
+  StoreAccess* access() const override { return nullptr; }
   SessionState state() const override { return SessionState::kConnected; }
   std::chrono::milliseconds session_timeout() const override { return {}; }
   int64_t session_id() const override { return 1; }
@@ -157,7 +160,7 @@ TEST_F(BatchSizeTest, SizesAreBoundsOfWhatIsSent) {
   ASSERT_THAT(store_.writes[0], SizeIs(3));  // epoch, registration, record
   EXPECT_LE(WriteBytes(store_.writes[0][1]), CheckBytes(app, server));
   EXPECT_LE(WriteBytes(store_.writes[0][2]), bound);
-  EXPECT_GE(WriteBytes(store_.writes[0][2]) + 32, bound);
+  EXPECT_GE(WriteBytes(store_.writes[0][2]) + AccessListBytes(app, server) + 32, bound);
 }
 
 TEST_F(BatchSizeTest, TheWriterNamesTheLargestRecordOfABatchThatIsTooLarge) {

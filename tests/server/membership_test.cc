@@ -109,6 +109,26 @@ TEST_F(MembershipTest, LaterRegistrationChecksTheVersionThatWasRead) {
   EXPECT_EQ(action.incarnation, Incarnation(5));
 }
 
+// Its credentials do not let it: that is said, and looked at again after a while, not at once.
+TEST_F(MembershipTest, ARefusedRegistrationIsSaidAndTriedAgainLater) {
+  Feed(Registration(ConnectAndLook(), 4));
+  Feed(RegisterAnswer{Asked<Register>().value().ticket, Answer::kUnknown,
+                      absl::PermissionDeniedError("not allowed to kv-1")});
+  EXPECT_THAT(Asked<Waiting>().value().why, ::testing::HasSubstr("not allowed to kv-1"));
+  EXPECT_FALSE(Asked<ReadStanding>().has_value());
+  AdvanceBy(next_wake_ - now_);
+  EXPECT_TRUE(Asked<ReadStanding>().has_value());
+}
+
+TEST_F(MembershipTest, ASpecThatMayNotBeReadIsSaid) {
+  Feed(SessionUp{kTimeout, now_});
+  Feed(CellAnswer{Asked<ReadCell>().value().ticket, Answer::kOk, absl::OkStatus(), kTerms});
+  Feed(AppAnswer{Asked<ReadApp>().value().ticket, Answer::kUnknown, OnPartition::kStopAll,
+                 absl::PermissionDeniedError("not allowed to kv-1")});
+  EXPECT_THAT(Asked<Waiting>().value().why, ::testing::HasSubstr("not allowed to kv-1"));
+  EXPECT_FALSE(Asked<ReadStanding>().has_value());
+}
+
 // ZooKeeper with default limits and a tickTime of 200 ms, for example: the lease would have
 // lapsed before it began, and every request been refused.
 TEST_F(MembershipTest, GivesUpWhenTheGrantedSessionDoesNotFitTheCell) {

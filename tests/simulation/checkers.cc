@@ -96,8 +96,9 @@ void Checkers::Admitted(const SimServer& server, const std::string& shard, Role 
 bool Checkers::IsMember(const SimServer& server) const {
   LiveNode& node = live_nodes_[server.name()];
   if (node.path.empty() || node.life != server.incarnation()) {
-    node = {server.incarnation(), kPaths.live(kAppName, ServerName(server.name()),
-                                              server.incarnation(), cluster_->buckets())};
+    node = {server.incarnation(),
+            cluster_->store.LiveNode(kAppName, ServerName(server.name()), server.incarnation(),
+                                     cluster_->buckets())};
   }
   return cluster_->store.tree().Get(node.path).ok();
 }

@@ -103,8 +103,8 @@ v1::FaultDomain PlaceOf(Cluster& cluster, const std::string& name) {
   v1::LiveRecord record;
   SimServer* server = cluster.server(name);
   if (server == nullptr) return {};
-  const auto node = cluster.store.tree().Get(
-      Paths(kCell).live(AppName(kApp), ServerName(name), server->incarnation(), cluster.buckets()));
+  const auto node = cluster.store.tree().Get(cluster.store.LiveNode(
+      AppName(kApp), ServerName(name), server->incarnation(), cluster.buckets()));
   if (!node.ok() || !Open(node->data, &record).ok()) return {};
   return record.fault_domain();
 }

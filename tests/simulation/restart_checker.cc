@@ -137,8 +137,8 @@ uint64_t RestartChecker::LifeOf(const std::string& server) const {
 }
 
 bool RestartChecker::IsLive(const std::string& server, uint64_t life) const {
-  const std::string node =
-      kCellPaths.live(kRestartedApp, ServerName(server), Incarnation(life), cluster_.buckets());
+  const std::string node = cluster_.store.LiveNode(kRestartedApp, ServerName(server),
+                                                   Incarnation(life), cluster_.buckets());
   return cluster_.store.tree().Get(node).ok();
 }
 

@@ -45,6 +45,7 @@ ClusterOptions DrawCluster(const SimulationOptions& options, Random& random) {
   cluster.cell.set_zookeeper_tick_ms(100 + 100 * static_cast<uint32_t>(Draw(random, 4)));
   cluster.cell.set_session_timeout_ms(2'000 + 1'000 * static_cast<uint32_t>(Draw(random, 5)));
   cluster.cell.set_buckets(1 + static_cast<uint32_t>(Draw(random, 4)));
+  cluster.secure = options.seed % 2 == 0;
   return cluster;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordination/access/store_access.h"
 #include "coordination/memory/memory_session.h"
+#include "coordination/write_check.h"
 
 namespace shardmanager {
 namespace {
@@ -18,6 +20,13 @@ std::unique_ptr<CoordinationStore> MemoryEnsemble::NewSession(SessionOptions opt
   Session& s = sessions_[number];
   s.timeout =
       std::clamp(options.timeout, options_.min_session_timeout, options_.max_session_timeout);
+  s.actor.session = number;
+  s.actor.party = PartyName(options.access.get());
+  if (options.access != nullptr) {
+    for (const StoreLogin& login : options.access->logins()) {
+      s.actor.identities.push_back(DigestOf(login));
+    }
+  }
   auto client = std::make_unique<MemorySession>(this, number, std::move(options));
   s.client = client.get();
   TryConnect(number);
@@ -340,7 +349,7 @@ void MemoryEnsemble::AddWatch(SessionNumber number, WatchKind kind, const std::s
 
 WriteResult MemoryEnsemble::Write(SessionNumber number, const std::vector<WriteOp>& ops) {
   std::vector<TreeEvent> events;
-  WriteResult result = tree_.Apply(ops, number, &events);
+  WriteResult result = tree_.Apply(ops, sessions_.at(number).actor, &events);
   FireWatches(events);
   return result;
 }

@@ -136,6 +136,7 @@ class MemoryEnsemble final : public CoordinationStoreFactory {
   // Both ends of one session.
   struct Session {
     class MemorySession* client = nullptr;  // null once closed
+    MemoryActor actor;
     std::chrono::milliseconds timeout{0};
     bool alive = false;  // known to the store
     bool expired = false;

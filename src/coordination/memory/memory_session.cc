@@ -6,6 +6,8 @@
 
 namespace shardmanager {
 
+const MemoryActor& MemorySession::actor() const { return ensemble_->sessions_.at(number_).actor; }
+
 void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch) {
   if (absl::Status sound = CheckPath(path); !sound.ok()) {
     ensemble_->EnqueueLocal(number_, [done = std::move(done), sound] { done(sound); });
@@ -13,7 +15,7 @@ void MemorySession::Get(const std::string& path, NodeCallback done, Watch watch)
   }
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
-    auto node = ensemble_->view(number_).Get(path);
+    auto node = ensemble_->view(number_).Get(path, actor());
     const bool set = watch && (node.ok() || absl::IsNotFound(node.status()));
     if (set) ensemble_->AddWatch(number_, WatchKind::kData, path);
     return [this, path, done, watch, set, node = std::move(node)]() mutable {
@@ -31,7 +33,7 @@ void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, 
   }
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [this, path, done = std::move(done), watch = std::move(watch)] {
-    auto names = ensemble_->view(number_).Children(path);
+    auto names = ensemble_->view(number_).Children(path, actor());
     const bool set = watch && names.ok();
     if (set) ensemble_->AddWatch(number_, WatchKind::kChildren, path);
     return [this, path, done, watch, set, names = std::move(names)]() mutable {
@@ -43,7 +45,7 @@ void MemorySession::GetChildren(const std::string& path, ChildrenCallback done, 
 }
 
 void MemorySession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
-  if (WriteResult checked = CheckWrite(ops); !checked.status.ok()) {
+  if (WriteResult checked = PrepareWrite(ops, access()); !checked.status.ok()) {
     ensemble_->EnqueueLocal(number_, [done = std::move(done), checked] { done(checked); });
     return;
   }
@@ -58,6 +60,27 @@ void MemorySession::Sync(StatusCallback done) {
   auto fail = [done](absl::Status status) { done(std::move(status)); };
   auto apply = [done = std::move(done)] { return [done] { done(absl::OkStatus()); }; };
   ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kSync, std::move(apply), std::move(fail));
+}
+
+void MemorySession::GetAccess(const std::string& path, AccessCallback done) {
+  auto fail = [done](absl::Status status) { done(std::move(status)); };
+  auto apply = [this, path, done = std::move(done)] {
+    auto list = ensemble_->view(number_).Access(path, actor());
+    return [done, list = std::move(list)] { done(list); };
+  };
+  ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kRead, std::move(apply), std::move(fail));
+}
+
+void MemorySession::SetAccess(const std::string& path, AccessList list, StatusCallback done) {
+  if (list.empty()) {
+    ensemble_->EnqueueLocal(number_, [done = std::move(done), path] { done(NoEmptyAccess(path)); });
+    return;
+  }
+  auto fail = [done](absl::Status status) { done(std::move(status)); };
+  auto apply = [this, path, list = std::move(list), done = std::move(done)] {
+    return [done, status = ensemble_->tree_.SetAccess(path, list, actor())] { done(status); };
+  };
+  ensemble_->Enqueue(number_, MemoryEnsemble::Kind::kWrite, std::move(apply), std::move(fail));
 }
 
 void MemorySession::Close() {

@@ -17,6 +17,9 @@ class MemorySession final : public CoordinationStore {
   void GetChildren(const std::string& path, ChildrenCallback done, Watch watch) override;
   void Multi(std::vector<WriteOp> ops, WriteCallback done) override;
   void Sync(StatusCallback done) override;
+  void GetAccess(const std::string& path, AccessCallback done) override;
+  void SetAccess(const std::string& path, AccessList list, StatusCallback done) override;
+  StoreAccess* access() const override { return options_.access.get(); }
 
   SessionState state() const override { return state_; }
   std::chrono::milliseconds session_timeout() const override { return timeout_; }
@@ -27,6 +30,7 @@ class MemorySession final : public CoordinationStore {
  private:
   friend class MemoryEnsemble;
 
+  const MemoryActor& actor() const;
   // Delivered by the ensemble.
   void OnState(SessionState state);
 

@@ -28,6 +28,15 @@ ZookeeperHandle::~ZookeeperHandle() {
   if (handle_ != nullptr) zookeeper_close(handle_);
 }
 
+// ZooKeeper's digest scheme refuses nobody: a wrong password makes another identity. The client
+// keeps the texts, and says them again whenever it connects.
+void ZookeeperHandle::LogIn(const std::vector<StoreLogin>& logins) {
+  for (const StoreLogin& login : logins) {
+    const std::string text = login.user + ":" + login.password;
+    zoo_add_auth(handle_, "digest", text.data(), static_cast<int>(text.size()), nullptr, nullptr);
+  }
+}
+
 // The answer only says whether there were any.
 void ZookeeperHandle::ForgetWatches(const std::string& path) {
   zoo_remove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, /*local=*/1);

@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "coordination/access/digest.h"
 #include "coordination/watch_table.h"
 
 namespace shardmanager {
@@ -37,6 +39,9 @@ class ZookeeperHandle {
   zhandle_t* get() const { return handle_; }
   // Connected to a server that has not let us in (or refused) yet.
   bool awaits_admission() const { return zoo_state(handle_) == ZOO_ASSOCIATING_STATE; }
+
+  // Says who we are: before the first request of this and of each later connection.
+  void LogIn(const std::vector<StoreLogin>& logins);
 
   // The client does not set the path's watches again when it reconnects.
   void ForgetWatches(const std::string& path);

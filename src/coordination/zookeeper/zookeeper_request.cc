@@ -28,12 +28,15 @@ const char* NameOf(const WriteOp& op) {
   return kNames[op.index()];
 }
 
-void InitOp(const WriteOp& op, zoo_op_t* out) {
+// `lists` keeps what the client may touch.
+void InitOp(const WriteOp& op, std::deque<ZookeeperAcl>& lists, zoo_op_t* out) {
   std::visit(
       Overloaded{[&](const CheckVersion& o) { zoo_check_op_init(out, o.path.c_str(), o.version); },
                  [&](const CreateNode& o) {
+                   const struct ACL_vector* list =
+                       o.access.empty() ? &ZOO_OPEN_ACL_UNSAFE : lists.emplace_back(o.access).get();
                    zoo_create_op_init(out, o.path.c_str(), o.data.data(),
-                                      static_cast<int>(o.data.size()), &ZOO_OPEN_ACL_UNSAFE,
+                                      static_cast<int>(o.data.size()), list,
                                       o.ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT, nullptr, 0);
                  },
                  [&](const SetNode& o) {
@@ -44,7 +47,27 @@ void InitOp(const WriteOp& op, zoo_op_t* out) {
       op);
 }
 
+char kWorld[] = "world";
+char kAnyone[] = "anyone";
+char kDigest[] = "digest";
+
 }  // namespace
+
+absl::Status ZookeeperRequest::StatusOf(int rc, std::string_view what) const {
+  absl::Status status = ZookeeperStatus(rc, what);
+  return absl::IsPermissionDenied(status) ? NotAllowed(what, host_->party()) : status;
+}
+
+// The client reads the texts and does not change them.
+ZookeeperAcl::ZookeeperAcl(AccessList list) : list_(std::move(list)) {
+  for (AccessEntry& entry : list_) {
+    const bool anyone = entry.who.empty();
+    entries_.push_back(
+        {.perms = static_cast<int32_t>(entry.rights),
+         .id = {.scheme = anyone ? kWorld : kDigest, .id = anyone ? kAnyone : entry.who.data()}});
+  }
+  vector_ = {.count = static_cast<int32_t>(entries_.size()), .data = entries_.data()};
+}
 
 GetRequest::GetRequest(ZookeeperRequestHost* host, std::string path,
                        CoordinationStore::NodeCallback done, CoordinationStore::Watch watch)
@@ -73,7 +96,7 @@ void GetRequest::Answer(int rc) {
   if (rc == ZOK) {
     done_(std::move(node_));
   } else {
-    done_(ZookeeperStatus(rc, "get " + path_));
+    done_(StatusOf(rc, "get " + path_));
   }
 }
 
@@ -108,7 +131,7 @@ int ChildrenRequest::Send(ZookeeperHandle& handle) {
 
 void ChildrenRequest::Answer(int rc) {
   if (rc != ZOK) {
-    done_(ZookeeperStatus(rc, "list " + path_));
+    done_(StatusOf(rc, "list " + path_));
     return;
   }
   host()->watches().Add(WatchKind::kChildren, path_, std::move(watch_));
@@ -131,7 +154,7 @@ MultiRequest::MultiRequest(ZookeeperRequestHost* host, std::vector<WriteOp> ops,
       done_(std::move(done)),
       zoo_ops_(ops_.size()),
       results_(ops_.size()) {
-  for (size_t i = 0; i < ops_.size(); ++i) InitOp(ops_[i], &zoo_ops_[i]);
+  for (size_t i = 0; i < ops_.size(); ++i) InitOp(ops_[i], lists_, &zoo_ops_[i]);
 }
 
 int MultiRequest::Send(ZookeeperHandle& handle) {
@@ -143,7 +166,7 @@ void MultiRequest::Answer(int rc) {
   const int failed = rc == ZOK ? -1 : FailedOp();
   const size_t named = failed < 0 ? 0 : failed;
   const std::string what = ops_.empty() ? "write" : NameOf(ops_[named]) + PathOf(ops_[named]);
-  done_({ZookeeperStatus(rc, what), failed});
+  done_({StatusOf(rc, what), failed});
 }
 
 // ZooKeeper answers ZOK for the ops before the one that failed, and
@@ -164,6 +187,56 @@ void MultiRequest::OnVoid(int rc, const void* request) {
   self->host()->Answered(self->id(), rc);
 }
 
+GetAccessRequest::GetAccessRequest(ZookeeperRequestHost* host, std::string path,
+                                   CoordinationStore::AccessCallback done)
+    : ZookeeperRequest(host), path_(std::move(path)), done_(std::move(done)) {}
+
+int GetAccessRequest::Send(ZookeeperHandle& handle) {
+  return zoo_aget_acl(handle.get(), path_.c_str(), &OnAcl, this);
+}
+
+void GetAccessRequest::Answer(int rc) {
+  if (rc != ZOK) return done_(StatusOf(rc, "get access of " + path_));
+  std::sort(list_.begin(), list_.end());
+  done_(std::move(list_));
+}
+
+// Entries of schemes that are not ours are shown with their scheme, so that they equal none of
+// ours.
+void GetAccessRequest::OnAcl(int rc, struct ACL_vector* acl, struct Stat*, const void* request) {
+  auto* self = From<GetAccessRequest>(request);
+  for (int32_t i = 0; rc == ZOK && acl != nullptr && i < acl->count; ++i) {
+    const struct ACL& entry = acl->data[i];
+    const std::string_view scheme = entry.id.scheme;
+    std::string who = entry.id.id;
+    if (scheme == kWorld) {
+      who.clear();
+    } else if (scheme != kDigest) {
+      who = std::string(scheme) + ":" + who;
+    }
+    self->list_.push_back({std::move(who), static_cast<uint32_t>(entry.perms)});
+  }
+  self->host()->Answered(self->id(), rc);
+}
+
+SetAccessRequest::SetAccessRequest(ZookeeperRequestHost* host, std::string path, AccessList list,
+                                   CoordinationStore::StatusCallback done)
+    : ZookeeperRequest(host),
+      path_(std::move(path)),
+      list_(std::move(list)),
+      done_(std::move(done)) {}
+
+int SetAccessRequest::Send(ZookeeperHandle& handle) {
+  return zoo_aset_acl(handle.get(), path_.c_str(), kAnyVersion, list_.get(), &OnVoid, this);
+}
+
+void SetAccessRequest::Answer(int rc) { done_(StatusOf(rc, "set access of " + path_)); }
+
+void SetAccessRequest::OnVoid(int rc, const void* request) {
+  auto* self = From<SetAccessRequest>(request);
+  self->host()->Answered(self->id(), rc);
+}
+
 SyncRequest::SyncRequest(ZookeeperRequestHost* host, CoordinationStore::StatusCallback done)
     : ZookeeperRequest(host), done_(std::move(done)) {}
 
@@ -171,7 +244,7 @@ int SyncRequest::Send(ZookeeperHandle& handle) {
   return zoo_async(handle.get(), "/", &OnString, this);
 }
 
-void SyncRequest::Answer(int rc) { done_(ZookeeperStatus(rc, "sync")); }
+void SyncRequest::Answer(int rc) { done_(StatusOf(rc, "sync")); }
 
 void SyncRequest::OnString(int rc, const char*, const void* request) {
   auto* self = From<SyncRequest>(request);

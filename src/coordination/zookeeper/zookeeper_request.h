@@ -5,7 +5,9 @@
 #include <zookeeper/zookeeper.h>
 
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordination/store.h"
@@ -21,6 +23,8 @@ class ZookeeperRequestHost {
   virtual void Answered(uint64_t request, int rc) = 0;
   // On the session's thread.
   virtual WatchTable& watches() = 0;
+  // Who it is, for refusals. Thread-safe.
+  virtual std::string party() const = 0;
 
  protected:
   ~ZookeeperRequestHost() = default;
@@ -47,10 +51,29 @@ class ZookeeperRequest {
 
  protected:
   ZookeeperRequestHost* host() const { return host_; }
+  // `what` starts the message, for example "set /cell/leader/epoch".
+  absl::Status StatusOf(int rc, std::string_view what) const;
 
  private:
   ZookeeperRequestHost* host_;
   uint64_t id_ = 0;
+};
+
+// An access list as the C client has it. Not to be moved: it points into itself.
+class ZookeeperAcl {
+ public:
+  explicit ZookeeperAcl(AccessList list);
+  ZookeeperAcl(const ZookeeperAcl&) = delete;
+  ZookeeperAcl& operator=(const ZookeeperAcl&) = delete;
+
+  struct ACL_vector* get() {
+    return &vector_;
+  }
+
+ private:
+  AccessList list_;
+  std::vector<struct ACL> entries_;
+  struct ACL_vector vector_;
 };
 
 class GetRequest final : public ZookeeperRequest {
@@ -103,8 +126,39 @@ class MultiRequest final : public ZookeeperRequest {
 
   const std::vector<WriteOp> ops_;
   CoordinationStore::WriteCallback done_;
+  std::deque<ZookeeperAcl> lists_;
   std::vector<zoo_op_t> zoo_ops_;
   std::vector<zoo_op_result_t> results_;
+};
+
+class GetAccessRequest final : public ZookeeperRequest {
+ public:
+  GetAccessRequest(ZookeeperRequestHost* host, std::string path,
+                   CoordinationStore::AccessCallback done);
+  int Send(ZookeeperHandle& handle) override;
+  void Answer(int rc) override;
+
+ private:
+  static void OnAcl(int rc, struct ACL_vector* acl, struct Stat* stat, const void* request);
+
+  const std::string path_;
+  CoordinationStore::AccessCallback done_;
+  AccessList list_;
+};
+
+class SetAccessRequest final : public ZookeeperRequest {
+ public:
+  SetAccessRequest(ZookeeperRequestHost* host, std::string path, AccessList list,
+                   CoordinationStore::StatusCallback done);
+  int Send(ZookeeperHandle& handle) override;
+  void Answer(int rc) override;
+
+ private:
+  static void OnVoid(int rc, const void* request);
+
+  const std::string path_;
+  ZookeeperAcl list_;
+  CoordinationStore::StatusCallback done_;
 };
 
 class SyncRequest final : public ZookeeperRequest {

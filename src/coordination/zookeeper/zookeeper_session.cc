@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "coordination/access/store_access.h"
 #include "coordination/write_check.h"
 #include "coordination/zookeeper/zookeeper_log.h"
 #include "runtime/clock.h"
@@ -60,7 +61,7 @@ void ZookeeperSession::GetChildren(const std::string& path, ChildrenCallback don
 }
 
 void ZookeeperSession::Multi(std::vector<WriteOp> ops, WriteCallback done) {
-  if (WriteResult checked = CheckWrite(ops); !checked.status.ok()) {
+  if (WriteResult checked = PrepareWrite(ops, access()); !checked.status.ok()) {
     executor_.Post([done = std::move(done), checked] { done(checked); });
     return;
   }
@@ -72,6 +73,22 @@ void ZookeeperSession::Sync(StatusCallback done) {
   auto request = std::make_shared<SyncRequest>(host(), std::move(done));
   executor_.Post([this, request] { Submit(request); });
 }
+
+void ZookeeperSession::GetAccess(const std::string& path, AccessCallback done) {
+  auto request = std::make_shared<GetAccessRequest>(host(), path, std::move(done));
+  executor_.Post([this, request] { Submit(request); });
+}
+
+void ZookeeperSession::SetAccess(const std::string& path, AccessList list, StatusCallback done) {
+  if (list.empty()) {
+    executor_.Post([done = std::move(done), path] { done(NoEmptyAccess(path)); });
+    return;
+  }
+  auto request = std::make_shared<SetAccessRequest>(host(), path, std::move(list), std::move(done));
+  executor_.Post([this, request] { Submit(request); });
+}
+
+std::string ZookeeperSession::party() const { return PartyName(access()); }
 
 void ZookeeperSession::Close() {
   std::call_once(closed_, [this] {
@@ -103,6 +120,7 @@ void ZookeeperSession::Open(const clientid_t* resume) {
   };
   handle_ = ZookeeperHandle::Open(connect_string_, std::max(options_.timeout, kMinTimeout), resume,
                                   std::move(events));
+  if (handle_ != nullptr && access() != nullptr) handle_->LogIn(access()->logins());
   if (handle_ != nullptr) return;
   LogDebug("cannot make a ZooKeeper handle for {}: {}", connect_string_, strerror(errno));
   const clientid_t session = resume == nullptr ? clientid_t{} : *resume;

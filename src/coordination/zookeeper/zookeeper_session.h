@@ -29,6 +29,9 @@ class ZookeeperSession final : public CoordinationStore, private ZookeeperReques
   void GetChildren(const std::string& path, ChildrenCallback done, Watch watch) override;
   void Multi(std::vector<WriteOp> ops, WriteCallback done) override;
   void Sync(StatusCallback done) override;
+  void GetAccess(const std::string& path, AccessCallback done) override;
+  void SetAccess(const std::string& path, AccessList list, StatusCallback done) override;
+  StoreAccess* access() const override { return options_.access.get(); }
 
   SessionState state() const override { return state_; }
   std::chrono::milliseconds session_timeout() const override {
@@ -44,6 +47,7 @@ class ZookeeperSession final : public CoordinationStore, private ZookeeperReques
 
   // On the session's thread, from here on.
   WatchTable& watches() override { return watches_; }
+  std::string party() const override;
   ZookeeperRequestHost* host() { return this; }
 
   void Open(const clientid_t* resume);

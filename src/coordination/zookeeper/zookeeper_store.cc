@@ -5,6 +5,7 @@
 namespace shardmanager {
 
 std::unique_ptr<CoordinationStore> ZookeeperStoreFactory::NewSession(SessionOptions options) {
+  if (access_ != nullptr) options.access = access_;
   return std::make_unique<ZookeeperSession>(connect_string_, std::move(options));
 }
 

@@ -78,19 +78,23 @@ class Pipeline : public std::enable_shared_from_this<Pipeline<Result>> {
 }  // namespace
 
 void ReadAll(CoordinationStore& store, std::vector<std::string> paths,
-             std::function<void(absl::StatusOr<std::vector<NamedNode>>)> done) {
+             std::function<void(absl::StatusOr<std::vector<NamedNode>>)> done, Denied denied) {
   auto names = std::make_shared<std::vector<std::string>>(std::move(paths));
-  auto pipeline = std::make_shared<Pipeline<Node>>(
+  auto pipeline = std::make_shared<Pipeline<NamedNode>>(
       names->size(),
-      [&store, names](size_t i, auto answered) {
-        store.Get((*names)[i],
-                  [i, answered](absl::StatusOr<Node> node) { answered(i, std::move(node)); });
+      [&store, names, denied](size_t i, auto answered) {
+        store.Get((*names)[i], [i, names, denied, answered](absl::StatusOr<Node> node) {
+          if (node.ok()) return answered(i, NamedNode{(*names)[i], *std::move(node)});
+          const bool given = denied == Denied::kGive && absl::IsPermissionDenied(node.status());
+          if (given) return answered(i, NamedNode{(*names)[i], {}, node.status()});
+          answered(i, node.status());
+        });
       },
-      [names, done = std::move(done)](auto results) {
+      [done = std::move(done)](auto results) {
         if (!results.ok()) return done(results.status());
         std::vector<NamedNode> nodes;
-        for (size_t i = 0; i < names->size(); ++i) {
-          if ((*results)[i]) nodes.push_back({(*names)[i], *std::move((*results)[i])});
+        for (std::optional<NamedNode>& result : *results) {
+          if (result) nodes.push_back(*std::move(result));
         }
         done(std::move(nodes));
       });

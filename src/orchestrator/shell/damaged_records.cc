@@ -11,6 +11,9 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+// Enough to see what is wrong. Any server of the app may make such nodes, as many as it likes.
+constexpr size_t kMostMisplaced = 100;
+
 std::string NameOf(const DamagedRecord& record) {
   switch (record.kind) {
     case RecordKind::kSpec:
@@ -87,6 +90,7 @@ void DamagedRecords::Add(RecordKind kind, const std::string& server, const std::
 }
 
 void DamagedRecords::Misplaced(const std::string& path, const std::string& right) {
+  if (misplaced_.size() >= kMostMisplaced && !misplaced_.contains(path)) return;
   if (!misplaced_.emplace(path, right).second) return;
   const std::string sentence = SentenceOfMisplaced(path, right);
   spdlog::error("app {}: {}", options_.app.value(), sentence);
@@ -98,7 +102,8 @@ void DamagedRecords::Misplaced(const std::string& path, const std::string& right
 }
 
 std::string DamagedRecords::SentenceOfMisplaced(const std::string& path, const std::string& right) {
-  if (right.empty()) return absl::StrCat(path, " has a name that is none of ours; it is ignored");
+  if (right.empty())
+    return absl::StrCat(path, " has a name that none of the app's servers gives; it is ignored");
   return absl::StrCat(path, " is ignored: its place is ", right,
                       ". The process that made it computes buckets in another way than "
                       "stored.proto says");

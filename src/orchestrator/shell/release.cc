@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordination/access/store_access.h"
 #include "coordination/election.h"
 #include "orchestrator/shell/change_outcome.h"
 
@@ -66,6 +67,8 @@ class Release : public std::enable_shared_from_this<Release> {
           for (const std::string& child : *lives) {
             const auto name = ParseLiveName(child);
             if (!name || name->server != self->server_) continue;
+            const StoreAccess* access = self->options_.store->access();
+            if (access != nullptr && !access->Counts(self->options_.app, *name)) continue;
             return self->done_(absl::FailedPreconditionError(absl::StrCat(
                 "server \"", self->server_.value(), "\" is live (life ", name->incarnation.value(),
                 ") and may serve what its record granted: stop it first")));

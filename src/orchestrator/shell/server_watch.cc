@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/defect.h"
+#include "coordination/access/store_access.h"
 #include "coordination/records.h"
 #include "orchestrator/shell/bulk_read.h"
 #include "orchestrator/shell/damaged_records.h"
@@ -21,21 +22,41 @@ ServerWatch::Bucket& ServerWatch::BucketFor(const std::string& server) {
 }
 
 std::string ServerWatch::PathOf(const LiveName& name) const {
-  return options_.paths.live(options_.app, name.server, name.incarnation, options_.buckets);
+  return options_.paths.live(options_.app, name, options_.buckets);
 }
 
 std::string ServerWatch::FolderOf(uint32_t bucket) const {
   return Paths::bucket(options_.paths.live(options_.app), bucket);
 }
 
+// A name in a bucket that is not its own, or that its server did not make, is ignored wherever it
+// is seen, and said: nobody finds the server's records there.
+std::optional<LiveName> ServerWatch::NameOf(const std::string& path) {
+  auto name = ParseLiveName(path.substr(path.rfind('/') + 1));
+  if (!name || path != PathOf(*name)) {
+    options_.damaged->Misplaced(path, name ? PathOf(*name) : "");
+    return std::nullopt;
+  }
+  const StoreAccess* access = options_.store->access();
+  if (access == nullptr || access->Counts(options_.app, *name)) return name;
+  options_.damaged->Misplaced(path, "");
+  return std::nullopt;
+}
+
 // A live node that is there proves that the server lives, whatever its record says: a
 // life that cannot be read must not be taken for one that is over.
-ServerLife ServerWatch::TakeLife(const LiveName& name, const Node& node) {
+ServerLife ServerWatch::TakeLife(const LiveName& name, const absl::StatusOr<Node>& node) {
   ServerLife life{.name = name.server.value(), .incarnation = name.incarnation};
-  v1::LiveRecord record;
-  if (absl::Status status = OpenLive(node.data, name, &record); !status.ok()) {
+  if (!node.ok()) {
     life.unread = true;
-    options_.damaged->Add(RecordKind::kLive, life.name, PathOf(name), node, status);
+    spdlog::error("app {}: the live record of {} may not be read: {}", options_.app.value(),
+                  life.name, node.status().ToString());
+    return life;
+  }
+  v1::LiveRecord record;
+  if (absl::Status status = OpenLive(node->data, name, &record); !status.ok()) {
+    life.unread = true;
+    options_.damaged->Add(RecordKind::kLive, life.name, PathOf(name), *node, status);
     return life;
   }
   life.endpoint = record.endpoint();
@@ -57,12 +78,14 @@ void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife
     if (!nodes.ok()) return done(nodes.status());
     std::vector<ServerLife> lives;
     for (const NamedNode& node : *nodes) {
-      const auto name = ParseLiveName(node.path.substr(node.path.rfind('/') + 1));
-      if (!name || node.path != PathOf(*name)) continue;  // ListBucket says so
-      Incarnation& newest = BucketFor(name->server.value()).told[name->server.value()];
-      if (name->incarnation < newest) continue;
-      newest = name->incarnation;
-      lives.push_back(TakeLife(*name, node.node));
+      const auto name = NameOf(node.path);
+      if (!name) continue;
+      LiveName& newest = BucketFor(name->server.value()).told[name->server.value()];
+      if (name->incarnation < newest.incarnation) continue;
+      newest = *name;
+      const absl::StatusOr<Node> read =
+          node.denied.ok() ? absl::StatusOr<Node>(node.node) : node.denied;
+      lives.push_back(TakeLife(*name, read));
     }
     // Watches last: what changed since the listing shows up when they are set.
     for (uint32_t b = 0; b < options_.buckets; ++b) ListBucket(b, /*watch=*/true);
@@ -73,9 +96,10 @@ void ServerWatch::Begin(std::function<void(absl::StatusOr<std::vector<ServerLife
       post([finish, status = paths.status()] { finish(status); });
       return;
     }
-    ReadAll(*store, *std::move(paths), [post, finish](auto nodes) {
-      post([finish, nodes = std::move(nodes)] { finish(nodes); });
-    });
+    ReadAll(
+        *store, *std::move(paths),
+        [post, finish](auto nodes) { post([finish, nodes = std::move(nodes)] { finish(nodes); }); },
+        Denied::kGive);
   });
 }
 
@@ -111,34 +135,26 @@ void ServerWatch::OnListed(uint32_t bucket, bool watch,
   Reconcile(bucket);
 }
 
-// A name in a bucket that is not its own is ignored wherever it is seen, and said: nobody finds
-// the server's records there.
 ServerWatch::Lives ServerWatch::NewestLives(uint32_t bucket,
                                             const std::vector<std::string>& children) {
   Lives lives;
   for (const std::string& child : children) {
-    const auto name = ParseLiveName(child);
-    const std::string path = FolderOf(bucket) + "/" + child;
-    if (!name || path != PathOf(*name)) {
-      options_.damaged->Misplaced(path, name ? PathOf(*name) : "");
-      continue;
-    }
-    Incarnation& newest = lives[name->server.value()];
-    newest = std::max(newest, name->incarnation);
+    auto name = NameOf(FolderOf(bucket) + "/" + child);
+    if (!name) continue;
+    LiveName& newest = lives[name->server.value()];
+    if (name->incarnation >= newest.incarnation) newest = *std::move(name);
   }
   return lives;
 }
 
 void ServerWatch::Reconcile(uint32_t bucket) {
   const Bucket& b = buckets_[bucket];
-  for (const auto& [server, incarnation] : b.listed) {
+  for (const auto& [server, name] : b.listed) {
     const auto told = b.told.find(server);
-    if (told == b.told.end() || told->second < incarnation) {
-      ReadLife({ServerName(server), incarnation});
-    }
+    if (told == b.told.end() || told->second.incarnation < name.incarnation) ReadLife(name);
   }
-  for (const auto& [server, incarnation] : b.told) {
-    if (!b.listed.contains(server)) ReadEnd({ServerName(server), incarnation});
+  for (const auto& [server, name] : b.told) {
+    if (!b.listed.contains(server)) ReadEnd(name);
   }
 }
 
@@ -155,17 +171,17 @@ void ServerWatch::OnLifeRead(const LiveName& name, const absl::StatusOr<Node>& n
   const std::string& server = name.server.value();
   reading_.erase({server, name.incarnation});
   Bucket& bucket = BucketFor(server);
-  if (!node.ok()) {
+  if (!node.ok() && !absl::IsPermissionDenied(node.status())) {
     // Gone again, or out of reach: the next listing is compared with what was told.
     if (Planted(Defect::kForgetsTheLost)) bucket.told.erase(server);
     return;
   }
   const auto listed = bucket.listed.find(server);
-  if (listed == bucket.listed.end() || listed->second != name.incarnation) {
+  if (listed == bucket.listed.end() || listed->second.incarnation != name.incarnation) {
     return Reconcile(BucketOf(server, options_.buckets));  // it ended while it was read
   }
-  bucket.told[server] = name.incarnation;
-  on_event_(ServerUp{TakeLife(name, *node)});
+  bucket.told[server] = name;
+  on_event_(ServerUp{TakeLife(name, node)});
 }
 
 // ---- lives that end ----
@@ -203,7 +219,7 @@ void ServerWatch::OnEndRead(const LiveName& name, const std::string& path,
 void ServerWatch::TellDown(const ServerDown& down) {
   Lives& told = BucketFor(down.name).told;
   const auto found = told.find(down.name);
-  if (found != told.end() && found->second <= down.incarnation) told.erase(found);
+  if (found != told.end() && found->second.incarnation <= down.incarnation) told.erase(found);
   on_event_(down);
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -38,7 +39,7 @@ class ServerWatch {
   void Relist();
 
  private:
-  using Lives = std::map<std::string, Incarnation>;  // by server name
+  using Lives = std::map<std::string, LiveName>;  // by server name
   struct Bucket {
     Lives listed;          // the newest life of each server, by the last listing
     Lives told;            // those of which the partition heard that they are up, and not the end
@@ -58,7 +59,9 @@ class ServerWatch {
   void TellDown(const ServerDown& down);
   void OnRechecked(uint32_t bucket, const ServerDown& down,
                    const absl::StatusOr<std::vector<std::string>>& children);
-  ServerLife TakeLife(const LiveName& name, const Node& node);
+  ServerLife TakeLife(const LiveName& name, const absl::StatusOr<Node>& node);
+  // What the child's name says; nothing: it does not count, which is said.
+  std::optional<LiveName> NameOf(const std::string& path);
   Bucket& BucketFor(const std::string& server);
   std::string PathOf(const LiveName& name) const;
   std::string FolderOf(uint32_t bucket) const;

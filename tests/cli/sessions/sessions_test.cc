@@ -307,6 +307,13 @@ TEST_F(SessionsTest, Help) {
                               "rollout status",
                               "watch",
                               "place",
+                              "cell",
+                              "cell credentials",
+                              "cell credentials cell",
+                              "cell credentials app",
+                              "cell credentials server",
+                              "cell secure",
+                              "cell status",
                               "status",
                               "completion"}) {
     Session(absl::StrCat(command, " --help"));

@@ -36,6 +36,7 @@ Cluster::Cluster(ClusterOptions options, uint64_t seed, ServerWitness& witness,
                  std::function<void(uint64_t call, bool idempotent)> on_call)
     : random(seed), options_(std::move(options)), witness_(witness) {
   options_.cell.set_made_ms(1);
+  store.SetSecure(options_.secure);
   store.SetTouchLag(Milliseconds(options_.cell.zookeeper_tick_ms()) / 2);
   for (int i = 0; i < options_.controls; ++i) {
     control_names_.push_back(absl::StrCat("control-", i));

@@ -28,6 +28,7 @@ struct ClusterOptions {
   int clients = 2;
   Duration between_calls = Milliseconds(50);
   v1::CellConfig cell;
+  bool secure = false;             // processes have ZooKeeper credentials
   int64_t most_drift_ppm = 9'000;  // the lease margin allows for 1%
   // What all clients say of servers. Null: they are not heard.
   std::function<std::vector<v1::ServerSeen>()> clients_say = nullptr;

@@ -56,7 +56,7 @@ SimServer::SimServer(Context context, std::shared_ptr<Process> process, const st
       process_(std::move(process)),
       name_(name),
       endpoint_(absl::StrCat(name, ":", life)),
-      stores_(context_.store.FactoryFor(process_)),
+      stores_(context_.store.FactoryFor(process_, ServerName(name), AppName(kApp))),
       executor_(std::make_unique<SimExecutor>(process_, context_.network.random(), Duration(50))),
       engine_(std::make_unique<server::Engine>(OptionsOf(name, region), *executor_, *stores_,
                                                Ports(), &Process::CurrentNow)) {

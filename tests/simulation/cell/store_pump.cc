@@ -3,23 +3,54 @@
 #include <utility>
 #include <vector>
 
+#include "tests/simulation/cell/sim_server.h"
+
 namespace shardmanager::simulation {
 
 class StorePump::Factory final : public CoordinationStoreFactory {
  public:
-  Factory(StorePump& pump, std::shared_ptr<Process> process)
-      : pump_(pump), process_(std::move(process)) {}
+  Factory(StorePump& pump, std::shared_ptr<Process> process, std::shared_ptr<StoreAccess> access)
+      : pump_(pump), process_(std::move(process)), access_(std::move(access)) {}
   std::unique_ptr<CoordinationStore> NewSession(SessionOptions options) override {
+    options.access = access_;
     return pump_.NewSession(process_, std::move(options));
   }
 
  private:
   StorePump& pump_;
   const std::shared_ptr<Process> process_;
+  const std::shared_ptr<StoreAccess> access_;
 };
 
-std::unique_ptr<CoordinationStoreFactory> StorePump::FactoryFor(std::shared_ptr<Process> process) {
-  return std::make_unique<Factory>(*this, std::move(process));
+namespace {
+
+// The same in each run.
+Credentials CellCredentials() {
+  return {Credentials::Kind::kCell, kCell, {}, {}, {{std::string(64, '7'), "", "", ""}}};
+}
+
+}  // namespace
+
+std::unique_ptr<CoordinationStoreFactory> StorePump::FactoryFor(std::shared_ptr<Process> process,
+                                                                const ServerName& server,
+                                                                const AppName& app) {
+  std::shared_ptr<StoreAccess> access;
+  if (secure_ && server.empty()) {
+    access = std::make_shared<StoreAccess>(CellCredentials());
+  } else if (secure_) {
+    // Their names are not known before they come.
+    Credentials credentials = AppCredentials(CellCredentials(), app);
+    credentials.server = server;
+    access = std::make_shared<StoreAccess>(std::move(credentials));
+  }
+  return std::make_unique<Factory>(*this, std::move(process), std::move(access));
+}
+
+std::string StorePump::LiveNode(const AppName& app, const ServerName& server,
+                                Incarnation incarnation, uint32_t buckets) const {
+  LiveName name{server, incarnation};
+  if (secure_) name.proof = StoreAccess(CellCredentials()).ProofOf(app, server, incarnation);
+  return Paths(kCell).live(app, name, buckets);
 }
 
 std::unique_ptr<CoordinationStore> StorePump::NewSession(const std::shared_ptr<Process>& process,

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "coordination/access/store_access.h"
 #include "coordination/memory/memory_ensemble.h"
 #include "tests/simulation/cell/network.h"
 #include "tests/simulation/cell/process.h"
@@ -21,8 +22,15 @@ class StorePump {
   StorePump(Schedule& schedule, Network& network, Random& random)
       : schedule_(schedule), network_(network), random_(random) {}
 
-  // The sessions of one process.
-  std::unique_ptr<CoordinationStoreFactory> FactoryFor(std::shared_ptr<Process> process);
+  // Processes that are made from here on have the ZooKeeper credentials of what they are.
+  void SetSecure(bool secure) { secure_ = secure; }
+  // The sessions of one process, which is `server` of an app; empty: of the control plane.
+  std::unique_ptr<CoordinationStoreFactory> FactoryFor(std::shared_ptr<Process> process,
+                                                       const ServerName& server = {},
+                                                       const AppName& app = {});
+  // Where that life of a server has its live node.
+  std::string LiveNode(const AppName& app, const ServerName& server, Incarnation incarnation,
+                       uint32_t buckets) const;
 
   // After anything happened: sees to it that what can go on does. Cheap.
   void Kick();
@@ -91,6 +99,7 @@ class StorePump {
   std::map<std::string, Duration> slow_;      // by host
   std::map<std::string, TimePoint> cut_off_;  // hosts that cannot reach the store, since when
   Duration touch_lag_{};
+  bool secure_ = false;
   bool up_ = true;
   uint32_t changes_ = 0;
 };

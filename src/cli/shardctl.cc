@@ -29,7 +29,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
     return Place(*place, terminal);
   }
   if (const auto* cell = std::get_if<CellCommand>(&line.command)) {
-    return Cell(*cell, line.timeout, terminal);
+    return RunCell(*cell, line.timeout, terminal);
   }
   AdminClient client(line.server, line.timeout);
   return std::visit(

@@ -191,7 +191,8 @@ ExitCode Secure(const CellCommand& command, std::chrono::milliseconds patience,
 
 }  // namespace
 
-ExitCode Cell(const CellCommand& command, std::chrono::milliseconds patience, Terminal& terminal) {
+ExitCode RunCell(const CellCommand& command, std::chrono::milliseconds patience,
+                 Terminal& terminal) {
   if (absl::Status s = InitLogging("shardctl"); !s.ok()) return Wrong(s, terminal);
   const bool secures =
       command.action == CellAction::kSecure || command.action == CellAction::kStatus;

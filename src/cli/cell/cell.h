@@ -8,6 +8,7 @@
 namespace shardmanager::cli {
 
 // `patience`: how long to wait for ZooKeeper.
-ExitCode Cell(const CellCommand& command, std::chrono::milliseconds patience, Terminal& terminal);
+ExitCode RunCell(const CellCommand& command, std::chrono::milliseconds patience,
+                 Terminal& terminal);
 
 }  // namespace shardmanager::cli

@@ -46,8 +46,7 @@ void Checkers::Violate(const std::string& what) {
 
 void Checkers::ForgetCell() {
   newest_.clear();
-  written_.clear();
-  made_of_.clear();
+  written_ = {};
   drains_.clear();
   failures_.clear();
   added_.clear();
@@ -146,8 +145,8 @@ bool Checkers::IsInStep(const SimServer& server, const std::string& shard) const
 }
 
 // "kv-2:1 has it all", if that is so of a member that is not this one.
-std::string Checkers::InStep(const SimServer& server, const std::string& shard) const {
-  const std::set<uint64_t>& written = written_.at(shard);
+std::string Checkers::InStep(const SimServer& server, const std::string& shard,
+                             const std::set<uint64_t>& written) const {
   for (const std::string& name : cluster_->servers()) {
     const SimServer* other = cluster_->server(name);
     if (other == nullptr || other == &server || !IsInStep(*other, shard)) continue;
@@ -159,25 +158,14 @@ std::string Checkers::InStep(const SimServer& server, const std::string& shard) 
   return "";
 }
 
-// Of a shard that was made of others: first all of theirs (a world knows no keys).
-std::set<uint64_t>& Checkers::WrittenTo(const std::string& shard) {
-  const auto [written, fresh] = written_.try_emplace(shard);
-  if (!fresh) return written->second;
-  LearnShards();
-  for (const std::string& from : made_of_[shard]) {
-    const std::set<uint64_t>& old = written_[from];
-    written->second.insert(old.begin(), old.end());
-  }
-  return written->second;
-}
-
 void Checkers::CheckWrites(const SimServer& server, const std::string& shard) {
-  std::set<uint64_t>& written = WrittenTo(shard);
+  LearnShards();
+  std::set<uint64_t>& written = written_.To(shard);
   const std::set<uint64_t>& has = server.copy(shard)->writes;
   if (std::includes(has.begin(), has.end(), written.begin(), written.end())) return;
   const std::string better = cluster_->quorum    ? "most of its members had it"
                              : cluster_->durable ? "nobody has lost its disk, or was given up"
-                                                 : InStep(server, shard);
+                                                 : InStep(server, shard, written);
   if (!better.empty()) {
     Violate(absl::StrCat("an acknowledged write is lost: ", server.endpoint(),
                          " serves as the primary of ", shard, " and lacks some; ", better));
@@ -354,7 +342,7 @@ void Checkers::LearnShards() {
   for (const v1::Shard& shard : stored.spec().key_space().shards()) shards_.insert(shard.id());
   for (const v1::Reshape& reshape : stored.reshapes()) {
     for (const v1::Shard& to : reshape.to()) {
-      for (const v1::Shard& from : reshape.from()) made_of_[to.id()].insert(from.id());
+      for (const v1::Shard& from : reshape.from()) written_.MadeOf(to.id(), from.id());
     }
   }
 }

@@ -17,6 +17,7 @@
 #include "tests/simulation/cell/cluster.h"
 #include "tests/simulation/cell/sim_server.h"
 #include "tests/simulation/checks/cut_off_checker.h"
+#include "tests/simulation/checks/written.h"
 #include "tests/simulation/shown.h"
 
 namespace shardmanager::simulation {
@@ -65,7 +66,8 @@ class Checkers final : public ServerWitness {
   void Acknowledged(const std::string& shard, ShardEpoch epoch, uint64_t request) override {
     // Nothing is promised of what an older primary acknowledges that keeps serving.
     if (cluster_->keeps_serving && epoch < newest_[shard].epoch) return;
-    WrittenTo(shard).insert(request);
+    LearnShards();
+    written_.To(shard).insert(request);
   }
 
   // A call that is not idempotent is processed once at most.
@@ -151,8 +153,8 @@ class Checkers final : public ServerWitness {
   bool IsMember(const SimServer& server) const;
   bool IsInStep(const SimServer& server, const std::string& shard) const;
   void CheckWrites(const SimServer& server, const std::string& shard);
-  std::string InStep(const SimServer& server, const std::string& shard) const;
-  std::set<uint64_t>& WrittenTo(const std::string& shard);
+  std::string InStep(const SimServer& server, const std::string& shard,
+                     const std::set<uint64_t>& written) const;
   std::vector<std::string> Primaries(const std::string& shard);
   std::string OtherPrimaries(const std::string& shard);
   void CheckOverlap(const SimServer& server, const std::string& shard, ShardEpoch epoch);
@@ -182,8 +184,7 @@ class Checkers final : public ServerWitness {
   std::set<std::string> shards_;                          // that there ever were
   int32_t spec_version_ = -1;                             // of the spec that they are known from
   absl::flat_hash_map<std::string, Newest> newest_;       // by shard
-  std::map<std::string, std::set<uint64_t>> written_;     // by shard
-  std::map<std::string, std::set<std::string>> made_of_;  // by shard that was split off or merged
+  Written written_;
   std::map<uint64_t, int> once_;  // calls that are not idempotent: times processed
   // Of a sick server, under one leader: its failures.
   struct Failures {

@@ -13,24 +13,27 @@ const ShardCopy* SimServer::copy(const std::string& shard) const {
   return found == copies.end() ? nullptr : &found->second;
 }
 
+namespace {
+
 // Of a shard that was made of others: what is known here of those.
-void SimServer::TakeOver(const server::Grant& grant) {
-  if (!grant.origin || copies().contains(grant.shard.value())) return;
+void TakeOver(const server::Grant& grant, const Copies& old, Copies& copies) {
+  if (!grant.origin || copies.contains(grant.shard.value())) return;
   for (const ShardId& from : grant.origin->made_of) {
-    const Copies& old = context_.on_disk() ? context_.disk : shelf_;
     const auto found = old.find(from.value());
     if (found == old.end()) continue;
-    const auto [copy, fresh] = copies().try_emplace(grant.shard.value());
+    const auto [copy, fresh] = copies.try_emplace(grant.shard.value());
     copy->second.writes.insert(found->second.writes.begin(), found->second.writes.end());
     const bool in_step = fresh || copy->second.in_step == found->second.in_step;
     copy->second.in_step = in_step ? found->second.in_step : Incarnation();
   }
 }
 
+}  // namespace
+
 // A new process knows nothing, and must not be the primary of others that know more.
 absl::Status SimServer::Take(const server::Grant& grant) {
   if (!context_.replicates) return absl::OkStatus();
-  TakeOver(grant);
+  TakeOver(grant, context_.on_disk() ? context_.disk : shelf_, copies());
   const std::string& shard = grant.shard.value();
   const bool primary = grant.role == Role::kPrimary;
   if (context_.quorum) {

@@ -148,7 +148,6 @@ class SimServer {
   absl::Status Run(const server::HandlerCall& call);
   absl::Status RunAdd(const server::Grant& grant);
   // sim_copies.cc
-  void TakeOver(const server::Grant& grant);
   Copies& copies() { return context_.on_disk() ? context_.disk : memory_; }
   absl::Status Take(const server::Grant& grant);
   absl::Status TakeFromMost(const server::Grant& grant);

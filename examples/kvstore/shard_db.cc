@@ -140,7 +140,8 @@ absl::StatusOr<std::vector<ShardDb::Row>> ShardDb::Rows(const std::optional<std:
 
 absl::Status ShardDb::TakeOver(ShardDb& from, const std::string& name,
                                const shardmanager::ShardOrigin& origin, ShardEpoch epoch) {
-  if (absl::Status s = from.Fence(epoch); !s.ok()) return s;
+  // Aborted: another part of it, whose grant is a later one, has done that already.
+  if (absl::Status s = from.Fence(epoch); !s.ok() && !absl::IsAborted(s)) return s;
   std::lock_guard lock(mutex_);
   const bool taken = was_taken_.Bind(1, name).Step() && was_taken_.Integer(0) > 0;
   if (absl::Status s = was_taken_.Reset(); !s.ok() || taken) return s;

@@ -105,6 +105,7 @@ class ReshapeTest : public ClusterTest {
     const int rounds = clients.rounds();
     EXPECT_EQ(clients.Stop(), "");
     EXPECT_GT(rounds, 0);
+    EXPECT_LT(clients.slowest_ms(), 4'000) << "requests wait while files are copied, no longer";
     std::cout << "slowest call: " << clients.slowest_ms() << " ms, of " << rounds * kShards * 2
               << "\n";
 

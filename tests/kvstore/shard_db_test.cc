@@ -105,6 +105,26 @@ TEST_F(ShardDbTest, OpeningUnderANewTokenFencesTheFormerOwner) {
   EXPECT_EQ(*new_owner->Get("k"), std::nullopt);
 }
 
+// The parts of a shard have grants of their own, and begin in any order.
+TEST_F(ShardDbTest, PartsOfASplitTakeTheirRowsInAnyOrderAndFenceTheOldShard) {
+  const auto old = Open("kv-1");
+  ASSERT_TRUE(old->Put(ShardEpoch(5), "a", "1").ok());
+  ASSERT_TRUE(old->Put(ShardEpoch(5), "m", "2").ok());
+  const auto part = [&](const std::string& name, const shardmanager::ShardOrigin& origin,
+                        ShardEpoch epoch) {
+    auto db = ShardDb::Open(folder_ + "/" + name + ".db", "kv-1");
+    EXPECT_TRUE(db.ok()) << db.status();
+    EXPECT_TRUE((*db)->TakeOver(*old, "s", origin, epoch).ok()) << name;
+    return *std::move(db);
+  };
+  const auto high = part("high", {.start = "g", .end = ""}, ShardEpoch(8));
+  const auto low = part("low", {.start = "", .end = "g"}, ShardEpoch(7));
+  EXPECT_THAT(*low->Get("a"), Optional(std::string("1")));
+  EXPECT_EQ(*low->Get("m"), std::nullopt);
+  EXPECT_THAT(*high->Get("m"), Optional(std::string("2")));
+  EXPECT_EQ(old->Put(ShardEpoch(5), "a", "late").code(), absl::StatusCode::kAborted);
+}
+
 TEST_F(ShardDbTest, AuditTellsWhoWroteUnderWhichTokenAndWhoWasRefused) {
   auto old_owner = Open("old");
   auto new_owner = Open("new");

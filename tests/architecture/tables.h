@@ -25,6 +25,7 @@ inline constexpr std::array kLayers = {
     Layer{"src/base", 10},
     Layer{"src/model", 20},
     Layer{"src/allocator", 30},
+    Layer{"src/security", 45},
     // Core files (below) of the other folders: rank kCoreRank.
     Layer{"src/runtime", 50},
     Layer{"src/coordination", 60},

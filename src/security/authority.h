@@ -1,5 +1,5 @@
-// A certificate authority of one's own, for trials and small sites: what `shardctl certs` and
-// `shardmanagerd --dev` make. Keys are of the curve P-256. No files.
+// A certificate authority of one's own, for trials and small sites. Keys are of the curve P-256. No
+// files.
 #pragma once
 
 #include <cstdint>

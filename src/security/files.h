@@ -24,7 +24,7 @@ struct Paths {
 Paths PathsIn(const std::string& folder);
 
 // Where a process looks that is told nothing: what SM_CERTS names, else ~/.shardmanager/certs;
-// "": HOME is not set. `shardmanagerd --dev` makes it.
+// "": HOME is not set.
 std::string DefaultFolder();
 // REQUIRES: !security.insecure or nothing else is set, else INVALID_ARGUMENT.
 // INVALID_ARGUMENT: some of it is missing, or contradicts the rest. FAILED_PRECONDITION: nothing

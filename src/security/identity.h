@@ -1,5 +1,4 @@
-// Who a process or a person is, as its certificate says. docs/security.md has the table of the
-// forms. Pure.
+// Who a process or a person is, as its certificate says. Pure.
 #pragma once
 
 #include <cstdint>

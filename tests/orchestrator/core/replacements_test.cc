@@ -279,6 +279,28 @@ TEST_F(ReplacementsTest, AnAppWithoutServersHasTheNewShardsAtOnce) {
   EXPECT_THAT(empty.Holders("s-1"), IsEmpty());
 }
 
+// Else the order would be forgotten, and nobody would tell the first server where the data is.
+TEST_F(ReplacementsTest, AnOrderIsKeptAsLongAsNoServerHasTheNewShards) {
+  World empty(spec);
+  empty.Start();
+  v1::StoredSpec stored;
+  *stored.mutable_spec() = spec;
+  v1::ReshapeShardsRequest request;
+  request.add_from("s-1");
+  request.add_cuts("bb");
+  const auto split = PlanReshape(empty.partition().state(), stored, request);
+  ASSERT_TRUE(split.ok()) << split.status();
+  ASSERT_TRUE(PutReshape(empty.partition().state(), *split, stored).ok());
+  empty.ordered.reshapes.assign(stored.reshapes().begin(), stored.reshapes().end());
+  empty.Apply(stored.spec());
+  request.set_from(0, "s-2");
+  request.set_cuts(0, "cc");
+  const auto other = PlanReshape(empty.partition().state(), stored, request);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE(PutReshape(empty.partition().state(), *other, stored).ok());
+  EXPECT_EQ(stored.reshapes_size(), 2);
+}
+
 class ReplacedSecondariesTest : public ReplacementsTest {
  protected:
   ReplacedSecondariesTest() : ReplacementsTest(RangedSpec(4, v1::SECONDARY_ONLY)) {

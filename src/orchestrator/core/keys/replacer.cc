@@ -118,9 +118,8 @@ bool Replacer::Look() {
     } else {
       BringTogether(r);
       // A primary that has stopped waits for the others, or for nothing any more.
-      for (const ShardIndex id : r.from) {
-        if (state_.replication.both_roles()) agenda_.MarkDirty(id);
-      }
+      if (!state_.replication.both_roles()) continue;
+      for (const ShardIndex id : r.from) agenda_.MarkDirty(id);
     }
   }
   return any;

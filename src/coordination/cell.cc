@@ -141,6 +141,17 @@ void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback do
       std::move(changed));
 }
 
+void LoadMadeCell(CoordinationStore& store, const std::string& cell, CellCallback done) {
+  LoadCell(store, cell, [&store, cell, done](absl::StatusOr<v1::CellConfig> config) {
+    if (absl::IsUnavailable(config.status())) return LoadMadeCell(store, cell, done);
+    if (absl::IsNotFound(config.status())) {
+      return done(
+          absl::NotFoundError(absl::StrCat("there is no cell \"", cell, "\" in this ZooKeeper")));
+    }
+    done(std::move(config));
+  });
+}
+
 std::string CellIdentity(const v1::CellConfig& config) {
   return absl::StrCat(config.cell(), "@", config.made_ms());
 }

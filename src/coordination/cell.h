@@ -26,6 +26,10 @@ void EnsureCell(CoordinationStore& store, const v1::CellConfig& wanted, CellCall
 void LoadCell(CoordinationStore& store, const std::string& cell, CellCallback done,
               CoordinationStore::Watch changed = nullptr);
 
+// For what an operator does with a cell that must be there: asks again until it is answered, and
+// NOT_FOUND says so for people.
+void LoadMadeCell(CoordinationStore& store, const std::string& cell, CellCallback done);
+
 // "<name>@<when made>": what tells cells apart (discovery.proto, MapSnapshot.cell).
 std::string CellIdentity(const v1::CellConfig& config);
 

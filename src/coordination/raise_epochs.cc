@@ -30,12 +30,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
         done_(std::move(done)) {}
 
   void Begin() {
-    LoadCell(store_, options_.cell, [self = shared_from_this()](const auto& config) {
-      if (absl::IsUnavailable(config.status())) return self->Begin();
-      if (absl::IsNotFound(config.status())) {
-        return self->done_(absl::NotFoundError(
-            absl::StrCat("there is no cell \"", self->options_.cell, "\" in this ZooKeeper")));
-      }
+    LoadMadeCell(store_, options_.cell, [self = shared_from_this()](const auto& config) {
       if (!config.ok()) return self->done_(config.status());
       self->Look();
     });

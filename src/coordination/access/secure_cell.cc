@@ -38,12 +38,7 @@ class Secure : public std::enable_shared_from_this<Secure> {
         done_(std::move(done)) {}
 
   void Begin() {
-    LoadCell(store_, options_.cell, [self = shared_from_this()](const auto& config) {
-      if (absl::IsUnavailable(config.status())) return self->Begin();
-      if (absl::IsNotFound(config.status())) {
-        return self->done_(absl::NotFoundError(
-            absl::StrCat("there is no cell \"", self->options_.cell, "\" in this ZooKeeper")));
-      }
+    LoadMadeCell(store_, options_.cell, [self = shared_from_this()](const auto& config) {
       if (!config.ok()) return self->done_(config.status());
       self->report_.security = static_cast<CellSecurity>(config->security());
       self->Start();

@@ -12,8 +12,7 @@
 #include "coordination/envelope.h"
 #include "coordination/paths.h"
 #include "coordination/records.h"
-#include "tests/coordination/access/parties.h"
-#include "tests/coordination/store_test.h"
+#include "tests/coordination/access/access_test.h"
 
 namespace shardmanager {
 namespace {
@@ -22,39 +21,17 @@ using absl::StatusCode;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const Paths kPaths{"c"};
 const AppName kDb{"db"};
-constexpr uint32_t kBuckets = 1;
 
 template <typename Harness>
-class AccessConformanceTest : public StoreTest<Harness> {
+class AccessConformanceTest : public AccessTest<Harness> {
  protected:
-  using Session = typename StoreTest<Harness>::Session;
-
-  Session As(std::shared_ptr<StoreAccess> access) {
-    Session session =
-        this->harness.NewSession({.timeout = kLongTimeout,
-                                  .on_state = [this](SessionState) { this->harness.Notify(); },
-                                  .access = std::move(access)});
-    EXPECT_TRUE(this->AwaitState(session, SessionState::kConnected));
-    return session;
-  }
-
-  absl::StatusOr<v1::CellConfig> Load(const Session& session) {
-    Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
-    LoadCell(*session, "c", answer.callback());
-    return this->Wait(answer);
-  }
+  using Session = typename AccessTest<Harness>::Session;
 
   // A secure cell with two apps.
   Session MakeCell(std::shared_ptr<StoreAccess> access = ControlPlane()) {
-    Session control = As(std::move(access));
-    v1::CellConfig wanted;
-    wanted.set_cell("c");
-    wanted.set_buckets(kBuckets);
-    Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
-    EnsureCell(*control, wanted, answer.callback());
-    const auto made = this->Wait(answer);
+    Session control = this->As(std::move(access));
+    const auto made = this->Ensure(control);
     EXPECT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(made->security(), control->access() == nullptr ? v1::CELL_OPEN : v1::CELL_SECURE);
     std::vector<WriteOp> ops;
@@ -74,7 +51,7 @@ class AccessConformanceTest : public StoreTest<Harness> {
   // Registered as the server library does it. What registered it for the first time is `control`.
   void Register(const Session& control, const Session& server, const char* name) {
     const std::string path = kPaths.server(kKv, ServerName(name), kBuckets);
-    ASSERT_TRUE(Load(server).ok());
+    ASSERT_TRUE(this->Load(server).ok());
     ASSERT_TRUE(this->Write(control, {CreateNode{path, ""}}).status.ok());
     const WriteResult registered = this->Write(
         server, {SetNode{path, "here", 0}, CreateNode{Live(server, name), "live", true}});

@@ -10,8 +10,7 @@
 
 #include "coordination/cell.h"
 #include "coordination/paths.h"
-#include "tests/coordination/access/parties.h"
-#include "tests/coordination/store_test.h"
+#include "tests/coordination/access/access_test.h"
 
 namespace shardmanager {
 namespace {
@@ -22,38 +21,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Paths kPaths{"c"};
-constexpr uint32_t kBuckets = 1;
 using Result = absl::StatusOr<SecureReport>;
 
 template <typename Harness>
-class SecureCellTest : public StoreTest<Harness> {
+class SecureCellTest : public AccessTest<Harness> {
  protected:
-  using Session = typename StoreTest<Harness>::Session;
-
-  Session As(std::shared_ptr<StoreAccess> access) {
-    Session session =
-        this->harness.NewSession({.timeout = kLongTimeout,
-                                  .on_state = [this](SessionState) { this->harness.Notify(); },
-                                  .access = std::move(access)});
-    EXPECT_TRUE(this->AwaitState(session, SessionState::kConnected));
-    return session;
-  }
-
-  absl::StatusOr<v1::CellConfig> Load(const Session& session) {
-    Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
-    LoadCell(*session, "c", answer.callback());
-    return this->Wait(answer);
-  }
+  using Session = typename AccessTest<Harness>::Session;
 
   // Of the time before there were credentials.
   void MakeOpenCell(const Session& control) {
-    v1::CellConfig wanted;
-    wanted.set_cell("c");
-    wanted.set_buckets(kBuckets);
-    Answer<absl::StatusOr<v1::CellConfig>> answer(this->harness);
-    EnsureCell(*control, wanted, answer.callback());
-    ASSERT_TRUE(this->Wait(answer).ok());
+    ASSERT_TRUE(this->Ensure(control).ok());
     std::vector<WriteOp> ops = {CreateNode{kPaths.app(kKv), ""}, CreateNode{kPaths.spec(kKv), ""}};
     for (const std::string& folder :
          {kPaths.servers(kKv), kPaths.live(kKv), kPaths.assignments(kKv)}) {

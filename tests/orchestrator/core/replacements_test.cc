@@ -11,10 +11,8 @@
 #include "base/random.h"
 #include "model/keys/reshape.h"
 #include "model/layout.h"
-#include "model/spec/spec_validation.h"
 #include "orchestrator/decide/keys/reshape_orders.h"
-#include "orchestrator/describe/status.h"
-#include "tests/orchestrator/world.h"
+#include "tests/orchestrator/core/replacements_fixture.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -23,70 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-
-v1::AppSpec RangedSpec(int shards, v1::ReplicationStrategy strategy = v1::PRIMARY_ONLY) {
-  v1::AppSpec spec;
-  spec.set_name("kv");
-  for (int i = 1; i < shards; ++i) {
-    spec.mutable_key_space()->add_split_points(std::string(1, static_cast<char>('a' + i)));
-  }
-  spec.mutable_key_space()->set_shard_prefix("s-");
-  spec.mutable_replication()->set_strategy(strategy);
-  if (strategy != v1::PRIMARY_ONLY) spec.mutable_replication()->set_replicas(2);
-  spec.mutable_failover()->set_delay_ms(1'000);
-  return WithDefaults(spec);
-}
-
-class ReplacementsTest : public ::testing::Test {
- protected:
-  explicit ReplacementsTest(v1::AppSpec initial = RangedSpec(4))
-      : spec(std::move(initial)), world(spec) {
-    world.Start();
-    for (const char* server : {"kv-0", "kv-1"}) world.Join(server);
-    world.Advance(Seconds(10));
-  }
-
-  // As the leader stores it.
-  void Order(const std::vector<std::string>& from, const std::vector<std::string>& cuts,
-             const std::vector<std::string>& into = {}) {
-    v1::ReshapeShardsRequest request;
-    for (const std::string& shard : from) request.add_from(shard);
-    for (const std::string& cut : cuts) request.add_cuts(cut);
-    for (const std::string& name : into) request.add_into(name);
-    v1::StoredSpec stored;
-    *stored.mutable_spec() = spec;
-    stored.mutable_reshapes()->Assign(world.ordered.reshapes.begin(), world.ordered.reshapes.end());
-    const auto reshape = PlanReshape(world_state(), stored, request);
-    if (!reshape.ok()) {
-      refusal_ = reshape.status().ToString();
-      return;
-    }
-    refusal_.clear();
-    ASSERT_TRUE(PutReshape(world_state(), *reshape, stored).ok());
-    spec = stored.spec();
-    world.ordered.reshapes.assign(stored.reshapes().begin(), stored.reshapes().end());
-    world.Apply(spec);
-  }
-
-  std::vector<std::string> InMap() const {
-    std::vector<std::string> shards;
-    for (const LayoutShard& shard : world_state().layout) shards.push_back(shard.id.value());
-    return shards;
-  }
-  const PartitionState& world_state() const {
-    return const_cast<World&>(world).partition().state();
-  }
-  std::string WaitOf(const std::string& shard) const {
-    for (const v1::ShardStatus& status : DescribeShards(world_state(), shard)) {
-      return status.reshape().waits_for();
-    }
-    return "it is not in the map";
-  }
-
-  v1::AppSpec spec;
-  World world;
-  std::string refusal_;  // of the last order; empty: none
-};
 
 TEST_F(ReplacementsTest, ASplitIsOneWriteOnTheServerThatHasTheShard) {
   const std::vector<std::string> holder = world.Holders("s-1");
@@ -321,137 +255,6 @@ TEST_F(ReplacedSecondariesTest, AMergeBringsEachReplicaToOneOfTheFirst) {
   world.Advance(Seconds(60));
   EXPECT_THAT(InMap(), ElementsAre("m", "s-3"));
   EXPECT_THAT(world.Holders("m"), testing::SizeIs(2));
-}
-
-class ReplacedPrimariesTest : public ReplacementsTest {
- protected:
-  ReplacedPrimariesTest() : ReplacementsTest(RangedSpec(4, v1::PRIMARY_SECONDARY)) {
-    world.Join("kv-2");
-    world.Advance(Seconds(120));
-  }
-  // "kv-1*" is the primary.
-  std::string PrimaryOf(const std::string& shard) const {
-    for (const std::string& role : world.Roles(shard)) {
-      if (role.back() == '*') return role.substr(0, role.size() - 1);
-    }
-    return "";
-  }
-  std::string SecondaryOf(const std::string& shard) const {
-    for (const std::string& role : world.Roles(shard)) {
-      if (role.back() != '*') return role;
-    }
-    return "";
-  }
-  size_t PlaceOf(const std::string& command) const {
-    const auto found = std::find(world.commands.begin(), world.commands.end(), command);
-    EXPECT_TRUE(found != world.commands.end()) << command;
-    return static_cast<size_t>(found - world.commands.begin());
-  }
-};
-
-TEST_F(ReplacedPrimariesTest, ThePrimaryStopsAndThenAllReplicasAreReplacedInTheirRoles) {
-  const std::vector<std::string> roles = world.Roles("s-1");
-  const std::string primary = PrimaryOf("s-1");
-  const std::string secondary = SecondaryOf("s-1");
-  world.commands.clear();
-  Order({"s-1"}, {"bb"});
-  EXPECT_EQ(world.Roles("s-1.0"), roles);
-  EXPECT_EQ(world.Roles("s-1.1"), roles);
-  EXPECT_THAT(world.Holders("s-1"), IsEmpty());
-  EXPECT_LT(PlaceOf("change-role s-1 " + primary), PlaceOf("add s-1.0 " + primary));
-  EXPECT_LT(PlaceOf("change-role s-1 " + primary), PlaceOf("add s-1.1 " + secondary));
-  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
-}
-
-TEST_F(ReplacedPrimariesTest, TheNewSecondariesAreInStepAtOnce) {
-  const std::string primary = PrimaryOf("s-1");
-  const std::string secondary = SecondaryOf("s-1");
-  world.hold_adds = true;  // nobody has said that it serves
-  Order({"s-1"}, {"bb"});
-  world.hold_adds = false;
-  world.Die(primary);
-  world.FinishAdds();
-  world.Advance(Seconds(5));
-  EXPECT_EQ(PrimaryOf("s-1.0"), secondary);
-  EXPECT_EQ(PrimaryOf("s-1.1"), secondary);
-  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
-}
-
-TEST_F(ReplacedPrimariesTest, AMergeStopsAllPrimariesAndTheFirstOnesGoesOn) {
-  const std::vector<std::string> roles = world.Roles("s-0");
-  Order({"s-0", "s-1", "s-2"}, {}, {"m"});
-  world.Advance(Seconds(60));
-  EXPECT_THAT(InMap(), ElementsAre("m", "s-3"));
-  EXPECT_EQ(world.Roles("m"), roles);
-}
-
-TEST_F(ReplacedPrimariesTest, RequestsThatDoNotEndPutItOff) {
-  const std::string primary = PrimaryOf("s-1");
-  world.servers[primary].cannot_let_go = true;
-  Order({"s-1"}, {"bb"});
-  world.Advance(Seconds(30));
-  EXPECT_EQ(PrimaryOf("s-1"), primary);
-  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1", "s-2", "s-3"));
-  world.servers[primary].cannot_let_go = false;
-  world.Advance(Seconds(120));
-  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
-}
-
-// The primary that could stop does not wait for ever for the one that cannot.
-TEST_F(ReplacedPrimariesTest, OfAMergeThatIsPutOffEachShardHasAPrimary) {
-  Order({"s-0", "s-1"}, {}, {"m"});
-  for (auto& [name, server] : world.servers) server.cannot_let_go = name == PrimaryOf("s-1");
-  world.Advance(Seconds(60));
-  if (InMap().size() == 4) {
-    EXPECT_NE(PrimaryOf("s-0"), "");
-    EXPECT_NE(PrimaryOf("s-1"), "");
-  }
-  for (auto& [name, server] : world.servers) server.cannot_let_go = false;
-  world.Advance(Seconds(180));
-  EXPECT_THAT(InMap(), ElementsAre("m", "s-2", "s-3"));
-}
-
-TEST_F(ReplacedPrimariesTest, ASecondaryThatIsNotInStepIsWaitedForAndNamed) {
-  const std::string secondary = SecondaryOf("s-1");
-  const std::string primary = PrimaryOf("s-1");
-  world.servers[primary].cannot_bring = {secondary};
-  world.Join(secondary);  // in a new life
-  Order({"s-1"}, {"bb"});
-  EXPECT_EQ(WaitOf("s-1"), secondary + " is not in step with the primary of s-1");
-  EXPECT_EQ(PrimaryOf("s-1"), primary);
-  world.servers[primary].cannot_bring.clear();
-  world.Advance(Seconds(60));
-  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
-}
-
-TEST_F(ReplacedPrimariesTest, APrimaryThatIsLostAfterItHasStoppedIsReplacedFirst) {
-  const std::string primary = PrimaryOf("s-1");
-  world.servers[primary].heard = false;  // it stops, and nobody hears of it
-  Order({"s-1"}, {"bb"});
-  world.Die(primary);
-  world.Advance(Seconds(120));
-  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
-  EXPECT_NE(PrimaryOf("s-1.0"), primary);
-  EXPECT_NE(PrimaryOf("s-1.0"), "");
-  EXPECT_EQ(world.NoteCount(NoteKind::kUncleanPromotion), 0u);
-}
-
-TEST_F(ReplacedPrimariesTest, ANewLeaderGoesOnWhereThePrimaryHasStopped) {
-  const std::string primary = PrimaryOf("s-1");
-  world.servers[primary].heard = false;
-  Order({"s-1"}, {"bb"});
-  world.servers[primary].heard = true;
-  world.Restart();
-  world.Advance(Seconds(60));
-  EXPECT_THAT(InMap(), ElementsAre("s-0", "s-1.0", "s-1.1", "s-2", "s-3"));
-  EXPECT_NE(PrimaryOf("s-1.0"), "");
-}
-
-TEST_F(ReplacedPrimariesTest, AnAppThatNeedsAMajorityIsRefused) {
-  spec.mutable_replication()->set_quorum(true);
-  world.Apply(spec);
-  Order({"s-1"}, {"bb"});
-  EXPECT_THAT(refusal_, HasSubstr("replication.quorum is set"));
 }
 
 // Servers come and go, leaders change, writes fail, and shards are split and merged all the while.

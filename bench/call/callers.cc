@@ -54,16 +54,27 @@ std::string AppOf(const Variant& variant) {
 }
 
 bool IsPlain(const Variant& variant) {
-  return variant.way == Way::kPlain || variant.way == Way::kBeside;
+  return variant.way != Way::kRouted && variant.way != Way::kAdmitted;
+}
+
+std::string HeaderOf(const Variant& variant) {
+  if (variant.way != Way::kHeaded) return "";
+  return absl::StrCat("a/", AppOf(variant.form, Asks::kAdmit), "/", kServerName, "/", ShardName(0));
 }
 
 // ---- calls that block
 
 using Once = std::function<uint64_t(Script& script)>;
 
-uint64_t SayPlainly(Ping::Stub& stub, Script& script) {
-  grpc::ClientContext context;
+// `to`: the header, or "" for none.
+void Prepare(grpc::ClientContext& context, const std::string& to) {
   context.set_deadline(Deadline());
+  if (!to.empty()) context.AddMetadata(kHeader, to);
+}
+
+uint64_t SayPlainly(Ping::Stub& stub, const std::string& to, Script& script) {
+  grpc::ClientContext context;
+  Prepare(context, to);
   SayResponse response;
   Expect(stub.Say(&context, script.Next(), &response));
   return 1;
@@ -87,9 +98,9 @@ uint64_t TalkOn(grpc::ClientReaderWriter<SayRequest, SayResponse>& stream, Scrip
   return kMessages;
 }
 
-uint64_t TalkPlainly(Ping::Stub& stub, Script& script) {
+uint64_t TalkPlainly(Ping::Stub& stub, const std::string& to, Script& script) {
   grpc::ClientContext context;
-  context.set_deadline(Deadline());
+  Prepare(context, to);
   return TalkOn(*stub.Talk(&context), script);
 }
 
@@ -105,7 +116,7 @@ Once OnceOf(const Variant& variant, const Target& target) {
   if (IsPlain(variant)) {
     const std::shared_ptr<Ping::Stub> stub = Ping::NewStub(target.channel);
     const auto once = variant.kind == Kind::kUnary ? &SayPlainly : &TalkPlainly;
-    return [stub, once](Script& script) { return once(*stub, script); };
+    return [stub, once, to = HeaderOf(variant)](Script& script) { return once(*stub, to, script); };
   }
   const auto once = variant.kind == Kind::kUnary ? &SayRouted : &TalkRouted;
   return [&router = *target.router, app = AppOf(variant), once](Script& script) {
@@ -139,6 +150,7 @@ class Chain {
         stub_(Ping::NewStub(target.channel)),
         router_(IsPlain(variant) ? nullptr : target.router),
         app_(AppOf(variant)),
+        to_(HeaderOf(variant)),
         over_(over) {}
 
   void Begin(std::chrono::steady_clock::time_point end) {
@@ -157,7 +169,7 @@ class Chain {
       return;
     }
     context_.emplace();
-    context_->set_deadline(Deadline());
+    Prepare(*context_, to_);
     stub_->async()->Say(&*context_, &request, &response_,
                         [this](const grpc::Status& status) { Done(status); });
   }
@@ -172,6 +184,7 @@ class Chain {
   const std::unique_ptr<Ping::Stub> stub_;
   Router* const router_;  // null: plainly
   const std::string app_;
+  const std::string to_;
   std::latch& over_;
   std::chrono::steady_clock::time_point end_;
   std::optional<grpc::ClientContext> context_;

@@ -24,6 +24,8 @@ enum class Way {
   kPlain,     // a stub on a channel, to the server without Admit; with a deadline, as each call
               // should have one
   kBeside,    // the same, in a process that has a router, and so waits for maps
+  kHeaded,    // that, with a header as long as the router's and a trailer as long as Admit's
+              // has in a blocking service: what gRPC takes for them alone
   kRouted,    // through the router, to the server without Admit
   kAdmitted,  // through the router, to the server with Admit
 };
@@ -40,7 +42,7 @@ std::string NameOf(const Variant& variant);  // without the way
 
 // Where a variant's calls go.
 struct Target {
-  std::shared_ptr<grpc::Channel> channel;  // of kPlain and kBeside
+  std::shared_ptr<grpc::Channel> channel;  // of kPlain, kBeside and kHeaded
   Router* router = nullptr;                // of the others
 };
 

@@ -35,8 +35,9 @@
 namespace shardmanager::call_bench {
 namespace {
 
-constexpr Way kWays[] = {Way::kPlain, Way::kBeside, Way::kRouted, Way::kAdmitted};
-constexpr const char* kNamesOfWays[] = {"plain", "beside", "routed", "admitted"};
+constexpr Way kWays[] = {Way::kPlain, Way::kBeside, Way::kHeaded, Way::kRouted, Way::kAdmitted};
+constexpr const char* kNamesOfWays[] = {"plain", "beside", "headed", "routed", "admitted"};
+constexpr size_t kBeside = 1, kHeaded = 2, kRouted = 3, kAdmitted = 4;  // places in these
 
 struct Flags {
   int rounds = 40;
@@ -227,12 +228,17 @@ class Bench {
     };
     for (size_t plain = 0; plain < variants.size(); plain += std::size(kWays)) {
       const std::string name = NameOf(variants[plain]);
-      say(absl::StrCat("router_beside_plain_pct_", name), Loss(plain + 1, plain), "%");
-      say(absl::StrCat("router_over_plain_pct_", name), Loss(plain + 2, plain), "%");
-      say(absl::StrCat("routed_over_plain_pct_", name), Loss(plain + 3, plain), "%");
-      say(absl::StrCat("routed_over_beside_pct_", name), Loss(plain + 3, plain + 1), "%");
+      const auto loss = [&](const char* figure, size_t way, size_t beside = 0) {
+        say(absl::StrCat(figure, "_", name), Loss(plain + way, plain + beside), "%");
+      };
+      loss("router_beside_plain_pct", kBeside);
+      loss("header_over_plain_pct", kHeaded);
+      loss("router_over_plain_pct", kRouted);
+      loss("routed_over_plain_pct", kAdmitted);
+      loss("routed_over_beside_pct", kAdmitted, kBeside);
+      loss("routed_over_header_pct", kAdmitted, kHeaded);
       if (name == "sync_unary_8")
-        say("routed_over_plain_pct", Loss(plain + 3, plain), "%");  // aim 3
+        say("routed_over_plain_pct", Loss(plain + kAdmitted, plain), "%");  // aim 3
       for (size_t way = 0; way < std::size(kWays); ++way) {
         const std::string of = absl::StrCat(name, "_", kNamesOfWays[way]);
         say(absl::StrCat("calls_per_s_", of), MedianOf(plain + way, &Turn::calls_per_s), "/s");

@@ -25,6 +25,11 @@ using ping::Ping;
 using ping::SayRequest;
 using ping::SayResponse;
 
+// If the call brings the header.
+void SayTrailer(grpc::ServerContextBase& context) {
+  if (context.client_metadata().contains(kHeader)) context.AddTrailingMetadata(kTrailer, "1");
+}
+
 void Answer(SayResponse& response) { response.mutable_value()->assign(64, 'v'); }
 
 class EmptyHandler final : public ShardHandler {
@@ -46,6 +51,7 @@ class SyncPing final : public Ping::Service {
   grpc::Status Say(grpc::ServerContext* context, const SayRequest* request,
                    SayResponse* response) override {
     if (server_ == nullptr) {
+      SayTrailer(*context);
       Answer(*response);
       return grpc::Status::OK;
     }
@@ -71,7 +77,10 @@ class SyncPing final : public Ping::Service {
   }
 
   grpc::Status Talk(grpc::ServerContext* context, Stream* stream) override {
-    if (server_ == nullptr) return Talk(stream);
+    if (server_ == nullptr) {
+      SayTrailer(*context);
+      return Talk(stream);
+    }
     const auto admission = server_->Admit(*context, &Ping::Stub::Talk, stream);
     return admission.ok() ? Talk(stream) : admission.status();
   }

@@ -33,6 +33,9 @@ inline std::string AppOf(Form form, Asks asks) {
 // A request with this key is answered with the nanoseconds that its admission took, as text. Only
 // where calls block.
 inline constexpr char kTimed[] = "timed";
+// A blocking server that asks nobody answers a call with this header with this trailer.
+inline constexpr char kHeader[] = "x-to";
+inline constexpr char kTrailer[] = "x-admitted";
 inline constexpr char kServerName[] = "server-1";
 
 // Returns before it listens.

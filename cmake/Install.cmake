@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # What the libraries that users link consist of, each in one set: `common`, or the first of
 # SM_SDK that needs it. One that is missing is named by CMake.
 set(sm_set_common
-  sm_base sm_routing sm_model sm_proto sm_grpc sm_runtime sm_coordination sm_wire_base sm_wire_channels)
+  sm_base sm_routing sm_model sm_proto sm_grpc sm_runtime sm_security sm_coordination sm_wire_base sm_wire_channels)
 set(sm_set_protos sm_sdk_protos)
 set(sm_set_server
   sm_coordination_zookeeper sm_server_core sm_server_engine sm_server sm_sdk_server)

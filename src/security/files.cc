@@ -52,17 +52,18 @@ std::string DefaultFolder() {
   return home == nullptr || *home == 0 ? "" : absl::StrCat(home, "/.shardmanager/certs");
 }
 
-absl::StatusOr<Paths> PathsOf(const Security& security) {
+absl::StatusOr<std::optional<Paths>> PathsOf(const Security& security) {
   const size_t paths = static_cast<size_t>(!security.ca.empty()) +
                        static_cast<size_t>(!security.cert.empty()) +
                        static_cast<size_t>(!security.key.empty());
   const int ways =
       (security.insecure ? 1 : 0) + (security.certs.empty() ? 0 : 1) + (paths > 0 ? 1 : 0);
-  if (ways > 1 || security.insecure) {
+  if (ways > 1) {
     return absl::InvalidArgumentError(
         "found more than one of a folder (--certs), paths (--tls-ca, --tls-cert, "
         "--tls-key) and --insecure; allowed: one of them");
   }
+  if (security.insecure) return std::nullopt;
   if (paths > 0 && paths < 3) {
     return absl::InvalidArgumentError(
         absl::StrCat("found some of the paths only: ",

@@ -1,6 +1,7 @@
 // Certificates and keys in files: which ones a process uses, and whether it can.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "security/certificate.h"
 #include "security/identity.h"
-#include "security/security.h"
+#include "shardmanager/security.h"
 
 namespace shardmanager::security {
 
@@ -26,10 +27,9 @@ Paths PathsIn(const std::string& folder);
 // Where a process looks that is told nothing: what SM_CERTS names, else ~/.shardmanager/certs;
 // "": HOME is not set.
 std::string DefaultFolder();
-// REQUIRES: !security.insecure or nothing else is set, else INVALID_ARGUMENT.
-// INVALID_ARGUMENT: some of it is missing, or contradicts the rest. FAILED_PRECONDITION: nothing
-// was said, and nothing is where a process looks then.
-absl::StatusOr<Paths> PathsOf(const Security& security);
+// Nothing: it is to be insecure. INVALID_ARGUMENT: some of it is missing, or contradicts the rest.
+// FAILED_PRECONDITION: nothing was said, and nothing is where a process looks then.
+absl::StatusOr<std::optional<Paths>> PathsOf(const Security& security);
 
 // What a process has.
 struct Own {

@@ -168,6 +168,8 @@ Expected AMapSource() { return {.kinds = {Kind::kControlPlane, Kind::kRelay}}; }
 Expected AServerOf(std::string app, std::string name) {
   return {.kinds = {Kind::kServer}, .app = std::move(app), .name = std::move(name)};
 }
+Expected AClientOf(std::string app) { return {.kinds = {Kind::kClient}, .app = std::move(app)}; }
+Expected AnOperator() { return {.kinds = {Kind::kOperator, Kind::kAdmin}}; }
 Expected Anybody() {
   return {.kinds = {Kind::kControlPlane, Kind::kRelay, Kind::kServer, Kind::kClient,
                     Kind::kOperator, Kind::kAdmin}};
@@ -182,22 +184,34 @@ std::string ToText(const Expected& expected, std::string_view cell) {
   return absl::StrCat(text, " of cell ", std::string(cell));
 }
 
-absl::Status Check(const Identity& self, const Identity& other, const Expected& expected) {
-  const bool both_on_trial = self.kind == Kind::kTrial && other.kind == Kind::kTrial;
-  const bool app_fits = expected.app.empty() || std::find(other.apps.begin(), other.apps.end(),
-                                                          expected.app) != other.apps.end();
-  const bool is_expected = other.cell == self.cell && expected.kinds.contains(other.kind) &&
-                           app_fits && (expected.name.empty() || expected.name == other.name);
-  if (both_on_trial || is_expected) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("found ", ToUri(other), "; allowed: ",
-                   self.kind == Kind::kTrial ? "a certificate for trials, as this process has one"
-                                             : ToText(expected, self.cell)));
+absl::Status CheckAny(const Identity& self, const Identity& other,
+                      const std::vector<Expected>& expected) {
+  if (self.kind == Kind::kTrial && other.kind == Kind::kTrial) return absl::OkStatus();
+  const bool fits = std::any_of(expected.begin(), expected.end(), [&](const Expected& one) {
+    const bool app_fits = one.app.empty() || std::find(other.apps.begin(), other.apps.end(),
+                                                       one.app) != other.apps.end();
+    return other.cell == self.cell && one.kinds.contains(other.kind) && app_fits &&
+           (one.name.empty() || one.name == other.name);
+  });
+  if (fits) return absl::OkStatus();
+  const std::string allowed =
+      self.kind == Kind::kTrial
+          ? "a certificate for trials, as this process has one"
+          : absl::StrJoin(expected, ", ", [&](std::string* out, const Expected& one) {
+              absl::StrAppend(out, ToText(one, self.cell));
+            });
+  return absl::PermissionDeniedError(absl::StrCat("found ", ToUri(other), "; allowed: ", allowed));
 }
 
-absl::Status CheckOwn(const Identity& own, std::string_view cell, const Expected& expected) {
+absl::Status Check(const Identity& self, const Identity& other, const Expected& expected) {
+  return CheckAny(self, other, {expected});
+}
+
+absl::Status CheckOwn(const Identity& own, std::string_view cell,
+                      const std::vector<Expected>& expected) {
   if (own.kind == Kind::kTrial) return absl::OkStatus();
-  const absl::Status status = Check({.cell = std::string(cell)}, own, expected);
+  const std::string of(cell.empty() ? std::string_view(own.cell) : cell);
+  const absl::Status status = CheckAny({.cell = of}, own, expected);
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
       absl::StrCat("the certificate is of another: ", std::string(status.message())));

@@ -83,6 +83,8 @@ struct Expected {
 Expected AControlPlane();
 Expected AMapSource();  // a control plane, or a relay
 Expected AServerOf(std::string app, std::string name = "");
+Expected AClientOf(std::string app);
+Expected AnOperator();  // or an admin
 Expected Anybody();
 
 // For people. Example: "a server of app kv of cell prod".
@@ -91,8 +93,12 @@ std::string ToText(const Expected& expected, std::string_view cell);
 // May `other` be taken for it, by a process that is `self`? PERMISSION_DENIED says what was found,
 // and what is allowed.
 absl::Status Check(const Identity& self, const Identity& other, const Expected& expected);
+// The same where it may be any of these; one at least.
+absl::Status CheckAny(const Identity& self, const Identity& other,
+                      const std::vector<Expected>& expected);
 
-// Is this process what its options say? `own`: by its certificate.
-absl::Status CheckOwn(const Identity& own, std::string_view cell, const Expected& expected);
+// Is this process what its options say? `own`: by its certificate. `cell`: "", of any.
+absl::Status CheckOwn(const Identity& own, std::string_view cell,
+                      const std::vector<Expected>& expected);
 
 }  // namespace shardmanager::security

@@ -172,6 +172,8 @@ inline constexpr std::array kExempt = {
     Exempt{"src/base/check.h", "std::fprintf(", "the last words of a process that aborts"},
     Exempt{"src/wire/connection.h", "InsecureChannelCredentials", "the one place"},
     Exempt{"src/wire/connection.h", "InsecureServerCredentials", "the one place"},
+    Exempt{"src/wire/transport.cc", "InsecureChannelCredentials", "the one place"},
+    Exempt{"src/wire/transport.cc", "InsecureServerCredentials", "the one place"},
     Exempt{"examples/kvstore/replicated_store.cc", "InsecureChannelCredentials",
            "an application's connections are its own"},
     Exempt{"src/cli/yaml/yaml_events.cc", "throw",

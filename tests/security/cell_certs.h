@@ -8,7 +8,7 @@
 
 #include "security/authority.h"
 #include "security/files.h"
-#include "security/security.h"
+#include "shardmanager/security.h"
 #include "tests/security/scratch_folder.h"
 
 namespace shardmanager::testing {

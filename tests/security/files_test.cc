@@ -26,12 +26,18 @@ std::string Message(const absl::Status& status) { return std::string(status.mess
 TEST(PathsOfTest, AFolderOrThreePaths) {
   const auto folder = PathsOf({.certs = "/etc/kv"});
   ASSERT_TRUE(folder.ok());
-  EXPECT_EQ(folder->ca, "/etc/kv/ca.pem");
-  EXPECT_EQ(folder->cert, "/etc/kv/cert.pem");
-  EXPECT_EQ(folder->key, "/etc/kv/key.pem");
+  EXPECT_EQ((*folder)->ca, "/etc/kv/ca.pem");
+  EXPECT_EQ((*folder)->cert, "/etc/kv/cert.pem");
+  EXPECT_EQ((*folder)->key, "/etc/kv/key.pem");
   const auto paths = PathsOf({.ca = "a", .cert = "b", .key = "c"});
   ASSERT_TRUE(paths.ok());
-  EXPECT_EQ(paths->key, "c");
+  EXPECT_EQ((*paths)->key, "c");
+}
+
+TEST(PathsOfTest, WhoIsToBeInsecureHasNone) {
+  const auto none = PathsOf({.insecure = true});
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
 }
 
 TEST(PathsOfTest, SaysWhatIsMissingAndWhatContradicts) {
@@ -50,14 +56,14 @@ TEST(PathsOfTest, WithoutAWordTheEnvironmentSaysElseItIsAnError) {
   const Variable at_home("HOME", home.path());
   {
     const Variable named("SM_CERTS", home.path());
-    EXPECT_EQ(PathsOf({})->ca, home.path() + "/ca.pem");
+    EXPECT_EQ((*PathsOf({}))->ca, home.path() + "/ca.pem");
   }
   const Variable not_named("SM_CERTS", "");
   EXPECT_THAT(Message(PathsOf({}).status()),
               AllOf(HasSubstr("found no certificates"), HasSubstr(home.path()),
                     HasSubstr("shardctl certs"), HasSubstr("--insecure")));
   std::filesystem::create_directories(home.path() + "/.shardmanager/certs");
-  EXPECT_EQ(PathsOf({})->ca, home.path() + "/.shardmanager/certs/ca.pem");
+  EXPECT_EQ((*PathsOf({}))->ca, home.path() + "/.shardmanager/certs/ca.pem");
   const Variable nowhere("HOME", "");
   EXPECT_THAT(Message(PathsOf({}).status()), HasSubstr("HOME is not set"));
 }

@@ -94,25 +94,26 @@ class ExpectedTest : public testing::Test {
 TEST_F(ExpectedTest, KindAppNameAndCellHaveToFit) {
   const std::string self = "spiffe://prod/control-plane/sm-1";
   const std::string server = "spiffe://prod/server/kv/kv-3";
-  EXPECT_TRUE(CheckOf(self, server, AServerOf("kv", "kv-3")).ok());
+  EXPECT_TRUE(CheckOf(self, server, {AServerOf("kv", "kv-3")}).ok());
   EXPECT_TRUE(CheckOf(self, server, AServerOf("kv")).ok());
   EXPECT_TRUE(CheckOf(self, server, Anybody()).ok());
-  EXPECT_FALSE(CheckOf(self, server, AServerOf("kv", "kv-4")).ok());
+  EXPECT_FALSE(CheckOf(self, server, {AServerOf("kv", "kv-4")}).ok());
   EXPECT_FALSE(CheckOf(self, server, AServerOf("orders", "kv-3")).ok());
   EXPECT_FALSE(CheckOf(self, server, AControlPlane()).ok());
-  EXPECT_FALSE(CheckOf(self, "spiffe://prod/client/kv/kv-3", AServerOf("kv", "kv-3")).ok());
-  EXPECT_FALSE(CheckOf(self, "spiffe://test/server/kv/kv-3", AServerOf("kv", "kv-3")).ok());
+  EXPECT_FALSE(CheckOf(self, "spiffe://prod/client/kv/kv-3", {AServerOf("kv", "kv-3")}).ok());
+  EXPECT_FALSE(CheckOf(self, "spiffe://test/server/kv/kv-3", {AServerOf("kv", "kv-3")}).ok());
   EXPECT_TRUE(CheckOf(self, "spiffe://prod/relay/eu-1", AMapSource()).ok());
-  EXPECT_EQ(Message(CheckOf(self, server, AServerOf("kv", "kv-4"))),
+  EXPECT_EQ(Message(CheckOf(self, server, {AServerOf("kv", "kv-4")})),
             "found spiffe://prod/server/kv/kv-3; allowed: server kv-4 of app kv of cell prod");
 }
 
 TEST_F(ExpectedTest, AProcessHasTheCertificateThatItsOptionsSay) {
   const Identity server = *IdentityOfUri("spiffe://prod/server/kv/kv-3");
-  EXPECT_TRUE(CheckOwn(server, "prod", AServerOf("kv", "kv-3")).ok());
-  EXPECT_TRUE(CheckOwn(*IdentityOfUri("spiffe://trial/trial/local"), "prod", AControlPlane()).ok());
-  EXPECT_FALSE(CheckOwn(server, "test", AServerOf("kv", "kv-3")).ok());
-  EXPECT_EQ(Message(CheckOwn(server, "prod", AServerOf("kv", "kv-4"))),
+  EXPECT_TRUE(CheckOwn(server, "prod", {AServerOf("kv", "kv-3")}).ok());
+  EXPECT_TRUE(
+      CheckOwn(*IdentityOfUri("spiffe://trial/trial/local"), "prod", {AControlPlane()}).ok());
+  EXPECT_FALSE(CheckOwn(server, "test", {AServerOf("kv", "kv-3")}).ok());
+  EXPECT_EQ(Message(CheckOwn(server, "prod", {AServerOf("kv", "kv-4")})),
             "the certificate is of another: found spiffe://prod/server/kv/kv-3; allowed: server "
             "kv-4 of app kv of cell prod");
 }
@@ -120,7 +121,7 @@ TEST_F(ExpectedTest, AProcessHasTheCertificateThatItsOptionsSay) {
 TEST_F(ExpectedTest, ThoseOnTrialAreBelievedByEachOtherAlone) {
   const std::string trial = "spiffe://trial/trial/local";
   const std::string server = "spiffe://prod/server/kv/kv-3";
-  EXPECT_TRUE(CheckOf(trial, trial, AServerOf("kv", "kv-4")).ok());
+  EXPECT_TRUE(CheckOf(trial, trial, {AServerOf("kv", "kv-4")}).ok());
   EXPECT_FALSE(CheckOf(server, trial, Anybody()).ok());
   EXPECT_FALSE(CheckOf(trial, server, Anybody()).ok());
 }

@@ -1,6 +1,9 @@
-// How a process proves who it is, and whom it believes: mutual TLS with certificates from three
-// files. No connection uses it yet: the flags and commands that messages of this folder name
-// (--certs, --insecure, `shardctl certs`) come with that.
+// How a process proves who it is to the other processes of a cell, and whom it believes: TLS with
+// certificates on both sides, from three files. `shardctl certs` makes them for trials and small
+// sites; docs/security.md says what is in them and who may do what.
+//
+//   Server server({.app = "kv", .name = "kv-3", .security = {.certs = "/etc/kv/certs"}});
+//   Router router({.discovery = {"10.0.0.7:7401"}, .security = {.certs = "/etc/shop/certs"}});
 #pragma once
 
 #include <string>
@@ -13,7 +16,8 @@ namespace shardmanager {
 struct Security {
   // A folder with ca.pem (the authorities that are believed), cert.pem (this process's certificate,
   // and those between it and an authority) and key.pem (its private key, without a password). All
-  // PEM. Example: "/etc/kv/certs".
+  // PEM. They are read again every few seconds: replace them, and new connections use the new ones.
+  // Example: "/etc/kv/certs".
   std::string certs = {};
   // The same as three paths, in place of `certs`: all of them, or none.
   std::string ca = {};

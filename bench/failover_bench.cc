@@ -40,6 +40,7 @@ struct Flags {
   int rounds = 5;
   int session_timeout_ms = 2'000;
   std::string folder;
+  bool insecure = false;
 };
 
 class EmptyHandler : public ShardHandler {
@@ -91,8 +92,9 @@ class Bench {
   explicit Bench(const Flags& flags) : flags_(flags) {}
 
   absl::Status SetUp() {
-    auto cluster =
-        Cluster::Make({.folder = flags_.folder, .session_timeout_ms = flags_.session_timeout_ms});
+    auto cluster = Cluster::Make({.folder = flags_.folder,
+                                  .insecure = flags_.insecure,
+                                  .session_timeout_ms = flags_.session_timeout_ms});
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
@@ -165,6 +167,20 @@ double Median(const std::vector<Round>& rounds, double Round::*span) {
   return values[values.size() / 2];
 }
 
+bool Run(const Flags& flags) {
+  Bench bench(flags);
+  const auto rounds = Measure(bench, flags);
+  if (!rounds.ok()) {
+    std::cerr << bench.Logs() << "error: " << rounds.status() << "\n";
+    return false;
+  }
+  const char* how = flags.insecure ? "insecure_" : "";
+  std::printf("FIGURE %sfailover_detection_ms %.0f ms\n", how,
+              Median(*rounds, &Round::detection_ms));
+  std::printf("FIGURE %sfailover_repair_ms %.0f ms\n", how, Median(*rounds, &Round::repair_ms));
+  return true;
+}
+
 int Main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "serve") return Serve(argc - 1, argv + 1);
   Flags flags;
@@ -174,15 +190,14 @@ int Main(int argc, char** argv) {
   cli.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   cli.add_option("--session-timeout-ms", flags.session_timeout_ms)->capture_default_str();
   cli.add_option("--folder", flags.folder, "Data and logs; kept. Default: a temporary one");
+  bool both = false;
+  cli.add_flag("--both", both, "Once without TLS, too: figures that begin with insecure_");
   CLI11_PARSE(cli, argc, argv);
-  Bench bench(flags);
-  const auto rounds = Measure(bench, flags);
-  if (!rounds.ok()) {
-    std::cerr << bench.Logs() << "error: " << rounds.status() << "\n";
-    return 1;
+  for (const bool insecure : {true, false}) {
+    if (insecure && !both) continue;
+    flags.insecure = insecure;
+    if (!Run(flags)) return 1;
   }
-  std::printf("FIGURE failover_detection_ms %.0f ms\n", Median(*rounds, &Round::detection_ms));
-  std::printf("FIGURE failover_repair_ms %.0f ms\n", Median(*rounds, &Round::repair_ms));
   return 0;
 }
 

@@ -14,6 +14,7 @@ namespace shardmanager {
 struct HandoverFlags {
   std::string folder = "build/handover";
   bool callback = false;  // servers use gRPC's callback API
+  bool insecure = false;  // connections have no TLS
   // hold
   int moves = 60;
   int calls_per_s = 1'000;

@@ -61,7 +61,7 @@ class Hold {
     const std::string folder = flags_.folder + "/hold";
     std::filesystem::remove_all(folder);  // of the run before; nothing else
     std::filesystem::create_directories(folder);
-    auto cluster = Cluster::Make({.folder = folder, .app = kApp});
+    auto cluster = Cluster::Make({.folder = folder, .app = kApp, .insecure = flags_.insecure});
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     std::filesystem::create_directories(cluster_->data_folder());
@@ -100,6 +100,7 @@ class Hold {
   }
 
   std::string discovery() const { return cluster_->discovery_endpoint(); }
+  const Security& security() const { return cluster_->security().own(); }
   std::string Logs() const { return cluster_ ? cluster_->Logs(10) : ""; }
 
  private:
@@ -207,7 +208,9 @@ absl::StatusOr<std::vector<std::string>> MeasureHold(const HandoverFlags& flags)
     return absl::Status(status.code(), absl::StrCat(status.message(), "\n", hold.Logs()));
   };
   if (absl::Status s = hold.SetUp(); !s.ok()) return with_logs(s);
-  SteadyLoad load({.discovery = hold.discovery(), .calls_per_s = flags.calls_per_s});
+  SteadyLoad load({.discovery = hold.discovery(),
+                   .security = hold.security(),
+                   .calls_per_s = flags.calls_per_s});
   std::this_thread::sleep_for(std::chrono::seconds(2));  // until all is connected
   const auto windows = hold.Move();
   if (!windows.ok()) return with_logs(windows.status());

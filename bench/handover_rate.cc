@@ -87,7 +87,8 @@ class Rate {
     const std::string folder = flags_.folder + "/rate";
     std::filesystem::remove_all(folder);  // of the run before; nothing else
     std::filesystem::create_directories(folder);
-    auto cluster = Cluster::Make({.folder = folder, .app = kApp, .session_timeout_ms = 10'000});
+    auto cluster = Cluster::Make(
+        {.folder = folder, .app = kApp, .insecure = flags_.insecure, .session_timeout_ms = 10'000});
     if (!cluster.ok()) return cluster.status();
     cluster_ = *std::move(cluster);
     std::filesystem::create_directories(cluster_->data_folder());

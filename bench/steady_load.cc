@@ -29,7 +29,7 @@ void SleepUntil(TimePoint when) {
 
 SteadyLoad::SteadyLoad(Options options)
     : options_(std::move(options)),
-      router_(RouterOptions{.discovery = {options_.discovery}}),
+      router_(RouterOptions{.discovery = {options_.discovery}, .security = options_.security}),
       begin_(MonotonicNow() + Milliseconds(10)),
       totals_(options_.clients) {
   for (int i = 0; i < options_.clients; ++i) {

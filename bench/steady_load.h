@@ -24,6 +24,7 @@ class SteadyLoad {
  public:
   struct Options {
     std::string discovery;
+    Security security = {};   // as in RouterOptions
     int calls_per_s = 1'000;  // of all clients together
     int clients = 20;         // that take turns
   };

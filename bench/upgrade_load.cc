@@ -22,7 +22,8 @@ uint64_t Retried(const RouterStats& stats) { return stats.attempts - stats.calls
 }  // namespace
 
 UpgradeLoad::UpgradeLoad(Options options)
-    : options_(std::move(options)), router_(RouterOptions{.discovery = {options_.discovery}}) {
+    : options_(std::move(options)),
+      router_(RouterOptions{.discovery = {options_.discovery}, .security = options_.security}) {
   for (int i = 0; i < options_.clients; ++i) {
     Client& client = *clients_.emplace_back(std::make_unique<Client>());
     client.thread = std::thread([this, &client, i] { Run(client, i); });

@@ -30,6 +30,7 @@ class UpgradeLoad {
  public:
   struct Options {
     std::string discovery;
+    Security security = {};  // as in RouterOptions
     int clients = 4;
     int shards = 10'000;  // one key in each
     int streaming = 0;    // so many of the clients stream

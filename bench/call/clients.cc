@@ -98,7 +98,8 @@ int MakeCalls(const std::vector<std::string>& arguments) {
   std::ifstream questions(arguments[2]);
   std::ofstream answers(arguments[3]);
   std::optional<Router> router;
-  if (arguments.size() > 4) router.emplace(RouterOptions{.discovery = {arguments[4]}});
+  if (arguments.size() > 4)
+    router.emplace(RouterOptions{.discovery = {arguments[4]}, .security = {.insecure = true}});
   const Target target = MakeTarget(arguments[1], router ? &*router : nullptr);
   for (std::string question; std::getline(questions, question);) {
     if (question == kAdmitNs) {

@@ -86,7 +86,7 @@ int MeasureOwnMemory(const std::string& discovery, const std::string& file) {
   const double before = Resident("VmRSS:");
   ResetPeak();
 
-  Router router({.discovery = {discovery}});
+  Router router({.discovery = {discovery}, .security = {.insecure = true}});
   if (const absl::Status status = router.WaitReady(kApp, kPatience); !status.ok()) {
     std::fprintf(stderr, "bench_call memory: %s\n", status.ToString().c_str());
     return 1;

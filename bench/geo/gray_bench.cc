@@ -221,8 +221,8 @@ class Bench {
   }
 
   absl::Status BreakTheClientsNetwork(std::vector<std::string>& figures) {
-    const auto stub = v1::Discovery::NewStub(
-        grpc::CreateChannel(cluster_->discovery_endpoint(), grpc::InsecureChannelCredentials()));
+    const auto stub =
+        v1::Discovery::NewStub(cluster_->security().Connect(cluster_->discovery_endpoint()));
     for (int second = 0; second < 120; second += 5) {
       for (uint64_t client = 1; client <= 20; ++client) {
         v1::ReportServersRequest report;

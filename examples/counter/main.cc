@@ -48,6 +48,7 @@ class Counter final : public counter::Counter::Service {
 int main(int argc, char** argv) {
   shardmanager::ServerOptions options;
   std::string data;
+  std::string migration;
   bool callback = false;
   CLI::App cli{"A sharded counter."};
   cli.add_option("--app", options.app)->default_val("counter");
@@ -55,6 +56,9 @@ int main(int argc, char** argv) {
   cli.add_option("--cell", options.cell)->capture_default_str();
   cli.add_option("--zookeeper", options.zookeeper)->capture_default_str();
   cli.add_option("--zookeeper-credentials", options.zookeeper_credentials);
+  cli.add_option("--certs", options.security.certs);
+  cli.add_option("--tls-migration", migration)->check(CLI::IsMember({"accept", "connect"}));
+  cli.add_flag("--insecure", options.security.insecure, "No TLS");
   cli.add_option("--listen", options.listen)->capture_default_str();
   cli.add_option("--region", options.fault_domain.region);
   cli.add_option("--datacenter", options.fault_domain.datacenter);
@@ -62,6 +66,9 @@ int main(int argc, char** argv) {
   cli.add_option("--data", data, "The shared folder")->required();
   cli.add_flag("--callback", callback, "Serve with gRPC's callback API");
   CLI11_PARSE(cli, argc, argv);
+  using Migration = shardmanager::Security::Migration;
+  if (migration == "accept") options.security.migration = Migration::kAccept;
+  if (migration == "connect") options.security.migration = Migration::kConnect;
 
   Counts counts(data);
   shardmanager::Server server(options);

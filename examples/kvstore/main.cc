@@ -35,6 +35,11 @@ void AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--zookeeper-credentials", flags.server.zookeeper_credentials,
                  "File with this server's ZooKeeper credentials (shardctl cell credentials)")
       ->type_name("FILE");
+  cli.add_option("--certs", flags.server.security.certs,
+                 "Folder with ca.pem, cert.pem and key.pem (shardctl certs). Default: $SM_CERTS, "
+                 "else ~/.shardmanager/certs")
+      ->type_name("FOLDER");
+  cli.add_flag("--insecure", flags.server.security.insecure, "No TLS");
   cli.add_option("--listen", flags.server.listen, "Where to listen, HOST:PORT; port 0: a free one")
       ->capture_default_str();
   cli.add_option("--region", flags.server.fault_domain.region, "Where this server stands");
@@ -69,12 +74,18 @@ absl::Status Serve(Flags flags) {
   std::vector<grpc::Service*> services;
   if (flags.storage == "local") {
     flags.transfer.server = name;
+    flags.transfer.app = flags.server.app;
+    flags.transfer.security = flags.server.security;
     flags.transfer.endpoint = [&] { return server.endpoint(); };
     auto local = std::make_unique<kvstore::LocalStore>(flags.data, flags.transfer);
     services.push_back(local->transfer_service());
     store = std::move(local);
   } else if (flags.storage == "replicated") {
-    auto replicated = std::make_unique<kvstore::ReplicatedStore>(flags.data, name);
+    auto replicated = std::make_unique<kvstore::ReplicatedStore>(
+        flags.data, name,
+        kvstore::OtherServers{
+            .open = [&](const auto& at, const auto& how) { return server.OpenChannel(at, how); },
+            .check = [&](const auto& context) { return server.IsOfServer(context); }});
     services.push_back(replicated->replica_service());
     store = std::move(replicated);
   } else {

@@ -1,7 +1,6 @@
 #include "replicated_store.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
+#include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -34,14 +33,16 @@ class ReplicatedStore::Service final : public kv::KvReplica::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status Apply(grpc::ServerContext*, const kv::ApplyRequest* request,
+  grpc::Status Apply(grpc::ServerContext* context, const kv::ApplyRequest* request,
                      kv::ApplyResponse*) override {
+    if (absl::Status s = store_.others_.check(*context); !s.ok()) return ToGrpc(s);
     const auto shard = store_.Replica(request->shard());
     return shard == nullptr ? NotHere(request->shard()) : ToGrpc(shard->Apply(*request));
   }
 
   grpc::Status Copy(grpc::ServerContext* context, grpc::ServerReader<kv::CopyRequest>* reader,
                     kv::CopyResponse*) override {
+    if (absl::Status s = store_.others_.check(*context); !s.ok()) return ToGrpc(s);
     kv::CopyRequest message;
     if (!reader->Read(&message)) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a copy without a beginning"};
@@ -67,9 +68,10 @@ class ReplicatedStore::Service final : public kv::KvReplica::Service {
   ReplicatedStore& store_;
 };
 
-ReplicatedStore::ReplicatedStore(std::string folder, std::string server)
+ReplicatedStore::ReplicatedStore(std::string folder, std::string server, OtherServers others)
     : folder_(std::move(folder)),
       server_(std::move(server)),
+      others_(std::move(others)),
       service_(std::make_unique<Service>(*this)) {}
 
 ReplicatedStore::~ReplicatedStore() = default;
@@ -96,8 +98,7 @@ std::shared_ptr<kv::KvReplica::Stub> ReplicatedStore::StubFor(const std::string&
   if (stub == nullptr) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-    stub = kv::KvReplica::NewStub(
-        grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments));
+    stub = kv::KvReplica::NewStub(others_.open(endpoint, arguments));
   }
   return stub;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,10 +16,19 @@
 
 namespace kvstore {
 
+// How the app's servers reach each other, and know that it is one of them who calls: what
+// shardmanager::Server has for that.
+struct OtherServers {
+  std::function<std::shared_ptr<grpc::Channel>(const std::string& endpoint,
+                                               const grpc::ChannelArguments& arguments)>
+      open;
+  std::function<absl::Status(const grpc::ServerContextBase& context)> check;
+};
+
 class ReplicatedStore final : public Store {
  public:
   // Files are `<folder>/<shard>.db`: a folder of this server alone.
-  ReplicatedStore(std::string folder, std::string server);
+  ReplicatedStore(std::string folder, std::string server, OtherServers others);
   ~ReplicatedStore() override;
 
   // To be registered beside the service that clients call.
@@ -48,6 +58,7 @@ class ReplicatedStore final : public Store {
 
   const std::string folder_;
   const std::string server_;
+  const OtherServers others_;
   mutable std::mutex mutex_;
   mutable std::condition_variable came_;
   std::map<std::string, std::shared_ptr<ReplicatedShard>> replicas_;

@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
-#include "wire/connection.h"
 #include "wire/grpc_status.h"
+#include "wire/transport.h"
 
 namespace shardmanager::local {
 namespace {
@@ -41,7 +41,8 @@ ClusterManager::ClusterManager(ClusterManagerOptions options, ContainerPort cont
 void ClusterManager::Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMostAnswerBytes);
-  stub_ = v1::TaskControl::NewStub(wire::OpenChannel(endpoint, arguments));
+  stub_ = v1::TaskControl::NewStub(
+      options_.transport->Open(endpoint, security::AControlPlane(), arguments));
 }
 
 absl::Status ClusterManager::Want(v1::OperationKind kind, const std::string& container,

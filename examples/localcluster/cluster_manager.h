@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "examples/localcluster/operation_ledger.h"
 #include "shardmanager/v1/task_control.grpc.pb.h"
+#include "wire/transport.h"
 
 namespace shardmanager::local {
 
@@ -35,6 +36,8 @@ struct ClusterManagerOptions {
   std::string app;
   // shardmanagerd, any of them: the answers of others name the leader.
   std::string endpoint;
+  // How it is connected to.
+  std::shared_ptr<const wire::Transport> transport = wire::Transport::Insecure();
   // OPTIONAL. Gets a line for people when other operations wait than before, and why.
   std::function<void(const std::string& line)> say;
   // OPTIONAL. The longest wait between two reports while operations wait, if that is shorter than

@@ -45,6 +45,7 @@ absl::Status Machine::AddRegion(const std::string& region, const std::vector<std
       ClusterManagerOptions{.name = absl::StrCat("localcluster-", region),
                             .app = options_.app,
                             .endpoint = options_.control_plane,
+                            .transport = options_.transport,
                             .say = options_.supervisor.say},
       port);
   for (const std::string& server : servers) {
@@ -138,7 +139,8 @@ absl::Status Machine::GiveNotice(const std::string& region, std::chrono::millise
   notice.set_start_ms(now_ms + in.count());
   notice.set_end_ms(notice.start_ms() + length.count());
   notice.set_reason("maintenance by hand");
-  cli::AdminClient control_plane(options_.control_plane, std::chrono::seconds(2));
+  cli::AdminClient control_plane(options_.control_plane, std::chrono::seconds(2),
+                                 options_.transport);
   return control_plane.AddMaintenance(request).status();
 }
 

@@ -12,13 +12,15 @@
 #include "absl/status/status.h"
 #include "examples/localcluster/cluster_manager.h"
 #include "examples/localcluster/supervisor.h"
+#include "wire/transport.h"
 
 namespace shardmanager::local {
 
 struct MachineOptions {
   std::string app;
   std::string control_plane;  // HOST:PORT of a shardmanagerd
-  std::string folder;         // logs of the servers
+  std::shared_ptr<const wire::Transport> transport = wire::Transport::Insecure();  // to it
+  std::string folder;  // logs of the servers
   // Operations are carried out at once, with SIGKILL, and nobody is asked.
   bool rude = false;
   SupervisorOptions supervisor;

@@ -15,6 +15,8 @@
 #include "absl/time/time.h"
 #include "examples/localcluster/machine.h"
 #include "runtime/signals.h"
+#include "security/flags.h"
+#include "wire/transport.h"
 
 namespace shardmanager::local {
 namespace {
@@ -38,8 +40,10 @@ SIGTERM, SIGINT and `quit` stop all servers (SIGTERM, and SIGKILL after --grace)
 control plane.)";
 
 struct Flags {
+  Security security;
   MachineOptions machine{.app = "kv",
                          .control_plane = "127.0.0.1:7400",
+                         .transport = nullptr,
                          .folder = "localcluster-logs",
                          .rude = false,
                          .supervisor = {}};
@@ -130,7 +134,14 @@ int Main(int argc, char** argv) {
   cli.add_flag("--rude", flags.machine.rude,
                "Carry commands out at once with SIGKILL, and do not ask the control plane");
   cli.add_option("command", flags.command, "After --: the command line of a server")->required();
+  security::AddFlags(cli, flags.security);
   CLI11_PARSE(cli, argc, argv);
+  auto transport = wire::Transport::Make(flags.security, "", {security::Anybody()});
+  if (!transport.ok()) {
+    std::cerr << "error: " << transport.status().message() << "\n";
+    return 1;
+  }
+  flags.machine.transport = *std::move(transport);
 
   std::error_code error;
   std::filesystem::create_directories(flags.machine.folder, error);

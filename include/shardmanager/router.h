@@ -31,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "shardmanager/observe.h"
+#include "shardmanager/security.h"
 #include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
@@ -47,6 +48,10 @@ namespace shardmanager {
 struct RouterOptions {
   // REQUIRED. Discovery endpoints, "host:port", tried in order and in turn.
   std::vector<std::string> discovery = {};
+  // How discovery and the application's servers are connected to: with which certificate, and whom
+  // it believes. A router that cannot use it fails all calls, and they say why. Default: the
+  // certificates in $SM_CERTS or ~/.shardmanager/certs. Example: {.certs = "/etc/shop/certs"}.
+  Security security = {};
   // Who this is, for the other side's logs. Default: "<host>/<pid>".
   std::string subscriber = {};
   // Where this client stands. When any replica of a shard may answer, the nearest one does: in the
@@ -90,8 +95,8 @@ struct RouterOptions {
   //     arguments.SetMaxReceiveMessageSize(64 << 20);
   //   }
   std::function<void(grpc::ChannelArguments& arguments)> channel_arguments = nullptr;
-  // Of the channels to application servers; discovery is always asked without. The servers must
-  // listen with the same kind of credentials. Default: null, insecure.
+  // The application's own, for the channels to its servers only, in place of what `security` makes:
+  // for servers that listen with ServerOptions::credentials. Default: null, `security` holds.
   // Example: grpc::SslCredentials({.pem_root_certs = roots}).
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   // One request in 64 names its key to the server, in its metadata ("sm-key-bin"), so that

@@ -23,6 +23,12 @@ struct Security {
   std::string ca = {};
   std::string cert = {};
   std::string key = {};
+  // For the time in which an open cell becomes a secure one (docs/security.md); all processes of
+  // the cell have to be at one step before the next. kAccept: connects without TLS, and takes
+  // connections of both kinds; kConnect: connects with TLS, and takes both. As long as it takes
+  // both, everybody may do everything.
+  enum class Migration { kNone, kAccept, kConnect };
+  Migration migration = Migration::kNone;
   // No TLS: everybody who reaches a port may do everything, and can read along. For tests, and
   // networks that are protected otherwise. Not together with any of the above.
   bool insecure = false;

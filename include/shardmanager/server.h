@@ -72,11 +72,14 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "shardmanager/observe.h"
+#include "shardmanager/security.h"
 #include "shardmanager/stub_inl.h"
 #include "shardmanager/types.h"
 
 namespace grpc {
+class ChannelArguments;
 class ServerBuilder;
+class ServerCredentials;
 class Service;
 }  // namespace grpc
 
@@ -217,6 +220,14 @@ struct ServerOptions {
   std::string zookeeper_credentials = {};
   // The cell (one control plane and what it manages).
   std::string cell = "default";
+  // The certificate of this server, which is of its cell, app and name, and whom it believes. Those
+  // who can connect: the control plane, the app's other servers and its clients, and operators.
+  // Commands are obeyed from the control plane only. Default: the certificates in $SM_CERTS or
+  // ~/.shardmanager/certs. Example: {.certs = "/etc/kv/certs"}.
+  Security security = {};
+  // The application's own, of `listen`, in place of what `security` makes of it: their rules say
+  // who can connect. They must ask for certificates, or no command is obeyed. Default: null.
+  std::shared_ptr<grpc::ServerCredentials> credentials = nullptr;
   // Where the gRPC server listens. Port 0: a free one.
   std::string listen = "0.0.0.0:0";
   // Host that clients reach this server at. Default: the listen address's host, or
@@ -532,6 +543,16 @@ class Server {
   // thread of the library's. So hold no lock that it takes. An exception in it is logged.
   void Admit(const ShardId& shard, std::chrono::milliseconds patience,
              std::function<void(Admission admission)> then);
+
+  // ---- for what the app's own servers say to each other (ServerOptions::security)
+  //
+  // A channel to another server of this app; with certificates, nobody else is talked to there.
+  std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint,
+                                             const grpc::ChannelArguments& arguments);
+  // OK: the call is of the app's server of this name ("": of any of them), or the server is
+  // insecure, and nobody knows. Else PERMISSION_DENIED or UNAUTHENTICATED, and whose it is.
+  absl::Status IsOfServer(const grpc::ServerContextBase& context,
+                          const std::string& name = "") const;
 
   // "host:port" where it listens. REQUIRES: Start() returned OK.
   std::string endpoint() const;

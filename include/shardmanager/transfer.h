@@ -18,7 +18,8 @@
 //     }
 //     void Stopping() override { transfer_.Stop(); }
 //     Rows rows_;                                            // your TransferStorage
-//     Transfer transfer_{{.server = "kv-3", .endpoint = [] { return "10.0.0.7:7500"; }}, rows_};
+//     Transfer transfer_{{.server = "kv-3", .app = "kv", .endpoint = [] { return "10.0.0.7:7500";
+//     }}, rows_};
 //   };
 // and server.Run(store, {&service, store.transfer_.service()}).
 //
@@ -47,6 +48,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "shardmanager/security.h"
 #include "shardmanager/server.h"
 #include "shardmanager/types.h"
 
@@ -145,6 +147,10 @@ class TransferStorage {
 struct TransferOptions {
   // REQUIRED. As ServerOptions::name. Example: "kv-3".
   std::string server = {};
+  // REQUIRED, unless `security` is insecure. As ServerOptions::app. Example: "kv".
+  std::string app = {};
+  // As ServerOptions::security: rows go to other servers of this app only. Default: as there.
+  Security security = {};
   // REQUIRED. Where this server is reached, "host:port"; asked when it is needed. Example:
   // [&] { return server.endpoint(); }
   std::function<std::string()> endpoint = nullptr;

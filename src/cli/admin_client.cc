@@ -7,28 +7,30 @@
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
-#include "wire/connection.h"
 #include "wire/grpc_status.h"
 #include "wire/keepalive.h"
+#include "wire/transport.h"
 
 namespace shardmanager::cli {
 namespace {
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
+std::shared_ptr<grpc::Channel> Connect(const wire::Transport& transport,
+                                       const std::string& server) {
   grpc::ChannelArguments arguments;
   // All shards of a large app come in one answer.
   arguments.SetMaxReceiveMessageSize(-1);
   // A watch that waits for hours must notice that the other side is gone.
   wire::SetKeepalive({.ping_after = Seconds(30), .give_up = Seconds(10)}, arguments);
-  return wire::OpenChannel(server, std::move(arguments));
+  return transport.Open(server, security::AControlPlane(), std::move(arguments));
 }
 
 }  // namespace
 
 class AdminClient::Impl {
  public:
-  Impl(const std::string& server, std::chrono::milliseconds timeout)
-      : timeout_(timeout), home_(server) {
+  Impl(const std::string& server, std::chrono::milliseconds timeout,
+       std::shared_ptr<const wire::Transport> transport)
+      : timeout_(timeout), home_(server), transport_(std::move(transport)) {
     TurnTo(server);
   }
 
@@ -101,7 +103,7 @@ class AdminClient::Impl {
 
   void TurnTo(std::string server) {
     server_ = std::move(server);
-    channel_ = Connect(server_);
+    channel_ = Connect(*transport_, server_);
     stub_ = v1::Admin::NewStub(channel_);
   }
 
@@ -123,13 +125,15 @@ class AdminClient::Impl {
 
   const std::chrono::milliseconds timeout_;
   const std::string home_;  // as the user named it
+  const std::shared_ptr<const wire::Transport> transport_;
   std::string server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Admin::Stub> stub_;
 };
 
-AdminClient::AdminClient(const std::string& server, std::chrono::milliseconds timeout)
-    : impl_(std::make_unique<Impl>(server, timeout)) {}
+AdminClient::AdminClient(const std::string& server, std::chrono::milliseconds timeout,
+                         std::shared_ptr<const wire::Transport> transport)
+    : impl_(std::make_unique<Impl>(server, timeout, std::move(transport))) {}
 AdminClient::~AdminClient() = default;
 
 const std::string& AdminClient::server() const { return impl_->server(); }

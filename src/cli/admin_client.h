@@ -11,6 +11,10 @@
 #include "absl/status/statusor.h"
 #include "shardmanager/v1/admin.pb.h"
 
+namespace shardmanager::wire {
+class Transport;
+}  // namespace shardmanager::wire
+
 namespace shardmanager::cli {
 
 // Blocking; not thread-safe. Errors are those of admin.proto, and UNAVAILABLE or
@@ -19,7 +23,8 @@ namespace shardmanager::cli {
 class AdminClient {
  public:
   // `server`: "host:port". `timeout`: for one call.
-  AdminClient(const std::string& server, std::chrono::milliseconds timeout);
+  AdminClient(const std::string& server, std::chrono::milliseconds timeout,
+              std::shared_ptr<const wire::Transport> transport);
   ~AdminClient();
   AdminClient(const AdminClient&) = delete;
   AdminClient& operator=(const AdminClient&) = delete;

@@ -90,7 +90,8 @@ bool SetOrder(const std::string& command, Words& words, CommandLine& line) {
 }
 
 CommandLine ToCommandLine(const std::string& command, Words words) {
-  CommandLine line{.server = words.server, .timeout = *ParseAge(words.timeout)};
+  CommandLine line{
+      .server = words.server, .timeout = *ParseAge(words.timeout), .security = words.security};
   const Format format = kFormats.at(words.format);
   if (command == "apply") {
     line.command = std::move(words.apply);
@@ -136,6 +137,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = StatusCommand{format};
   } else if (command == "place") {
     line.command = ToPlace(words);
+  } else if (command == "certs") {
+    line.command = std::move(words.offline.certs);
   } else if (command == "cell") {
     line.command = std::move(words.offline.cell);
   } else if (command == "completion") {
@@ -159,7 +162,10 @@ std::string UnknownCommand(const CLI::App& cli, const std::vector<std::string>& 
   const std::vector<std::string> names = CommandNames(cli);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "-s" || word == "--server" || word == "--timeout") ++i;
+    if (word == "-s" || word == "--server" || word == "--timeout" || word == "--certs" ||
+        word.rfind("--tls-", 0) == 0) {
+      ++i;
+    }
     if (word.rfind('-', 0) == 0) continue;
     return std::find(names.begin(), names.end(), word) == names.end() ? word : "";
   }

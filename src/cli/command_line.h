@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "shardmanager/security.h"
+
 namespace shardmanager::cli {
 
 // What scripts can rely on.
@@ -190,6 +192,18 @@ struct CellCommand {
   bool undo = false;      // with kSecure
   bool only_newest = false;  // with kSecure
 };
+struct CertsCommand {
+  enum class Action { kInit, kIssue, kList, kRenew, kCheck, kAddCa, kUseCa, kDropCa };
+  Action action = Action::kList;
+  std::string folder = "certs";
+  std::string cell;                     // with kInit
+  std::vector<std::string> identities;  // with kIssue and kRenew; kRenew: empty, those that are due
+  std::vector<std::string> hosts;       // with kIssue
+  int days = 90;                        // likewise
+  bool all = false;                     // with kRenew
+  bool new_key = false;                 // likewise
+  std::string checked;                  // with kCheck: a folder; "": where processes look
+};
 struct CompletionCommand {
   std::string shell;
 };
@@ -200,12 +214,14 @@ struct CommandLine {
   std::string server;
   // For one call.
   std::chrono::milliseconds timeout{0};
+  // How the control plane is connected to.
+  Security security;
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
                RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, TopCommand,
-               WatchCommand, StatusCommand, PlaceCommand, CellCommand, CompletionCommand,
-               VersionCommand>
+               WatchCommand, StatusCommand, PlaceCommand, CellCommand, CertsCommand,
+               CompletionCommand, VersionCommand>
       command;
 };
 

@@ -7,12 +7,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/cell/cell_words.h"
+#include "cli/certs/certs_words.h"
 #include "cli/commands/reshape_words.h"
 #include "cli/help_texts.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
 #include "model/region_preferences.h"
 #include "model/text.h"
+#include "security/flags.h"
 #include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager::cli {
@@ -70,6 +72,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
       ->check(CLI::Validator(CheckTimeout, ""))
       ->type_name("TIME")
       ->capture_default_str();
+  security::AddFlags(cli_, words_.security);
   AddApply();
   AddGet();
   AddDescribe();
@@ -92,6 +95,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddWatch();
   AddPlace();
   AddCell(cli_, words_.offline.cell);
+  AddCerts(cli_, words_.offline.certs);
   AddOthers();
 }
 

@@ -28,12 +28,14 @@ struct OfflineWords {
   PlaceCommand place;
   PlaceTexts place_texts;
   CellCommand cell;
+  CertsCommand certs;
 };
 
 // What CLI11 fills while it parses.
 struct Words {
   std::string server = "127.0.0.1:7400";
   std::string timeout = "10s";
+  Security security;
   std::string resource;
   std::string format = "table";
   ApplyCommand apply;

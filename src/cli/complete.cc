@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -61,6 +62,8 @@ class Reader {
     const bool repeats = !all.empty() && all.back()->get_expected_max() > 1;
     return repeats ? all.back() : nullptr;
   }
+  // Of a flag without a value: "--insecure", for example.
+  bool Has(const std::string& name) const { return given_.contains(name); }
   // "--server" or "NAME", for example; "": not given.
   std::string ValueOf(const std::string& name) const {
     const auto found = values_.find(name);
@@ -80,7 +83,9 @@ class Reader {
     const std::string name = word.substr(0, equals);
     const CLI::Option* flag = command_ == nullptr ? nullptr : command_->get_option_no_throw(name);
     if (flag == nullptr) flag = root_.get_option_no_throw(name);
-    if (flag == nullptr || !TakesValue(*flag)) return;
+    if (flag == nullptr) return;
+    given_.insert(LongName(*flag));
+    if (!TakesValue(*flag)) return;
     if (equals == std::string::npos) {
       open_flag_ = flag;
     } else {
@@ -94,6 +99,7 @@ class Reader {
   const CLI::Option* open_flag_ = nullptr;
   size_t arguments_ = 0;
   std::map<std::string, std::string> values_;
+  std::set<std::string> given_;  // flags
 };
 
 class Completer {
@@ -155,6 +161,10 @@ class Completer {
     if (const std::string server = line_.ValueOf("--server"); !server.empty()) {
       arguments.insert(arguments.end(), {"--server", server});
     }
+    if (const std::string certs = line_.ValueOf("--certs"); !certs.empty()) {
+      arguments.insert(arguments.end(), {"--certs", certs});
+    }
+    if (line_.Has("--insecure")) arguments.emplace_back("--insecure");
     for (std::string& name : get_names_(arguments)) found_.words.push_back({std::move(name)});
   }
 

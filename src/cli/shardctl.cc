@@ -8,13 +8,23 @@
 #include "base/state_machine.h"
 #include "cli/admin_client.h"
 #include "cli/cell/cell.h"
+#include "cli/certs/certs.h"
 #include "cli/commands/commands.h"
 #include "cli/complete.h"
 #include "cli/completion.h"
 #include "shardmanager/version.h"
+#include "wire/transport.h"
 
 namespace shardmanager::cli {
 namespace {
+
+// What follows from a snapshot in a file.
+bool AsksNobody(const CommandLine& line) {
+  const auto* simulate = std::get_if<SimulateCommand>(&line.command);
+  const auto* capacity = std::get_if<CapacityCommand>(&line.command);
+  return (simulate != nullptr && !simulate->snapshot.empty()) ||
+         (capacity != nullptr && !capacity->snapshot.empty());
+}
 
 ExitCode Run(const CommandLine& line, Terminal& terminal) {
   if (const auto* completion = std::get_if<CompletionCommand>(&line.command)) {
@@ -28,10 +38,20 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
   if (const auto* place = std::get_if<PlaceCommand>(&line.command)) {
     return Place(*place, terminal);
   }
+  if (const auto* certs = std::get_if<CertsCommand>(&line.command)) {
+    return RunCerts(*certs, terminal);
+  }
   if (const auto* cell = std::get_if<CellCommand>(&line.command)) {
     return RunCell(*cell, line.timeout, terminal);
   }
-  AdminClient client(line.server, line.timeout);
+  const auto transport = AsksNobody(line)
+                             ? wire::Transport::Insecure()
+                             : wire::Transport::Make(line.security, "", {security::Anybody()});
+  if (!transport.ok()) {
+    *terminal.err << "error: " << transport.status().message() << "\n";
+    return kUsage;
+  }
+  AdminClient client(line.server, line.timeout, *transport);
   return std::visit(
       Overloaded{
           [&](const ApplyCommand& command) { return Apply(command, client, terminal); },

@@ -12,9 +12,10 @@
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
-#include "wire/connection.h"
+#include "security/flags.h"
 #include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
+#include "wire/transport.h"
 
 namespace shardmanager {
 namespace {
@@ -41,10 +42,14 @@ struct Flags {
   std::string upstream = "127.0.0.1:7400";
   std::string listen = "127.0.0.1:7401";
   std::string metrics_listen;
+  Security security;
 };
 
-wire::DiscoveryClientOptions Upstream(const Flags& flags) {
+using TransportPtr = std::shared_ptr<const wire::Transport>;
+
+wire::DiscoveryClientOptions Upstream(const Flags& flags, const TransportPtr& transport) {
   wire::DiscoveryClientOptions options;
+  options.transport = transport;
   options.endpoints = absl::StrSplit(flags.upstream, ',', absl::SkipEmpty());
   return options;
 }
@@ -84,25 +89,27 @@ class RelayMetrics {
   Counter updates_, refused_;
 };
 
-std::unique_ptr<grpc::Server> Listen(const std::string& address, wire::DiscoveryService& service) {
+wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& address,
+                           wire::DiscoveryService& service) {
   int port = 0;
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
-  wire::ListenAt(address, builder, &port);
+  auto mixed = transport.ListenAt(address, {security::Anybody()}, builder, &port);
   builder.RegisterService(service.service());
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) {
+  wire::ServerAndPort serving = wire::StartWith(std::move(mixed), builder);
+  if (serving.server == nullptr) {
     std::fprintf(stderr,
                  "error: cannot listen on %s: is the port taken, or not an address of this "
                  "machine? (--listen HOST:PORT)\n",
                  address.c_str());
-    return nullptr;
+    return serving;
   }
+  spdlog::info("this process is {}", transport.About());
   spdlog::info("serving shard maps on port {}", port);
-  return server;
+  return serving;
 }
 
-int Serve(const Flags& flags) {
+int Serve(const Flags& flags, const TransportPtr& transport) {
   StopSignals signals;
   Metrics metrics;
   RelayMetrics shown(metrics);
@@ -115,7 +122,7 @@ int Serve(const Flags& flags) {
     }
     metrics_server = std::move(*started);
   }
-  wire::DiscoveryRelay relay(Upstream(flags));
+  wire::DiscoveryRelay relay(Upstream(flags, transport));
   relay.hub().on_ahead = [](const AppName& app, MapVersion known) {
     spdlog::warn(
         "a subscriber holds map {} of {}, by a later leader than any that was heard of here: "
@@ -123,15 +130,15 @@ int Serve(const Flags& flags) {
         known.ToString(), app.value());
   };
   wire::DiscoveryService service(relay.hub(), {.reports = &relay.reports()});
-  const std::unique_ptr<grpc::Server> server = Listen(flags.listen, service);
-  if (server == nullptr) return 1;
+  const wire::ServerAndPort serving = Listen(*transport, flags.listen, service);
+  if (serving.server == nullptr) return 1;
 
   constexpr std::chrono::milliseconds kMetricsPeriod(1'000);
   while (!signals.WaitFor(kMetricsPeriod)) shown.Show(relay.stats(), service.waiting());
 
   spdlog::info("stopping");
   service.EndStreams();
-  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  serving.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return 0;
 }
 
@@ -147,8 +154,9 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   cli.add_option("--metrics-listen", flags.metrics_listen,
                  "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
+  security::AddFlags(cli, flags.security);
   CLI11_PARSE(cli, argc, argv);
-  if (Upstream(flags).endpoints.empty()) {
+  if (Upstream(flags, wire::Transport::Insecure()).endpoints.empty()) {
     std::fprintf(stderr, "error: --upstream names no endpoint; allowed: HOST:PORT[,...]\n");
     return 2;
   }
@@ -156,7 +164,13 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
-  return Serve(flags);
+  const auto transport = wire::Transport::Make(
+      flags.security, "", {{.kinds = {security::Kind::kRelay, security::Kind::kControlPlane}}});
+  if (!transport.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(transport.status().message()).c_str());
+    return 2;
+  }
+  return Serve(flags, *transport);
 }
 
 }  // namespace

@@ -27,14 +27,17 @@
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
+#include "security/cert_folder.h"
+#include "security/files.h"
+#include "security/flags.h"
 #include "shardmanager/version.h"
 #include "wire/admin_service.h"
-#include "wire/connection.h"
 #include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
 #include "wire/placer_service.h"
 #include "wire/shard_server_client.h"
 #include "wire/task_control_service.h"
+#include "wire/transport.h"
 
 namespace shardmanager {
 namespace {
@@ -64,6 +67,7 @@ struct Flags {
   std::string cell = "default";
   std::string zookeeper = "127.0.0.1:2181";
   std::string zookeeper_credentials;
+  Security security;
   std::string listen = "127.0.0.1:7400";
   std::string advertise;
   std::string metrics_listen;
@@ -147,15 +151,15 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
 }
 
 // Listens at `address` with all services.
-std::unique_ptr<grpc::Server> Listen(const std::string& address,
-                                     const std::vector<grpc::Service*>& services, int* port) {
+wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& address,
+                           const std::vector<grpc::Service*>& services, int* port) {
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
   // A spec with a million shards is larger than gRPC's 4 MB.
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-  wire::ListenAt(address, builder, port);
+  auto mixed = transport.ListenAt(address, {security::Anybody()}, builder, port);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  return builder.BuildAndStart();
+  return wire::StartWith(std::move(mixed), builder);
 }
 
 // Where others reach us, listening on `port`.
@@ -226,8 +230,24 @@ void Connect(orchestrator::Controller& controller, wire::DiscoveryRelay& relay) 
   };
 }
 
+// With --dev certificates for trials are made where all programs look for them, unless others are
+// there.
+absl::StatusOr<std::shared_ptr<const wire::Transport>> MakeTransport(const Flags& flags) {
+  const Security& given = flags.security;
+  const bool is_said =
+      given.insecure || !given.certs.empty() || !given.ca.empty() || !given.cert.empty();
+  const std::string folder = security::DefaultFolder();
+  if (flags.dev && !is_said && !folder.empty()) {
+    const auto made = security::EnsureTrialFolder(folder, WallMilliseconds() / 1'000);
+    if (!made.ok()) return made.status();
+    if (*made) spdlog::info("certificates for trials on this machine are in {}", folder);
+  }
+  return wire::Transport::Make(given, flags.cell, {security::AControlPlane()});
+}
+
 // The pieces in the order in which they are made; they go in the reverse one.
-int Serve(Flags flags, std::shared_ptr<StoreAccess> access) {
+int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
+          std::shared_ptr<const wire::Transport> transport) {
   StopSignals signals;
   std::unique_ptr<PrivateZookeeper> zookeeper;
   if (flags.dev) {
@@ -242,11 +262,11 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access) {
     if (!started.ok()) return Fail(started.status());
     metrics_server = *std::move(started);
   }
-  wire::DiscoveryRelay relay({});
+  wire::DiscoveryRelay relay({.transport = transport});
   HubPublisher publisher(relay.hub());
   orchestrator::EventLog events;
   daemon::ControlMetrics control_metrics(metrics, events);
-  wire::ShardServerClient sender;
+  wire::ShardServerClient sender({.transport = transport});
   ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
 
   auto controller = std::make_unique<orchestrator::Controller>(
@@ -262,15 +282,16 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access) {
   wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports()});
   int port = 0;
   wire::PlacerService placer;
-  const std::unique_ptr<grpc::Server> server =
-      Listen(flags.listen,
+  const wire::ServerAndPort serving =
+      Listen(*transport, flags.listen,
              {admin.service(), tasks.service(), discovery.service(), placer.service()}, &port);
-  if (server == nullptr) {
+  if (serving.server == nullptr) {
     return Fail(absl::UnavailableError(
         absl::StrCat("cannot listen on ", flags.listen,
                      ": is the port taken, or not an address of this machine? (--listen "
                      "HOST:PORT)")));
   }
+  spdlog::info("this process is {}", transport->About());
   spdlog::info("cell {}: serving admin, task control and discovery on port {}, ZooKeeper at {}",
                flags.cell, port, flags.zookeeper);
   controller->Start(Endpoint(flags, port));
@@ -281,7 +302,7 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access) {
   admin.EndStreams();
   placer.EndCalls();
   discovery.EndStreams();
-  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  serving.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return fatal.ok() ? 0 : Fail(fatal);
 }
 
@@ -317,6 +338,7 @@ Given AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
+  security::AddFlags(cli, flags.security);
   given.timeout =
       cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
                      "When the cell is made: how long a silent server counts as alive; four "
@@ -367,7 +389,13 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
-  return flags.raise_epochs > 0 ? RaiseEpochsOnce(flags, *access) : Serve(flags, *access);
+  if (flags.raise_epochs > 0) return RaiseEpochsOnce(flags, *access);
+  const auto transport = MakeTransport(flags);
+  if (!transport.ok()) {
+    Fail(transport.status());
+    return 2;
+  }
+  return Serve(flags, *access, *transport);
 }
 
 }  // namespace

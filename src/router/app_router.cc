@@ -25,14 +25,16 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
     : router_(router),
       name_(app),
       retries_(router.options().retry_share),
+      channels_(router.NewChannels(name_)),
       outlook_{.app = name_,
                .has_discovery = router.has_discovery(),
                .keeps_maps = router.cache() != nullptr,
-               .cache_is_read = router.cache() == nullptr,
+               .security = router.security(),
+               .cache_is_read = router.cache() == nullptr || !router.security().ok(),
                .discovery = absl::UnavailableError("discovery has not answered yet")} {
   if (!router_.has_discovery()) outlook_.freshness = Freshness::kNobodySure;
   watch_ = router_.Watch(name_, *this);
-  if (router_.cache() == nullptr) return;
+  if (outlook_.cache_is_read) return;
   router_.cache()->Read(
       name_, router_.has_discovery() ? kDiscoveryPatience : Duration(0),
       [this] {
@@ -45,6 +47,10 @@ AppRouter::AppRouter(RouterImpl& router, std::string_view app)
 AppRouter::~AppRouter() { EndWatch(); }
 
 void AppRouter::EndWatch() { watch_.reset(); }
+
+std::shared_ptr<wire::ServerChannel> AppRouter::Channel(const std::string& endpoint) {
+  return channels_->Get(endpoint, router_.has_several_channels() ? router_.NextRandom() : 0);
+}
 
 void AppRouter::OnSnapshot(WholeMap whole) {
   std::lock_guard lock(holder_mutex_);
@@ -125,7 +131,8 @@ bool AppRouter::Take(const absl::Status& applied) {
       attempt->context->TryCancel();
     }
   });
-  router_.OnMapUpdate(holder_.TakeAbandonedEndpoints());
+  channels_->Drop(holder_.TakeAbandonedEndpoints());
+  router_.OnMapUpdate();
   return true;
 }
 

@@ -25,6 +25,7 @@
 #include "router/shard_map.h"
 #include "runtime/logging.h"
 #include "shardmanager/router.h"
+#include "wire/channel_pool.h"
 #include "wire/discovery_client.h"
 
 namespace shardmanager::router_internal {
@@ -42,6 +43,8 @@ class AppRouter final : public wire::MapSink {
   const std::string& name() const { return name_; }
   RouterImpl& router() { return router_; }
   router::RetryBudget& retries() { return retries_; }
+  // A connection to the server at `endpoint`; calls are spread over those that it has.
+  std::shared_ptr<wire::ServerChannel> Channel(const std::string& endpoint);
 
   // The newest map; null: none has come. No lock in the steady state: see Published.
   // The reference is good until this thread's next call.
@@ -108,6 +111,7 @@ class AppRouter final : public wire::MapSink {
   RouterImpl& router_;
   const std::string name_;
   router::RetryBudget retries_;
+  const std::unique_ptr<wire::ChannelPool> channels_;
   // Held while a map is taken: lookups and calls do without it.
   mutable std::mutex holder_mutex_;
   router::MapHolder holder_;

@@ -24,6 +24,7 @@ absl::Status MapOutlook::Hopeless() const {
         absl::StrCat("RouterOptions::discovery is empty, so no shard map comes",
                      keeps_maps ? ", and none is kept" : ""));
   }
+  if (!security.ok()) return absl::FailedPreconditionError(std::string(security.message()));
   if (absl::IsFailedPrecondition(discovery)) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(discovery.message()), " (RouterOptions::cell)"));

@@ -16,6 +16,7 @@ struct MapOutlook {
   std::string app;
   bool has_discovery = true;
   bool keeps_maps = false;  // on disk
+  absl::Status security;    // not OK: why nobody can be connected to
 
   std::shared_ptr<const router::ShardMap> newest;  // null: no map has come
   size_t unserved = 0;                             // shards of it

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "router/deadlines.h"
 #include "router/router_impl.h"
@@ -13,12 +14,24 @@ namespace shardmanager {
 namespace router_internal {
 namespace {
 
-std::unique_ptr<wire::DiscoveryClient> Discovery(const RouterOptions& options) {
-  if (options.discovery.empty()) return nullptr;
+using TransportOr = absl::StatusOr<std::shared_ptr<const wire::Transport>>;
+
+TransportOr TransportOf(const RouterOptions& options) {
+  auto transport = wire::Transport::Make(options.security, options.cell, {security::Anybody()});
+  if (transport.ok()) return transport;
+  return absl::Status(
+      transport.status().code(),
+      absl::StrCat("RouterOptions::security: ", std::string(transport.status().message())));
+}
+
+std::unique_ptr<wire::DiscoveryClient> Discovery(const RouterOptions& options,
+                                                 const TransportOr& transport) {
+  if (options.discovery.empty() || !transport.ok()) return nullptr;
   wire::DiscoveryClientOptions client;
   client.endpoints = options.discovery;
   client.subscriber = options.subscriber;
   client.cell = options.cell;
+  client.transport = *transport;
   return std::make_unique<wire::DiscoveryClient>(std::move(client));
 }
 
@@ -34,15 +47,28 @@ RouterImpl::RouterImpl(RouterOptions options)
     : options_(std::move(options)),
       channels_per_server_(
           static_cast<size_t>(std::clamp(options_.channels_per_server, 1, kMostPerServer))),
-      channels_(kMostChannels / channels_per_server_,
-                [this](std::unique_ptr<wire::ServerChannel> channel) {
-                  async_calls_.Dispose(std::move(channel));
-                },
-                {.per_server = channels_per_server_,
-                 .arguments = options_.channel_arguments,
-                 .credentials = options_.credentials}),
+      transport_(TransportOf(options_)),
       cache_(Cache(options_)),
-      discovery_(Discovery(options_)) {}
+      discovery_(Discovery(options_, transport_)) {}
+
+std::unique_ptr<wire::ChannelPool> RouterImpl::NewChannels(const std::string& app) {
+  wire::OpenChannel open;
+  if (options_.credentials != nullptr) {
+    open = [credentials = options_.credentials](const std::string& endpoint,
+                                                grpc::ChannelArguments arguments) {
+      return wire::OpenWith(credentials, endpoint, std::move(arguments));
+    };
+  } else if (transport_.ok()) {
+    open = (*transport_)->OpenerTo(security::AServerOf(app));
+  }
+  return std::make_unique<wire::ChannelPool>(
+      kMostChannels / channels_per_server_, std::move(open),
+      [this](std::unique_ptr<wire::ServerChannel> channel) {
+        async_calls_.Dispose(std::move(channel));
+      },
+      wire::ChannelOptions{.per_server = channels_per_server_,
+                           .arguments = options_.channel_arguments});
+}
 
 RouterImpl::~RouterImpl() {
   async_calls_.StopAll();
@@ -80,11 +106,6 @@ uint64_t RouterImpl::NextRandom() {
 std::unique_ptr<wire::MapWatch> RouterImpl::Watch(const std::string& app, wire::MapSink& sink) {
   if (discovery_ == nullptr) return nullptr;
   return discovery_->Watch(AppName(app), std::nullopt, sink);
-}
-
-void RouterImpl::OnMapUpdate(const std::vector<std::string>& abandoned_endpoints) {
-  ++counters_.map_updates;
-  channels_.Drop(abandoned_endpoints);
 }
 
 }  // namespace router_internal

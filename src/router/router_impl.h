@@ -16,6 +16,7 @@
 #include "shardmanager/router.h"
 #include "wire/channel_pool.h"
 #include "wire/discovery_client.h"
+#include "wire/transport.h"
 
 namespace shardmanager::router_internal {
 
@@ -30,10 +31,11 @@ class RouterImpl {
   AppRouter& App(std::string_view app);
 
   const RouterOptions& options() const { return options_; }
-  // A connection to the server at `endpoint`; calls are spread over those that it has.
-  std::shared_ptr<wire::ServerChannel> Channel(const std::string& endpoint) {
-    return channels_.Get(endpoint, channels_per_server_ == 1 ? 0 : NextRandom());
-  }
+  // For the connections to an app's servers.
+  std::unique_ptr<wire::ChannelPool> NewChannels(const std::string& app);
+  bool has_several_channels() const { return channels_per_server_ > 1; }
+  // OK: connections can be made. Else why RouterOptions::security cannot be used.
+  const absl::Status& security() const { return transport_.status(); }
   AsyncCalls& async_calls() { return async_calls_; }
   uint64_t NextRandom();
 
@@ -41,8 +43,8 @@ class RouterImpl {
   std::unique_ptr<wire::MapWatch> Watch(const std::string& app, wire::MapSink& sink);
   // Null: maps are not kept.
   router::MapCache* cache() { return cache_.get(); }
-  bool has_discovery() const { return discovery_ != nullptr; }
-  void OnMapUpdate(const std::vector<std::string>& abandoned_endpoints);
+  bool has_discovery() const { return !options_.discovery.empty(); }
+  void OnMapUpdate() { ++counters_.map_updates; }
 
   struct Counters {
     std::atomic<uint64_t> calls{0};
@@ -74,7 +76,7 @@ class RouterImpl {
   Counters counters_;
   AsyncCalls async_calls_;
   const size_t channels_per_server_;
-  wire::ChannelPool channels_;
+  const absl::StatusOr<std::shared_ptr<const wire::Transport>> transport_;
   const std::unique_ptr<router::MapCache> cache_;
   std::unique_ptr<wire::DiscoveryClient> discovery_;
 

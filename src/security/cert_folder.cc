@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "security/files.h"
+#include "security/openssl.h"
 
 namespace shardmanager::security {
 namespace {
@@ -19,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kAuthorityKeyFile[] = "ca-key.pem";
+constexpr char kNextFile[] = "next-ca.pem";
+constexpr char kNextKeyFile[] = "next-ca-key.pem";
 
 // For nobody but its owner, from the first moment.
 absl::Status MakeFolder(const std::string& folder) {
@@ -177,6 +180,82 @@ absl::StatusOr<Kept> CertFolder::Renew(const Kept& kept, bool new_key, UnixSecon
   if (!issued.ok()) return issued.status();
   if (absl::Status status = Put(kept.folder, *issued); !status.ok()) return status;
   return Kept{kept.folder, *CertificateOfPem(issued->certificate), kept.identity};
+}
+
+absl::Status CertFolder::PutAuthorities() const {
+  absl::Status status =
+      WriteText(AuthorityFile(folder_, kCaFile), authority_.certificate, /*secret=*/false);
+  if (!status.ok()) return status;
+  const auto all = List();
+  if (!all.ok()) return all.status();
+  for (const Kept& kept : *all) {
+    status = WriteText(PathsIn(kept.folder).ca, authority_.certificate, /*secret=*/false);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CertFolder::AddAuthority(UnixSeconds now) {
+  std::error_code ignored;
+  const std::string next_file = AuthorityFile(folder_, kNextFile);
+  auto next = ReadText(next_file);
+  if (!next.ok()) {
+    const auto made = MakeAuthority(cell_, now);
+    if (!made.ok()) return made.status();
+    absl::Status status =
+        WriteText(AuthorityFile(folder_, kNextKeyFile), made->key, /*secret=*/true);
+    if (status.ok()) status = WriteText(next_file, made->certificate, /*secret=*/false);
+    if (!status.ok()) return status;
+    next = made->certificate;
+  } else if (authority_.certificate.find(*next) != std::string::npos) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        next_file, ": a second authority was added before; next is `shardctl certs ca use`"));
+  }
+  authority_.certificate += *next;
+  return PutAuthorities();
+}
+
+absl::Status CertFolder::UseAuthority(UnixSeconds now) {
+  const std::string next_file = AuthorityFile(folder_, kNextFile);
+  const auto next = ReadText(next_file);
+  const auto key = ReadText(AuthorityFile(folder_, kNextKeyFile));
+  const size_t at = next.ok() ? authority_.certificate.find(*next) : std::string::npos;
+  if (!next.ok() || !key.ok() || at == std::string::npos) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder_, ": no second authority was added; first is `shardctl certs ca add`"));
+  }
+  // The one that signs comes first. Its file of authorities is written last: until then all of this
+  // can be done once more.
+  const std::string others = authority_.certificate.substr(0, at);
+  CertFolder renewed(folder_, {*next + others, *key});
+  const auto all = List();
+  if (!all.ok()) return all.status();
+  for (const Kept& kept : *all) {
+    if (const auto done = renewed.Renew(kept, /*new_key=*/false, now); !done.ok()) {
+      return done.status();
+    }
+  }
+  absl::Status status = WriteText(AuthorityFile(folder_, kAuthorityKeyFile), *key, /*secret=*/true);
+  if (status.ok()) status = renewed.PutAuthorities();
+  std::error_code ignored;
+  fs::remove(next_file, ignored);
+  fs::remove(AuthorityFile(folder_, kNextKeyFile), ignored);
+  return status;
+}
+
+absl::Status CertFolder::DropAuthority() {
+  std::error_code ignored;
+  if (fs::exists(AuthorityFile(folder_, kNextFile), ignored)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        folder_, ": the second authority signs nothing yet; first is `shardctl certs ca use`"));
+  }
+  auto certs = CertsOfPem(authority_.certificate);
+  if (!certs.ok()) return certs.status();
+  if (certs->size() == 1) {
+    return absl::FailedPreconditionError(absl::StrCat(folder_, ": there is one authority only"));
+  }
+  authority_.certificate = ToPem(*certs->front());
+  return PutAuthorities();
 }
 
 bool IsDue(const Certificate& certificate, UnixSeconds now) {

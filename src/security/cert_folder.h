@@ -1,5 +1,7 @@
 // A folder with an authority of one's own and the certificates that it signed:
-//   FOLDER/ca.pem, FOLDER/ca-key.pem           the authority; its key belongs on no server
+//   FOLDER/ca.pem, FOLDER/ca-key.pem           the authority; its key belongs on no server. Others
+//                                              that are believed follow in ca.pem
+//   FOLDER/next-ca.pem, FOLDER/next-ca-key.pem one that is to take its place
 //   FOLDER/server/kv/kv-3/{ca,cert,key}.pem    for one process: to be copied to its machine
 // and so on, each below the path of its identity.
 #pragma once
@@ -43,7 +45,20 @@ class CertFolder {
   // stays, so that there is no moment in which the files do not fit each other; unless `new_key`.
   absl::StatusOr<Kept> Renew(const Kept& kept, bool new_key, UnixSeconds now) const;
 
+  // ---- replacing the authority. Each step goes on where it was broken off, and changes the files
+  // of all who are there; all processes have to have them before the next step.
+  // A second one is believed, too; it signs nothing yet. FAILED_PRECONDITION: there is one.
+  absl::Status AddAuthority(UnixSeconds now);
+  // It signs everything anew from here on; the first one is still believed. FAILED_PRECONDITION:
+  // none was added.
+  absl::Status UseAuthority(UnixSeconds now);
+  // Only the one that signs is believed. FAILED_PRECONDITION: the one that was added is not used
+  // yet, or there is no other.
+  absl::Status DropAuthority();
+
  private:
+  // Gives everybody the authorities that are believed.
+  absl::Status PutAuthorities() const;
   CertFolder(std::string folder, Credential authority);
   absl::Status Put(const std::string& folder, const Credential& credential) const;
 

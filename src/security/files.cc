@@ -63,6 +63,11 @@ absl::StatusOr<std::optional<Paths>> PathsOf(const Security& security) {
         "found more than one of a folder (--certs), paths (--tls-ca, --tls-cert, "
         "--tls-key) and --insecure; allowed: one of them");
   }
+  if (security.insecure && security.migration != Security::Migration::kNone) {
+    return absl::InvalidArgumentError(
+        "found a step of a migration to TLS (--tls-migration) and --insecure; allowed: one of "
+        "them");
+  }
   if (security.insecure) return std::nullopt;
   if (paths > 0 && paths < 3) {
     return absl::InvalidArgumentError(
@@ -81,7 +86,8 @@ absl::StatusOr<std::optional<Paths>> PathsOf(const Security& security) {
       "found no certificates (looked ", folder.empty() ? "nowhere, as HOME is not set" : "at ",
       folder,
       "); allowed: a folder with ca.pem, cert.pem and key.pem (--certs, or $SM_CERTS), which "
-      "`shardctl certs` makes; or --insecure, which must be said"));
+      "`shardctl certs` makes (and `shardmanagerd --dev` for trials on this machine); or "
+      "--insecure, which must be said"));
 }
 
 absl::StatusOr<Own> CheckFiles(const Paths& paths, UnixSeconds now) {

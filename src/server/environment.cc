@@ -28,9 +28,18 @@ Makers& TheMakers() {
 Environment Production(const ServerOptions& options) {
   auto access = AccessOfServer(options.zookeeper_credentials, options.cell, AppName(options.app),
                                ServerName(options.name));
+  auto transport = wire::Transport::Make(options.security, options.cell,
+                                         {security::AServerOf(options.app, options.name)});
   absl::Status problem = access.status();
   if (!access.ok()) access = nullptr;
+  if (!transport.ok()) {
+    problem.Update(absl::Status(
+        transport.status().code(),
+        absl::StrCat("ServerOptions.security: ", std::string(transport.status().message()))));
+    transport = wire::Transport::Insecure();  // of a server that does not start
+  }
   return {.problem = std::move(problem),
+          .transport = *std::move(transport),
           .stores = std::make_unique<ZookeeperStoreFactory>(options.zookeeper, *std::move(access)),
           .executor = std::make_unique<SerialExecutor>("sm-server"),
           .now = MonotonicNow,

@@ -14,12 +14,14 @@
 #include "runtime/executor.h"
 #include "server/admission_table.h"
 #include "shardmanager/server.h"
+#include "wire/transport.h"
 
 namespace shardmanager::server {
 
 struct Environment {
   // Not OK: nothing can be started here.
   absl::Status problem;
+  std::shared_ptr<const wire::Transport> transport = wire::Transport::Insecure();
   std::unique_ptr<CoordinationStoreFactory> stores;
   std::unique_ptr<Executor> executor;
   // That of the executor, too.
@@ -36,7 +38,8 @@ struct Environment {
 };
 
 // That of ServerOptions::zookeeper. With a problem: INVALID_ARGUMENT, it begins as a test's does
-// (kTestPrefix), and no such one stands; or the errors of AccessOfServer() (zookeeper_credentials).
+// (kTestPrefix), and no such one stands; or the errors of AccessOfServer() (zookeeper_credentials)
+// and of Transport::Make() (security).
 Environment EnvironmentOf(const ServerOptions& options);
 
 // ---- for tests. Thread-safe.

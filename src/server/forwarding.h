@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "server/handover.h"
 #include "wire/channel_pool.h"
@@ -22,9 +23,9 @@ namespace shardmanager::server {
 // Thread-safe.
 class Forwarding {
  public:
-  // `self`: this server's name.
-  Forwarding(const std::string& app, const std::string& self)
-      : app_(app), self_(self), read_address_(app, self) {}
+  // `self`: this server's name. `open`: to a server of the app.
+  Forwarding(const std::string& app, const std::string& self, wire::OpenChannel open)
+      : app_(app), self_(self), read_address_(app, self), channels_(256, std::move(open)) {}
 
   // There will be a need for it soon.
   void Connect(const std::string& endpoint);
@@ -50,7 +51,7 @@ class Forwarding {
   const std::string app_;
   const std::string self_;
   const wire::AddressReader read_address_;
-  wire::ChannelPool channels_{256};
+  wire::ChannelPool channels_;
   std::once_flag first_wait_;  // most servers need none
   std::unique_ptr<wire::ConnectionWaits> connects_;
 };

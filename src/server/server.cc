@@ -143,6 +143,15 @@ void Server::Wait() {
   watcher.join();
 }
 
+std::shared_ptr<grpc::Channel> Server::OpenChannel(const std::string& endpoint,
+                                                   const grpc::ChannelArguments& arguments) {
+  return impl_->others().Open(endpoint, arguments);
+}
+absl::Status Server::IsOfServer(const grpc::ServerContextBase& context,
+                                const std::string& name) const {
+  return impl_->others().Contains(context, name);
+}
+
 void Server::Shutdown() { impl_->Shutdown(); }
 
 Admission Server::Admit(grpc::ServerContext& context) { return impl_->Admit(context); }

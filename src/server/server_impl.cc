@@ -13,7 +13,6 @@
 #include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "server/contain.h"
-#include "wire/connection.h"
 #include "wire/keepalive.h"
 
 namespace shardmanager {
@@ -85,6 +84,22 @@ ShardGrant ToHandler(const server::Grant& grant) {
   return {grant.shard, grant.role, grant.epoch, grant.old_owner, grant.members, grant.origin};
 }
 
+std::map<std::string, double> LoadOf(server::AdmissionTable& gates, ShardHandler& handler,
+                                     const ShardId& shard) {
+  server::AdmissionSlot* slot = gates.Pin(shard.value());
+  if (slot == nullptr) return {};
+  std::map<std::string, double> load =
+      FiguresOf("CollectLoad", [&] { return handler.CollectLoad(shard); });
+  slot->Release();
+  return load;
+}
+
+// What they may do then is another matter.
+std::vector<security::Expected> WhoMayConnect(const std::string& app) {
+  return {security::AControlPlane(), security::AServerOf(app), security::AClientOf(app),
+          security::AnOperator()};
+}
+
 }  // namespace
 
 ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
@@ -92,7 +107,8 @@ ServerImpl::ServerImpl(ServerOptions options, server::Environment environment)
       environment_(std::move(environment)),
       read_request_(options_.app, options_.name),
       service_(ServiceCallbacks()),
-      forwarding_(options_.app, options_.name),
+      others_(environment_.transport, options_.app),
+      forwarding_(options_.app, options_.name, others_.Opener()),
       pools_(options_.command_threads),
       executor_(*environment_.executor),
       engine_(options_, executor_, *environment_.stores, EnginePorts(), environment_.now),
@@ -118,12 +134,18 @@ absl::Status ServerImpl::Listen(const std::vector<grpc::Service*>& services) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   wire::AllowPings(builder);
-  wire::ListenAt(options_.listen, builder, &port);
+  std::unique_ptr<wire::MixedPort> mixed;
+  if (options_.credentials != nullptr) {
+    builder.AddListeningPort(options_.listen, options_.credentials, &port);
+  } else {
+    mixed = environment_.transport->ListenAt(options_.listen, WhoMayConnect(options_.app), builder,
+                                             &port);
+  }
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterService(service_.Beside(services));
   if (options_.builder) options_.builder(builder);
-  grpc_ = builder.BuildAndStart();
-  if (grpc_ == nullptr) {
+  grpc_ = wire::StartWith(std::move(mixed), builder);
+  if (grpc_.server == nullptr || port == 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", options_.listen,
                      ": is the port taken, or not an address of this machine?"));
@@ -172,6 +194,9 @@ absl::Status ServerImpl::Prepare(ShardHandler& handler,
 
 server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   server::ShardServerService::Callbacks callbacks;
+  callbacks.check_caller = [this](const grpc::ServerContextBase& context) {
+    return environment_.transport->CheckCaller(context, {security::AControlPlane()});
+  };
   callbacks.command = [this](server::Command command) {
     // All of one command go to one server.
     if (!command.successors.empty()) forwarding_.Connect(command.successors.front().endpoint);
@@ -194,7 +219,9 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
           });
         });
   };
-  callbacks.load = [this](const ShardId& shard) { return LoadOf(shard); };
+  callbacks.load = [this](const ShardId& shard) {
+    return LoadOf(engine_.gates(), *handler_, shard);
+  };
   callbacks.requests = [this](const ShardId& shard) { return requests_.Take(shard.value()); };
   callbacks.traffic = [this](v1::CollectLoadResponse& response) {
     traffic_.Tell(MonotonicNow(), response);
@@ -206,15 +233,6 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
 }
 
 // Held while it is asked, so that no AddShard or DropShard of it runs meanwhile.
-std::map<std::string, double> ServerImpl::LoadOf(const ShardId& shard) {
-  server::AdmissionSlot* slot = engine_.gates().Pin(shard.value());
-  if (slot == nullptr) return {};
-  std::map<std::string, double> load =
-      FiguresOf("CollectLoad", [&] { return handler_->CollectLoad(shard); });
-  slot->Release();
-  return load;
-}
-
 // ---- stop ----
 
 void ServerImpl::RequestStop() {
@@ -248,7 +266,9 @@ void ServerImpl::Shutdown() {
       AwaitClients();
       // Before the good-bye, which lets others serve our shards at once: cancels and
       // waits for every method of the application that still runs.
-      if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
+      if (grpc_.server != nullptr) {
+        grpc_.server->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
+      }
       callbacks_.Finish();
       Leave();
     }
@@ -286,8 +306,12 @@ bool ServerImpl::AwaitEmptied(std::chrono::milliseconds patience) {
 // ---- admission ----
 
 ServerImpl::Admitted ServerImpl::Ask(const grpc::ServerContextBase& context, Duration patience) {
-  const server::Addressed request = read_request_(context);
+  server::Addressed request = read_request_(context);
   if (request.refusal != nullptr) return {.refusal = request.refusal};
+  if (request.forwarder &&
+      !others_.Contains(context, std::string(request.forwarder->server)).ok()) {
+    request.forwarder.reset();  // whoever says that is a client like any other
+  }
   const server::Forwarder* by = request.forwarder ? &*request.forwarder : nullptr;
   return Ask({request.shard, by, request.for_primary}, patience);
 }

@@ -21,10 +21,8 @@
 #include "server/traffic/request_watch.h"
 #include "server/traffic/traffic_report.h"
 #include "shardmanager/server.h"
-
-namespace grpc {
-class Server;
-}  // namespace grpc
+#include "wire/app_servers.h"
+#include "wire/transport.h"
 
 namespace shardmanager {
 
@@ -45,6 +43,7 @@ class ServerImpl {
   // The same for services of the callback API.
   server::CallbackAdmission& callbacks() { return callbacks_; }
   const std::string& endpoint() const { return endpoint_; }
+  const wire::AppServers& others() const { return others_; }
   std::string MetricsText();
 
   // ---- the steps of admission
@@ -73,7 +72,6 @@ class ServerImpl {
   absl::Status Prepare(ShardHandler& handler, const std::vector<grpc::Service*>& services);
   absl::Status Listen(const std::vector<grpc::Service*>& services);
   server::ShardServerService::Callbacks ServiceCallbacks();
-  std::map<std::string, double> LoadOf(const ShardId& shard);
   void CountMarked(const grpc::ServerContextBase& context, const ShardId& shard);
   std::optional<grpc::Status> Forward(grpc::ServerContext& context, const server::Successor& to,
                                       sdk_internal::StubFactory make_stub,
@@ -95,7 +93,7 @@ class ServerImpl {
   server::ShardServerService service_;
   ShardHandler* handler_ = nullptr;
   std::unique_ptr<ShardHandler> around_handler_;  // of the environment; may be null
-  std::unique_ptr<grpc::Server> grpc_;
+  wire::ServerAndPort grpc_;
   std::string endpoint_;
 
   std::mutex mutex_;
@@ -107,6 +105,7 @@ class ServerImpl {
   bool gone_ = false;
   std::once_flag shutdown_once_;
 
+  const wire::AppServers others_;
   server::Forwarding forwarding_;
   server::HandlerPools pools_;
   bool linked_ = false;

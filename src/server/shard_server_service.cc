@@ -35,11 +35,13 @@ class ShardServerService::Impl {
     return ++last_id_;
   }
   // Begins the command, whose results go to `results` until Forget().
-  void Begin(ReplyId id, const std::shared_ptr<Results>& results, absl::StatusOr<Command> command) {
+  void Begin(const grpc::ServerContextBase& context, ReplyId id,
+             const std::shared_ptr<Results>& results, absl::StatusOr<Command> command) {
     {
       std::lock_guard lock(mutex_);
       waiting_[id] = results;
     }
+    if (auto s = callbacks_.check_caller(context); !s.ok()) return results->End(wire::ToGrpc(s));
     if (!command.ok()) return results->End(wire::ToGrpc(command.status()));
     command->reply = id;
     callbacks_.command(*std::move(command));
@@ -58,8 +60,9 @@ class ShardServerService::Impl {
   }
 
   // `done` is called on any thread, when the response is filled.
-  void Collect(const v1::CollectLoadRequest& request, v1::CollectLoadResponse* response,
-               const Done& done) {
+  void Collect(const grpc::ServerContextBase& context, const v1::CollectLoadRequest& request,
+               v1::CollectLoadResponse* response, const Done& done) {
+    if (auto s = callbacks_.check_caller(context); !s.ok()) return done(wire::ToGrpc(s));
     callbacks_.collect(FromHeader(request.header()),
                        [this, response, done](absl::StatusOr<Engine::Holdings> held) {
                          if (!held.ok()) return done(wire::ToGrpc(held.status()));
@@ -69,7 +72,9 @@ class ShardServerService::Impl {
   }
 
   // Likewise.
-  void AskReshape(const v1::PrepareReshapeRequest& request, const Done& done) {
+  void AskReshape(const grpc::ServerContextBase& context, const v1::PrepareReshapeRequest& request,
+                  const Done& done) {
+    if (auto s = callbacks_.check_caller(context); !s.ok()) return done(wire::ToGrpc(s));
     const absl::StatusOr<Reshape> reshape = ReshapeOf(request.reshape());
     if (!reshape.ok()) return done(wire::ToGrpc(reshape.status()));
     callbacks_.reshape(FromHeader(request.header()), *reshape,
@@ -115,28 +120,33 @@ class ShardServerService::ByCallbacks final : public v1::ShardServer::CallbackSe
   using Writer = grpc::ServerWriteReactor<v1::ShardResults>;
   using Context = grpc::CallbackServerContext;
 
-  Writer* AddShard(Context*, const v1::AddShardRequest* request) override { return Go(*request); }
-  Writer* DropShard(Context*, const v1::DropShardRequest* request) override { return Go(*request); }
-  Writer* ChangeRole(Context*, const v1::ChangeRoleRequest* request) override {
-    return Go(*request);
+  Writer* AddShard(Context* context, const v1::AddShardRequest* request) override {
+    return Go(*context, *request);
   }
-  Writer* PrepareAddShard(Context*, const v1::PrepareAddShardRequest* request) override {
-    return Go(*request);
+  Writer* DropShard(Context* context, const v1::DropShardRequest* request) override {
+    return Go(*context, *request);
   }
-  Writer* PrepareDropShard(Context*, const v1::PrepareDropShardRequest* request) override {
-    return Go(*request);
+  Writer* ChangeRole(Context* context, const v1::ChangeRoleRequest* request) override {
+    return Go(*context, *request);
   }
-  Writer* UpdateMembership(Context*, const v1::UpdateMembershipRequest* request) override {
-    return Go(*request);
+  Writer* PrepareAddShard(Context* context, const v1::PrepareAddShardRequest* request) override {
+    return Go(*context, *request);
+  }
+  Writer* PrepareDropShard(Context* context, const v1::PrepareDropShardRequest* request) override {
+    return Go(*context, *request);
+  }
+  Writer* UpdateMembership(Context* context, const v1::UpdateMembershipRequest* request) override {
+    return Go(*context, *request);
   }
   grpc::ServerUnaryReactor* CollectLoad(Context* context, const v1::CollectLoadRequest* request,
                                         v1::CollectLoadResponse* response) override {
-    return Answer(context, [&](const Done& done) { impl_.Collect(*request, response, done); });
+    return Answer(context,
+                  [&](const Done& done) { impl_.Collect(*context, *request, response, done); });
   }
   grpc::ServerUnaryReactor* PrepareReshape(Context* context,
                                            const v1::PrepareReshapeRequest* request,
                                            v1::PrepareReshapeResponse*) override {
-    return Answer(context, [&](const Done& done) { impl_.AskReshape(*request, done); });
+    return Answer(context, [&](const Done& done) { impl_.AskReshape(*context, *request, done); });
   }
 
   // `ask` is given what to call with the status, when the response is there.
@@ -148,10 +158,10 @@ class ShardServerService::ByCallbacks final : public v1::ShardServer::CallbackSe
   }
 
   template <typename Request>
-  Writer* Go(const Request& request) {
+  Writer* Go(const Context& context, const Request& request) {
     const ReplyId id = impl_.NewId();
     const auto reactor = std::make_shared<ResultReactor>([this, id] { impl_.Forget(id); });
-    impl_.Begin(id, reactor, CommandOf(request));
+    impl_.Begin(context, id, reactor, CommandOf(request));
     return reactor.get();
   }
 
@@ -191,13 +201,13 @@ class ShardServerService::Blocking final : public v1::ShardServer::Service {
                                 Writer* writer) override {
     return Go(*context, *request, *writer);
   }
-  grpc::Status CollectLoad(Context*, const v1::CollectLoadRequest* request,
+  grpc::Status CollectLoad(Context* context, const v1::CollectLoadRequest* request,
                            v1::CollectLoadResponse* response) override {
-    return Await([&](const Done& done) { impl_.Collect(*request, response, done); });
+    return Await([&](const Done& done) { impl_.Collect(*context, *request, response, done); });
   }
-  grpc::Status PrepareReshape(Context*, const v1::PrepareReshapeRequest* request,
+  grpc::Status PrepareReshape(Context* context, const v1::PrepareReshapeRequest* request,
                               v1::PrepareReshapeResponse*) override {
-    return Await([&](const Done& done) { impl_.AskReshape(*request, done); });
+    return Await([&](const Done& done) { impl_.AskReshape(*context, *request, done); });
   }
 
   // As ByCallbacks::Answer has it.
@@ -211,7 +221,7 @@ class ShardServerService::Blocking final : public v1::ShardServer::Service {
   grpc::Status Go(const Context& context, const Request& request, Writer& writer) {
     const ReplyId id = impl_.NewId();
     const auto loop = std::make_shared<ResultLoop>();
-    impl_.Begin(id, loop, CommandOf(request));
+    impl_.Begin(context, id, loop, CommandOf(request));
     grpc::Status status = loop->Run(context, writer);
     impl_.Forget(id);
     return status;

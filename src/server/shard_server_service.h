@@ -14,6 +14,7 @@
 #include "shardmanager/v1/shard_server.pb.h"
 
 namespace grpc {
+class ServerContextBase;
 class Service;
 }  // namespace grpc
 
@@ -22,6 +23,8 @@ namespace shardmanager::server {
 class ShardServerService {
  public:
   struct Callbacks {
+    // May the caller command this server? Asked first, of each call.
+    std::function<absl::Status(const grpc::ServerContextBase& context)> check_caller;
     std::function<void(Command)> command;
     // Gives what is held, on any thread, to the function passed. Refused like a
     // command when the header is not for us.

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
-#include "wire/connection.h"
+#include "wire/transport.h"
 
 namespace shardmanager::testing_internal {
 namespace {
@@ -122,7 +122,7 @@ std::shared_ptr<grpc::Channel> Commands::Channel(const std::string& endpoint) {
   std::lock_guard lock(mutex_);
   std::shared_ptr<grpc::Channel>& channel = channels_[endpoint];
   if (channel == nullptr) {
-    channel = wire::OpenChannel(endpoint);
+    channel = wire::OpenWith(nullptr, endpoint, {});
   }
   return channel;
 }

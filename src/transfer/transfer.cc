@@ -18,6 +18,7 @@
 #include "transfer/row_total.h"
 #include "transfer/transfer_messages.h"
 #include "transfer/transfer_service.h"
+#include "wire/app_servers.h"
 
 namespace shardmanager {
 
@@ -39,7 +40,15 @@ class TransferImpl {
   TransferImpl(TransferOptions options, TransferStorage& storage)
       : options_(std::move(options)),
         storage_(storage),
-        service_(options_.server, [this](const ShardId& shard) { return FindKnown(shard); }),
+        transport_(wire::Transport::Make(options_.security, "",
+                                         {security::AServerOf(options_.app, options_.server)})),
+        others_(transport_.ok() ? *transport_ : wire::Transport::Insecure(), options_.app),
+        channels_(64, others_.Opener()),
+        service_(
+            options_.server, [this](const ShardId& shard) { return FindKnown(shard); },
+            [this](const grpc::ServerContextBase& context, const std::string& taker) {
+              return transport_.ok() ? others_.Contains(context, taker) : transport_.status();
+            }),
         housekeeper_([this] { KeepHouse(); }) {}
 
   ~TransferImpl() {
@@ -78,7 +87,10 @@ class TransferImpl {
 
   const TransferOptions options_;
   TransferStorage& storage_;
-  wire::ChannelPool channels_{64};
+  // An error: nothing is begun.
+  const absl::StatusOr<std::shared_ptr<const wire::Transport>> transport_;
+  const wire::AppServers others_;
+  wire::ChannelPool channels_;
   transfer::TransferService service_;
 
   std::mutex mutex_;
@@ -157,6 +169,7 @@ void TransferImpl::EndReception(const ShardId& shard) {
 }
 
 absl::Status TransferImpl::PrepareAdd(const ShardGrant& grant) {
+  if (!transport_.ok()) return transport_.status();
   if (grant.old_owner.endpoint.empty()) {
     return absl::FailedPreconditionError(
         "old_owner.endpoint: found nothing; required: where the data are (is the control plane "
@@ -181,6 +194,7 @@ absl::Status TransferImpl::CheckOnlyOwned(const ShardGrant& grant, const LocalCo
 }
 
 absl::Status TransferImpl::Add(const ShardGrant& grant) {
+  if (!transport_.ok()) return transport_.status();
   auto copy = Find(grant.shard);
   if (!copy.ok()) return copy.status();
   if (auto under_way = ReceptionOf(grant); under_way != nullptr && !under_way->failed()) {

@@ -24,8 +24,9 @@ uint64_t BatchBytes(uint32_t asked) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<LocalCopy>> TransferService::CopyFor(
-    const v1::TransferHeader& header) const {
+    const grpc::ServerContextBase& context, const v1::TransferHeader& header) const {
   if (absl::Status s = CheckHeader(header); !s.ok()) return s;
+  if (absl::Status s = check_taker_(context, header.taker()); !s.ok()) return s;
   if (header.server() != server_) {
     // Another one may have its port now; it will be back.
     return absl::UnavailableError(
@@ -35,18 +36,18 @@ absl::StatusOr<std::shared_ptr<LocalCopy>> TransferService::CopyFor(
 }
 
 absl::StatusOr<std::shared_ptr<LocalCopy>> TransferService::ReadableFor(
-    const v1::TransferHeader& header) const {
-  auto copy = CopyFor(header);
+    const grpc::ServerContextBase& context, const v1::TransferHeader& header) const {
+  auto copy = CopyFor(context, header);
   if (!copy.ok()) return copy;
   absl::Status may = CheckReader((*copy)->custody(), TakerOf(header), ShardEpoch(header.epoch()));
   if (!may.ok()) return may;
   return copy;
 }
 
-grpc::Status TransferService::OpenTransfer(grpc::ServerContext*,
+grpc::Status TransferService::OpenTransfer(grpc::ServerContext* context,
                                            const v1::OpenTransferRequest* request,
                                            v1::OpenTransferResponse* response) {
-  auto copy = CopyFor(request->header());
+  auto copy = CopyFor(*context, request->header());
   if (absl::IsNotFound(copy.status())) return grpc::Status::OK;  // COPY_ABSENT
   if (!copy.ok()) return wire::ToGrpc(copy.status());
   const Custody custody = (*copy)->custody();
@@ -62,9 +63,10 @@ grpc::Status TransferService::OpenTransfer(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status TransferService::ReadRows(grpc::ServerContext*, const v1::ReadRowsRequest* request,
+grpc::Status TransferService::ReadRows(grpc::ServerContext* context,
+                                       const v1::ReadRowsRequest* request,
                                        v1::ReadRowsResponse* response) {
-  auto copy = ReadableFor(request->header());
+  auto copy = ReadableFor(*context, request->header());
   if (!copy.ok()) return wire::ToGrpc(copy.status());
   std::optional<std::string> after;
   if (!request->from_start()) after = request->after();
@@ -78,10 +80,10 @@ grpc::Status TransferService::ReadRows(grpc::ServerContext*, const v1::ReadRowsR
   return grpc::Status::OK;
 }
 
-grpc::Status TransferService::ReadChanges(grpc::ServerContext*,
+grpc::Status TransferService::ReadChanges(grpc::ServerContext* context,
                                           const v1::ReadChangesRequest* request,
                                           v1::ReadChangesResponse* response) {
-  auto copy = ReadableFor(request->header());
+  auto copy = ReadableFor(*context, request->header());
   if (!copy.ok()) return wire::ToGrpc(copy.status());
   // Before the read: what is read with "closed" is all there will be.
   const uint32_t wait_ms = std::min(request->wait_ms(), kMostWaitMs);
@@ -99,10 +101,11 @@ grpc::Status TransferService::ReadChanges(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status TransferService::ClaimShard(grpc::ServerContext*, const v1::ClaimShardRequest* request,
+grpc::Status TransferService::ClaimShard(grpc::ServerContext* context,
+                                         const v1::ClaimShardRequest* request,
                                          v1::ClaimShardResponse* response) {
   const v1::TransferHeader& header = request->header();
-  auto copy = CopyFor(header);
+  auto copy = CopyFor(*context, header);
   if (absl::IsNotFound(copy.status())) {
     response->set_verdict(v1::CLAIM_UNKNOWN);
     return grpc::Status::OK;
@@ -123,11 +126,11 @@ grpc::Status TransferService::ClaimShard(grpc::ServerContext*, const v1::ClaimSh
   return grpc::Status::OK;
 }
 
-grpc::Status TransferService::ConfirmShard(grpc::ServerContext*,
+grpc::Status TransferService::ConfirmShard(grpc::ServerContext* context,
                                            const v1::ConfirmShardRequest* request,
                                            v1::ConfirmShardResponse*) {
   const v1::TransferHeader& header = request->header();
-  auto copy = CopyFor(header);
+  auto copy = CopyFor(*context, header);
   if (!copy.ok()) return wire::ToGrpc(copy.status());
   return wire::ToGrpc((*copy)->Confirmed(header.taker(), ShardEpoch(header.epoch())));
 }

@@ -6,23 +6,9 @@
 #include <utility>
 
 #include "runtime/clock.h"
-#include "wire/connection.h"
 
 namespace shardmanager::wire {
 namespace {
-
-// The one place where a channel to an application's server is made.
-std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint, const ChannelOptions& options) {
-  grpc::ChannelArguments arguments;
-  // A server that restarts is back at once; the back-off of the callers limits the rest.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  // gRPC would have channels that are alike share one connection.
-  if (options.per_server > 1) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  if (options.arguments) options.arguments(arguments);
-  return OpenChannel(endpoint, std::move(arguments), options.credentials);
-}
 
 gpr_timespec FromNow(TimePoint deadline) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
@@ -30,9 +16,6 @@ gpr_timespec FromNow(TimePoint deadline) {
 }
 
 }  // namespace
-
-ServerChannel::ServerChannel(const std::string& endpoint)
-    : ServerChannel(Connect(endpoint, ChannelOptions())) {}
 
 bool ServerChannel::WaitConnected(TimePoint deadline) {
   for (;;) {
@@ -77,8 +60,21 @@ std::shared_ptr<ServerChannel> ChannelPool::Get(const std::string& endpoint, uin
   return channel;
 }
 
+// The one place where a channel to an application's server is made.
+std::shared_ptr<grpc::Channel> ChannelPool::Connect(const std::string& endpoint) const {
+  grpc::ChannelArguments arguments;
+  // A server that restarts is back at once; the back-off of the callers limits the rest.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // gRPC would have channels that are alike share one connection.
+  if (options_.per_server > 1) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (options_.arguments) options_.arguments(arguments);
+  return open_(endpoint, std::move(arguments));
+}
+
 std::shared_ptr<ServerChannel> ChannelPool::Open(const std::string& endpoint) const {
-  auto channel = std::make_unique<ServerChannel>(Connect(endpoint, options_));
+  auto channel = std::make_unique<ServerChannel>(Connect(endpoint));
   if (dispose_ == nullptr) return channel;
   return {channel.release(), [dispose = dispose_](ServerChannel* unused) {
             dispose(std::unique_ptr<ServerChannel>(unused));

@@ -17,7 +17,6 @@
 namespace grpc {
 class Channel;
 class ChannelArguments;
-class ChannelCredentials;
 class CompletionQueue;
 }  // namespace grpc
 
@@ -29,7 +28,6 @@ using sdk_internal::StubFactory;
 // the pool has dropped it.
 class ServerChannel {
  public:
-  explicit ServerChannel(const std::string& endpoint);
   explicit ServerChannel(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
 
   // Waits for the attempt to connect that is under way, at most until `deadline`.
@@ -59,9 +57,11 @@ struct ChannelOptions {
   size_t per_server = 1;
   // Called before each channel is made, with the arguments that it has by default.
   std::function<void(grpc::ChannelArguments& arguments)> arguments = nullptr;
-  // Null: insecure.
-  std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
 };
+
+// Makes the channel to an endpoint: who must be there, and with which credentials.
+using OpenChannel = std::function<std::shared_ptr<grpc::Channel>(const std::string& endpoint,
+                                                                 grpc::ChannelArguments arguments)>;
 
 // Thread-safe. Has connections to at most `limit` servers: past it, those not used for longest are
 // dropped.
@@ -72,8 +72,12 @@ class ChannelPool {
   using Dispose = std::function<void(std::unique_ptr<ServerChannel> channel)>;
 
   // `dispose` must work as long as any channel is used. Null: they are destroyed where they end.
-  explicit ChannelPool(size_t limit, Dispose dispose = nullptr, ChannelOptions options = {})
-      : limit_(limit), dispose_(std::move(dispose)), options_(std::move(options)) {}
+  ChannelPool(size_t limit, OpenChannel open, Dispose dispose = nullptr,
+              ChannelOptions options = {})
+      : limit_(limit),
+        open_(std::move(open)),
+        dispose_(std::move(dispose)),
+        options_(std::move(options)) {}
 
   // `pick`: which of several connections, modulo their number.
   std::shared_ptr<ServerChannel> Get(const std::string& endpoint, uint64_t pick = 0);
@@ -88,10 +92,12 @@ class ChannelPool {
     uint64_t last_use = 0;
   };
 
+  std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) const;
   std::shared_ptr<ServerChannel> Open(const std::string& endpoint) const;
   void DropOldest();
 
   const size_t limit_;
+  const OpenChannel open_;
   const Dispose dispose_;
   const ChannelOptions options_;
   mutable std::mutex mutex_;

@@ -20,7 +20,6 @@
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "wire/calls_under_way.h"
-#include "wire/connection.h"
 #include "wire/keepalive.h"
 #include "wire/report_sender.h"
 
@@ -51,7 +50,7 @@ struct Endpoint {
   const std::unique_ptr<v1::Discovery::Stub> rest;
 };
 
-std::unique_ptr<Endpoint> Connect(const std::string& endpoint) {
+std::unique_ptr<Endpoint> Connect(const Transport& transport, const std::string& endpoint) {
   grpc::ChannelArguments arguments;
   // This client has its own back-off; gRPC's would add to it.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -59,7 +58,8 @@ std::unique_ptr<Endpoint> Connect(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   SetKeepalive({.ping_after = Seconds(20), .give_up = Seconds(10)}, arguments);
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  return std::make_unique<Endpoint>(OpenChannel(endpoint, std::move(arguments)));
+  return std::make_unique<Endpoint>(
+      transport.Open(endpoint, security::AMapSource(), std::move(arguments)));
 }
 
 // The memory of `message` is free afterwards.
@@ -88,7 +88,9 @@ class DiscoveryClient::Impl {
   explicit Impl(DiscoveryClientOptions given)
       : options(WithDefaults(std::move(given))), executor("sm-discovery") {
     SM_CHECK(!options.endpoints.empty(), "a discovery client has an endpoint");
-    for (const std::string& endpoint : options.endpoints) endpoints.push_back(Connect(endpoint));
+    for (const std::string& endpoint : options.endpoints) {
+      endpoints.push_back(Connect(*options.transport, endpoint));
+    }
   }
   ~Impl() { calls.AwaitNone(); }
 

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -19,7 +20,6 @@
 #include "model/traffic/request_times.h"
 #include "runtime/clock.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
-#include "wire/connection.h"
 #include "wire/grpc_status.h"
 #include "wire/keepalive.h"
 
@@ -106,15 +106,15 @@ class ShardServerClient::Impl {
     idle_.wait(lock, [this] { return calls_ == 0; });
   }
 
-  explicit Impl(Options options) : options_(options) {}
+  explicit Impl(Options options) : options_(std::move(options)) {}
 
-  std::shared_ptr<Stub> StubFor(const std::string& endpoint) {
+  std::shared_ptr<Stub> StubFor(const ServerAddress& to) {
     std::vector<std::shared_ptr<Stub>> dropped;  // goes after the lock
     std::lock_guard lock(mutex_);
     const TimePoint now = MonotonicNow();
     DropUnused(now, dropped);
-    Connection& connection = connections_[endpoint];
-    if (connection.stub == nullptr) connection.stub = Connect(endpoint);
+    Connection& connection = connections_[{to.endpoint, to.app.value(), to.server.value()}];
+    if (connection.stub == nullptr) connection.stub = Connect(to);
     connection.last_used = now;
     return connection.stub;
   }
@@ -142,7 +142,7 @@ class ShardServerClient::Impl {
   template <typename Call>
   std::shared_ptr<Call> Ask(const ServerAddress& to) {
     auto call = std::make_shared<Call>();
-    call->stub = StubFor(to.endpoint);
+    call->stub = StubFor(to);
     call->context.set_deadline(std::chrono::system_clock::now() + kAnswerTimeout);
     FillHeader(to, call->request.mutable_header());
     return Enter(&call->context) ? call : nullptr;
@@ -171,7 +171,7 @@ class ShardServerClient::Impl {
     TimePoint last_used;
   };
 
-  std::shared_ptr<Stub> Connect(const std::string& endpoint) const {
+  std::shared_ptr<Stub> Connect(const ServerAddress& to) const {
     grpc::ChannelArguments args;
     args.SetMaxReceiveMessageSize(kMaxMessageBytes);
     // A server that comes back on its port is to be reached soon.
@@ -179,7 +179,8 @@ class ShardServerClient::Impl {
     args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // the connect time-out
     args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
     SetKeepalive({.ping_after = options_.ping_after, .give_up = options_.give_up}, args);
-    return v1::ShardServer::NewStub(OpenChannel(endpoint, std::move(args)));
+    return v1::ShardServer::NewStub(options_.transport->Open(
+        to.endpoint, security::AServerOf(to.app.value(), to.server.value()), std::move(args)));
   }
 
   // REQUIRES: mutex_ held. Those that a call still holds stay: it would be the last to
@@ -205,7 +206,8 @@ class ShardServerClient::Impl {
   bool closing_ = false;
   size_t calls_ = 0;
   std::set<grpc::ClientContext*> cancellable_;
-  std::map<std::string, Connection> connections_;  // by endpoint
+  // By endpoint, app and server: who is believed there depends on all of them.
+  std::map<std::array<std::string, 3>, Connection> connections_;
   TimePoint last_swept_{};
 };
 
@@ -406,7 +408,7 @@ size_t ShardServerClient::connections() const { return impl_->connections(); }
 
 void ShardServerClient::Send(const ServerAddress& to, ServerCommand command, Duration timeout,
                              ResultsCallback on_results) {
-  auto* call = new CommandCall<Impl>(*impl_, impl_->StubFor(to.endpoint), command.grants, timeout,
+  auto* call = new CommandCall<Impl>(*impl_, impl_->StubFor(to), command.grants, timeout,
                                      std::move(on_results));
   call->Start(to, command);  // it deletes itself
 }

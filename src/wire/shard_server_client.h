@@ -7,6 +7,7 @@
 
 #include "orchestrator/shell/ports.h"
 #include "shardmanager/v1/shard_server.pb.h"
+#include "wire/transport.h"
 
 namespace shardmanager::wire {
 
@@ -24,6 +25,8 @@ class ShardServerClient final : public orchestrator::CommandSender {
     // was sent may be lost. At least one second and one millisecond.
     Duration ping_after = Seconds(10);
     Duration give_up = Seconds(5);
+    // How they are connected to: nobody but the server that registered is.
+    std::shared_ptr<const Transport> transport = Transport::Insecure();
   };
 
   ShardServerClient();

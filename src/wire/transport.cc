@@ -4,7 +4,6 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/logging.h"
 #include "security/authority.h"
 #include "security/certificate.h"
 #include "security/files.h"
@@ -30,7 +30,7 @@ using security::Identity;
 // How often the files are looked at.
 constexpr unsigned kRefreshSeconds = 5;
 // Of warnings about others, which strangers can cause.
-constexpr std::chrono::seconds kWarnAtMostEvery{1};
+constexpr Duration kWarnAtMostEvery = Seconds(1);
 
 security::UnixSeconds Now() {
   return std::chrono::duration_cast<std::chrono::seconds>(
@@ -64,8 +64,8 @@ class TrustFile {
     } else if (authorities_ == nullptr) {
       return read.status();
     } else {
-      spdlog::warn("{}: {}; the authorities that it had before are still believed", path_,
-                   std::string(read.status().message()));
+      LogWarning("{}: {}; the authorities that it had before are still believed", path_,
+                 std::string(read.status().message()));
     }
     seen_ = found;
     return authorities_;
@@ -84,46 +84,21 @@ class TrustFile {
   mutable std::shared_ptr<const Authorities> authorities_;
 };
 
-// Says at most one thing a second.
-class Warnings {
- public:
-  void Say(const std::string& text) {
-    {
-      std::lock_guard lock(mutex_);
-      const auto now = std::chrono::steady_clock::now();
-      if (said_at_ && now - *said_at_ < kWarnAtMostEvery) {
-        ++unsaid_;
-        return;
-      }
-      said_at_ = now;
-    }
-    spdlog::warn("{}{}", text, Unsaid());
-  }
-
- private:
-  std::string Unsaid() {
-    std::lock_guard lock(mutex_);
-    const uint64_t unsaid = std::exchange(unsaid_, 0);
-    return unsaid == 0 ? "" : absl::StrCat(" (and ", unsaid, " more like this)");
-  }
-
-  std::mutex mutex_;
-  std::optional<std::chrono::steady_clock::time_point> said_at_;
-  uint64_t unsaid_ = 0;
-};
-
 }  // namespace
 
 // What a secure transport stands on.
 class Transport::Files {
  public:
-  Files(const security::Paths& paths, Identity self)
-      : self_(std::move(self)),
+  Files(const security::Paths& paths, const security::Own& own)
+      : self_(own.identity),
+        about_(absl::StrCat(security::ToUri(own.identity), ", by ", paths.cert, ", until ",
+                            security::ToText(own.certificate.until))),
         trust_(paths.ca),
         provider_(std::make_shared<tls::FileWatcherCertificateProvider>(paths.key, paths.cert,
                                                                         kRefreshSeconds)) {}
 
   const Identity& self() const { return self_; }
+  const std::string& about() const { return about_; }
   const std::shared_ptr<tls::FileWatcherCertificateProvider>& provider() const { return provider_; }
 
   // May the owner of this certificate, which is at the other end, be one of these?
@@ -140,13 +115,14 @@ class Transport::Files {
     return security::CheckAny(self_, *identity, expected);
   }
 
-  void Warn(const std::string& text) const { warnings_.Say(text); }
+  void Warn(const std::string& text) const { strangers_.Say(text); }
 
  private:
   const Identity self_;
+  const std::string about_;
   const TrustFile trust_;
   const std::shared_ptr<tls::FileWatcherCertificateProvider> provider_;
-  mutable Warnings warnings_;
+  mutable Repeater strangers_{kWarnAtMostEvery};
 };
 
 namespace {
@@ -182,6 +158,11 @@ void Prepare(tls::TlsCredentialsOptions& options,
       tls::ExternalCertificateVerifier::Create<PeerVerifier>(std::move(judge)));
 }
 
+bool HasCertificate(const grpc::ServerContextBase& context) {
+  const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
+  return auth != nullptr && auth->IsPeerAuthenticated();
+}
+
 std::vector<std::string> Values(const grpc::AuthContext& auth, const char* property) {
   std::vector<std::string> values;
   for (const grpc::string_ref& value : auth.FindPropertyValues(property)) {
@@ -192,11 +173,12 @@ std::vector<std::string> Values(const grpc::AuthContext& auth, const char* prope
 
 }  // namespace
 
-Transport::Transport(std::shared_ptr<const Files> files) : files_(std::move(files)) {}
+Transport::Transport(std::shared_ptr<const Files> files, Security::Migration migration)
+    : files_(std::move(files)), migration_(migration) {}
 Transport::~Transport() = default;
 
 std::shared_ptr<const Transport> Transport::Insecure() {
-  return std::shared_ptr<const Transport>(new Transport(nullptr));
+  return std::shared_ptr<const Transport>(new Transport(nullptr, Security::Migration::kNone));
 }
 
 absl::StatusOr<std::shared_ptr<const Transport>> Transport::Make(
@@ -210,18 +192,25 @@ absl::StatusOr<std::shared_ptr<const Transport>> Transport::Make(
     return absl::Status(status.code(),
                         absl::StrCat((*paths)->cert, ": ", std::string(status.message())));
   }
-  for (const std::string& warning : own->warnings) spdlog::warn("{}", warning);
-  spdlog::info("this process is {}, by {}, until {}", security::ToUri(own->identity),
-               (*paths)->cert, security::ToText(own->certificate.until));
+  for (const std::string& warning : own->warnings) LogWarning("{}", warning);
   return std::shared_ptr<const Transport>(
-      new Transport(std::make_shared<const Files>(**paths, std::move(own->identity))));
+      new Transport(std::make_shared<const Files>(**paths, *own), security.migration));
 }
 
 const Identity& Transport::self() const { return files_->self(); }
 
+std::string Transport::About() const {
+  if (!is_secure()) return "nobody: --insecure, so all connections are in plain text";
+  return takes_plain() ? absl::StrCat(files_->about(),
+                                      " (migrating to TLS: takes connections in plain text, too)")
+                       : files_->about();
+}
+
 std::shared_ptr<grpc::Channel> Transport::Open(const std::string& endpoint, const Expected& to,
                                                grpc::ChannelArguments arguments) const {
-  if (files_ == nullptr) return OpenWith(nullptr, endpoint, std::move(arguments));
+  if (files_ == nullptr || migration_ == Security::Migration::kAccept) {
+    return OpenWith(nullptr, endpoint, std::move(arguments));
+  }
   tls::TlsChannelCredentialsOptions options;
   Prepare(options, files_->provider(),
           [files = files_, to, endpoint](std::string_view certificate, std::string_view chain) {
@@ -238,11 +227,20 @@ std::shared_ptr<grpc::Channel> Transport::Open(const std::string& endpoint, cons
   return OpenWith(tls::TlsCredentials(options), endpoint, std::move(arguments));
 }
 
-void Transport::ListenAt(const std::string& address, const std::vector<Expected>& from,
-                         grpc::ServerBuilder& builder, int* port) const {
+std::function<std::shared_ptr<grpc::Channel>(const std::string&, grpc::ChannelArguments)>
+Transport::OpenerTo(Expected to) const {
+  return [itself = Transport(files_, migration_), to = std::move(to)](
+             const std::string& endpoint, grpc::ChannelArguments arguments) {
+    return itself.Open(endpoint, to, std::move(arguments));
+  };
+}
+
+std::unique_ptr<MixedPort> Transport::ListenAt(const std::string& address,
+                                               const std::vector<Expected>& from,
+                                               grpc::ServerBuilder& builder, int* port) const {
   if (files_ == nullptr) {
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
-    return;
+    return nullptr;
   }
   tls::TlsServerCredentialsOptions options(files_->provider());
   Prepare(options, files_->provider(),
@@ -256,14 +254,26 @@ void Transport::ListenAt(const std::string& address, const std::vector<Expected>
           });
   // The certificate is verified by the above.
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
-  builder.AddListeningPort(address, tls::TlsServerCredentials(options), port);
+  auto secure = tls::TlsServerCredentials(options);
+  if (takes_plain()) {
+    return MixedPort::Listen(address, std::move(secure), grpc::InsecureServerCredentials(), builder,
+                             port);
+  }
+  builder.AddListeningPort(address, std::move(secure), port);
+  return nullptr;
+}
+
+ServerAndPort StartWith(std::unique_ptr<MixedPort> port, grpc::ServerBuilder& builder) {
+  ServerAndPort started{.port = std::move(port), .server = builder.BuildAndStart()};
+  if (started.server != nullptr && started.port != nullptr) started.port->Begin();
+  return started;
 }
 
 absl::StatusOr<Identity> Transport::CallerOf(const grpc::ServerContextBase& context) const {
-  const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
-  if (auth == nullptr || !auth->IsPeerAuthenticated()) {
+  if (!HasCertificate(context)) {
     return absl::UnauthenticatedError("the connection has no certificate");
   }
+  const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
   auto identity = security::IdentityOf({.uris = Values(*auth, GRPC_PEER_URI_PROPERTY_NAME),
                                         .dns = Values(*auth, GRPC_PEER_DNS_PROPERTY_NAME)});
   if (!identity.ok()) return absl::UnauthenticatedError(std::string(identity.status().message()));
@@ -273,6 +283,7 @@ absl::StatusOr<Identity> Transport::CallerOf(const grpc::ServerContextBase& cont
 absl::Status Transport::CheckCaller(const grpc::ServerContextBase& context,
                                     const std::vector<Expected>& may) const {
   if (files_ == nullptr) return absl::OkStatus();
+  if (takes_plain() && !HasCertificate(context)) return absl::OkStatus();  // nobody knows
   const auto caller = CallerOf(context);
   return caller.ok() ? security::CheckAny(self(), *caller, may) : caller.status();
 }

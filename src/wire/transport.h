@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,11 +14,13 @@
 #include "absl/status/statusor.h"
 #include "security/identity.h"
 #include "shardmanager/security.h"
+#include "wire/mixed_port.h"
 
 namespace shardmanager::wire {
 
 // The connections of one process: either all of them with TLS and certificates on both sides, or
-// none. Certificates are read again from their files. Immutable, thread-safe.
+// none (while a cell migrates, both kinds). Certificates are read again from their files.
+// Immutable, thread-safe.
 //
 // Who is at the other end is decided when a connection is made: its certificate was signed by an
 // authority that is believed, it is in time, and its identity is one of those that were expected.
@@ -27,7 +30,7 @@ class Transport {
   // Nothing is encrypted, and everybody is believed.
   static std::shared_ptr<const Transport> Insecure();
   // `cell`: this process is of it ("": of any), and one of `self`: its certificate must say so.
-  // Logs who it is, and what is wrong without being an error. INVALID_ARGUMENT,
+  // Logs what is wrong without being an error. INVALID_ARGUMENT,
   // FAILED_PRECONDITION: why these files cannot be used.
   static absl::StatusOr<std::shared_ptr<const Transport>> Make(
       const Security& security, std::string_view cell, const std::vector<security::Expected>& self);
@@ -36,15 +39,22 @@ class Transport {
   bool is_secure() const { return files_ != nullptr; }
   // REQUIRES: is_secure().
   const security::Identity& self() const;
+  // Who this process is, by which file and until when. For its log.
+  std::string About() const;
 
   // Connects when it is first used, to nobody but `to`. A call that finds somebody else fails with
   // UNAVAILABLE, and says who was found.
   std::shared_ptr<grpc::Channel> Open(const std::string& endpoint, const security::Expected& to,
                                       grpc::ChannelArguments arguments = {}) const;
+  // That, bound to `to`: for a ChannelPool. May outlive this.
+  std::function<std::shared_ptr<grpc::Channel>(const std::string&, grpc::ChannelArguments)>
+  OpenerTo(security::Expected to) const;
   // Once the server is built, `*port` is the port that it listens at, or 0 if it could listen at
-  // none. `port` may be null. Nobody but one of `from` can connect.
-  void ListenAt(const std::string& address, const std::vector<security::Expected>& from,
-                grpc::ServerBuilder& builder, int* port) const;
+  // none. `port` may be null. Nobody but one of `from` can connect. What is returned goes to
+  // StartWith().
+  std::unique_ptr<MixedPort> ListenAt(const std::string& address,
+                                      const std::vector<security::Expected>& from,
+                                      grpc::ServerBuilder& builder, int* port) const;
 
   // Whose connection this call came by. UNAUTHENTICATED: it has no identity. REQUIRES:
   // is_secure().
@@ -56,9 +66,20 @@ class Transport {
 
  private:
   class Files;
-  explicit Transport(std::shared_ptr<const Files> files);
+  Transport(std::shared_ptr<const Files> files, Security::Migration migration);
+  bool takes_plain() const { return migration_ != Security::Migration::kNone; }
+
   const std::shared_ptr<const Files> files_;  // null: insecure
+  const Security::Migration migration_;
 };
+
+// A gRPC server and what takes connections for it.
+struct ServerAndPort {
+  std::unique_ptr<MixedPort> port;  // null: gRPC does it itself
+  std::unique_ptr<grpc::Server> server;
+};
+// Builds and starts it; the server is null if it could not listen.
+ServerAndPort StartWith(std::unique_ptr<MixedPort> port, grpc::ServerBuilder& builder);
 
 // The same with credentials of the application's own. Null: insecure.
 std::shared_ptr<grpc::Channel> OpenWith(std::shared_ptr<grpc::ChannelCredentials> credentials,

@@ -214,7 +214,7 @@ TEST(BannedCallTest, RefusesSleepingAnywhere) {
 TEST(BannedCallTest, RefusesCredentialsBesideTheOnePlace) {
   EXPECT_THAT(
       CheckBannedCalls(With("src/wire/bad.cc", "auto c = grpc::InsecureChannelCredentials();")),
-      ElementsAre(HasSubstr("wire/connection.h")));
+      ElementsAre(HasSubstr("wire/transport.h")));
 }
 
 TEST(ProtoCommentTest, RefusesFieldsWithoutComment) {

@@ -109,7 +109,7 @@ inline constexpr std::array kForeign = {
             "everybody else speaks coordination/store.h"},
     Foreign{"prometheus/", kNowhere, "src/runtime/metrics.cc", "use runtime/metrics.h"},
     Foreign{"spdlog/", 50, "", "cores return reasons; shells log them"},
-    Foreign{"CLI/", 100, "", "programs parse flags; components get options"},
+    Foreign{"CLI/", 100, "src/security/flags.h", "programs parse flags; components get options"},
     Foreign{"yaml-cpp/", 100, "", "YAML is for people: it ends at the command line"},
     Foreign{"sqlite3.h", kNowhere, "", "storage belongs to applications"},
     Foreign{"zstd.h", kNowhere, "src/coordination", "use coordination/envelope.h"},
@@ -170,12 +170,8 @@ struct Exempt {
 };
 inline constexpr std::array kExempt = {
     Exempt{"src/base/check.h", "std::fprintf(", "the last words of a process that aborts"},
-    Exempt{"src/wire/connection.h", "InsecureChannelCredentials", "the one place"},
-    Exempt{"src/wire/connection.h", "InsecureServerCredentials", "the one place"},
     Exempt{"src/wire/transport.cc", "InsecureChannelCredentials", "the one place"},
     Exempt{"src/wire/transport.cc", "InsecureServerCredentials", "the one place"},
-    Exempt{"examples/kvstore/replicated_store.cc", "InsecureChannelCredentials",
-           "an application's connections are its own"},
     Exempt{"src/cli/yaml/yaml_events.cc", "throw",
            "how yaml-cpp's parser is stopped; caught there"},
 };
@@ -189,7 +185,7 @@ inline constexpr std::array kBannedEverywhere = {
     Banned{R"(\bstd::random_device\b)", "base/random.h with a seed that can be logged",
            "std::random_device seed;"},
     Banned{R"(\bthrow\b)", "absl::Status", "throw 1;"},
-    Banned{R"(\bInsecure(Channel|Server)Credentials\b)", "wire/connection.h",
+    Banned{R"(\bInsecure(Channel|Server)Credentials\b)", "wire/transport.h",
            "auto c = grpc::InsecureChannelCredentials();"},
 };
 

@@ -48,8 +48,12 @@ TEST_F(CompleteTest, OffersCommandsThatBeginWithTheWord) {
 TEST_F(CompleteTest, OffersFlagsOfTheCommandAndOfAll) {
   EXPECT_THAT(Words({"apply", "--d"}), ElementsAre("--dry-run"));
   EXPECT_THAT(Words({"delete", "--"}),
-              testing::UnorderedElementsAre("--help", "--yes", "--server", "--timeout"));
-  EXPECT_THAT(Words({"-"}), testing::UnorderedElementsAre("--help", "--server", "--timeout"));
+              testing::UnorderedElementsAre("--help", "--yes", "--server", "--timeout", "--certs",
+                                            "--tls-ca", "--tls-cert", "--tls-key",
+                                            "--tls-migration", "--insecure"));
+  EXPECT_THAT(Words({"-"}), testing::UnorderedElementsAre(
+                                "--help", "--server", "--timeout", "--certs", "--tls-ca",
+                                "--tls-cert", "--tls-key", "--tls-migration", "--insecure"));
 }
 
 TEST_F(CompleteTest, OffersTheWordsThatAValueMayBe) {

@@ -305,7 +305,7 @@ TEST_F(ShardctlTest, GoesOnWatchingTheNextLeaderAndRepeatsNothing) {
   std::istringstream in;
   std::ostringstream err;
   Terminal terminal = {.in = &in, .out = &out, .err = &err};
-  RunShardctl({"watch", "-s", admin_.endpoint()}, terminal);
+  RunShardctl({"watch", "-s", admin_.endpoint(), "--insecure"}, terminal);
   EXPECT_EQ(std::count(lines.str().begin(), lines.str().end(), '\n'), 4) << lines.str();
   EXPECT_THAT(lines.str(), HasSubstr("LeaderElected"));
   EXPECT_THAT(err.str(), StartsWith("lost the leader at " + next.endpoint()));
@@ -333,7 +333,7 @@ TEST_F(ShardctlTest, ShowsEveryEventOfOneMillisecondAlsoThoseThatComeAfterABreak
   std::istringstream in;
   std::ostringstream err;
   Terminal terminal = {.in = &in, .out = &out, .err = &err};
-  RunShardctl({"watch", "-s", admin_.endpoint()}, terminal);
+  RunShardctl({"watch", "-s", admin_.endpoint(), "--insecure"}, terminal);
   for (const char* shard : {"s-1", "s-2", "s-3", "s-4"}) {
     EXPECT_THAT(lines.str(), HasSubstr(shard)) << "shown once, as four lines are all there is";
   }
@@ -412,11 +412,11 @@ TEST_F(ShardctlTest, FollowsAStandbyToTheLeader) {
   admin_.apps = TwoApps();
   admin_.servers = ThreeServers();
   admin_.events = ThreeEvents();
-  EXPECT_EQ(RunAsIs({"get", "apps", "--server", standby.endpoint()}), kOk);
+  EXPECT_EQ(RunAsIs({"get", "apps", "--server", standby.endpoint(), "--insecure"}), kOk);
   EXPECT_THAT(out_, HasSubstr("search"));
-  EXPECT_EQ(RunAsIs({"watch", "--no-follow", "--server", standby.endpoint()}), kOk);
+  EXPECT_EQ(RunAsIs({"watch", "--no-follow", "--server", standby.endpoint(), "--insecure"}), kOk);
   EXPECT_THAT(out_, HasSubstr("ServerLost"));
-  EXPECT_EQ(RunAsIs({"describe", "app", "kv", "--server", standby.endpoint()}), kOk);
+  EXPECT_EQ(RunAsIs({"describe", "app", "kv", "--server", standby.endpoint(), "--insecure"}), kOk);
   EXPECT_THAT(standby.requests(), ElementsAre("GetApps{}", "GetApps{app: \"kv\"}"))
       << "having found the leader, it stays with it";
 }

@@ -36,6 +36,7 @@ class Discoveryd {
            ("discoveryd-" + std::to_string(getpid()) + "-" + std::to_string(++count) + ".log");
     arguments.insert(arguments.begin(),
                      std::string(std::getenv("SM_BIN_DIR")) + "/shard-discoveryd");
+    arguments.emplace_back("--insecure");
     auto started = ChildProcess::Start({.argv = arguments, .environment = {}, .log_file = log_});
     EXPECT_TRUE(started.ok()) << started.status();
     if (started.ok()) process_ = std::move(*started);

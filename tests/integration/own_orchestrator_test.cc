@@ -104,8 +104,7 @@ class OwnOrchestratorTest : public ClusterTest {
  protected:
   absl::Status Start() {
     if (absl::Status core = cluster_->StartCore(); !core.ok()) return core;
-    const auto channel =
-        grpc::CreateChannel(cluster_->admin_endpoint(), grpc::InsecureChannelCredentials());
+    const auto channel = cluster_->security().Connect(cluster_->admin_endpoint());
     tasks_ = v1::TaskControl::NewStub(channel);
     v1::ApplyAppRequest request;
     v1::AppSpec& spec = *request.mutable_spec();
@@ -135,8 +134,10 @@ class OwnOrchestratorTest : public ClusterTest {
         .is_process = [](const std::string& server,
                          const std::string& process) { return process.starts_with(server + "/"); }};
     return std::make_unique<ClusterManager>(
-        local::ClusterManagerOptions{
-            .name = name, .app = "search", .endpoint = cluster_->admin_endpoint()},
+        local::ClusterManagerOptions{.name = name,
+                                     .app = "search",
+                                     .endpoint = cluster_->admin_endpoint(),
+                                     .transport = cluster_->security().transport()},
         port);
   }
 

@@ -66,6 +66,12 @@ class RestoreTest : public ClusterTest {
     SM_ASSERT_OK(cluster_->StartZookeeper());
   }
 
+  local::Cluster::CommandResult RaiseEpochs() {
+    return cluster_->Run("shardmanagerd",
+                         {"--cell", cluster_->options().cell, "--zookeeper",
+                          cluster_->zookeeper_endpoint(), "--raise-epochs", "10000"});
+  }
+
   static constexpr const char* kServers[] = {"kv-1", "kv-2", "kv-3"};
 };
 
@@ -74,7 +80,7 @@ TEST_F(RestoreTest, EveryShardIsServedOnceEpochsAreRaised) {
   LiveOn();
   StopServers();
   Restore();
-  const auto raised = cluster_->RaiseEpochs(10'000);
+  const auto raised = RaiseEpochs();
   ASSERT_EQ(raised.exit_code, 0) << raised.output;
   EXPECT_THAT(raised.output, HasSubstr("leader epochs go on from 1000"));
   SM_ASSERT_OK(cluster_->StartControlPlane());
@@ -99,7 +105,7 @@ TEST_F(RestoreTest, ItsMapsAreNewerThanThoseOfACellThatWasMadeMeanwhile) {
   ASSERT_TRUE(map_->WaitFor([&](const MapView& v) { return v.cell_made_ms > made_ms; }, kPatience));
   const int64_t meanwhile_ms = map_->view().cell_made_ms;
   Restore();
-  const auto raised = cluster_->RaiseEpochs(10'000);
+  const auto raised = RaiseEpochs();
   ASSERT_EQ(raised.exit_code, 0) << raised.output;
   SM_ASSERT_OK(cluster_->StartControlPlane());
   StartServers();
@@ -119,7 +125,7 @@ TEST_F(RestoreTest, WithoutThatItSaysWhatToDo) {
   EXPECT_THAT(cluster_->Shardctl({"get", "apps"}).output, HasSubstr("--raise-epochs"));
 
   cluster_->control_plane().Kill();
-  const auto raised = cluster_->RaiseEpochs(10'000);
+  const auto raised = RaiseEpochs();
   ASSERT_EQ(raised.exit_code, 0) << raised.output;
   SM_ASSERT_OK(cluster_->StartControlPlane());
   const ProbeResult probe = ProbeShards(*client_, kShards, kPatience);

@@ -41,7 +41,14 @@ class Site {
   ~Site() { Stop(); }
 
   void Start() {
-    store_ = std::make_unique<ReplicatedStore>(folder_, name_);
+    store_ = std::make_unique<ReplicatedStore>(
+        folder_, name_,
+        OtherServers{.open =
+                         [](const std::string& endpoint, const grpc::ChannelArguments& arguments) {
+                           return grpc::CreateCustomChannel(
+                               endpoint, grpc::InsecureChannelCredentials(), arguments);
+                         },
+                     .check = [](const grpc::ServerContextBase&) { return absl::OkStatus(); }});
     server_.Start(*store_->replica_service());
   }
   void Stop() {

@@ -40,6 +40,7 @@ class Site : public shardmanager::TransferStorage {
 
   void Start(TransferOptions options = {}) {
     options.server = name_;
+    options.security.insecure = true;
     options.endpoint = [this] { return endpoint(); };
     options.patience = std::chrono::milliseconds(500);
     transfer_ = std::make_unique<Transfer>(options, *this);

@@ -12,8 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/local_cluster/ports.h"
-#include "wire/connection.h"
-#include "wire/keepalive.h"
 
 namespace shardmanager::local {
 namespace {
@@ -25,19 +23,6 @@ constexpr int kManagersAtLeast = 2;
 // On machines of their own.
 constexpr int kManagerPort = 7400;
 constexpr int kRelayPort = 7401;
-
-std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
-  grpc::ChannelArguments arguments;
-  // Processes come and go here: look again soon.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A stream whose other end went while the network was cut would wait for ever.
-  wire::SetKeepalive({.ping_after = Seconds(10), .give_up = Seconds(5)}, arguments);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return wire::OpenChannel(endpoint, std::move(arguments));
-}
 
 std::string DefaultBinFolder() {
   if (const char* folder = std::getenv("SM_BIN_DIR")) return folder;
@@ -73,6 +58,9 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Make(ClusterOptions options) {
   }
   std::filesystem::create_directories(cluster->data_folder(), error);
   if (error) return absl::UnavailableError(absl::StrCat(folder, ": ", error.message()));
+  auto security = ClusterSecurity::Make(folder, cluster->options_.insecure);
+  if (!security.ok()) return security.status();
+  cluster->security_ = *std::move(security);
   if (absl::Status status = cluster->LayOut(); !status.ok()) return status;
   return cluster;
 }
@@ -146,7 +134,7 @@ std::string Cluster::Bin(const std::string& program) const {
 }
 
 absl::Status Cluster::AwaitAnswer(Program& program, const std::string& endpoint) const {
-  const auto channel = Connect(endpoint);
+  const auto channel = security_.Connect(endpoint);
   const auto deadline = std::chrono::system_clock::now() + kStartTimeout;
   while (std::chrono::system_clock::now() < deadline) {
     // In slices, to see a program that ended instead.
@@ -161,8 +149,15 @@ absl::Status Cluster::AwaitAnswer(Program& program, const std::string& endpoint)
 
 absl::Status Cluster::StartZookeeper() { return zookeepers_->Start(); }
 
-absl::Status Cluster::StartDaemon(Daemon& daemon, std::vector<std::string> argv) {
-  if (daemon.program == nullptr) {
+absl::Status Cluster::StartDaemon(Daemon& daemon, const std::string& kind,
+                                  const std::string& program,
+                                  const std::vector<std::string>& flags) {
+  if (daemon.program == nullptr || daemon.security != security_.changes()) {
+    std::vector<std::string> argv = {Bin(program)};
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    const auto secure = security_.FlagsOf(absl::StrCat(kind, "/", daemon.name));
+    argv.insert(argv.end(), secure.begin(), secure.end());
+    daemon.security = security_.changes();
     daemon.program =
         std::make_unique<Program>(daemon.name, std::move(argv), folder(), daemon.network_namespace);
   }
@@ -179,10 +174,10 @@ absl::Status Cluster::StartManager(size_t i, std::string zookeeper,
     managers_[i].program.reset();
   }
   return StartDaemon(
-      managers_[i],
-      {Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper", zookeeper, "--listen",
-       admin_endpoint(i), "--session-timeout-ms", std::to_string(options_.session_timeout_ms),
-       "--zookeeper-tick-ms", std::to_string(options_.zookeeper_tick_ms), "--zookeeper-credentials",
+      managers_[i], "control-plane", "shardmanagerd",
+      {"--cell", options_.cell, "--zookeeper", zookeeper, "--listen", admin_endpoint(i),
+       "--session-timeout-ms", std::to_string(options_.session_timeout_ms), "--zookeeper-tick-ms",
+       std::to_string(options_.zookeeper_tick_ms), "--zookeeper-credentials",
        zookeeper_credentials});
 }
 
@@ -194,8 +189,8 @@ absl::Status Cluster::StartRelay(size_t i) {
   for (int m = 1; i == 0 && m < options_.managers; ++m) {
     absl::StrAppend(&upstream, ",", admin_endpoint(static_cast<size_t>(m)));
   }
-  return StartDaemon(relays_[i], {Bin("shard-discoveryd"), "--upstream", upstream, "--listen",
-                                  discovery_endpoint(i)});
+  return StartDaemon(relays_[i], "relay", "shard-discoveryd",
+                     {"--upstream", upstream, "--listen", discovery_endpoint(i)});
 }
 
 absl::Status Cluster::StartDiscovery() { return StartRelay(0); }
@@ -218,6 +213,8 @@ absl::Status Cluster::StartServer(ServerOptions options) {
       "--region",    options.region, "--rack",          options.rack, "--data",
       options.data,  "--datacenter", options.datacenter};
   argv.insert(argv.end(), flags.begin(), flags.end());
+  const auto secure = security_.FlagsOf(absl::StrCat("server/", options_.app, "/", options.name));
+  argv.insert(argv.end(), secure.begin(), secure.end());
   if (!options.zookeeper_credentials.empty()) {
     argv.insert(argv.end(), {"--zookeeper-credentials", options.zookeeper_credentials});
   }
@@ -253,33 +250,31 @@ std::chrono::milliseconds Cluster::detection_bound() const {
 }
 
 AdminClient Cluster::admin(size_t manager, std::chrono::milliseconds deadline) const {
-  return AdminClient(Connect(admin_endpoint(manager)), deadline);
+  return AdminClient(security_.Connect(admin_endpoint(manager)), deadline);
 }
 
 std::unique_ptr<MapWatcher> Cluster::WatchMap(const std::string& endpoint) const {
-  return std::make_unique<MapWatcher>(Connect(endpoint.empty() ? discovery_endpoint() : endpoint),
-                                      options_.app);
+  return std::make_unique<MapWatcher>(
+      security_.Connect(endpoint.empty() ? discovery_endpoint() : endpoint), options_.app);
 }
 
 std::unique_ptr<EventWatcher> Cluster::WatchEvents(const std::string& endpoint) const {
-  return std::make_unique<EventWatcher>(Connect(endpoint.empty() ? admin_endpoint() : endpoint),
-                                        options_.app);
+  return std::make_unique<EventWatcher>(
+      security_.Connect(endpoint.empty() ? admin_endpoint() : endpoint), options_.app);
 }
 
 Cluster::CommandResult Cluster::Shardctl(std::vector<std::string> arguments,
                                          const std::string& server) const {
-  std::vector<std::string> argv = {Bin("shardctl"), "--server",
-                                   server.empty() ? admin_endpoint() : server};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return Run(argv);
+  arguments.insert(arguments.begin(), {"--server", server.empty() ? admin_endpoint() : server});
+  return Run("shardctl", arguments);
 }
 
-Cluster::CommandResult Cluster::RaiseEpochs(uint32_t by) const {
-  return Run({Bin("shardmanagerd"), "--cell", options_.cell, "--zookeeper", zookeeper_endpoint(),
-              "--raise-epochs", absl::StrCat(by)});
-}
-
-Cluster::CommandResult Cluster::Run(const std::vector<std::string>& argv) const {
+Cluster::CommandResult Cluster::Run(const std::string& program,
+                                    const std::vector<std::string>& flags) const {
+  std::vector<std::string> argv = {Bin(program)};
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  const auto secure = security_.FlagsOf("admin/test");
+  argv.insert(argv.end(), secure.begin(), secure.end());
   std::string output = folder() + "/command-XXXXXX";
   close(mkstemp(output.data()));
   auto process = ChildProcess::Start({.argv = argv, .log_file = output});

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "tests/local_cluster/admin_client.h"
+#include "tests/local_cluster/cluster_security.h"
 #include "tests/local_cluster/ensemble.h"
 #include "tests/local_cluster/map_watcher.h"
 #include "tests/local_cluster/network.h"
@@ -30,6 +31,8 @@ struct ClusterOptions {
   std::string app = "kv";
   // OPTIONAL. The cell's ZooKeeper credentials, a file. Default: none.
   std::string zookeeper_credentials;
+  // See ClusterSecurity.
+  bool insecure = false;
   // Small ones, so that a loss is noticed soon.
   int zookeeper_tick_ms = 200;
   int session_timeout_ms = 2'000;
@@ -104,6 +107,7 @@ class Cluster {
   absl::Status RestartServer(const std::string& name) { return servers_.at(name)->Start(); }
 
   const ClusterOptions& options() const { return options_; }
+  ClusterSecurity& security() { return security_; }
   const std::string& folder() const { return options_.folder; }
   // The path of one of our programs.
   std::string Bin(const std::string& program) const;
@@ -132,8 +136,8 @@ class Cluster {
   // Runs shardctl against this cluster: `server`, or where the first shardmanagerd is.
   CommandResult Shardctl(std::vector<std::string> arguments, const std::string& server = "") const;
 
-  // Runs shardmanagerd --raise-epochs against this cluster's ZooKeeper.
-  CommandResult RaiseEpochs(uint32_t by) const;
+  // Runs another one of our programs, until it ends.
+  CommandResult Run(const std::string& program, const std::vector<std::string>& flags) const;
 
   // Which programs ended though nobody stopped or killed them, and how; empty: none.
   std::string UnaskedEnds() const;
@@ -142,7 +146,6 @@ class Cluster {
 
  private:
   explicit Cluster(ClusterOptions options) : options_(std::move(options)) {}
-  CommandResult Run(const std::vector<std::string>& argv) const;
   std::vector<Program*> Programs() const;  // that were started, without ZooKeeper
 
   // One of our daemons.
@@ -151,18 +154,22 @@ class Cluster {
     std::string endpoint;
     int network_namespace = -1;
     std::unique_ptr<Program> program;  // null: never started
+    int security = 0;                  // ClusterSecurity::changes() when it was made
   };
 
   // Gives everything its place.
   absl::Status LayOut();
   absl::Status LayOutZookeepers();
   absl::StatusOr<Daemon> MakeDaemon(const std::string& name, const std::string& machine, int port);
-  // Starts it, with these flags if for the first time, and waits until it answers.
-  absl::Status StartDaemon(Daemon& daemon, std::vector<std::string> argv);
+  // Starts it, with these flags if for the first time, and waits until it answers. `kind`: of its
+  // identity.
+  absl::Status StartDaemon(Daemon& daemon, const std::string& kind, const std::string& program,
+                           const std::vector<std::string>& flags);
   absl::Status AwaitAnswer(Program& program, const std::string& endpoint) const;
 
   ClusterOptions options_;
   bool remove_folder_ = false;
+  ClusterSecurity security_;
   std::unique_ptr<Ensemble> zookeepers_;
   std::vector<Daemon> managers_;
   std::vector<Daemon> relays_;

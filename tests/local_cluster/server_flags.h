@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "security/flags.h"
 #include "shardmanager/server.h"
 
 namespace shardmanager::local {
@@ -20,6 +21,7 @@ inline void AddServerFlags(CLI::App& cli, shardmanager::ServerOptions& options, 
   cli.add_option("--datacenter", options.fault_domain.datacenter);
   cli.add_option("--rack", options.fault_domain.rack);
   cli.add_option("--data", data);
+  security::AddFlags(cli, options.security);
 }
 
 }  // namespace shardmanager::local

@@ -51,6 +51,8 @@ class Cell:
         self.programs = pathlib.Path(programs)
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        # shardmanagerd makes certificates for trials there, and everything finds them.
+        os.environ['SM_CERTS'] = str(self.folder / 'certs')
         self.endpoint = f'127.0.0.1:{free_port()}'
         self.zookeeper = f'127.0.0.1:{free_port()}'
         self.processes = []

@@ -101,7 +101,7 @@ def main():
     ports = {port: free_port() for port in (2181, 7400, 7500)}
     ccache = shutil.which('ccache')
     shell = Shell(folder, {
-        **os.environ, 'PATH': f'{installed}/bin:{os.environ["PATH"]}',
+        **os.environ, 'SM_CERTS': f'{folder}/certs', 'PATH': f'{installed}/bin:{os.environ["PATH"]}',
         'CMAKE_PREFIX_PATH': str(installed), 'CMAKE_GENERATOR': 'Ninja',
         'CXXFLAGS': '-Wall -Wextra -Werror',
         'SHARDCTL_SERVER': f'127.0.0.1:{ports[7400]}',

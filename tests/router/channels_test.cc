@@ -44,7 +44,9 @@ class ChannelsTest : public EveryWayTest {
  protected:
   void SetUp() override { Publish(V(1), {0}, {1}); }
 
-  RouterOptions Options() const { return {.discovery = {discovery_->endpoint()}}; }
+  RouterOptions Options() const {
+    return {.discovery = {discovery_->endpoint()}, .security = {.insecure = true}};
+  }
   Result SayWith(Router& router) const {
     return SayTo(router.GetClient<Echo>("kv", "apple"), {.timeout = 60s}, GetParam());
   }

@@ -156,7 +156,10 @@ class CachedRouterTest : public MapFileTest {
     ASSERT_TRUE(WriteMapFile(path(), map).ok());
   }
   RouterOptions Options(const std::string& discovery, const std::string& cell = "") const {
-    return {.discovery = {discovery}, .map_cache = folder_, .cell = cell};
+    return {.discovery = {discovery},
+            .security = {.insecure = true},
+            .map_cache = folder_,
+            .cell = cell};
   }
   std::string nobody() const { return "127.0.0.1:" + std::to_string(dead_port_); }
 
@@ -222,7 +225,7 @@ TEST_F(CachedRouterTest, WhatWasSeenIsKeptHoweverSoonTheRouterGoes) {
 TEST_F(CachedRouterTest, NothingIsKeptUnlessAsked) {
   hub_.Publish(kApp, Whole(V(1), 0));
   {
-    Router router({.discovery = {discovery_.endpoint()}});
+    Router router({.discovery = {discovery_.endpoint()}, .security = {.insecure = true}});
     ASSERT_EQ(Asked(router), "kv-1");
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));

@@ -60,7 +60,7 @@ TEST_P(NoMapTest, WithoutDiscoveryItFailsAtOnce) {
 TEST_P(NoMapTest, WithoutDiscoveryAKeptMapIsWaitedForAndUsed) {
   std::filesystem::create_directories(folder_);
   {
-    Router router({.map_cache = folder_});
+    Router router({.security = {.insecure = true}, .map_cache = folder_});
     ExpectFailsAtOnce(router, AllOf(HasSubstr("RouterOptions::discovery is empty"),
                                     HasSubstr("and none is kept")));
   }
@@ -68,7 +68,7 @@ TEST_P(NoMapTest, WithoutDiscoveryAKeptMapIsWaitedForAndUsed) {
   kept.set_app("kv");
   *kept.mutable_map() = MapOf("prod@1", 1);
   ASSERT_TRUE(WriteMapFile(folder_ + "/kv.map", kept).ok());
-  Router router({.map_cache = folder_});
+  Router router({.security = {.insecure = true}, .map_cache = folder_});
   EXPECT_TRUE(SayIn(router).status.ok());
   EXPECT_TRUE(router.WaitReady("kv", 0ms).ok());
   std::filesystem::remove_all(folder_);
@@ -76,13 +76,15 @@ TEST_P(NoMapTest, WithoutDiscoveryAKeptMapIsWaitedForAndUsed) {
 
 TEST_P(NoMapTest, WithDiscoveryOfAnotherCellItFailsAtOnceAndNamesBoth) {
   hub_.Publish(kApp, MapOf("test@1764000000000", 1));
-  Router router({.discovery = {discovery_->endpoint()}, .cell = "prod"});
+  Router router(
+      {.discovery = {discovery_->endpoint()}, .security = {.insecure = true}, .cell = "prod"});
   ExpectFailsAtOnce(router, AllOf(HasSubstr("kv: " + discovery_->endpoint()),
                                   HasSubstr("has maps of cell test@1764000000000, not of prod "
                                             "(RouterOptions::cell)")));
   // And what waited before, too.
   DiscoveryServer discovery(other_);
-  Router waiting({.discovery = {discovery.endpoint()}, .cell = "prod"});
+  Router waiting(
+      {.discovery = {discovery.endpoint()}, .security = {.insecure = true}, .cell = "prod"});
   auto call = std::async(std::launch::async, [&] { return SayIn(waiting); });
   ASSERT_TRUE(Eventually([&] { return other_.subscribers() > 0; }));
   other_.Publish(kApp, MapOf("test@1764000000000", 1));
@@ -93,7 +95,8 @@ TEST_P(NoMapTest, OnceDiscoveryIsOfTheRightCellCallsSucceed) {
   other_.Publish(kApp, MapOf("prod@1", 1));
   hub_.Publish(kApp, MapOf("test@1", 7));
   const int port = discovery_->port();
-  Router router({.discovery = {discovery_->endpoint()}, .cell = "prod"});
+  Router router(
+      {.discovery = {discovery_->endpoint()}, .security = {.insecure = true}, .cell = "prod"});
   EXPECT_EQ(SayIn(router).status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   discovery_.reset();
   ASSERT_TRUE(Eventually([&] {
@@ -107,7 +110,8 @@ TEST_P(NoMapTest, OnceDiscoveryIsOfTheRightCellCallsSucceed) {
 TEST_P(NoMapTest, AMapInMemoryIsUsedWhateverDiscoveryHasLater) {
   hub_.Publish(kApp, MapOf("prod@1", 1));
   const int port = discovery_->port();
-  Router router({.discovery = {discovery_->endpoint()}, .cell = "prod"});
+  Router router(
+      {.discovery = {discovery_->endpoint()}, .security = {.insecure = true}, .cell = "prod"});
   ASSERT_TRUE(SayIn(router).status.ok());
   other_.Publish(kApp, MapOf("test@1", 7));
   discovery_.reset();
@@ -121,7 +125,9 @@ TEST_P(NoMapTest, AnEndpointOfAnotherCellIsLeftForTheNextOne) {
   hub_.Publish(kApp, MapOf("test@1", 7));
   other_.Publish(kApp, MapOf("prod@1", 1));
   DiscoveryServer discovery(other_);
-  Router router({.discovery = {discovery_->endpoint(), discovery.endpoint()}, .cell = "prod"});
+  Router router({.discovery = {discovery_->endpoint(), discovery.endpoint()},
+                 .security = {.insecure = true},
+                 .cell = "prod"});
   EXPECT_TRUE(SayIn(router).status.ok());
   EXPECT_TRUE(router.WaitReady("kv", 0ms).ok());
 }
@@ -130,7 +136,9 @@ TEST_P(NoMapTest, WhenAllEndpointsAreOfOtherCellsItFailsAtOnceAndNamesThemAll) {
   hub_.Publish(kApp, MapOf("test@1", 7));
   other_.Publish(kApp, MapOf("dev@2", 1));
   DiscoveryServer discovery(other_);
-  Router router({.discovery = {discovery_->endpoint(), discovery.endpoint()}, .cell = "prod"});
+  Router router({.discovery = {discovery_->endpoint(), discovery.endpoint()},
+                 .security = {.insecure = true},
+                 .cell = "prod"});
   ExpectFailsAtOnce(router, AllOf(HasSubstr("kv: "), HasSubstr("cell test@1, not of prod"),
                                   HasSubstr(discovery_->endpoint()),
                                   HasSubstr("cell dev@2, not of prod (RouterOptions::cell)"),
@@ -140,7 +148,9 @@ TEST_P(NoMapTest, WhenAllEndpointsAreOfOtherCellsItFailsAtOnceAndNamesThemAll) {
 TEST_P(NoMapTest, WhileOneEndpointOfTwoMayHaveOurCellACallWaitsForIt) {
   hub_.Publish(kApp, MapOf("test@1", 7));
   DiscoveryServer discovery(other_);  // has no map yet
-  Router router({.discovery = {discovery_->endpoint(), discovery.endpoint()}, .cell = "prod"});
+  Router router({.discovery = {discovery_->endpoint(), discovery.endpoint()},
+                 .security = {.insecure = true},
+                 .cell = "prod"});
   auto call = std::async(std::launch::async, [&] { return SayIn(router); });
   ASSERT_TRUE(Eventually([&] { return other_.subscribers() > 0; }));
   other_.Publish(kApp, MapOf("prod@1", 1));
@@ -149,7 +159,7 @@ TEST_P(NoMapTest, WhileOneEndpointOfTwoMayHaveOurCellACallWaitsForIt) {
 
 TEST_P(NoMapTest, WhereThereIsNoSuchAppItFailsAtOnceAndSucceedsOnceTheAppIsMade) {
   hub_.SetApps(Hub::Apps{"prod@1", {"mail"}});
-  Router router({.discovery = {discovery_->endpoint()}});
+  Router router({.discovery = {discovery_->endpoint()}, .security = {.insecure = true}});
   ExpectFailsAtOnce(router, HasSubstr("kv: there is no such app in cell prod@1"),
                     absl::StatusCode::kNotFound);
   hub_.SetApps(Hub::Apps{"prod@1", {"mail", "kv"}});
@@ -165,13 +175,14 @@ TEST_P(NoMapTest, WhereThereIsNoSuchAppItFailsAtOnceAndSucceedsOnceTheAppIsMade)
 
 TEST_P(NoMapTest, AnAppOfAnotherCellThatIsNotThereIsAFaultOfTheCell) {
   hub_.SetApps(Hub::Apps{"test@1", {}});
-  Router router({.discovery = {discovery_->endpoint()}, .cell = "prod"});
+  Router router(
+      {.discovery = {discovery_->endpoint()}, .security = {.insecure = true}, .cell = "prod"});
   ExpectFailsAtOnce(router, HasSubstr("has maps of cell test@1, not of prod"));
 }
 
 TEST_P(NoMapTest, WhenDiscoveryIsLostNobodySaysAnyMoreThatThereIsNoSuchApp) {
   hub_.SetApps(Hub::Apps{"prod@1", {}});
-  Router router({.discovery = {discovery_->endpoint()}});
+  Router router({.discovery = {discovery_->endpoint()}, .security = {.insecure = true}});
   ExpectFailsAtOnce(router, HasSubstr("there is no such app"), absl::StatusCode::kNotFound);
   discovery_.reset();
   EXPECT_TRUE(Eventually([&] {
@@ -187,7 +198,9 @@ TEST_P(NoMapTest, WithAKeptMapItServesOnWhereDiscoveryKnowsNoSuchApp) {
   *kept.mutable_map() = MapOf("prod@1", 1);
   ASSERT_TRUE(WriteMapFile(folder_ + "/kv.map", kept).ok());
   hub_.SetApps(Hub::Apps{"prod@1", {}});
-  Router router({.discovery = {discovery_->endpoint()}, .map_cache = folder_});
+  Router router({.discovery = {discovery_->endpoint()},
+                 .security = {.insecure = true},
+                 .map_cache = folder_});
   EXPECT_TRUE(SayIn(router).status.ok());
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(SayIn(router).status.ok());
   std::filesystem::remove_all(folder_);

@@ -139,6 +139,7 @@ class RouterFixture : public ::testing::Test {
   Hub hub_;
   std::optional<DiscoveryServer> discovery_{std::in_place, hub_};
   std::optional<Router> router_{std::in_place, RouterOptions{.discovery = {discovery_->endpoint()},
+                                                             .security = {.insecure = true},
                                                              .subscriber = "test",
                                                              .location = {"eu"}}};
 };

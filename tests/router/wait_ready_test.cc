@@ -30,8 +30,8 @@ class WaitReadyTest : public RouterFixture {
     kept.set_app("kv");
     *kept.mutable_map() = OnServer(V(1), {0});
     EXPECT_TRUE(WriteMapFile(folder_ + "/kv.map", kept).ok());
-    auto router = std::make_unique<Router>(
-        RouterOptions{.discovery = std::move(discovery), .map_cache = folder_});
+    auto router = std::make_unique<Router>(RouterOptions{
+        .discovery = std::move(discovery), .security = {.insecure = true}, .map_cache = folder_});
     EXPECT_EQ(router->Resolve("kv", "apple", 20s)->server, "kv-1");
     return router;
   }

@@ -131,6 +131,7 @@ ServerOptions ServerWorld::Options(const std::string& name) const {
   options.cell = "cell";
   options.zookeeper = absl::StrCat("127.0.0.1:", link_->port());
   options.listen = "127.0.0.1:0";
+  options.security.insecure = true;
   return options;
 }
 

@@ -66,7 +66,8 @@ absl::Status ClusterTest::ServeShards(const v1::AppSpec& spec) {
   if (absl::Status s = cluster_->admin().Apply(spec).status(); !s.ok()) return s;
   map_ = cluster_->WatchMap();
   events_ = cluster_->WatchEvents();
-  client_ = std::make_unique<KvClient>(cluster_->discovery_endpoint());
+  client_ = std::make_unique<KvClient>(cluster_->discovery_endpoint(), "kv", "",
+                                       cluster_->security().own());
   if (absl::Status s = client_->WaitReady(kPatience); !s.ok()) return s;
   if (map_->WaitFor([](const local::MapView& v) { return v.all_served(); }, kPatience)) {
     return absl::OkStatus();

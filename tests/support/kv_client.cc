@@ -18,10 +18,10 @@ KvAnswer Answer(const grpc::Status& status, const Response& response) {
 }  // namespace
 
 KvClient::KvClient(const std::string& discovery, const std::string& app,
-                   const std::string& map_cache)
+                   const std::string& map_cache, const Security& security)
     : app_(app),
       router_(std::make_unique<Router>(
-          RouterOptions{.discovery = {discovery}, .map_cache = map_cache})) {}
+          RouterOptions{.discovery = {discovery}, .security = security, .map_cache = map_cache})) {}
 
 KvClient::~KvClient() = default;
 

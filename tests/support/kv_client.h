@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "shardmanager/security.h"
 
 namespace shardmanager {
 class Router;
@@ -26,9 +27,9 @@ struct KvAnswer {
 // Thread-safe.
 class KvClient {
  public:
-  // `map_cache`: RouterOptions::map_cache.
+  // `map_cache` and `security`: as in RouterOptions.
   explicit KvClient(const std::string& discovery, const std::string& app = "kv",
-                    const std::string& map_cache = "");
+                    const std::string& map_cache = "", const Security& security = {});
   ~KvClient();
 
   // Waits until all shards are served.

@@ -37,7 +37,8 @@ class EmptyDisk final : public TransferStorage {
 
 TEST(HousekeeperTest, LooksAtOnceAndThenRests) {
   EmptyDisk disk;
-  Transfer transfer({.server = "p", .endpoint = [] { return "p:1"; }}, disk);
+  Transfer transfer(
+      {.server = "p", .security = {.insecure = true}, .endpoint = [] { return "p:1"; }}, disk);
   EXPECT_TRUE(disk.AwaitLooks(1, 20s));
   EXPECT_FALSE(disk.AwaitLooks(2, 50ms)) << "nothing is due within the hour";
 }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/clock.h"
-#include "wire/connection.h"
 #include "wire/connection_waits.h"
+#include "wire/transport.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -21,8 +21,15 @@ constexpr char kOne[] = "127.0.0.1:1";
 constexpr char kTwo[] = "127.0.0.1:2";
 constexpr char kThree[] = "127.0.0.1:3";
 
+std::shared_ptr<grpc::Channel> Open(const std::string& endpoint) {
+  return OpenWith(nullptr, endpoint, {});
+}
+const OpenChannel kOpen = [](const std::string& endpoint, grpc::ChannelArguments arguments) {
+  return OpenWith(nullptr, endpoint, std::move(arguments));
+};
+
 TEST(ChannelPoolTest, KeepsAConnectionForEachServerUntilThereAreTooMany) {
-  ChannelPool pool(2);
+  ChannelPool pool(2, kOpen);
   const auto one = pool.Get(kOne);
   const auto two = pool.Get(kTwo);
   EXPECT_EQ(pool.Get(kOne), one);
@@ -31,7 +38,7 @@ TEST(ChannelPoolTest, KeepsAConnectionForEachServerUntilThereAreTooMany) {
 }
 
 TEST(ChannelPoolTest, DropsTheOneThatWasNotUsedForLongest) {
-  ChannelPool pool(2);
+  ChannelPool pool(2, kOpen);
   const auto one = pool.Get(kOne);
   const auto two = pool.Get(kTwo);
   pool.Get(kOne);
@@ -42,7 +49,7 @@ TEST(ChannelPoolTest, DropsTheOneThatWasNotUsedForLongest) {
 }
 
 TEST(ChannelPoolTest, DropsServersThatNoMapNames) {
-  ChannelPool pool(2);
+  ChannelPool pool(2, kOpen);
   const auto one = pool.Get(kOne);
   const auto two = pool.Get(kTwo);
   pool.Drop({kTwo, kThree});
@@ -53,7 +60,7 @@ TEST(ChannelPoolTest, DropsServersThatNoMapNames) {
 
 TEST(ChannelPoolTest, WhatIsDroppedIsHandedOverOnceNobodyUsesIt) {
   std::vector<std::unique_ptr<ServerChannel>> disposed;
-  ChannelPool pool(1, [&](auto channel) { disposed.push_back(std::move(channel)); });
+  ChannelPool pool(1, kOpen, [&](auto channel) { disposed.push_back(std::move(channel)); });
   auto one = pool.Get(kOne);
   ServerChannel* const was_one = one.get();
   auto two = pool.Get(kTwo);
@@ -78,11 +85,11 @@ bool Await(ConnectionWaits& waits, std::shared_ptr<ServerChannel> channel, TimeP
 TEST(ConnectionWaitsTest, TellsOnceAServerIsConnectedTo) {
   grpc::ServerBuilder builder;
   int port = 0;
-  ListenAt("127.0.0.1:0", builder, &port);
+  Transport::Insecure()->ListenAt("127.0.0.1:0", {}, builder, &port);
   const auto queue = builder.AddCompletionQueue();
   const auto server = builder.BuildAndStart();
   ConnectionWaits waits;
-  const auto channel = std::make_shared<ServerChannel>("127.0.0.1:" + std::to_string(port));
+  const auto channel = std::make_shared<ServerChannel>(Open("127.0.0.1:" + std::to_string(port)));
   EXPECT_FALSE(channel->IsConnected());
   EXPECT_TRUE(Await(waits, channel, MonotonicNow() + Seconds(20)));
   EXPECT_TRUE(channel->IsConnected());
@@ -96,8 +103,9 @@ TEST(ConnectionWaitsTest, TellsOnceAServerIsConnectedTo) {
 
 TEST(ConnectionWaitsTest, TellsThatItCannotBeConnectedToOrNotInTime) {
   ConnectionWaits waits;
-  EXPECT_FALSE(Await(waits, std::make_shared<ServerChannel>(kOne), MonotonicNow() + Seconds(20)));
-  EXPECT_FALSE(Await(waits, std::make_shared<ServerChannel>(kTwo), TimePoint{}));
+  EXPECT_FALSE(
+      Await(waits, std::make_shared<ServerChannel>(Open(kOne)), MonotonicNow() + Seconds(20)));
+  EXPECT_FALSE(Await(waits, std::make_shared<ServerChannel>(Open(kTwo)), TimePoint{}));
 }
 
 TEST(ConnectionWaitsTest, WhatIsAwaitedStillIsToldBeforeItGoes) {
@@ -105,8 +113,8 @@ TEST(ConnectionWaitsTest, WhatIsAwaitedStillIsToldBeforeItGoes) {
   {
     ConnectionWaits waits;
     for (const char* endpoint : {kOne, kTwo, kThree}) {
-      waits.Await(std::make_shared<ServerChannel>(endpoint), MonotonicNow() + Milliseconds(100),
-                  [&](bool) { ++told; });
+      waits.Await(std::make_shared<ServerChannel>(Open(endpoint)),
+                  MonotonicNow() + Milliseconds(100), [&](bool) { ++told; });
     }
   }
   EXPECT_EQ(told, 3);

@@ -1,10 +1,13 @@
 // Who can connect to whom, with real connections.
 #include "wire/transport.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
@@ -44,11 +47,12 @@ class WhoCalls {
            std::vector<Expected> may = {security::Anybody()})
       : service_(transport, std::move(may)) {
     grpc::ServerBuilder builder;
-    transport->ListenAt("127.0.0.1:0", from, builder, &port_);
+    auto port = transport->ListenAt("127.0.0.1:0", from, builder, &port_);
     builder.RegisterCallbackGenericService(&service_);
-    server_ = builder.BuildAndStart();
+    serving_ = StartWith(std::move(port), builder);
     EXPECT_GT(port_, 0);
   }
+  int port() const { return port_; }
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:
@@ -68,8 +72,9 @@ class WhoCalls {
         return new Call({static_cast<grpc::StatusCode>(may.code()), std::string(may.message())});
       }
       // As an error, since there is no message.
-      return new Call({grpc::StatusCode::ALREADY_EXISTS,
-                       transport_->is_secure() ? ToUri(*transport_->CallerOf(*context)) : "?"});
+      const auto caller =
+          transport_->is_secure() ? transport_->CallerOf(*context) : absl::NotFoundError("");
+      return new Call({grpc::StatusCode::ALREADY_EXISTS, caller.ok() ? ToUri(*caller) : "?"});
     }
 
    private:
@@ -79,7 +84,7 @@ class WhoCalls {
 
   Service service_;
   int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
+  ServerAndPort serving_;
 };
 
 grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel) {
@@ -179,6 +184,78 @@ TEST_F(TransportTest, WithoutSecurityEverybodyMayCall) {
   const WhoCalls open(Transport::Insecure(), {}, {AControlPlane()});
   EXPECT_EQ(Call(Transport::Insecure()->Open(open.endpoint(), AServerOf("kv"))).error_code(),
             grpc::StatusCode::ALREADY_EXISTS);
+}
+
+// ---- an open cell becomes a secure one
+
+class MigrationTest : public TransportTest {
+ protected:
+  static std::shared_ptr<const Transport> At(Security security, Security::Migration step) {
+    security.migration = step;
+    return TransportOf(security);
+  }
+  // ALREADY_EXISTS: it was answered.
+  static grpc::Status CallBy(const std::shared_ptr<const Transport>& client,
+                             const WhoCalls& server) {
+    return Call(client->Open(server.endpoint(), AServerOf("kv")));
+  }
+  const std::shared_ptr<const Transport> open_ = Transport::Insecure();
+};
+
+TEST_F(MigrationTest, AtEachStepAllReachThoseOfTheStepBeforeAndTheNext) {
+  using Migration = Security::Migration;
+  const auto steps = [this](const Security& security) {
+    return std::vector<std::shared_ptr<const Transport>>{open_, At(security, Migration::kAccept),
+                                                         At(security, Migration::kConnect),
+                                                         At(security, Migration::kNone)};
+  };
+  const auto servers = steps(server_);
+  const auto clients = steps(control_plane_);
+  for (size_t s = 0; s < servers.size(); ++s) {
+    const WhoCalls server(servers[s], {AControlPlane()}, {AControlPlane()});
+    for (size_t c = 0; c < clients.size(); ++c) {
+      const grpc::Status status = CallBy(clients[c], server);
+      const bool adjacent = s + 1 >= c && c + 1 >= s;
+      const bool reached = status.error_code() == grpc::StatusCode::ALREADY_EXISTS;
+      EXPECT_TRUE(!adjacent || reached) << s << " by " << c << ": " << status.error_message();
+    }
+  }
+}
+
+TEST_F(MigrationTest, WhoHasACertificateIsStillWhoHeIs) {
+  const WhoCalls server(At(server_, Security::Migration::kConnect), {security::Anybody()},
+                        {AControlPlane()});
+  EXPECT_EQ(CallBy(At(other_app_, Security::Migration::kConnect), server).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(CallBy(open_, server).error_code(), grpc::StatusCode::ALREADY_EXISTS)
+      << "as in the open cell that it was";
+}
+
+TEST_F(MigrationTest, WhoSaysNothingHoldsNobodyUp) {
+  const WhoCalls server(At(server_, Security::Migration::kAccept), {AControlPlane()});
+  std::vector<int> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(server.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(silent.back(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  EXPECT_EQ(CallBy(open_, server).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(CallBy(At(control_plane_, Security::Migration::kConnect), server).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
+  for (const int connection : silent) close(connection);
+}
+
+TEST_F(MigrationTest, APortThatIsTakenIsAnError) {
+  const WhoCalls first(open_, {});
+  grpc::ServerBuilder builder;
+  int port = 7;
+  EXPECT_EQ(At(server_, Security::Migration::kAccept)
+                ->ListenAt(first.endpoint(), {AControlPlane()}, builder, &port),
+            nullptr);
+  EXPECT_EQ(port, 0);
 }
 
 TEST_F(TransportTest, AProcessIsWhatItsCertificateSays) {

@@ -170,7 +170,7 @@ std::optional<AsyncCall::Step> AsyncCall::Start(size_t index, const Route& route
   attempt.ticket = ++tickets_;
   attempt.deadline = state_.machine().AttemptDeadline(begin);
   attempt.stage = AttemptAt::Stage::kConnecting;
-  attempt.channel = state_.router().Channel(route.server->endpoint);
+  attempt.channel = state_.app().Channel(route.server->endpoint);
   state_.OnAttempt(attempt.route);
   const TimePoint hedge_at = index == 0 ? state_.machine().HedgeAt(begin) : kNever;
   if (hedge_at != kNever) {

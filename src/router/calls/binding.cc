@@ -58,7 +58,7 @@ BoundTo Bind(const CallTarget& target, const CallOptions& options, StubFactory m
     const TimePoint patience =
         std::min(state.machine().AttemptDeadline(begin), begin + kConnectPatience);
     state.OnAttempt(route);
-    channel = state.router().Channel(route.server->endpoint);
+    channel = state.app().Channel(route.server->endpoint);
     const bool connected = channel->WaitConnected(patience);
     if (!connected) state.OnUnsent(route);
     return state.machine().OnAttemptEnd(MonotonicNow(),

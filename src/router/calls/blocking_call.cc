@@ -40,7 +40,7 @@ class BlockingCall {
     state_.OnAttempt(route);
     const TimePoint begin = MonotonicNow();
     const TimePoint deadline = state_.machine().AttemptDeadline(begin);
-    const auto channel = state_.router().Channel(route.server->endpoint);
+    const auto channel = state_.app().Channel(route.server->endpoint);
     if (!channel->WaitConnected(std::min(deadline, begin + kConnectPatience))) {
       state_.OnUnsent(route);
       return End(AttemptEnd::kUnsent);

@@ -158,7 +158,8 @@ TEST_P(HedgeTest, WithOneReplicaThereIsNobodyElse) {
 }
 
 TEST_P(HedgeTest, HedgesEndWithTheRetryBudget) {
-  router_.emplace(RouterOptions{.discovery = {discovery_->endpoint()}, .retry_share = 0});
+  router_.emplace(RouterOptions{
+      .discovery = {discovery_->endpoint()}, .security = {.insecure = true}, .retry_share = 0});
   ASSERT_TRUE(router_->WaitReady("kv", 20s).ok());
   one_.Do(one_.Hang());
   two_.Do(two_.Hang());

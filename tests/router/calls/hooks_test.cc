@@ -29,7 +29,9 @@ std::string HeaderOf(const grpc::ServerContext& context, const char* name) {
 class HooksTest : public EveryWayTest {
  protected:
   void SetUp() override {
-    RouterOptions options{.discovery = {discovery_->endpoint()}, .subscriber = "test"};
+    RouterOptions options{.discovery = {discovery_->endpoint()},
+                          .security = {.insecure = true},
+                          .subscriber = "test"};
     options.metrics = metrics_;
     options.tracer = tracer_;
     router_.emplace(std::move(options));
@@ -152,8 +154,10 @@ TEST_F(NamedKeysTest, OneRequestInSixtyFourNamesItsKeyWhateverItsBytesAre) {
 TEST_F(NamedKeysTest, LongKeysAreNotNamed) { EXPECT_EQ(NamesOf(std::string(257, 'a')), 0); }
 
 TEST_F(NamedKeysTest, NoneIsNamedWhereKeysAreSecrets) {
-  router_.emplace(RouterOptions{
-      .discovery = {discovery_->endpoint()}, .subscriber = "test", .name_keys = false});
+  router_.emplace(RouterOptions{.discovery = {discovery_->endpoint()},
+                                .security = {.insecure = true},
+                                .subscriber = "test",
+                                .name_keys = false});
   EXPECT_EQ(NamesOf("apple"), 0);
 }
 

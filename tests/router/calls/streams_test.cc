@@ -222,7 +222,8 @@ TEST_F(StreamsTest, WhatTheApplicationSaysIsItsAnswer) {
 }
 
 TEST_F(StreamsTest, WhoIsRefusedAgainAndAgainWaitsForLongerAndLonger) {
-  router_.emplace(RouterOptions{.discovery = {discovery_->endpoint()}, .retry_share = 0});
+  router_.emplace(RouterOptions{
+      .discovery = {discovery_->endpoint()}, .security = {.insecure = true}, .retry_share = 0});
   one_.Do(EchoServer::Refuse("loading"));
   std::optional<Talking> last;
   grpc::Status held_back;
@@ -245,7 +246,8 @@ TEST_F(StreamsTest, WhoIsRefusedAgainAndAgainWaitsForLongerAndLonger) {
 // ---- binding ----
 
 TEST_F(StreamsTest, BindWaitsForAMapAndForAServer) {
-  router_.emplace(RouterOptions{.discovery = {discovery_->endpoint()}});
+  router_.emplace(
+      RouterOptions{.discovery = {discovery_->endpoint()}, .security = {.insecure = true}});
   EXPECT_TRUE(Bind("apple", {.timeout = 20s}).ok());
   PublishAndAwait(V(2), {}, {1});
   auto bound = std::async(std::launch::async, [&] { return Bind("apple", {.timeout = 20s}); });

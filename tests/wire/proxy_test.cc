@@ -1,4 +1,3 @@
-#include "wire/connection.h"
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <gtest/gtest.h>
@@ -6,6 +5,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+
+#include "wire/transport.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -20,12 +21,12 @@ class HttpProxyOfTheEnvironment {
   ~HttpProxyOfTheEnvironment() { unsetenv("http_proxy"); }
 };
 
-TEST(ConnectionTest, AnHttpProxyForTheOutsideIsNotUsed) {
+TEST(ProxyTest, AnHttpProxyForTheOutsideIsNotUsed) {
   grpc::CallbackGenericService anything;
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(&anything);
   int port = 0;
-  ListenAt("127.0.0.1:0", builder, &port);
+  Transport::Insecure()->ListenAt("127.0.0.1:0", {}, builder, &port);
   const auto server = builder.BuildAndStart();
   ASSERT_GT(port, 0);
   const std::string endpoint = "127.0.0.1:" + std::to_string(port);
@@ -38,7 +39,7 @@ TEST(ConnectionTest, AnHttpProxyForTheOutsideIsNotUsed) {
     ASSERT_TRUE(plain->WaitForStateChange(state, system_clock::now() + seconds(20)));
     state = plain->GetState(true);
   }
-  EXPECT_TRUE(OpenChannel(endpoint)->WaitForConnected(system_clock::now() + seconds(20)));
+  EXPECT_TRUE(OpenWith(nullptr, endpoint, {})->WaitForConnected(system_clock::now() + seconds(20)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What the service answers to requests that were admitted.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,10 @@
 
 namespace kvstore {
 
+// How long a message of a stream waits for the lease, or for a shard that stays after all. As
+// ServerOptions::hold_timeout.
+inline constexpr std::chrono::milliseconds kMessagePatience{2'000};
+
 // `Admitted`: a shardmanager::Admission, or an AdmittedCall.
 class Answers {
  public:
@@ -18,10 +23,14 @@ class Answers {
   template <typename Admitted>
   grpc::Status To(const Admitted& admitted, const kv::PutRequest& request,
                   kv::PutResponse& response) {
-    if (admitted.role() != shardmanager::Role::kPrimary) return NotPrimary();
-    Sign(admitted, response.mutable_served_by());
-    auto shard = store_.Find(admitted.shard());
-    return ToGrpc(shard->Put(admitted.epoch(), request.key(), request.value()));
+    return Put(admitted, request, response);
+  }
+
+  template <typename Admitted>
+  grpc::Status To(const Admitted& admitted, const kv::PutEachRequest& request,
+                  kv::PutEachResponse& response) {
+    response.set_sequence(request.sequence());
+    return Put(admitted, request, response);
   }
 
   template <typename Admitted>
@@ -47,6 +56,13 @@ class Answers {
   }
 
  private:
+  template <typename Admitted, typename Request, typename Response>
+  grpc::Status Put(const Admitted& admitted, const Request& request, Response& response) {
+    if (admitted.role() != shardmanager::Role::kPrimary) return NotPrimary();
+    Sign(admitted, response.mutable_served_by());
+    auto shard = store_.Find(admitted.shard());
+    return ToGrpc(shard->Put(admitted.epoch(), request.key(), request.value()));
+  }
   static grpc::Status NotPrimary() {
     return {grpc::StatusCode::FAILED_PRECONDITION, "a secondary takes no writes"};
   }

@@ -65,6 +65,10 @@ class CallbackKvService final : public kv::KeyValue::CallbackService {
                                        Work(request, response));
   }
 
+  class EachPut;
+  grpc::ServerBidiReactor<kv::PutEachRequest, kv::PutEachResponse>* PutEach(
+      grpc::CallbackServerContext* context) override;
+
   shardmanager::Server& server_;
   Answers answers_;
   TaskThreads threads_{8};  // the first to go

@@ -19,8 +19,15 @@ class KvService final : public kv::KeyValue::Service {
                    kv::GetResponse* response) override;
   grpc::Status Delete(grpc::ServerContext* context, const kv::DeleteRequest* request,
                       kv::DeleteResponse* response) override;
+  grpc::Status PutEach(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<kv::PutEachResponse, kv::PutEachRequest>* stream) override;
 
  private:
+  // One message of a stream.
+  grpc::Status AdmitAndPut(const shardmanager::ShardId& shard, const kv::PutEachRequest& request,
+                           kv::PutEachResponse& response);
+
   shardmanager::Server& server_;
   Answers answers_;
 };

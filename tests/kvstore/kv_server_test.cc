@@ -4,8 +4,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "callback_service.h"
 #include "gmock/gmock.h"
 #include "service.h"
 #include "shardmanager/testing.h"
@@ -22,15 +26,51 @@ using ::testing::HasSubstr;
 
 // What main.cc makes.
 struct KvServer {
-  KvServer(const ServerOptions& options, const std::string& folder)
-      : store(folder, options.name), server(options), service(server, store, options.name) {
-    EXPECT_TRUE(server.Start(store, {&service}).ok());
+  KvServer(const ServerOptions& options, const std::string& folder, bool callback = false)
+      : store(folder, options.name),
+        server(options),
+        service(server, store, options.name),
+        callback_service(server, store, options.name) {
+    grpc::Service* serves = &service;
+    if (callback) serves = &callback_service;
+    EXPECT_TRUE(server.Start(store, {serves}).ok());
   }
   ~KvServer() { server.Shutdown(); }
 
   SharedStore store;
   shardmanager::Server server;
   KvService service;
+  CallbackKvService callback_service;
+};
+
+// A stream of PutEach to a server, for the shard "s".
+class PutStream {
+ public:
+  PutStream(const TestCell& cell, const std::string& at) : stub_(cell.Channel(at)) {
+    cell.Address(at, "s", &context_);
+    stream_ = stub_.PutEach(&context_);
+  }
+  // The answer; nothing: the stream has ended.
+  std::optional<kv::PutEachResponse> Put(uint64_t sequence, const std::string& value) {
+    kv::PutEachRequest request;
+    request.set_sequence(sequence);
+    request.set_key("k");
+    request.set_value(value);
+    kv::PutEachResponse response;
+    if (!stream_->Write(request) || !stream_->Read(&response)) return std::nullopt;
+    EXPECT_EQ(response.sequence(), sequence);
+    return response;
+  }
+  // Without further messages.
+  grpc::Status Finish() {
+    stream_->WritesDone();
+    return stream_->Finish();
+  }
+
+ private:
+  kv::KeyValue::Stub stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<kv::PutEachRequest, kv::PutEachResponse>> stream_;
 };
 
 class KvServerTest : public ::testing::Test {
@@ -56,7 +96,7 @@ class KvServerTest : public ::testing::Test {
   const Folder folder_;
   TestCell cell_{{.app = "kv"}};
   KvServer one_{cell_.Options("kv-1"), folder_.path};
-  KvServer two_{cell_.Options("kv-2"), folder_.path};
+  KvServer two_{cell_.Options("kv-2"), folder_.path, /*callback=*/true};
   kv::ServedBy served_by_;  // of the last Put
 };
 
@@ -92,6 +132,37 @@ TEST_F(KvServerTest, DeletesAreForwardedToo) {
   ASSERT_TRUE(cell_.Call("kv-1", "s", &kv::KeyValue::Stub::Delete, request, &response).ok());
   EXPECT_TRUE(response.found());
   EXPECT_EQ(Get("kv-2", "k"), "(nothing)");
+}
+
+// kv-1 serves with blocking methods, kv-2 with callbacks.
+TEST_F(KvServerTest, OpenStreamsHoldUpNoMoveAndEndWithTheirShardInBothForms) {
+  ASSERT_TRUE(cell_.Assign("s", "kv-1").ok());
+  for (const auto& [at, to] : {std::pair("kv-1", "kv-2"), std::pair("kv-2", "kv-1")}) {
+    PutStream stream(cell_, at);
+    const auto answer = stream.Put(7, absl::StrCat("stored by ", at));
+    ASSERT_TRUE(answer.has_value()) << stream.Finish().error_message();
+    EXPECT_EQ(answer->served_by().server(), at);
+    EXPECT_EQ(Get(at, "k"), absl::StrCat("stored by ", at));
+    ASSERT_TRUE(cell_.Move("s", to).ok());
+    EXPECT_FALSE(stream.Put(8, "to the former owner").has_value());
+    EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(Get(to, "k"), absl::StrCat("stored by ", at));
+  }
+}
+
+TEST_F(KvServerTest, StreamsAreForwardedTooAndEndWithTheirClientInBothForms) {
+  ASSERT_TRUE(cell_.Assign("s", "kv-1").ok());
+  for (const auto& [at, to] : {std::pair("kv-1", "kv-2"), std::pair("kv-2", "kv-1")}) {
+    ASSERT_TRUE(cell_.Move("s", to).ok());
+    PutStream stream(cell_, at);  // a client that does not know yet
+    for (uint64_t sequence = 1; sequence <= 3; ++sequence) {
+      const auto answer = stream.Put(sequence, absl::StrCat(at, " ", sequence));
+      ASSERT_TRUE(answer.has_value()) << stream.Finish().error_message();
+      EXPECT_EQ(answer->served_by().server(), to);
+    }
+    EXPECT_TRUE(stream.Finish().ok());
+    EXPECT_EQ(Get(to, "k"), absl::StrCat(at, " 3"));
+  }
 }
 
 TEST_F(KvServerTest, ShardThatCannotBeOpenedIsRefusedAndServedOnceItCan) {

@@ -2,6 +2,7 @@
 
 #include "kv.grpc.pb.h"
 #include "shardmanager/router.h"
+#include "tests/support/kv_stream_call.h"
 
 namespace shardmanager::testing {
 namespace {
@@ -39,6 +40,19 @@ KvAnswer KvClient::Put(const std::string& key, const std::string& value,
   const grpc::Status status =
       client.Call(&kv::KeyValue::Stub::Put, request, &response, {.timeout = timeout});
   return Answer(status, response);
+}
+
+absl::StatusOr<std::unique_ptr<KvStream>> KvClient::OpenStream(const std::string& key,
+                                                               std::chrono::milliseconds timeout,
+                                                               const KvStream* ended) {
+  auto client = router_->GetClient<kv::KeyValue>(app_, key);
+  const auto bound =
+      client.Bind({.timeout = timeout}, ended == nullptr ? nullptr : &ended->call_->context());
+  if (!bound.ok()) {
+    return absl::Status(static_cast<absl::StatusCode>(bound.status().error_code()),
+                        bound.status().error_message());
+  }
+  return std::make_unique<KvStream>(std::make_unique<KvStream::Call>(bound));
 }
 
 KvAnswer KvClient::Get(const std::string& key, std::chrono::milliseconds timeout) {

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "shardmanager/security.h"
+#include "tests/support/kv_stream.h"
 
 namespace shardmanager {
 class Router;
@@ -38,6 +40,11 @@ class KvClient {
   // Retried only as far as it certainly was not processed, so it happens at most once.
   KvAnswer Put(const std::string& key, const std::string& value,
                std::chrono::milliseconds timeout = std::chrono::seconds(10));
+  // A stream of puts to the primary of the key's shard. `ended`: the stream that ended before, and
+  // should be reopened.
+  absl::StatusOr<std::unique_ptr<KvStream>> OpenStream(const std::string& key,
+                                                       std::chrono::milliseconds timeout,
+                                                       const KvStream* ended = nullptr);
   KvAnswer Get(const std::string& key,
                std::chrono::milliseconds timeout = std::chrono::seconds(10));
 

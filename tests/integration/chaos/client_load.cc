@@ -8,8 +8,6 @@
 namespace shardmanager::testing {
 namespace {
 
-// Short, so that a client stuck at a stopped server soon turns to other keys.
-constexpr std::chrono::milliseconds kCallTimeout{500};
 constexpr std::chrono::milliseconds kLastReadTimeout{20'000};
 
 Micros Now() { return MonotonicNow().time_since_epoch().count(); }
@@ -28,6 +26,9 @@ ClientLoad::ClientLoad(std::vector<KvClient*> clients, const ClientLoadOptions& 
   for (int thread = 0; thread < options_.threads; ++thread) {
     threads_.emplace_back([this, thread] { Run(thread); });
   }
+  for (int thread = 0; thread < options_.streaming; ++thread) {
+    threads_.emplace_back([this, thread] { RunStreams(thread); });
+  }
 }
 
 ClientLoad::~ClientLoad() { Stop(); }
@@ -40,23 +41,44 @@ void ClientLoad::Stop() {
 
 void ClientLoad::Run(int thread) {
   Random random(options_.seed * 1'000 + static_cast<uint64_t>(thread));
-  const std::chrono::nanoseconds interval =
-      std::chrono::nanoseconds(std::chrono::seconds(options_.threads)) / options_.calls_per_second;
   KvClient& client = *clients_[static_cast<size_t>(thread) % clients_.size()];
   std::vector<Operation> seen;
-  auto due = std::chrono::steady_clock::now();
-  for (int call = 0; !stopping_; ++call) {
+  Repeat(1, [&] {
     const auto shard = static_cast<int>(random.Below(static_cast<uint64_t>(options_.shards)));
     const auto n = static_cast<int>(random.Below(static_cast<uint64_t>(options_.keys_per_shard)));
     const Kind kind = random.Below(2) == 0 ? Kind::kPut : Kind::kGet;
-    const std::string value = absl::StrCat("client ", thread, " call ", call);
-    seen.push_back(Call(client, kind, KeyOf(shard, n), value, kCallTimeout));
+    const std::string value = absl::StrCat("client ", thread, " call ", seen.size());
+    seen.push_back(Call(client, kind, KeyOf(shard, n), value, options_.timeout));
     ++(seen.back().outcome == Outcome::kOk ? acknowledged_ : failed_);
+  });
+  std::lock_guard lock(mutex_);
+  history_.insert(history_.end(), seen.begin(), seen.end());
+}
+
+void ClientLoad::RunStreams(int thread) {
+  StreamClient streams(
+      *clients_[static_cast<size_t>(thread) % clients_.size()],
+      {.name = absl::StrCat("streaming client ", thread),
+       .shards = options_.shards,
+       .keys_per_shard = options_.keys_per_shard,
+       .timeout = options_.timeout,
+       .seed = options_.seed * 1'000 + static_cast<uint64_t>(options_.threads + thread)});
+  Repeat(StreamClient::kMessagesAtOnce, [&] { streams.Step(); });
+  const std::vector<Operation> seen = streams.Finish();
+  std::lock_guard lock(mutex_);
+  history_.insert(history_.end(), seen.begin(), seen.end());
+  streams_ += streams.counts();
+}
+
+void ClientLoad::Repeat(double calls_each, const std::function<void()>& step) {
+  const auto interval = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(calls_each * options_.threads / options_.calls_per_second));
+  auto due = std::chrono::steady_clock::now();
+  while (!stopping_) {
+    step();
     due = std::max(due + interval, std::chrono::steady_clock::now() - interval);
     std::this_thread::sleep_until(due);  // the pace, not a wait
   }
-  std::lock_guard lock(mutex_);
-  history_.insert(history_.end(), seen.begin(), seen.end());
 }
 
 Operation ClientLoad::Call(KvClient& client, Kind kind, const std::string& key,

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/integration/chaos/stream_client.h"
 #include "tests/integration/history.h"
 #include "tests/support/kv_client.h"
 
@@ -17,7 +20,12 @@ struct ClientLoadOptions {
   int shards = 0;          // of KvSpec()
   int keys_per_shard = 3;  // few, so that clients meet on them
   int threads = 6;
-  int calls_per_second = 600;  // of all threads together
+  int streaming = 0;           // so many more threads put through streams
+  int calls_per_second = 600;  // of `threads` together; a streaming one sends as many messages as
+                               // each of them makes calls
+  // Of a call or message. Short, so that a client stuck at a stopped server soon turns to other
+  // keys.
+  std::chrono::milliseconds timeout{500};
   uint64_t seed = 1;
 };
 
@@ -34,9 +42,14 @@ class ClientLoad {
 
   size_t acknowledged() const { return acknowledged_; }
   size_t failed() const { return failed_; }
+  // REQUIRES: Finish() was called.
+  const StreamCounts& streams() const { return streams_; }
 
  private:
   void Run(int thread);
+  void RunStreams(int thread);
+  // Until the load is to stop. `calls_each`: how many calls or messages a step has on average.
+  void Repeat(double calls_each, const std::function<void()>& step);
   Operation Call(KvClient& client, Kind kind, const std::string& key, const std::string& value,
                  std::chrono::milliseconds timeout);
   void Stop();
@@ -47,6 +60,7 @@ class ClientLoad {
   std::atomic<size_t> acknowledged_{0}, failed_{0};
   std::mutex mutex_;
   std::vector<Operation> history_;
+  StreamCounts streams_;
   std::vector<std::thread> threads_;
 };
 

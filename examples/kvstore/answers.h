@@ -29,6 +29,10 @@ class Answers {
   template <typename Admitted>
   grpc::Status To(const Admitted& admitted, const kv::PutEachRequest& request,
                   kv::PutEachResponse& response) {
+    if (admitted.role() != shardmanager::Role::kPrimary) {
+      // The role has changed since the stream began. With this status its client opens another one.
+      return {grpc::StatusCode::UNAVAILABLE, "the primary of the shard is another server now"};
+    }
     response.set_sequence(request.sequence());
     return Put(admitted, request, response);
   }

@@ -150,6 +150,18 @@ TEST_F(KvServerTest, OpenStreamsHoldUpNoMoveAndEndWithTheirShardInBothForms) {
   }
 }
 
+TEST_F(KvServerTest, StreamIsOpenedAnewWhenItsServerIsNoLongerThePrimaryInBothForms) {
+  for (const std::string at : {"kv-1", "kv-2"}) {
+    ASSERT_TRUE(cell_.Assign("s", at).ok());
+    PutStream stream(cell_, at);
+    EXPECT_TRUE(stream.Put(1, "to the primary").has_value());
+    ASSERT_TRUE(cell_.Demote("s", at).ok());
+    EXPECT_FALSE(stream.Put(2, "to a secondary").has_value());
+    EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    ASSERT_TRUE(cell_.Drop("s", at).ok());
+  }
+}
+
 TEST_F(KvServerTest, StreamsAreForwardedTooAndEndWithTheirClientInBothForms) {
   ASSERT_TRUE(cell_.Assign("s", "kv-1").ok());
   for (const auto& [at, to] : {std::pair("kv-1", "kv-2"), std::pair("kv-2", "kv-1")}) {

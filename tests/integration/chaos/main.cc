@@ -15,6 +15,7 @@
 #include "tests/integration/chaos/client_load.h"
 #include "tests/integration/chaos/monkey.h"
 #include "tests/integration/chaos/operator.h"
+#include "tests/integration/chaos/planned.h"
 #include "tests/integration/chaos/storm.h"
 #include "tests/integration/chaos/verdict.h"
 #include "tests/support/kv_spec.h"
@@ -24,13 +25,17 @@ namespace {
 
 constexpr int kClients = 6;
 constexpr std::chrono::seconds kStart{60};
+// Of a call or message with --planned: none may fail.
+constexpr std::chrono::seconds kPlannedTimeout{5};
 
 constexpr char kHelp[] =
     R"(Puts a cluster of real processes under client load, and breaks it at random. It fails
 unless
 
   * no acknowledged write was lost, and all reads fit one order of the writes
-    (a history checker, key by key), and each put was committed once at most;
+    (a history checker, key by key), and each put was committed once at most; a message
+    of a stream is a put as any other, and one without an answer is a put of which
+    nobody knows the outcome;
   * the tokens that clients saw and that the shards' databases committed never went
     back, and no two servers used the same one: never two servers processed one
     primary; and the fence met no more than the calls that a server had admitted
@@ -48,6 +53,9 @@ that cuts (both ways or one), delays and loses packets, too. The worst times are
 FIGURE lines at the end: until all shards were served after the last fault of a round
 (chaos_served_ms), and until all was at rest after that (chaos_rest_ms).
 
+--planned: no faults. Servers are drained, servers and the control plane are stopped
+politely and started again: no call and no message of a stream may fail.
+
 --lasting: beside these, faults that nobody mends. One begins in each of the first rounds,
 when all is at rest, half of them with no other fault. The servers that are left and well
 must serve every shard, in as many replicas as ever, in equal shares:
@@ -62,9 +70,11 @@ struct Flags {
   double minutes = 0.5;
   uint64_t seed = std::random_device{}();
   bool storm = false;
+  bool planned = false;
   bool namespaces = false;
   bool replicated = false;
   bool callback = false;
+  int streams = 2;
   int ensemble = 1;
   int control_planes = 1;
   int relays = 1;
@@ -114,6 +124,7 @@ absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
 
 std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& client,
                                            KvClient& other, const Flags& flags) {
+  if (flags.planned) return std::make_unique<Planned>(cluster, flags.seed);
   if (!flags.storm) {
     return std::make_unique<Monkey>(cluster, client, other, flags.shards, flags.seed);
   }
@@ -133,6 +144,40 @@ std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& cl
                                  std::vector<KvClient*>{&client, &other}, options);
 }
 
+ClientLoadOptions LoadOf(const Flags& flags) {
+  ClientLoadOptions options{.shards = flags.shards,
+                            .threads = kClients,
+                            .streaming = flags.streams,
+                            .calls_per_second = flags.calls_per_second,
+                            .seed = flags.seed};
+  if (flags.planned) options.timeout = kPlannedTimeout;
+  return options;
+}
+
+// Beside what the history shows.
+absl::Status JudgeCounts(const ClientLoad& load, const Flags& flags) {
+  const StreamCounts& streams = load.streams();
+  std::cout << load.acknowledged() << " calls answered, " << load.failed() << " not\n"
+            << streams.acknowledged << " messages of streams answered, " << streams.failed
+            << " not; " << streams.resent << " sent again; " << streams.opened
+            << " streams opened, " << streams.reopened << " of them for one that had ended, "
+            << streams.broken << " of those with an error\n";
+  if (!streams.first_error.empty()) {
+    std::cout << "the first error of a stream: " << streams.first_error << "\n";
+  }
+  if (streams.misnumbered > 0) {
+    return absl::DataLossError(
+        absl::StrCat(streams.misnumbered, " answers in streams are not to the next message"));
+  }
+  if (flags.streams > 0 && streams.acknowledged == 0) {
+    return absl::UnavailableError("no message of a stream was answered");
+  }
+  if (flags.planned && load.failed() + streams.failed + streams.broken > 0) {
+    return absl::UnavailableError("a client noticed a planned event");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop) {
   if (absl::Status s = StartAll(cluster, flags); !s.ok()) return s;
   KvClient client(cluster.discovery_endpoint());
@@ -144,10 +189,7 @@ absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop
   if (absl::Status s = other.WaitReady(kStart); !s.ok()) return s;
 
   const std::unique_ptr<Experiment> experiment = MakeExperiment(cluster, client, other, flags);
-  ClientLoad load({&client, &other}, {.shards = flags.shards,
-                                      .threads = kClients,
-                                      .calls_per_second = flags.calls_per_second,
-                                      .seed = flags.seed});
+  ClientLoad load({&client, &other}, LoadOf(flags));
   std::unique_ptr<Operator> admin;
   if (flags.storm) admin = std::make_unique<Operator>(cluster, SpecOf(flags));
   const TimePoint end = MonotonicNow() + Milliseconds(static_cast<int64_t>(flags.minutes * 60'000));
@@ -162,13 +204,15 @@ absl::Status Soak(local::Cluster& cluster, const Flags& flags, StopSignals& stop
   // Everything is up: every key can be read.
   size_t unread = 0;
   const std::vector<Operation> history = load.Finish(&unread);
-  std::cout << experiment->Summary() << "\n"
-            << load.acknowledged() << " calls answered, " << load.failed() << " not\n";
+  std::cout << experiment->Summary() << "\n";
+  if (absl::Status s = JudgeCounts(load, flags); !s.ok()) return s;
   if (unread > 0) return absl::UnavailableError(absl::StrCat(unread, " keys cannot be read"));
   for (const std::string& name : cluster.server_names()) cluster.server(name).Kill();
   if (flags.replicated) return JudgeClients(history);
   return Judge(history, cluster.data_folder(),
-               {.stops = experiment->stops(), .clients = kClients, .overlapping = flags.storm});
+               {.stops = experiment->stops(),
+                .clients = kClients + flags.streams,
+                .overlapping = flags.storm});
 }
 
 void AddFlags(CLI::App& cli, Flags& flags) {
@@ -176,10 +220,17 @@ void AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--seed", flags.seed, "Of all choices. Default: another one each time");
   cli.add_flag("--storm", flags.storm, "Several faults at a time, of the whole fleet");
   cli.add_flag("--namespaces", flags.namespaces, "Faults of the network, too (needs --storm)");
+  cli.add_flag("--planned", flags.planned, "No faults: drains and polite restarts");
+  cli.add_option("--streams", flags.streams,
+                 "Clients that put through streams, beside the six that put and get with calls; "
+                 "each sends as many messages as one of those makes calls")
+      ->check(CLI::Range(0, 50))
+      ->take_last()
+      ->capture_default_str();
   cli.add_flag("--callback", flags.callback, "Every second server uses gRPC's callback API");
   cli.add_flag("--replicated", flags.replicated,
                "A primary and two secondaries of each shard, each with a file of its own "
-               "(needs --storm)");
+               "(needs --storm or --planned)");
   cli.add_option("--ensemble", flags.ensemble, "ZooKeeper servers")
       ->check(CLI::IsMember({1, 3, 5}))
       ->take_last()
@@ -223,8 +274,11 @@ absl::Status CheckFlags(const Flags& flags) {
   if (!flags.storm && (flags.ensemble > 1 || flags.control_planes > 1 || flags.relays > 1)) {
     return absl::InvalidArgumentError("more than one ZooKeeper, control plane or relay: --storm");
   }
-  if (flags.replicated && !flags.storm) {
-    return absl::InvalidArgumentError("--replicated needs --storm");
+  if (flags.planned && flags.storm) {
+    return absl::InvalidArgumentError("--planned and --storm exclude each other");
+  }
+  if (flags.replicated && !flags.storm && !flags.planned) {
+    return absl::InvalidArgumentError("--replicated needs --storm or --planned");
   }
   if (!flags.lasting.empty() && !flags.storm) {
     return absl::InvalidArgumentError("--lasting needs --storm");

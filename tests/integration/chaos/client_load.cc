@@ -81,12 +81,18 @@ void ClientLoad::Repeat(double calls_each, const std::function<void()>& step) {
   }
 }
 
+void ClientLoad::NoteError(const absl::Status& error) {
+  std::lock_guard lock(mutex_);
+  if (first_error_.empty()) first_error_ = error.ToString();
+}
+
 Operation ClientLoad::Call(KvClient& client, Kind kind, const std::string& key,
                            const std::string& value, std::chrono::milliseconds timeout) {
   Operation op{.kind = kind, .key = key, .invoked = Now()};
   const KvAnswer answer =
       kind == Kind::kPut ? client.Put(key, value, timeout) : client.Get(key, timeout);
   op.returned = Now();
+  if (!answer.status.ok()) NoteError(answer.status);
   op.value = kind == Kind::kPut ? std::optional(value) : answer.value;
   op.outcome = OutcomeOf(answer.status);
   if (op.outcome == Outcome::kRefused) op.refusal = std::string(answer.status.message());

@@ -42,7 +42,8 @@ class ClientLoad {
 
   size_t acknowledged() const { return acknowledged_; }
   size_t failed() const { return failed_; }
-  // REQUIRES: Finish() was called.
+  // REQUIRES for the others: Finish() was called.
+  const std::string& first_error() const { return first_error_; }  // of a call
   const StreamCounts& streams() const { return streams_; }
 
  private:
@@ -52,6 +53,7 @@ class ClientLoad {
   void Repeat(double calls_each, const std::function<void()>& step);
   Operation Call(KvClient& client, Kind kind, const std::string& key, const std::string& value,
                  std::chrono::milliseconds timeout);
+  void NoteError(const absl::Status& error);
   void Stop();
 
   const std::vector<KvClient*> clients_;
@@ -60,6 +62,7 @@ class ClientLoad {
   std::atomic<size_t> acknowledged_{0}, failed_{0};
   std::mutex mutex_;
   std::vector<Operation> history_;
+  std::string first_error_;
   StreamCounts streams_;
   std::vector<std::thread> threads_;
 };

@@ -124,7 +124,11 @@ absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
 
 std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& client,
                                            KvClient& other, const Flags& flags) {
-  if (flags.planned) return std::make_unique<Planned>(cluster, flags.seed);
+  if (flags.planned) {
+    // The primary of a replicated shard cannot write while a member is gone that has not left.
+    const bool drained_only = flags.replicated;
+    return std::make_unique<Planned>(cluster, flags.seed, drained_only);
+  }
   if (!flags.storm) {
     return std::make_unique<Monkey>(cluster, client, other, flags.shards, flags.seed);
   }
@@ -162,6 +166,9 @@ absl::Status JudgeCounts(const ClientLoad& load, const Flags& flags) {
             << " not; " << streams.resent << " sent again; " << streams.opened
             << " streams opened, " << streams.reopened << " of them for one that had ended, "
             << streams.broken << " of those with an error\n";
+  if (!load.first_error().empty()) {
+    std::cout << "the first error of a call: " << load.first_error() << "\n";
+  }
   if (!streams.first_error.empty()) {
     std::cout << "the first error of a stream: " << streams.first_error << "\n";
   }

@@ -20,8 +20,9 @@ v1::DrainScope ScopeOf(const std::string& server) {
 
 }  // namespace
 
-Planned::Planned(local::Cluster& cluster, uint64_t seed)
+Planned::Planned(local::Cluster& cluster, uint64_t seed, bool drained_only)
     : cluster_(cluster),
+      drained_only_(drained_only),
       random_(seed),
       start_(MonotonicNow()),
       events_(cluster.WatchEvents()),
@@ -34,7 +35,7 @@ absl::Status Planned::Round() {
     case 0:
       return DrainServer(AnyServer());
     case 1:
-      return RestartServer(AnyServer());
+      return drained_only_ ? DrainServer(AnyServer()) : RestartServer(AnyServer());
     case 2:
       return RestartDrainedServers();
     default:

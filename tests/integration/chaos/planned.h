@@ -16,8 +16,9 @@ namespace shardmanager::testing {
 // The choices come from the seed.
 class Planned : public Experiment {
  public:
+  // `drained_only`: no server is stopped that holds replicas.
   // REQUIRES: all of the cluster runs.
-  Planned(local::Cluster& cluster, uint64_t seed);
+  Planned(local::Cluster& cluster, uint64_t seed, bool drained_only);
 
   // One event, which begins with everything up and in balance, and ends so.
   absl::Status Round() override;
@@ -40,6 +41,7 @@ class Planned : public Experiment {
   void Tell(const std::string& line) const;
 
   local::Cluster& cluster_;
+  const bool drained_only_;
   Random random_;
   const TimePoint start_;
   std::unique_ptr<local::EventWatcher> events_;

@@ -50,7 +50,11 @@ void StreamClient::Step() {
     }
     Send(slot, burst, deadline);
     if (burst.empty() || slot.stream->ShouldReopen()) continue;
-    NoteError(slot.stream->End());
+    NoteError(absl::Status(
+        slot.stream->End().code(),
+        absl::StrCat("shard ", slot.shard, ", ",
+                     (MonotonicNow() - deadline).count() / 1'000 + options_.timeout.count(),
+                     " ms after the message: ", slot.stream->End().message())));
     break;
   }
   counts_.failed += burst.size();

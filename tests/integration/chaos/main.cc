@@ -53,8 +53,8 @@ that cuts (both ways or one), delays and loses packets, too. The worst times are
 FIGURE lines at the end: until all shards were served after the last fault of a round
 (chaos_served_ms), and until all was at rest after that (chaos_rest_ms).
 
---planned: no faults. Servers are drained, servers and the control plane are stopped
-politely and started again: no call and no message of a stream may fail.
+--planned: no faults. Servers are drained; drained servers and the control plane are
+stopped with SIGTERM and started again: no call and no message of a stream may fail.
 
 --lasting: beside these, faults that nobody mends. One begins in each of the first rounds,
 when all is at rest, half of them with no other fault. The servers that are left and well
@@ -124,11 +124,7 @@ absl::Status StartAll(local::Cluster& cluster, const Flags& flags) {
 
 std::unique_ptr<Experiment> MakeExperiment(local::Cluster& cluster, KvClient& client,
                                            KvClient& other, const Flags& flags) {
-  if (flags.planned) {
-    // The primary of a replicated shard cannot write while a member is gone that has not left.
-    const bool drained_only = flags.replicated;
-    return std::make_unique<Planned>(cluster, flags.seed, drained_only);
-  }
+  if (flags.planned) return std::make_unique<Planned>(cluster, flags.seed);
   if (!flags.storm) {
     return std::make_unique<Monkey>(cluster, client, other, flags.shards, flags.seed);
   }
@@ -227,7 +223,7 @@ void AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--seed", flags.seed, "Of all choices. Default: another one each time");
   cli.add_flag("--storm", flags.storm, "Several faults at a time, of the whole fleet");
   cli.add_flag("--namespaces", flags.namespaces, "Faults of the network, too (needs --storm)");
-  cli.add_flag("--planned", flags.planned, "No faults: drains and polite restarts");
+  cli.add_flag("--planned", flags.planned, "No faults: drains, and restarts of drained servers");
   cli.add_option("--streams", flags.streams,
                  "Clients that put through streams, beside the six that put and get with calls; "
                  "each sends as many messages as one of those makes calls")

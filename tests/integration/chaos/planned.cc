@@ -20,9 +20,8 @@ v1::DrainScope ScopeOf(const std::string& server) {
 
 }  // namespace
 
-Planned::Planned(local::Cluster& cluster, uint64_t seed, bool drained_only)
+Planned::Planned(local::Cluster& cluster, uint64_t seed)
     : cluster_(cluster),
-      drained_only_(drained_only),
       random_(seed),
       start_(MonotonicNow()),
       events_(cluster.WatchEvents()),
@@ -31,12 +30,10 @@ Planned::Planned(local::Cluster& cluster, uint64_t seed, bool drained_only)
 absl::Status Planned::Round() {
   if (absl::Status s = AwaitRest(); !s.ok()) return s;
   // Each kind in turn: a short run sees all of them.
-  switch (rounds_++ % 4) {
+  switch (rounds_++ % 3) {
     case 0:
       return DrainServer(AnyServer());
     case 1:
-      return drained_only_ ? DrainServer(AnyServer()) : RestartServer(AnyServer());
-    case 2:
       return RestartDrainedServers();
     default:
       return RestartControlPlane();
@@ -63,11 +60,6 @@ absl::Status Planned::RestartDrainedServers() {
     if (absl::Status s = Undrain(server); !s.ok()) return s;
   }
   return absl::OkStatus();
-}
-
-absl::Status Planned::RestartServer(const std::string& server) {
-  if (absl::Status s = StopAndStart(server); !s.ok()) return s;
-  return AwaitRest();
 }
 
 absl::Status Planned::DrainServer(const std::string& server) {

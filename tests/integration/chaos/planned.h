@@ -1,4 +1,5 @@
-// What operators do to a cluster that works: drains and restarts. No client may notice.
+// What operators do to a cluster that works: drains, and restarts of drained servers. No client may
+// notice. (Monkey stops servers that hold shards.)
 #pragma once
 
 #include <chrono>
@@ -16,9 +17,8 @@ namespace shardmanager::testing {
 // The choices come from the seed.
 class Planned : public Experiment {
  public:
-  // `drained_only`: no server is stopped that holds replicas.
   // REQUIRES: all of the cluster runs.
-  Planned(local::Cluster& cluster, uint64_t seed, bool drained_only);
+  Planned(local::Cluster& cluster, uint64_t seed);
 
   // One event, which begins with everything up and in balance, and ends so.
   absl::Status Round() override;
@@ -28,8 +28,6 @@ class Planned : public Experiment {
  private:
   // All servers, one after the other: drained, SIGTERM, started again, used again.
   absl::Status RestartDrainedServers();
-  // SIGTERM, though it holds shards.
-  absl::Status RestartServer(const std::string& server);
   absl::Status DrainServer(const std::string& server);
   absl::Status RestartControlPlane();
 
@@ -41,7 +39,6 @@ class Planned : public Experiment {
   void Tell(const std::string& line) const;
 
   local::Cluster& cluster_;
-  const bool drained_only_;
   Random random_;
   const TimePoint start_;
   std::unique_ptr<local::EventWatcher> events_;

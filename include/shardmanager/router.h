@@ -254,8 +254,10 @@ class StreamContext {
 
   // The stream ended with this status. True: bind again, and go on there: the server refused it, or
   // the shard went to another server meanwhile (the router ends the stream with CANCELLED then), or
-  // the connection broke, or the server answered UNAVAILABLE. What was sent on the stream may have
-  // been processed, in part or not at all; only the application can tell where to go on.
+  // the connection broke, or the server answered UNAVAILABLE, or stopped (gRPC ends what is still
+  // open with CANCELLED then: do not ask of a stream that you cancelled yourself). What was sent on
+  // the stream may have been processed, in part or not at all; only the application can tell where
+  // to go on.
   bool ShouldReopen(const grpc::Status& status) const;
 
  private:

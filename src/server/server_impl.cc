@@ -84,6 +84,7 @@ ShardGrant ToHandler(const server::Grant& grant) {
   return {grant.shard, grant.role, grant.epoch, grant.old_owner, grant.members, grant.origin};
 }
 
+// Held while it is asked, so that no AddShard or DropShard of it runs meanwhile.
 std::map<std::string, double> LoadOf(server::AdmissionTable& gates, ShardHandler& handler,
                                      const ShardId& shard) {
   server::AdmissionSlot* slot = gates.Pin(shard.value());
@@ -232,7 +233,6 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
   return callbacks;
 }
 
-// Held while it is asked, so that no AddShard or DropShard of it runs meanwhile.
 // ---- stop ----
 
 void ServerImpl::RequestStop() {

@@ -4,7 +4,8 @@
 Text where a target reads text; messages that protoc encodes from their text form; and for
 the targets that read events, bytes of a seeded generator. Named `hand-*`; what the fuzzer
 itself found worth keeping (`scripts/fuzz --merge`) has libFuzzer's names beside them. `found-*` are
-inputs that once showed a fault, named for it.
+inputs that once showed a fault, named for it. (The certificates of `certificate` are those that
+`shardctl certs` made once.)
 """
 import pathlib
 import random
@@ -171,6 +172,12 @@ def main():
     for name, text in {"plain": "kv-1@3", "at": "a@b@12", "big": "x@18446744073709551616",
                        "none": "@", "zero": "kv@007", "proof": "kv@3.0af3"}.items():
         write("live_name", name, "\x07" + text)
+    for name, text in {"server": "spiffe://prod/server/kv/kv-3",
+                       "client": "spiffe://prod/client/kv/shop/checkout",
+                       "dns": "kv-3.kv.server.prod.shardmanager", "path": "control-plane/sm-1",
+                       "empty": "spiffe://prod/server//x", "trial": "spiffe://trial/trial/local",
+                       }.items():
+        write("identity_name", name, text)
     for name, text in CREDENTIALS.items():
         write("credentials", name, text)
     for kind, (message, text) in enumerate(RECORDS):

@@ -43,7 +43,11 @@ bool StreamState::ShouldReopen(const grpc::Status& status) {
                           : absl::StrCat("ended the stream: ", status.error_message());
   if (std::exchange(registered_, false)) superseded_ = binding_->app().End(in_flight_);
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return true;
-  return superseded_ && status.error_code() == grpc::StatusCode::CANCELLED &&
+  // By us, as the shard has moved, or by a server that stopped, and gave its streams time to end.
+  // (What an application answers has been admitted.)
+  const grpc::ServerContextBase* parent = binding_->options().parent;
+  const bool by_parent = !superseded_ && parent != nullptr && parent->IsCancelled();
+  return status.error_code() == grpc::StatusCode::CANCELLED && !by_parent &&
          !WasAdmitted(*context_);
 }
 

@@ -204,6 +204,18 @@ TEST_F(StreamsTest, AStreamWhoseConnectionBreaksIsOpenedAgain) {
   EXPECT_TRUE(talking.context().ShouldReopen(status)) << status.error_message();
 }
 
+TEST_F(StreamsTest, AStreamOfAServerThatStopsIsOpenedAgain) {
+  auto stopping = std::make_unique<EchoServer>("kv-1");
+  hub_.Publish(kApp, MakeSnapshot(V(2), {{"kv-1", stopping->endpoint(), ""}}, {{"a", "", {0}}}));
+  ASSERT_TRUE(Eventually([&] { return Bind("apple").endpoint() == stopping->endpoint(); }));
+  Talking talking(Bind("apple"));
+  ASSERT_EQ(talking.Say(), "kv-1");
+  stopping.reset();
+  const grpc::Status status = talking.AwaitEnd();
+  EXPECT_TRUE(talking.context().ShouldReopen(status))
+      << status.error_code() << " " << status.error_message();
+}
+
 TEST_F(StreamsTest, WhatTheApplicationSaysIsItsAnswer) {
   for (grpc::StatusCode code : {grpc::StatusCode::CANCELLED, grpc::StatusCode::ABORTED,
                                 grpc::StatusCode::INTERNAL, grpc::StatusCode::NOT_FOUND}) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/request_metadata.h"
+#include "shardmanager/v1/access.grpc.pb.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "wire/grpc_status.h"
 #include "wire/keepalive.h"
@@ -37,12 +38,12 @@ class AdminClient::Impl {
   const std::string& server() const { return server_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
 
-  template <typename Request, typename Response>
-  using Method = grpc::Status (v1::Admin::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+  template <typename Stub, typename Request, typename Response>
+  using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
   // A change that was not answered in time may have happened, and says so.
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Change(Method<Request, Response> method, const Request& request) {
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Change(Method<Stub, Request, Response> method, const Request& request) {
     absl::StatusOr<Response> response = Call(method, request);
     if (!absl::IsDeadlineExceeded(response.status())) return response;
     return absl::DeadlineExceededError(
@@ -50,8 +51,8 @@ class AdminClient::Impl {
         "apps` and `shardctl describe app`");
   }
 
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) {
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Stub, Request, Response> method, const Request& request) {
     Response response;
     std::string leader;
     absl::Status status = CallOnce(method, request, &response, &leader);
@@ -101,19 +102,24 @@ class AdminClient::Impl {
                                                status->cut_off_ms() / 1'000, " s"));
   }
 
+  v1::Admin::Stub& StubOf(v1::Admin::Stub*) { return *stub_; }
+  v1::Access::Stub& StubOf(v1::Access::Stub*) { return *access_stub_; }
+
   void TurnTo(std::string server) {
     server_ = std::move(server);
     channel_ = Connect(*transport_, server_);
     stub_ = v1::Admin::NewStub(channel_);
+    access_stub_ = v1::Access::NewStub(channel_);
   }
 
   // `leader`: where a standby points to, else "".
-  template <typename Request, typename Response>
-  absl::Status CallOnce(Method<Request, Response> method, const Request& request,
+  template <typename Stub, typename Request, typename Response>
+  absl::Status CallOnce(Method<Stub, Request, Response> method, const Request& request,
                         Response* response, std::string* leader) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout_);
-    const grpc::Status status = (stub_.get()->*method)(&context, request, response);
+    const grpc::Status status =
+        (StubOf(static_cast<Stub*>(nullptr)).*method)(&context, request, response);
     leader->clear();
     if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
       const auto& trailing = context.GetServerTrailingMetadata();
@@ -129,6 +135,7 @@ class AdminClient::Impl {
   std::string server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Admin::Stub> stub_;
+  std::unique_ptr<v1::Access::Stub> access_stub_;
 };
 
 AdminClient::AdminClient(const std::string& server, std::chrono::milliseconds timeout,
@@ -231,6 +238,30 @@ absl::Status AdminClient::WatchEvents(
     const std::function<void(const v1::ControlEvent&)>& on_event) {
   return impl_->Watch(request, on_event);
 }
+
+namespace {
+
+using AccessStub = v1::Access::Stub;
+auto MethodOf(const v1::GrantRequest&) { return &AccessStub::Grant; }
+auto MethodOf(const v1::RevokeRequest&) { return &AccessStub::Revoke; }
+auto MethodOf(const v1::GetPolicyRequest&) { return &AccessStub::GetPolicy; }
+auto MethodOf(const v1::WhoAmIRequest&) { return &AccessStub::WhoAmI; }
+auto MethodOf(const v1::CanIRequest&) { return &AccessStub::CanI; }
+
+}  // namespace
+
+template <typename Response, typename Request>
+absl::StatusOr<Response> AdminClient::Access(const Request& request) {
+  if constexpr (requires { request.who(); })
+    return impl_->Change(MethodOf(request), request);
+  else
+    return impl_->Call(MethodOf(request), request);
+}
+template absl::StatusOr<v1::GrantResponse> AdminClient::Access(const v1::GrantRequest&);
+template absl::StatusOr<v1::RevokeResponse> AdminClient::Access(const v1::RevokeRequest&);
+template absl::StatusOr<v1::GetPolicyResponse> AdminClient::Access(const v1::GetPolicyRequest&);
+template absl::StatusOr<v1::WhoAmIResponse> AdminClient::Access(const v1::WhoAmIRequest&);
+template absl::StatusOr<v1::CanIResponse> AdminClient::Access(const v1::CanIRequest&);
 
 void AdminClient::AwaitChange(std::chrono::milliseconds longest) { impl_->AwaitChange(longest); }
 

@@ -68,6 +68,10 @@ class AdminClient {
   absl::Status WatchEvents(const v1::WatchEventsRequest& request,
                            const std::function<void(const v1::ControlEvent&)>& on_event);
 
+  // The calls of access.proto, by their requests. Example: Access<v1::GrantResponse>(request).
+  template <typename Response, typename Request>
+  absl::StatusOr<Response> Access(const Request& request);
+
   // Returns when the connection to server() comes or goes, or after `longest`.
   void AwaitChange(std::chrono::milliseconds longest);
 

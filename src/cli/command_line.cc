@@ -21,7 +21,9 @@ const std::map<std::string, Resource> kResources = {{"app", Resource::kApps},
                                                     {"shard", Resource::kShards},
                                                     {"shards", Resource::kShards},
                                                     {"operation", Resource::kOperations},
-                                                    {"operations", Resource::kOperations}};
+                                                    {"operations", Resource::kOperations},
+                                                    {"grant", Resource::kGrants},
+                                                    {"grants", Resource::kGrants}};
 const std::map<std::string, Format> kFormats = {{"table", Format::kTable}, {"wide", Format::kWide},
                                                 {"json", Format::kJson},   {"yaml", Format::kYaml},
                                                 {"name", Format::kName},   {"spec", Format::kSpec}};
@@ -133,6 +135,10 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
   } else if (command == "watch") {
     words.watch.json = format == Format::kJson;
     line.command = std::move(words.watch);
+  } else if (command == "grant" || command == "revoke" || command == "whoami" ||
+             command == "can-i") {
+    words.roles.format = format;
+    line.command = std::move(words.roles);
   } else if (command == "status") {
     line.command = StatusCommand{format};
   } else if (command == "place") {

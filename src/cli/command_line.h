@@ -21,7 +21,7 @@ enum ExitCode {
   kNotFound = 4,     // no such app, server or shard
 };
 
-enum class Resource { kApps, kServers, kShards, kOperations };
+enum class Resource { kApps, kServers, kShards, kOperations, kGrants };
 enum class Format { kTable, kWide, kJson, kYaml, kName, kSpec };
 
 struct ApplyCommand {
@@ -168,6 +168,17 @@ struct WatchCommand {
   bool no_follow = false;
   bool json = false;
 };
+struct RoleCommand {
+  enum class Action { kGrant, kRevoke, kWhoAmI, kCanI };
+  Action action = Action::kWhoAmI;
+  std::string identity;           // with kGrant and kRevoke
+  std::string role;               // likewise
+  std::vector<std::string> apps;  // likewise
+  std::string verb;               // with kCanI: of VerbWords()
+  std::string app;                // with kCanI; "": all
+  std::string as;                 // with kCanI: an identity; "": who asks
+  Format format = Format::kTable;
+};
 struct StatusCommand {
   Format format = Format::kTable;
 };
@@ -220,7 +231,7 @@ struct CommandLine {
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
                RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, TopCommand,
-               WatchCommand, StatusCommand, PlaceCommand, CellCommand, CertsCommand,
+               WatchCommand, RoleCommand, StatusCommand, PlaceCommand, CellCommand, CertsCommand,
                CompletionCommand, VersionCommand>
       command;
 };

@@ -10,6 +10,7 @@
 #include "cli/certs/certs_words.h"
 #include "cli/commands/reshape_words.h"
 #include "cli/help_texts.h"
+#include "cli/roles/role_words.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
 #include "model/region_preferences.h"
@@ -93,6 +94,9 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddSimulate();
   AddCapacity();
   AddWatch();
+  AddRoles(cli_, {words_.roles, words_.format, [this](CLI::Option* option, const Values& values) {
+                    return Limit(option, values);
+                  }});
   AddPlace();
   AddCell(cli_, words_.offline.cell);
   AddCerts(cli_, words_.offline.certs);
@@ -144,10 +148,10 @@ void CommandTree::AddApply() {
 
 void CommandTree::AddGet() {
   CLI::App& command =
-      *cli_.add_subcommand("get", "List apps, servers, shards or container operations");
+      *cli_.add_subcommand("get", "List apps, servers, shards, container operations or grants");
   command.footer(kGetFooter);
-  AddResource(command, {"apps", "servers", "shards", "operations"},
-              {"app", "server", "shard", "operation"});
+  AddResource(command, {"apps", "servers", "shards", "operations", "grants"},
+              {"app", "server", "shard", "operation", "grant"});
   command.add_option("NAME", words_.get.name, "Only this one")->type_name("");
   command.add_option("-a,--app", words_.get.app, "Of this app")->type_name("APP");
   AddFormat(command, {"table", "wide", "json", "yaml", "name", "spec"});

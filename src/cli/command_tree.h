@@ -61,6 +61,7 @@ struct Words {
   CapacityCommand capacity;
   TopCommand top;
   WatchCommand watch;
+  RoleCommand roles;
   OfflineWords offline;
   CompletionCommand completion;
 };

@@ -52,6 +52,7 @@ Examples:
   shardctl get servers --app kv -o wide
   shardctl get shards --app kv
   shardctl get operations --app kv              what cluster managers want, and why it waits
+  shardctl get grants                           who has which role, but by certificates
   shardctl get shard shard-007 -o json | jq -r '.shards[0].replicas[0].server')";
 
 inline constexpr char kDescribeFooter[] = R"(

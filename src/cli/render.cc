@@ -163,7 +163,8 @@ std::string EventLine(const v1::ControlEvent& event, bool colour) {
   }
   return absl::StrCat(Painted({TimeText(event.time_ms()), Tone::kQuiet}, colour), "  ",
                       Shown(event.kind()), subject.empty() ? "" : "  ", subject,
-                      event.message().empty() ? "" : "  ", Shown(event.message()));
+                      event.message().empty() ? "" : "  ", Shown(event.message()),
+                      event.by().empty() ? "" : ", by ", Shown(event.by()));
 }
 
 // What it is, as far as it can tell.

@@ -19,6 +19,7 @@ class Paths {
   std::string leader() const { return root_ + "/leader"; }
   std::string leader_epoch() const { return root_ + "/leader/epoch"; }
   std::string leader_holder() const { return root_ + "/leader/holder"; }
+  std::string policy() const { return root_ + "/policy"; }
   std::string apps() const { return root_ + "/apps"; }
   std::string quarantine() const { return root_ + "/quarantine"; }
   std::string app(const AppName& app) const { return apps() + "/" + app.value(); }

@@ -129,7 +129,8 @@ int Serve(const Flags& flags, const TransportPtr& transport) {
         "upstream is behind, or ZooKeeper was restored and its epochs were not raised",
         known.ToString(), app.value());
   };
-  wire::DiscoveryService service(relay.hub(), {.reports = &relay.reports()});
+  wire::DiscoveryService service(relay.hub(),
+                                 {.reports = &relay.reports(), .gate = wire::Gate(transport)});
   const wire::ServerAndPort serving = Listen(*transport, flags.listen, service);
   if (serving.server == nullptr) return 1;
 

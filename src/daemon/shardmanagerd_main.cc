@@ -31,7 +31,9 @@
 #include "security/files.h"
 #include "security/flags.h"
 #include "shardmanager/version.h"
+#include "wire/access/access_service.h"
 #include "wire/admin_service.h"
+#include "wire/controller_calls.h"
 #include "wire/discovery_relay.h"
 #include "wire/discovery_service.h"
 #include "wire/placer_service.h"
@@ -277,14 +279,18 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
     signals.RequestStop();
   };
   Connect(*controller, relay);
-  wire::AdminService admin(*controller, SHARDMANAGER_VERSION_TEXT);
-  wire::TaskControlService tasks(*controller);
-  wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports()});
+  const wire::Gate gate = wire::GateOf(transport, *controller);
+  wire::AdminService admin(*controller, SHARDMANAGER_VERSION_TEXT, gate);
+  wire::AccessService access_control(*controller, flags.cell, gate);
+  wire::TaskControlService tasks(*controller, gate);
+  wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports(), .gate = gate});
   int port = 0;
-  wire::PlacerService placer;
+  wire::PlacerService placer(/*most_at_once=*/1, gate);
   const wire::ServerAndPort serving =
       Listen(*transport, flags.listen,
-             {admin.service(), tasks.service(), discovery.service(), placer.service()}, &port);
+             {admin.service(), access_control.service(), tasks.service(), discovery.service(),
+              placer.service()},
+             &port);
   if (serving.server == nullptr) {
     return Fail(absl::UnavailableError(
         absl::StrCat("cannot listen on ", flags.listen,

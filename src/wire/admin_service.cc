@@ -16,9 +16,11 @@ using orchestrator::Operations;
 
 class AdminService::Impl final : public v1::Admin::Service {
  public:
-  Impl(Controller& controller, std::string version)
+  Impl(Controller& controller, std::string version, Gate gate)
       : controller_(controller),
-        calls_(controller, "Ask with `shardctl get apps` and `shardctl describe app`"),
+        calls_({.controller = controller,
+                .gate = std::move(gate),
+                .advice = "Ask with `shardctl get apps` and `shardctl describe app`"}),
         version_(std::move(version)) {}
 
   void EndStreams() { calls_.End(); }
@@ -121,8 +123,9 @@ class AdminService::Impl final : public v1::Admin::Service {
     return calls_.Change(context, request, response, &Operations::Undrain);
   }
 
-  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest*,
+  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override {
+    if (grpc::Status may = calls_.Check(context, *request); !may.ok()) return may;
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
     controller_.operations().GetStatus(
         [answer](auto result) { answer->set_value(std::move(result)); });
@@ -133,6 +136,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::ControlEvent>* writer) override {
+    if (grpc::Status may = calls_.Check(context, *request); !may.ok()) return may;
     if (!controller_.leads()) {
       calls_.NameLeader(context);
       return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};
@@ -142,8 +146,9 @@ class AdminService::Impl final : public v1::Admin::Service {
     while (!context->IsCancelled() && !calls_.ending()) {
       const bool leads = controller_.leads();  // before the last events are read
       for (const v1::ControlEvent& event : controller_.events().Read(&cursor, patience)) {
-        const bool wanted =
-            request->app().empty() || event.app().empty() || event.app() == request->app();
+        // Who changed what is of no app at times, as grants: it is for who may watch all.
+        const bool of_all = event.app().empty() && event.by().empty();
+        const bool wanted = request->app().empty() || of_all || event.app() == request->app();
         if (wanted && !writer->Write(event)) return grpc::Status::OK;
       }
       if (request->no_follow()) return grpc::Status::OK;
@@ -158,8 +163,8 @@ class AdminService::Impl final : public v1::Admin::Service {
   const std::string version_;
 };
 
-AdminService::AdminService(Controller& controller, std::string version)
-    : impl_(std::make_unique<Impl>(controller, std::move(version))) {}
+AdminService::AdminService(Controller& controller, std::string version, Gate gate)
+    : impl_(std::make_unique<Impl>(controller, std::move(version), std::move(gate))) {}
 AdminService::~AdminService() = default;
 
 grpc::Service* AdminService::service() { return impl_.get(); }

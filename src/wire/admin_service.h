@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "wire/access/gate.h"
+
 namespace grpc {
 class Service;
 }  // namespace grpc
@@ -17,7 +19,7 @@ namespace shardmanager::wire {
 class AdminService {
  public:
   // `controller` must outlive this.
-  AdminService(orchestrator::Controller& controller, std::string version);
+  AdminService(orchestrator::Controller& controller, std::string version, Gate gate = {});
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~AdminService();
 

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "model/request_metadata.h"
 #include "orchestrator/control/controller.h"
+#include "wire/access/gate.h"
 #include "wire/grpc_status.h"
 
 namespace shardmanager::wire {
@@ -28,16 +29,31 @@ inline Duration PatienceWithin(Duration allowed) {
   return allowed - std::min(Milliseconds(500), allowed / 5);
 }
 
-// Thread-safe: each call blocks its own thread until the controller has answered.
+// The gate of a controller's services: what was granted is what the controller has read.
+inline Gate GateOf(std::shared_ptr<const Transport> transport,
+                   const orchestrator::Controller& controller) {
+  return Gate(std::move(transport), [&controller] { return controller.policy().Known(); });
+}
+
+// Thread-safe: each call blocks its own thread until the controller has answered. Each is checked
+// first: whether its caller has a role that may make it.
 class ControllerCalls {
  public:
   using Operations = orchestrator::Operations;
+  using LedPolicy = orchestrator::LedPolicy;
   using Clock = std::chrono::system_clock;
 
-  // `controller` must outlive it. `advice`: how a client finds out what became of a change whose
-  // answer did not come.
-  ControllerCalls(orchestrator::Controller& controller, std::string advice)
-      : controller_(controller), advice_(std::move(advice)) {}
+  struct Context {
+    orchestrator::Controller& controller;  // must outlive it
+    Gate gate;
+    // How a client finds out what became of a change whose answer did not come.
+    std::string advice;
+    // Each change is an event that says who asked for it.
+    bool record = true;
+  };
+  explicit ControllerCalls(Context context) : context_(std::move(context)) {}
+
+  const Gate& gate() const { return context_.gate; }
 
   // Questions that are under way, and all to come, are answered with UNAVAILABLE.
   void End() { ending_ = true; }
@@ -59,27 +75,69 @@ class ControllerCalls {
     return Take(future.get(), response);
   }
 
-  template <typename Request, typename Response>
+  // Whether the caller may make the call with this request.
+  template <typename Request>
+  grpc::Status Check(grpc::ServerContext* context, const Request& request) {
+    return Refused(context, gate().Check(context, RuleFor<Request>(), AppOf(request)));
+  }
+  // Why a call is refused; names the leader, if that is the reason.
+  grpc::Status Refused(grpc::ServerContext* context, const absl::Status& why) {
+    if (absl::IsFailedPrecondition(why)) NameLeader(context);
+    return ToGrpc(why);
+  }
+
+  template <typename Target, typename Request, typename Response>
   grpc::Status Ask(grpc::ServerContext* context, const Request* request, Response* response,
-                   void (Operations::*method)(Request, Operations::Reply<Response>)) {
+                   void (Target::*method)(Request, Operations::Reply<Response>)) {
+    if (grpc::Status status = Check(context, *request); !status.ok()) return status;
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
-    (controller_.operations().*method)(*request,
-                                       [answer](auto r) { answer->set_value(std::move(r)); });
+    (Of(static_cast<Target*>(nullptr)).*method)(
+        *request, [answer](auto r) { answer->set_value(std::move(r)); });
     grpc::Status status = Await(*context, *answer, response);
     if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) NameLeader(context);
     return status;
   }
 
-  template <typename Request, typename Response>
+  template <typename Target, typename Request, typename Response>
   grpc::Status Change(grpc::ServerContext* context, const Request* request, Response* response,
-                      void (Operations::*method)(Request, Operations::Reply<Response>,
-                                                 orchestrator::Wanted)) {
+                      void (Target::*method)(Request, Operations::Reply<Response>,
+                                             orchestrator::Wanted)) {
+    if (grpc::Status status = Check(context, *request); !status.ok()) return status;
+    const std::string who = gate().WhoCalls(context);
+    Request by_somebody = *request;
+    if (!gate().IsUnknown(context)) PutWho(who, by_somebody);
+    const bool leads = context_.controller.leads();
+    const grpc::Status status = Make(context, by_somebody, response, method);
+    // Of a leader, UNAVAILABLE: the change may have happened, or may still happen.
+    const bool may_be = leads && status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (status.ok() || may_be) Record(by_somebody, who, status);
+    return status;
+  }
+
+  // So that a client that met a standby can turn to the leader.
+  void NameLeader(grpc::ServerContext* context) {
+    auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
+    context_.controller.operations().GetStatus(
+        [answer](auto result) { answer->set_value(std::move(result)); });
+    v1::GetStatusResponse status;
+    if (!Await(*context, *answer, &status).ok() || status.leading()) return;
+    context->AddTrailingMetadata(request_metadata::kLeader, status.leader_endpoint());
+  }
+
+ private:
+  Operations& Of(Operations*) { return context_.controller.operations(); }
+  LedPolicy& Of(LedPolicy*) { return context_.controller.policy(); }
+
+  template <typename Target, typename Request, typename Response>
+  grpc::Status Make(grpc::ServerContext* context, const Request& request, Response* response,
+                    void (Target::*method)(Request, Operations::Reply<Response>,
+                                           orchestrator::Wanted)) {
     const Clock::time_point asked = Clock::now();
     auto caller = std::make_shared<Caller>(*context);
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
     auto future = answer->get_future();
-    (controller_.operations().*method)(
-        *request, [answer](auto r) { answer->set_value(std::move(r)); },
+    (Of(static_cast<Target*>(nullptr)).*method)(
+        request, [answer](auto r) { answer->set_value(std::move(r)); },
         [caller] { return caller->Waits(); });
     const Clock::time_point until = caller->Patience();
     while (future.wait_until(std::min(until, Clock::now() + kLook)) != std::future_status::ready) {
@@ -92,17 +150,21 @@ class ControllerCalls {
     return status;
   }
 
-  // So that a client that met a standby can turn to the leader.
-  void NameLeader(grpc::ServerContext* context) {
-    auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
-    controller_.operations().GetStatus(
-        [answer](auto result) { answer->set_value(std::move(result)); });
-    v1::GetStatusResponse status;
-    if (!Await(*context, *answer, &status).ok() || status.leading()) return;
-    context->AddTrailingMetadata(request_metadata::kLeader, status.leader_endpoint());
+  // Who changed what; also of a change that may still happen.
+  template <typename Request>
+  void Record(const Request& request, const std::string& who, const grpc::Status& status) {
+    if constexpr (requires { request.dry_run(); }) {
+      if (request.dry_run()) return;
+    }
+    if (!context_.record) return;
+    const security::Rule* rule = RuleFor<Request>();
+    const std::string what =
+        absl::StrCat(rule == nullptr ? Request::descriptor()->name() : std::string(rule->method),
+                     " { ", request.ShortDebugString().substr(0, kLongestChange), " }");
+    context_.controller.events().RecordChange(
+        AppOf(request), status.ok() ? what : absl::StrCat(what, ": ", status.error_message()), who);
   }
 
- private:
   // One call: whether somebody waits for it. Outlives the call in what the controller was asked.
   class Caller {
    public:
@@ -133,7 +195,7 @@ class ControllerCalls {
     return {grpc::StatusCode::UNAVAILABLE,
             absl::StrCat("whether the change happened is unknown: ZooKeeper has not answered for ",
                          std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
-                         " ms, and the change may still happen when it does. ", advice_)};
+                         " ms, and the change may still happen when it does. ", context_.advice)};
   }
 
   // Longest wait for the controller; it answers at once unless the store hangs.
@@ -141,8 +203,10 @@ class ControllerCalls {
   // How often to look whether the client has gone.
   static constexpr std::chrono::milliseconds kLook{100};
 
-  orchestrator::Controller& controller_;
-  const std::string advice_;
+  // Of a request, in an event: bytes of its text.
+  static constexpr size_t kLongestChange = 300;
+
+  const Context context_;
   std::atomic<bool> ending_{false};
 };
 

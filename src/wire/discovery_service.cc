@@ -175,14 +175,16 @@ class DiscoveryService::Impl final
   }
   ~Impl() override { timer_.Stop(); }
 
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* bytes) override {
     auto stream = std::make_shared<Stream>(gate_, [this](Stream* gone) { Remove(gone); });
     v1::WatchRequest request;
     grpc::ByteBuffer copy(*bytes);
     const grpc::Status parsed =
         grpc::SerializationTraits<v1::WatchRequest>::Deserialize(&copy, &request);
-    if (grpc::Status status = Check(parsed, request); !status.ok()) {
+    if (grpc::Status may = May(*context, request); !may.ok()) {
+      stream->Refuse(may);
+    } else if (grpc::Status status = Check(parsed, request); !status.ok()) {
       stream->Refuse(status);
     } else if (!Add(stream)) {
       stream->Refuse({grpc::StatusCode::UNAVAILABLE, "this publisher is shutting down"});
@@ -197,7 +199,7 @@ class DiscoveryService::Impl final
                                           const grpc::ByteBuffer* bytes,
                                           grpc::ByteBuffer* answer) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const grpc::Status taken = Take(*bytes);
+    const grpc::Status taken = Take(*context, *bytes);
     if (taken.ok()) *answer = grpc::ByteBuffer(nullptr, 0);  // an empty ReportServersResponse
     reactor->Finish(taken);
     return reactor;
@@ -229,11 +231,14 @@ class DiscoveryService::Impl final
     return grpc::Status::OK;
   }
 
-  grpc::Status Take(const grpc::ByteBuffer& bytes) {
+  // Whether the caller may make the call with this request.
+  template <typename Request>
+  grpc::Status May(const grpc::ServerContextBase& context, const Request& request) const {
+    return ToGrpc(options_.gate.Check(&context, RuleFor<Request>(), request.app()));
+  }
+
+  grpc::Status Take(const grpc::ServerContextBase& context, const grpc::ByteBuffer& bytes) {
     constexpr size_t kMostBytes = 1 << 20;
-    if (options_.reports == nullptr) {
-      return {grpc::StatusCode::UNIMPLEMENTED, "this publisher hears no reports"};
-    }
     if (bytes.Length() > kMostBytes) {
       return ToGrpc(absl::InvalidArgumentError(absl::StrCat(
           "the report: found ", bytes.Length(), " bytes; allowed: at most ", kMostBytes)));
@@ -242,6 +247,10 @@ class DiscoveryService::Impl final
     grpc::ByteBuffer copy(bytes);
     if (!grpc::SerializationTraits<v1::ReportServersRequest>::Deserialize(&copy, &report).ok()) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "not a ReportServersRequest"};
+    }
+    if (grpc::Status may = May(context, report); !may.ok()) return may;
+    if (options_.reports == nullptr) {
+      return {grpc::StatusCode::UNIMPLEMENTED, "this publisher hears no reports"};
     }
     const absl::Status taken = options_.reports->Take(report);
     taken.ok() ? refused_.Over("reports of servers are taken again")

@@ -7,6 +7,7 @@
 #include "discovery/hub.h"
 #include "discovery/report_desk.h"
 #include "model/map_reach.h"
+#include "wire/access/gate.h"
 #include "wire/bulk_gate.h"
 
 namespace grpc {
@@ -25,6 +26,8 @@ class DiscoveryService {
     BulkLimits bulk = {};
     // Where clients' reports go; must outlive this. Default: none, reports are UNIMPLEMENTED.
     discovery::ReportDesk* reports = nullptr;
+    // Who may ask. Default: everybody.
+    Gate gate = {};
   };
 
   // `hub` must outlive this.

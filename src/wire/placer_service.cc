@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "shardmanager/v1/placer.grpc.pb.h"
@@ -21,12 +22,14 @@ constexpr uint32_t kMostMs = 60'000;
 
 class PlacerService::Impl final : public v1::Placer::Service {
  public:
-  explicit Impl(int most_at_once) : free_(most_at_once) {}
+  Impl(int most_at_once, Gate gate) : gate_(std::move(gate)), free_(most_at_once) {}
 
   void EndCalls() { ending_ = true; }
 
   grpc::Status Place(grpc::ServerContext* context, const v1::PlaceRequest* request,
                      v1::PlaceResponse* response) override {
+    const absl::Status may = gate_.Check(context, RuleFor<v1::PlaceRequest>(), "");
+    if (!may.ok()) return ToGrpc(may);
     if (request->time_ms() > kMostMs) {
       return {grpc::StatusCode::INVALID_ARGUMENT,
               absl::StrCat("time_ms: found ", request->time_ms(), "; allowed: 0 to ", kMostMs)};
@@ -52,11 +55,13 @@ class PlacerService::Impl final : public v1::Placer::Service {
     return grpc::Status::OK;
   }
 
+  const Gate gate_;
   std::atomic<int> free_;
   std::atomic<bool> ending_ = false;
 };
 
-PlacerService::PlacerService(int most_at_once) : impl_(std::make_unique<Impl>(most_at_once)) {}
+PlacerService::PlacerService(int most_at_once, Gate gate)
+    : impl_(std::make_unique<Impl>(most_at_once, std::move(gate))) {}
 PlacerService::~PlacerService() = default;
 grpc::Service* PlacerService::service() { return impl_.get(); }
 void PlacerService::EndCalls() { impl_->EndCalls(); }

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "wire/access/gate.h"
+
 namespace grpc {
 class Service;
 }  // namespace grpc
@@ -13,7 +15,7 @@ namespace shardmanager::wire {
 class PlacerService {
  public:
   // At most so many problems are being solved at a time; each takes a core.
-  explicit PlacerService(int most_at_once = 1);
+  explicit PlacerService(int most_at_once = 1, Gate gate = {});
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~PlacerService();
 

@@ -2,6 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <utility>
+
 #include "shardmanager/v1/task_control.grpc.pb.h"
 #include "wire/controller_calls.h"
 
@@ -9,7 +11,12 @@ namespace shardmanager::wire {
 
 class TaskControlService::Impl final : public v1::TaskControl::Service {
  public:
-  explicit Impl(orchestrator::Controller& controller) : calls_(controller, "Report again") {}
+  // Managers report every few seconds: what comes of it are events, not the reports.
+  Impl(orchestrator::Controller& controller, Gate gate)
+      : calls_({.controller = controller,
+                .gate = std::move(gate),
+                .advice = "Report again",
+                .record = false}) {}
 
   grpc::Status Report(grpc::ServerContext* context, const v1::ReportRequest* request,
                       v1::ReportResponse* response) override {
@@ -25,8 +32,8 @@ class TaskControlService::Impl final : public v1::TaskControl::Service {
   ControllerCalls calls_;
 };
 
-TaskControlService::TaskControlService(orchestrator::Controller& controller)
-    : impl_(std::make_unique<Impl>(controller)) {}
+TaskControlService::TaskControlService(orchestrator::Controller& controller, Gate gate)
+    : impl_(std::make_unique<Impl>(controller, std::move(gate))) {}
 TaskControlService::~TaskControlService() = default;
 
 grpc::Service* TaskControlService::service() { return impl_.get(); }

@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "wire/access/gate.h"
+
 namespace grpc {
 class Service;
 }  // namespace grpc
@@ -16,7 +18,7 @@ namespace shardmanager::wire {
 class TaskControlService {
  public:
   // `controller` must outlive this.
-  explicit TaskControlService(orchestrator::Controller& controller);
+  explicit TaskControlService(orchestrator::Controller& controller, Gate gate = {});
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~TaskControlService();
 

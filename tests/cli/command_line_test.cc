@@ -131,7 +131,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
       "pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, simulate, capacity, "
-      "top, watch, place, cell, certs, "
+      "top, watch, grant, revoke, whoami, can-i, place, cell, certs, "
       "status, "
       "completion, "
       "version\nSee `shardctl "
@@ -141,7 +141,8 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {
   EXPECT_EQ(Answered({"get", "shrads"}).text,
             "error: RESOURCE: found \"shrads\" (did you mean \"shards\"?); allowed: app, apps, "
-            "operation, operations, server, servers, shard, shards\nSee `shardctl get --help`.\n");
+            "grant, grants, operation, operations, server, servers, shard, shards\nSee `shardctl "
+            "get --help`.\n");
 }
 
 TEST(CommandLineTest, RefusesWhatIsWrongOrMissing) {

@@ -66,6 +66,9 @@ TEST_F(CompleteTest, OffersTheWordsThatAValueMayBe) {
   EXPECT_THAT(Words({"maintenance", "add", "m-1", "rack", "a/b/c", "--impact", "m"}),
               ElementsAre("machine-loss"));
   EXPECT_THAT(Words({"top", ""}), ElementsAre("shards", "keys"));
+  EXPECT_THAT(Words({"grant", "operator/a", "a"}), ElementsAre("app-owner", "admin"));
+  EXPECT_THAT(Words({"can-i", "dr"}), ElementsAre("drain"));
+  EXPECT_THAT(Words({"get", "gr"}), ElementsAre("grants"));
   EXPECT_THAT(Words({"rollout", ""}), ElementsAre("status"));
   EXPECT_THAT(Words({"rollout", "status", "-o", "w"}), ElementsAre("wide"));
   EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh", "fish"));
@@ -80,6 +83,7 @@ TEST_F(CompleteTest, AsksTheControlPlaneForNames) {
   EXPECT_EQ(Asked({"-s", "h:1", "get", "shard", "--app", "kv", ""}),
             "shards --app kv --server h:1");
   EXPECT_EQ(Asked({"explain", ""}), "apps");
+  EXPECT_EQ(Asked({"grant", "operator/a", "app-owner", "--app", ""}), "apps");
   EXPECT_EQ(Asked({"explain", "kv", ""}), "shards --app kv");
   EXPECT_EQ(Asked({"explain", "kv", "s-1", "--on", ""}), "servers --app kv");
   EXPECT_EQ(Asked({"watch", "--app", ""}), "apps");

@@ -13,6 +13,7 @@
 #include "model/request_metadata.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "tests/cli/answers.h"
+#include "tests/cli/fake_access.h"
 
 namespace shardmanager::cli {
 
@@ -24,6 +25,7 @@ class FakeAdmin final : public v1::Admin::Service {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.SetMaxReceiveMessageSize(256 << 20);  // as shardmanagerd
     builder.RegisterService(this);
+    builder.RegisterService(&access);
     server_ = builder.BuildAndStart();
   }
   ~FakeAdmin() override { Stop(); }
@@ -61,6 +63,13 @@ class FakeAdmin final : public v1::Admin::Service {
   // Of the first stream; each further one also has the next of `later_events`.
   std::vector<v1::ControlEvent> events;
   std::vector<v1::ControlEvent> later_events;
+
+  // Its requests are among the others, and refused as they are.
+  FakeAccess access{[this](const std::string& request) {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(request);
+    return refusal;
+  }};
 
   // Requests so far, as "Name{fields}".
   std::vector<std::string> requests() {

@@ -104,6 +104,8 @@ ExitCode Describe(const DescribeCommand& command, AdminClient& client, Terminal&
       return DescribeShard(command, client, terminal);
     case Resource::kOperations:
       return ShowOperation(command, client, terminal);
+    case Resource::kGrants:
+      break;  // there is no more to say of them than `get` does
   }
   return kUsage;
 }

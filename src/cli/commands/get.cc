@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/operations.h"
 #include "cli/render.h"
+#include "cli/roles/roles.h"
 #include "cli/yaml/proto_to_text.h"
 #include "model/text.h"
 
@@ -62,6 +63,8 @@ std::string KindOf(Resource resource) {
       return "shard";
     case Resource::kOperations:
       return "operation";
+    case Resource::kGrants:
+      return "grant";
   }
   return "";
 }
@@ -148,6 +151,8 @@ ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal)
       return GetShards(command, client, terminal);
     case Resource::kOperations:
       return GetOperations(command, client, terminal);
+    case Resource::kGrants:
+      return GetGrants(command, client, terminal);
   }
   return kUsage;
 }

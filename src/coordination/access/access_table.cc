@@ -29,6 +29,7 @@ constexpr std::array<Row, kNodeKinds> kTable = {{
     //                                                     plane       server      of the app server
     {NodeKind::kCell, "/CELL", {kAllRights, kNone, kNone, kNone, kNone}},
     {NodeKind::kConfig, "config", {kAllRights, kMayRead, kNone, kNone, kNone}},
+    {NodeKind::kPolicy, "policy", {kAllRights, kNone, kNone, kNone, kNone}},
     {NodeKind::kQuarantine, "quarantine", {kAllRights, kNone, kNone, kNone, kNone}},
     {NodeKind::kQuarantined, "quarantine/RECORD", {kAllRights, kNone, kNone, kNone, kNone}},
     {NodeKind::kLeader, "leader, leader/*", {kAllRights, kNone, kNone, kNone, kNone}},
@@ -112,6 +113,7 @@ NodePlace PlaceOf(std::string_view path, std::string_view cell) {
   if (first == "quarantine" && parts.size() == 2) return {NodeKind::kQuarantined, {}, {}};
   if (parts.size() == 1) {
     if (first == "config") return {NodeKind::kConfig, {}, {}};
+    if (first == "policy") return {NodeKind::kPolicy, {}, {}};
     if (first == "quarantine") return {NodeKind::kQuarantine, {}, {}};
     if (first == "apps") return {NodeKind::kApps, {}, {}};
     return {};

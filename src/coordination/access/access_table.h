@@ -16,6 +16,7 @@ namespace shardmanager {
 enum class NodeKind : uint8_t {
   kCell,  // the cell's root
   kConfig,
+  kPolicy,
   kQuarantine,  // the folder
   kQuarantined,
   kLeader,  // the folder, its epoch and its holder

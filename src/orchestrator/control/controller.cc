@@ -28,6 +28,7 @@ Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stor
                leadership_.Lose("another process has a higher leader epoch");
                session_.Open();
              }}),
+      policy_({session_, leadership_, *executor_, events}),
       client_drains_({session_, leadership_, apps_, *executor_, events, options_.client_views}),
       operations_({session_, leadership_, apps_, client_drains_, *executor_, *solver_, events}) {}
 
@@ -55,8 +56,14 @@ CellSession::Callbacks Controller::SessionCallbacks() {
 
 Leadership::Callbacks Controller::LeadershipCallbacks() {
   Leadership::Callbacks callbacks;
-  callbacks.elected = [this](LeaderEpoch epoch) { apps_.Begin(epoch); };
-  callbacks.ended = [this] { apps_.End(); };
+  callbacks.elected = [this](LeaderEpoch epoch) {
+    apps_.Begin(epoch);
+    policy_.Begin(epoch);
+  };
+  callbacks.ended = [this] {
+    policy_.End();
+    apps_.End();
+  };
   callbacks.touch = [this](bool in_touch) {
     if (on_touch) on_touch(in_touch);
   };

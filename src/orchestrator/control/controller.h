@@ -15,6 +15,7 @@
 #include "orchestrator/control/controller_options.h"
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"
+#include "orchestrator/control/led_policy.h"
 #include "orchestrator/control/operations.h"
 #include "orchestrator/shell/event_log.h"
 #include "orchestrator/shell/ports.h"
@@ -44,6 +45,8 @@ class Controller {
   void Stop();
 
   Operations& operations() { return operations_; }
+  LedPolicy& policy() { return policy_; }
+  const LedPolicy& policy() const { return policy_; }
   // A subscriber holds a map of this app and this cell from a leader with a higher epoch than that
   // of the maps that we publish.
   void SubscriberIsAhead(const AppName& app, MapVersion known);
@@ -76,6 +79,7 @@ class Controller {
   CellSession session_;
   Leadership leadership_;
   LedApps apps_;
+  LedPolicy policy_;
   ClientDrains client_drains_;
   Operations operations_;
   std::map<AppName, MapVersion> ahead_;  // the highest that subscribers hold, until it is looked at

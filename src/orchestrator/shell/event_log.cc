@@ -29,6 +29,17 @@ void EventLog::Record(const char* kind, const std::string& message, bool trouble
   Append(std::move(event));
 }
 
+void EventLog::RecordChange(const std::string& app, const std::string& what,
+                            const std::string& by) {
+  v1::ControlEvent event;
+  event.set_kind("AdminChange");
+  event.set_app(app);
+  event.set_message(what);
+  event.set_by(by);
+  spdlog::info("{} {}{}by {}: {}", event.kind(), app, app.empty() ? "" : " ", by, what);
+  Append(std::move(event));
+}
+
 std::vector<v1::ControlEvent> EventLog::Read(uint64_t* cursor, Duration patience) {
   std::unique_lock lock(mutex_);
   more_.wait_for(lock, patience, [&] { return first_ + events_.size() > *cursor; });

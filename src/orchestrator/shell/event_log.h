@@ -26,6 +26,8 @@ class EventLog {
 
   // Appends an event that is of no app, and logs it: as a warning if it is `trouble`.
   void Record(const char* kind, const std::string& message, bool trouble = false);
+  // The same of a change that somebody, `by`, asked for; of this app, or "".
+  void RecordChange(const std::string& app, const std::string& what, const std::string& by);
 
   // Events from position `*cursor` on (0: the oldest kept); moves the cursor past
   // them. Waits up to `patience` for the first one.

@@ -249,6 +249,29 @@ TEST_F(SessionsTest, AppsAndTheCell) {
   for (const char* format : {"table", "json", "yaml"}) Session(absl::StrCat("status -o ", format));
 }
 
+TEST_F(SessionsTest, Roles) {
+  admin_.access.policy = FromText<v1::GetPolicyResponse>(R"(
+      grants { identity: "operator/alice" role: "app-owner" apps: "kv" apps: "search"
+               by: "admin/root" since_ms: 1772366200000 }
+      grants { identity: "operator/bob" role: "viewer" by: "operator/eve" since_ms: 1772366300000 })");
+  admin_.access.who = FromText<v1::WhoAmIResponse>(R"(
+      cell: "prod" identity: "server/kv/kv-1"
+      roles { identity: "server/kv/kv-1" role: "server" apps: "kv" }
+      roles { identity: "server/kv/kv-1" role: "viewer" by: "admin/root" since_ms: 1772366200000 })");
+  admin_.access.can = FromText<v1::CanIResponse>(
+      "reason: 'operator/bob may not call Admin.ApplyApp' roles: 'app-owner of app kv'");
+  Session("grant operator/alice app-owner --app kv --app search");
+  Session("grant operator/bob viewer");
+  Session("revoke operator/alice app-owner -a kv");
+  for (const char* format : {"table", "wide", "json", "yaml", "name"}) {
+    Session(absl::StrCat("get grants -o ", format));
+  }
+  Session("get grants operator/bob");
+  for (const char* format : {"table", "json", "yaml"}) Session(absl::StrCat("whoami -o ", format));
+  Session("can-i apply --app kv --as operator/bob");
+  Session("can-i exlpain");
+}
+
 TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
   admin_.refusal = {grpc::StatusCode::NOT_FOUND, "no app \"kv\""};
   for (const char* line : {"get apps",
@@ -277,6 +300,11 @@ TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
                            "top shards kv",
                            "top keys kv",
                            "delete app kv --yes",
+                           "grant operator/a viewer",
+                           "revoke operator/a viewer",
+                           "get grants",
+                           "whoami",
+                           "can-i drain",
                            "watch --no-follow"}) {
     Session(line);
   }
@@ -306,6 +334,10 @@ TEST_F(SessionsTest, Help) {
                               "rollout",
                               "rollout status",
                               "watch",
+                              "grant",
+                              "revoke",
+                              "whoami",
+                              "can-i",
                               "place",
                               "cell",
                               "cell credentials",

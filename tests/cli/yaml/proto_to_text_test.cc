@@ -159,15 +159,17 @@ TEST(ToJsonTest, WritesAllFieldsUnderTheirProtoNames) {
   v1::ControlEvent event;
   event.set_time_ms(5);
   event.set_kind("ServerLost");
-  EXPECT_EQ(ToJsonLine(event),
-            R"({"time_ms":"5","app":"","kind":"ServerLost","server":"","shard":"","message":""})");
+  EXPECT_EQ(
+      ToJsonLine(event),
+      R"({"time_ms":"5","app":"","kind":"ServerLost","server":"","shard":"","message":"","by":""})");
   EXPECT_EQ(ToJson(event), R"({
  "time_ms": "5",
  "app": "",
  "kind": "ServerLost",
  "server": "",
  "shard": "",
- "message": ""
+ "message": "",
+ "by": ""
 }
 )");
 }

@@ -24,6 +24,7 @@ NodeKind KindOf(const std::string& path) { return PlaceOf(path, "c").kind; }
 TEST(AccessTableTest, KnowsEachPathThatIsMade) {
   EXPECT_EQ(KindOf(kPaths.root()), NodeKind::kCell);
   EXPECT_EQ(KindOf(kPaths.config()), NodeKind::kConfig);
+  EXPECT_EQ(KindOf(kPaths.policy()), NodeKind::kPolicy);
   EXPECT_EQ(KindOf(kPaths.quarantine()), NodeKind::kQuarantine);
   EXPECT_EQ(KindOf(kPaths.quarantine() + "/apps:kv:spec@1.2"), NodeKind::kQuarantined);
   EXPECT_EQ(KindOf(kPaths.leader()), NodeKind::kLeader);
@@ -56,9 +57,10 @@ TEST(AccessTableTest, KnowsWhoseAPathIs) {
 }
 
 TEST(AccessTableTest, WhatIsNotOfTheLayoutIsForTheControlPlaneAlone) {
-  for (const char* path : {"/", "", "c", "/other", "/other/config", "/c/new", "/c/config/below",
-                           "/c/leader/a/b", "/c/apps/kv/new", "/c/apps/kv/servers/001/kv-1/below",
-                           "/c/apps/kv/live/001/kv-1", "/c/apps/kv/spec/below"}) {
+  for (const char* path :
+       {"/", "", "c", "/other", "/other/config", "/c/new", "/c/config/below", "/c/policy/below",
+        "/c/leader/a/b", "/c/apps/kv/new", "/c/apps/kv/servers/001/kv-1/below",
+        "/c/apps/kv/live/001/kv-1", "/c/apps/kv/spec/below"}) {
     EXPECT_EQ(KindOf(path), NodeKind::kOther) << path;
   }
   for (size_t p = 1; p < kParties; ++p) {

@@ -1,0 +1,80 @@
+// Whether a call may be made: the connection's certificate says who calls, the cell's policy which
+// roles it was granted, and security/access.h which role the call needs.
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "security/access.h"
+#include "shardmanager/v1/access.pb.h"
+#include "wire/transport.h"
+
+namespace shardmanager::wire {
+
+// Of the services of one process. Immutable, thread-safe; cheap to copy.
+class Gate {
+ public:
+  using Policy = std::shared_ptr<const v1::StoredPolicy>;
+  // What was granted, or why that is not known here: FAILED_PRECONDITION, another process leads.
+  using Policies = std::function<absl::StatusOr<Policy>()>;
+
+  // Everybody may do everything.
+  Gate() : Gate(Transport::Insecure()) {}
+  // Null: this process knows no grants, and goes by certificates alone.
+  explicit Gate(std::shared_ptr<const Transport> transport, Policies policies = nullptr)
+      : transport_(std::move(transport)), policies_(std::move(policies)) {}
+
+  // The call comes without a certificate where that is allowed: the transport is insecure, or the
+  // cell is on its way to TLS. Then nothing is looked at.
+  bool IsUnknown(const grpc::ServerContextBase* context) const;
+
+  // OK: the call may be made. UNAUTHENTICATED, PERMISSION_DENIED; else, where it needs to be known
+  // what was granted, the errors of Policies. `app`: as MayCall() says. Null: there is no such
+  // call.
+  absl::Status Check(const grpc::ServerContextBase* context, const security::Rule* rule,
+                     std::string_view app) const;
+
+  // Who calls, with all of its roles. Errors as above. REQUIRES: not IsUnknown().
+  absl::StatusOr<security::Caller> CallerOf(const grpc::ServerContextBase& context) const;
+  // REQUIRES: policies are known here.
+  absl::StatusOr<Policy> GetPolicy() const { return policies_(); }
+
+  // For events and logs: "operator/alice", or "unknown (insecure)".
+  std::string WhoCalls(const grpc::ServerContextBase* context) const;
+
+ private:
+  absl::StatusOr<security::Identity> IdentityOf(const grpc::ServerContextBase& context) const;
+
+  std::shared_ptr<const Transport> transport_;
+  Policies policies_;
+};
+
+// The app that a request names; "": none.
+template <typename Request>
+std::string AppOf(const Request& request) {
+  if constexpr (requires { request.app(); }) {
+    return request.app();
+  } else if constexpr (requires { request.spec().name(); }) {
+    return request.spec().name();
+  } else {
+    return "";
+  }
+}
+
+// The row of the call with this request.
+template <typename Request>
+const security::Rule* RuleFor() {
+  return security::RuleOfRequest(Request::descriptor()->name());
+}
+
+// Puts `who` wherever the request says who asks: what callers say of themselves is not believed.
+void PutWho(const std::string& who, google::protobuf::Message& request);
+
+}  // namespace shardmanager::wire

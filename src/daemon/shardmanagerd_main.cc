@@ -80,6 +80,7 @@ struct Flags {
   uint32_t session_timeout_ms = 10'000;
   uint32_t zookeeper_tick_ms = 2'000;
   uint32_t raise_epochs = 0;
+  uint32_t calls_per_s = 100;
 };
 
 // Hands the orchestrator's maps to the hub.
@@ -279,7 +280,8 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
     signals.RequestStop();
   };
   Connect(*controller, relay);
-  const wire::Gate gate = wire::GateOf(transport, *controller);
+  const wire::Gate gate = wire::GateOf(transport, *controller,
+                                       std::make_shared<security::CallRates>(flags.calls_per_s));
   wire::AdminService admin(*controller, SHARDMANAGER_VERSION_TEXT, gate);
   wire::AccessService access_control(*controller, flags.cell, gate);
   wire::TaskControlService tasks(*controller, gate);
@@ -345,6 +347,14 @@ Given AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
   security::AddFlags(cli, flags.security);
+  cli.add_option(
+         "--calls-per-s", flags.calls_per_s,
+         "Most calls of the admin API that one identity may make in a second, after a burst "
+         "of twice as many; others are refused with RESOURCE_EXHAUSTED. 0: no limit. Shard "
+         "maps do not count, nor do certificates for trials")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group("Security")
+      ->capture_default_str();
   given.timeout =
       cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
                      "When the cell is made: how long a silent server counts as alive; four "

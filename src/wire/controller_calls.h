@@ -31,8 +31,11 @@ inline Duration PatienceWithin(Duration allowed) {
 
 // The gate of a controller's services: what was granted is what the controller has read.
 inline Gate GateOf(std::shared_ptr<const Transport> transport,
-                   const orchestrator::Controller& controller) {
-  return Gate(std::move(transport), [&controller] { return controller.policy().Known(); });
+                   const orchestrator::Controller& controller,
+                   std::shared_ptr<security::CallRates> rates = nullptr) {
+  return Gate(
+      std::move(transport), [&controller] { return controller.policy().Known(); },
+      std::move(rates));
 }
 
 // Thread-safe: each call blocks its own thread until the controller has answered. Each is checked
@@ -75,9 +78,10 @@ class ControllerCalls {
     return Take(future.get(), response);
   }
 
-  // Whether the caller may make the call with this request.
+  // Whether the caller may make the call with this request, and now.
   template <typename Request>
   grpc::Status Check(grpc::ServerContext* context, const Request& request) {
+    if (absl::Status turn = gate().TakeTurn(context); !turn.ok()) return ToGrpc(turn);
     return Refused(context, gate().Check(context, RuleFor<Request>(), AppOf(request)));
   }
   // Why a call is refused; names the leader, if that is the reason.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/clock.h"
 #include "security/policy.h"
 
 namespace shardmanager::wire {
@@ -31,6 +32,14 @@ bool Gate::IsUnknown(const grpc::ServerContextBase* context) const {
   if (!transport_->is_secure()) return true;
   return !transport_->CallerOf(*context).ok() &&
          transport_->CheckCaller(*context, {security::Anybody()}).ok();
+}
+
+absl::Status Gate::TakeTurn(const grpc::ServerContextBase* context) const {
+  if (rates_ == nullptr || IsUnknown(context)) return absl::OkStatus();
+  const auto identity = IdentityOf(*context);
+  if (!identity.ok()) return identity.status();
+  if (identity->kind == security::Kind::kTrial) return absl::OkStatus();
+  return rates_->Take(security::ToPath(*identity), MonotonicNow());
 }
 
 absl::StatusOr<Identity> Gate::IdentityOf(const grpc::ServerContextBase& context) const {

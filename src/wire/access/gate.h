@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "security/access.h"
+#include "security/call_rates.h"
 #include "shardmanager/v1/access.pb.h"
 #include "wire/transport.h"
 
@@ -28,12 +29,20 @@ class Gate {
   // Everybody may do everything.
   Gate() : Gate(Transport::Insecure()) {}
   // Null: this process knows no grants, and goes by certificates alone.
-  explicit Gate(std::shared_ptr<const Transport> transport, Policies policies = nullptr)
-      : transport_(std::move(transport)), policies_(std::move(policies)) {}
+  // `rates`, which may be null: of calls that take a turn.
+  explicit Gate(std::shared_ptr<const Transport> transport, Policies policies = nullptr,
+                std::shared_ptr<security::CallRates> rates = nullptr)
+      : transport_(std::move(transport)),
+        policies_(std::move(policies)),
+        rates_(std::move(rates)) {}
 
   // The call comes without a certificate where that is allowed: the transport is insecure, or the
   // cell is on its way to TLS. Then nothing is looked at.
   bool IsUnknown(const grpc::ServerContextBase* context) const;
+
+  // RESOURCE_EXHAUSTED: the caller makes too many calls. Not of callers that nobody knows, nor of
+  // those on trial, whose certificate all processes of a machine have.
+  absl::Status TakeTurn(const grpc::ServerContextBase* context) const;
 
   // OK: the call may be made. UNAUTHENTICATED, PERMISSION_DENIED; else, where it needs to be known
   // what was granted, the errors of Policies. `app`: as MayCall() says. Null: there is no such
@@ -54,6 +63,7 @@ class Gate {
 
   std::shared_ptr<const Transport> transport_;
   Policies policies_;
+  std::shared_ptr<security::CallRates> rates_;
 };
 
 // The app that a request names; "": none.

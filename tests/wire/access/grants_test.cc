@@ -73,6 +73,9 @@ class PumpedExecutor final : public Executor {
   bool ended_ = false;
 };
 
+// A test makes fewer in its first moment than the burst of two seconds.
+constexpr double kCallsPerSecond = 50;
+
 class GrantsTest : public ::testing::Test, public CoordinationStoreFactory {
  protected:
   GrantsTest() {
@@ -82,7 +85,8 @@ class GrantsTest : public ::testing::Test, public CoordinationStoreFactory {
                                                   .solver = std::make_unique<PumpedExecutor>()};
     controller_ = std::make_unique<orchestrator::Controller>(Options(), *this, servers_, clients_,
                                                              events_, std::move(executors));
-    const Gate gate = GateOf(transport_, *controller_);
+    const Gate gate =
+        GateOf(transport_, *controller_, std::make_shared<security::CallRates>(kCallsPerSecond));
     admin_ = std::make_unique<AdminService>(*controller_, "1.2.3", gate);
     access_ = std::make_unique<AccessService>(*controller_, "prod", gate);
     grpc::ServerBuilder builder;
@@ -221,6 +225,21 @@ TEST_F(GrantsTest, NobodyGivesARoleToOneself) {
   EXPECT_EQ(Call(*alice, &v1::Access::Stub::Grant, grant, &granted).error_code(),
             grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(LastChange().kind(), "") << "what is refused is no change";
+}
+
+TEST_F(GrantsTest, WhoCallsTooOftenIsRefusedAndNobodyElse) {
+  const auto flood = v1::Access::NewStub(ChannelOf("operator/flood"));
+  const auto other = v1::Access::NewStub(ChannelOf("operator/alice"));
+  v1::WhoAmIResponse who;
+  grpc::Status status;
+  for (int i = 0; i < 10'000 && status.ok(); ++i) {
+    status = Call(*flood, &v1::Access::Stub::WhoAmI, v1::WhoAmIRequest(), &who);
+  }
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("operator/flood makes more than 50 calls a second"));
+  status = Call(*other, &v1::Access::Stub::WhoAmI, v1::WhoAmIRequest(), &who);
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 }  // namespace

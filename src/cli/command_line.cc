@@ -91,9 +91,24 @@ bool SetOrder(const std::string& command, Words& words, CommandLine& line) {
   return true;
 }
 
+// Of those that ask no control plane. False: it is none of them.
+bool SetOffline(const std::string& command, Words& words, CommandLine& line) {
+  if (command == "place") {
+    line.command = ToPlace(words);
+  } else if (command == "certs") {
+    line.command = std::move(words.offline.certs);
+  } else if (command == "cell") {
+    line.command = std::move(words.offline.cell);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 CommandLine ToCommandLine(const std::string& command, Words words) {
-  CommandLine line{
-      .server = words.server, .timeout = *ParseAge(words.timeout), .security = words.security};
+  CommandLine line{.server = words.connection.server,
+                   .timeout = *ParseAge(words.connection.timeout),
+                   .security = words.connection.security};
   const Format format = kFormats.at(words.format);
   if (command == "apply") {
     line.command = std::move(words.apply);
@@ -141,12 +156,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.roles);
   } else if (command == "status") {
     line.command = StatusCommand{format};
-  } else if (command == "place") {
-    line.command = ToPlace(words);
-  } else if (command == "certs") {
-    line.command = std::move(words.offline.certs);
-  } else if (command == "cell") {
-    line.command = std::move(words.offline.cell);
+  } else if (SetOffline(command, words, line)) {
+    return line;
   } else if (command == "completion") {
     line.command = std::move(words.completion);
   } else {

@@ -41,7 +41,7 @@ std::string CheckEndpoint(const std::string& text) {
       !port.empty() && port.size() <= 5 &&
       std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (colon != 0 && digits) return "";
-  return absl::StrCat("found \"", text, "\"; allowed: HOST:PORT, as in ", Words().server);
+  return absl::StrCat("found \"", text, "\"; allowed: HOST:PORT, as in ", ConnectionWords().server);
 }
 
 CLI::Validator OneOf(const std::vector<std::string>& names) {
@@ -64,16 +64,16 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   cli_.require_subcommand(1);
   // Flags for all commands may stand before or after the command.
   cli_.fallthrough();
-  cli_.add_option("-s,--server", words_.server, "Where the control plane answers")
+  cli_.add_option("-s,--server", words_.connection.server, "Where the control plane answers")
       ->envname("SHARDCTL_SERVER")
       ->check(CLI::Validator(CheckEndpoint, ""))
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  cli_.add_option("--timeout", words_.timeout, "How long to wait for one answer")
+  cli_.add_option("--timeout", words_.connection.timeout, "How long to wait for one answer")
       ->check(CLI::Validator(CheckTimeout, ""))
       ->type_name("TIME")
       ->capture_default_str();
-  security::AddFlags(cli_, words_.security);
+  security::AddFlags(cli_, words_.connection.security);
   AddApply();
   AddGet();
   AddDescribe();

@@ -31,11 +31,16 @@ struct OfflineWords {
   CertsCommand certs;
 };
 
-// What CLI11 fills while it parses.
-struct Words {
+// Of all commands.
+struct ConnectionWords {
   std::string server = "127.0.0.1:7400";
   std::string timeout = "10s";
   Security security;
+};
+
+// What CLI11 fills while it parses.
+struct Words {
+  ConnectionWords connection;
   std::string resource;
   std::string format = "table";
   ApplyCommand apply;

@@ -97,7 +97,8 @@ wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& 
   auto mixed = transport.ListenAt(address, {security::Anybody()}, builder, &port);
   builder.RegisterService(service.service());
   wire::ServerAndPort serving = wire::StartWith(std::move(mixed), builder);
-  if (serving.server == nullptr) {
+  if (serving.server == nullptr || port == 0) {
+    serving.server = nullptr;
     std::fprintf(stderr,
                  "error: cannot listen on %s: is the port taken, or not an address of this "
                  "machine? (--listen HOST:PORT)\n",

@@ -248,6 +248,12 @@ absl::StatusOr<std::shared_ptr<const wire::Transport>> MakeTransport(const Flags
   return wire::Transport::Make(given, flags.cell, {security::AControlPlane()});
 }
 
+// Null: there are to be none.
+absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const Flags& flags, Metrics& metrics) {
+  if (flags.metrics_listen.empty()) return nullptr;
+  return MetricsServer::Start(flags.metrics_listen, metrics);
+}
+
 // The pieces in the order in which they are made; they go in the reverse one.
 int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
           std::shared_ptr<const wire::Transport> transport) {
@@ -259,12 +265,8 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
     zookeeper = *std::move(started);
   }
   Metrics metrics;
-  std::unique_ptr<MetricsServer> metrics_server;
-  if (!flags.metrics_listen.empty()) {
-    auto started = MetricsServer::Start(flags.metrics_listen, metrics);
-    if (!started.ok()) return Fail(started.status());
-    metrics_server = *std::move(started);
-  }
+  const auto metrics_server = ServeMetrics(flags, metrics);
+  if (!metrics_server.ok()) return Fail(metrics_server.status());
   wire::DiscoveryRelay relay({.transport = transport});
   HubPublisher publisher(relay.hub());
   orchestrator::EventLog events;
@@ -293,7 +295,7 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
              {admin.service(), access_control.service(), tasks.service(), discovery.service(),
               placer.service()},
              &port);
-  if (serving.server == nullptr) {
+  if (serving.server == nullptr || port == 0) {
     return Fail(absl::UnavailableError(
         absl::StrCat("cannot listen on ", flags.listen,
                      ": is the port taken, or not an address of this machine? (--listen "

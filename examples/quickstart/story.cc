@@ -236,6 +236,7 @@ void Story::Keep() {
   std::cout << "\nThe cluster is up until you press Ctrl-C. Data and logs: " << cluster_->folder()
             << "\nTry, in another terminal:\n\n"
             << "  export SHARDCTL_SERVER=" << cluster_->admin_endpoint() << "\n"
+            << "  export SM_CERTS=" << cluster_->folder() << "/certs   # all connections have TLS\n"
             << "  alias shardctl=" << cluster_->Bin("shardctl") << "\n"
             << "  shardctl get apps\n"
             << "  shardctl get servers --app kv\n"

@@ -1,8 +1,8 @@
 // What the control plane leaves as it is while an operator has paused the app, or pinned a shard. A
 // step that is under way is finished, so that nothing is left half way: a handover, the drop of a
 // replica that was moved, the return of a shard whose move failed. What the spec does not name any
-// more is dropped. What is to be split or merged stays, too, but to be brought together
-// (replacements.h).
+// more is dropped. What is to be split or merged stays, too, but to be brought together, or to
+// leave a server that is to be emptied before that (replacements.h).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline bool MovesNothing(const PartitionState& state) { return state.ordered.pau
 // PlacesNothing().
 inline bool StaysPut(const PartitionState& state, ShardIndex id) {
   const Shard& shard = state.tables.shard(id);
-  return MovesNothing(state) || shard.pinned || shard.replaced;
+  return MovesNothing(state) || shard.pinned || (shard.replaced && !shard.leaves_first);
 }
 
 // Null: the shard is not pinned.

@@ -74,6 +74,7 @@ struct Shard {
   bool began = false;             // a primary has served it, or may have, since it is wanted
   bool pinned = false;            // stays where it is: see decide/pause.h
   bool replaced = false;          // is to be: see decide/keys/replacements.h
+  bool leaves_first = false;      // it is, once the server that is to be emptied has it no more
   uint8_t preference_weight = 1;  // among the shards that prefer `region`
 
   static constexpr uint32_t kNotInMap = UINT32_MAX;

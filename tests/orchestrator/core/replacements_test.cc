@@ -64,6 +64,26 @@ TEST_F(ReplacementsTest, AMergeBringsTheShardsTogetherFirst) {
   EXPECT_EQ(world.Holders("m"), first);
 }
 
+// The others cannot come to a server that is to be emptied, and it could not be emptied while its
+// shard waited for them.
+TEST_F(ReplacementsTest, AMergeDoesNotWaitForAServerThatIsToBeEmptied) {
+  ASSERT_NE(world.Holders("s-0"), world.Holders("s-1")) << "else there is nothing to do";
+  world.Join("kv-2");
+  const std::string drained = world.Holders("s-0").front();
+  world.hold_writes = true;
+  Order({"s-0", "s-1"}, {}, {"m"});
+  v1::Drain drain;
+  drain.mutable_scope()->set_server(drained);
+  world.ordered.drains = {drain};
+  world.Apply(spec);
+  world.hold_writes = false;
+  world.FinishWrite(WriteOutcome::kOk);
+  world.Advance(Seconds(120));
+  EXPECT_THAT(InMap(), ElementsAre("m", "s-2", "s-3"));
+  ASSERT_EQ(world.Holders("m").size(), 1u);
+  EXPECT_NE(world.Holders("m").front(), drained);
+}
+
 TEST_F(ReplacementsTest, ANewLeaderGoesOnFromTheRecords) {
   world.hold_writes = true;
   Order({"s-1"}, {"bb"});

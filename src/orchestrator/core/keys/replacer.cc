@@ -49,7 +49,10 @@ void Replacer::Adopt(const std::vector<v1::Reshape>& reshapes, const v1::AppSpec
   absl::flat_hash_set<ShardIndex> over;  // by their first new shard
   for (const Replacement& before : state_.replacements) {
     if (before.over) over.insert(before.to.front());
-    for (const ShardIndex id : before.from) state_.tables.shard(id).replaced = false;
+    for (const ShardIndex id : before.from) {
+      state_.tables.shard(id).replaced = false;
+      state_.tables.shard(id).leaves_first = false;
+    }
   }
   state_.replacements.clear();
   const auto intern = [&](const RepeatedPtrField<v1::Shard>& shards) {
@@ -116,6 +119,7 @@ bool Replacer::Look() {
     } else if (!WhyNotReplaced(state_, r)) {
       agenda_.MarkDirty(r.from.front());
     } else {
+      LetLeave(r);
       BringTogether(r);
       // A primary that has stopped waits for the others, or for nothing any more.
       if (!state_.replication.both_roles()) continue;
@@ -129,12 +133,27 @@ void Replacer::Finish(Replacement& r) {
   r.over = true;
   for (const ShardIndex id : r.from) {
     state_.tables.shard(id).replaced = false;
+    state_.tables.shard(id).leaves_first = false;
     state_.members.erase(id);
   }
   for (const ShardIndex id : r.to) {
     state_.tables.shard(id).began |= state_.tables.shard(id).first.valid();
   }
   agenda_.AddNote(NoteKind::kShardsReplaced, ServerIndex(), r.from.front(), ReshapeText(r.reshape));
+}
+
+// The others of a merge cannot come to a server that is to be emptied: so the first one has to
+// leave it, as it would if it were not to be merged. (Where they are together they are merged
+// there.)
+void Replacer::LetLeave(const Replacement& r) {
+  const bool apart = WhyApart(state_, r).has_value();
+  for (const ShardIndex id : r.from) {
+    bool leaves = false;
+    state_.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+      leaves |= apart && state_.tables.server(replica.server).draining;
+    });
+    state_.tables.shard(id).leaves_first = leaves;
+  }
 }
 
 // One after the other goes to where the first of them is.

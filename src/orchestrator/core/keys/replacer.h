@@ -30,6 +30,7 @@ class Replacer {
   bool IsHeld(const Replacement& r) const;
   void Finish(Replacement& r);
   void BringTogether(const Replacement& r);
+  void LetLeave(const Replacement& r);
   void MoveNext(const Replacement& r, ShardIndex id);
 
   PartitionState& state_;

@@ -76,7 +76,8 @@ std::optional<std::string> WhyNot(const PartitionState& state, ShardIndex id) {
 }
 
 // A merge needs them on the same servers.
-std::optional<std::string> WhyApart(const PartitionState& state, ShardIndex first, ShardIndex id) {
+std::optional<std::string> WhyTwoApart(const PartitionState& state, ShardIndex first,
+                                       ShardIndex id) {
   std::optional<std::string> why;
   const auto look = [&](ShardIndex here, ShardIndex there) {
     state.tables.ForEach(here, [&](ReplicaIndex, const Replica& replica) {
@@ -97,9 +98,7 @@ std::optional<std::string> WhyNotAtRest(const PartitionState& state, const Repla
   for (const ShardIndex id : r.from) {
     if (state.tables.shard(id).pinned) return absl::StrCat(state.tables.name(id), " is pinned");
   }
-  for (const ShardIndex id : r.from) {
-    if (auto why = WhyApart(state, r.from.front(), id)) return why;
-  }
+  if (auto why = WhyApart(state, r)) return why;
   for (const ShardIndex id : r.from) {
     if (auto why = WhyNot(state, id)) return why;
   }
@@ -146,6 +145,13 @@ bool GetsAll(const PartitionState& state, const Change& change, const Replica& r
 }
 
 }  // namespace
+
+std::optional<std::string> WhyApart(const PartitionState& state, const Replacement& r) {
+  for (const ShardIndex id : r.from) {
+    if (auto why = WhyTwoApart(state, r.from.front(), id)) return why;
+  }
+  return std::nullopt;
+}
 
 const Replacement* ReplacementOf(const PartitionState& state, ShardIndex id) {
   return FindReplacement(

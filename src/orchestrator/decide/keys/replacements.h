@@ -27,6 +27,10 @@ const Replacement* OriginOf(const PartitionState& state, ShardIndex id);
 // and users-3 is not".
 std::optional<std::string> WhyNotReplaced(const PartitionState& state, const Replacement& r);
 
+// Why those that are to be merged cannot be yet: they are not all on the same servers. Nothing:
+// they are.
+std::optional<std::string> WhyApart(const PartitionState& state, const Replacement& r);
+
 // The primary of this shard is to stop, or stay stopped, as the shard is about to be replaced, and
 // nothing but primaries that stop is waited for.
 bool StopsToBeReplaced(const PartitionState& state, ShardIndex id);

@@ -71,6 +71,7 @@ absl::Status Fleet::StartServers() {
         local::ClusterManagerOptions{.name = absl::StrCat("manager-", region),
                                      .app = "counter",
                                      .endpoint = cluster_->admin_endpoint(),
+                                     .transport = cluster_->security().transport(),
                                      .say = say,
                                      .report_every = kReportEvery},
         port);

@@ -70,7 +70,8 @@ std::string Table::Render(bool colour, const std::string& indent) const {
 }
 
 void FieldList::Add(const std::string& name, const Cell& value) {
-  if (!value.text.empty()) lines_.emplace_back(name + ":", value);
+  // (Further values of the field above have no name.)
+  if (!value.text.empty()) lines_.emplace_back(name.empty() ? "" : name + ":", value);
 }
 
 std::string FieldList::Render() const {

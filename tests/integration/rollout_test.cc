@@ -53,8 +53,10 @@ class RolloutTest : public ClusterTest {
               return supervisor_.IsProcess(server, process);
             }};
     return std::make_unique<ClusterManager>(
-        local::ClusterManagerOptions{
-            .name = name, .app = "kv", .endpoint = cluster_->admin_endpoint()},
+        local::ClusterManagerOptions{.name = name,
+                                     .app = "kv",
+                                     .endpoint = cluster_->admin_endpoint(),
+                                     .transport = cluster_->security().transport()},
         port);
   }
 
@@ -129,8 +131,10 @@ TEST_F(RolloutTest, ALostLeaderForgetsNoApproval) {
   cluster_->control_plane().Kill();
   SM_ASSERT_OK(cluster_->admin(1).AwaitLeading(kPatience));
   const auto successor = std::make_unique<ClusterManager>(
-      local::ClusterManagerOptions{
-          .name = "manager-2", .app = "kv", .endpoint = cluster_->standby_endpoint()},
+      local::ClusterManagerOptions{.name = "manager-2",
+                                   .app = "kv",
+                                   .endpoint = cluster_->standby_endpoint(),
+                                   .transport = cluster_->security().transport()},
       local::ContainerPort{.begin = [](const auto&) {},
                            .done = [](const auto&) { return true; },
                            .is_process = [](const auto&, const auto&) { return true; }});
@@ -164,6 +168,7 @@ TEST_F(RolloutTest, AManagerReportsWhileAContainerStopsSlowly) {
       {.name = "manager-1",
        .app = "kv",
        .endpoint = cluster_->admin_endpoint(),
+       .transport = cluster_->security().transport(),
        .say = {},
        .report_every = Milliseconds(50)},
       {.begin = [&](const auto&) { begun = true; },

@@ -70,14 +70,10 @@ TEST_F(ReplacementsTest, AMergeDoesNotWaitForAServerThatIsToBeEmptied) {
   ASSERT_NE(world.Holders("s-0"), world.Holders("s-1")) << "else there is nothing to do";
   world.Join("kv-2");
   const std::string drained = world.Holders("s-0").front();
-  world.hold_writes = true;
-  Order({"s-0", "s-1"}, {}, {"m"});
   v1::Drain drain;
   drain.mutable_scope()->set_server(drained);
-  world.ordered.drains = {drain};
-  world.Apply(spec);
-  world.hold_writes = false;
-  world.FinishWrite(WriteOutcome::kOk);
+  world.ordered.drains = {drain};  // heard of together with the order
+  Order({"s-0", "s-1"}, {}, {"m"});
   world.Advance(Seconds(120));
   EXPECT_THAT(InMap(), ElementsAre("m", "s-2", "s-3"));
   ASSERT_EQ(world.Holders("m").size(), 1u);

@@ -226,7 +226,8 @@ struct ServerOptions {
   // ~/.shardmanager/certs. Example: {.certs = "/etc/kv/certs"}.
   Security security = {};
   // The application's own, of `listen`, in place of what `security` makes of it: their rules say
-  // who can connect. They must ask for certificates, or no command is obeyed. Default: null.
+  // who can connect. They must ask for certificates, or no command is obeyed; with an insecure
+  // `security`, commands of all whom they let in are obeyed. Default: null.
   std::shared_ptr<grpc::ServerCredentials> credentials = nullptr;
   // Where the gRPC server listens. Port 0: a free one.
   std::string listen = "0.0.0.0:0";

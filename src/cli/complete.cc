@@ -158,11 +158,11 @@ class Completer {
     std::vector<std::string> arguments{resource};
     const std::string app = absl::StrCat(line_.ValueOf("--app"), line_.ValueOf("APP"));
     if (resource != "apps" && !app.empty()) arguments.insert(arguments.end(), {"--app", app});
-    if (const std::string server = line_.ValueOf("--server"); !server.empty()) {
-      arguments.insert(arguments.end(), {"--server", server});
-    }
-    if (const std::string certs = line_.ValueOf("--certs"); !certs.empty()) {
-      arguments.insert(arguments.end(), {"--certs", certs});
+    for (const char* flag :
+         {"--server", "--certs", "--tls-ca", "--tls-cert", "--tls-key", "--tls-migration"}) {
+      if (const std::string value = line_.ValueOf(flag); !value.empty()) {
+        arguments.insert(arguments.end(), {flag, value});
+      }
     }
     if (line_.Has("--insecure")) arguments.emplace_back("--insecure");
     for (std::string& name : get_names_(arguments)) found_.words.push_back({std::move(name)});

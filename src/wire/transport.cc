@@ -6,13 +6,13 @@
 #include <grpcpp/security/tls_credentials_options.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "security/authority.h"
 #include "security/certificate.h"
@@ -32,11 +32,7 @@ constexpr unsigned kRefreshSeconds = 5;
 // Of warnings about others, which strangers can cause.
 constexpr Duration kWarnAtMostEvery = Seconds(1);
 
-security::UnixSeconds Now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+security::UnixSeconds Now() { return WallMilliseconds() / 1'000; }
 
 grpc::Status Unauthenticated(const absl::Status& why) {
   return {grpc::StatusCode::UNAUTHENTICATED, std::string(why.message())};

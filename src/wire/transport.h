@@ -78,7 +78,7 @@ struct ServerAndPort {
   std::unique_ptr<MixedPort> port;  // null: gRPC does it itself
   std::unique_ptr<grpc::Server> server;
 };
-// Builds and starts it; the server is null if it could not listen.
+// Builds and starts it. It could not listen if the server is null, or ListenAt() gave port 0.
 ServerAndPort StartWith(std::unique_ptr<MixedPort> port, grpc::ServerBuilder& builder);
 
 // The same with credentials of the application's own. Null: insecure.

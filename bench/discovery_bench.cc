@@ -154,7 +154,7 @@ class CountingSink final : public wire::MapSink {
 Times OverGrpc(uint64_t subscribers) {
   discovery::Hub hub;
   hub.Publish(kApp, Whole());
-  wire::DiscoveryService service(hub);
+  wire::DiscoveryService service(hub, {.gate = wire::Gate::OfAnOpenCell()});
   int port = 0;
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
@@ -165,7 +165,8 @@ Times OverGrpc(uint64_t subscribers) {
   {
     Arrivals arrivals;
     CountingSink sink(arrivals);
-    wire::DiscoveryClient client({.endpoints = {absl::StrFormat("127.0.0.1:%d", port)}});
+    wire::DiscoveryClient client({.endpoints = {absl::StrFormat("127.0.0.1:%d", port)},
+                                  .transport = wire::Transport::Insecure()});
     // The whole map once, then all resume.
     std::vector<std::unique_ptr<wire::MapWatch>> watches;
     watches.push_back(client.Watch(kApp, std::nullopt, sink));

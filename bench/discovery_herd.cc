@@ -110,7 +110,8 @@ Herd MeasureHerd(const HerdOptions& options) {
   discovery::Hub hub;
   hub.Publish(options.app, options.whole);
   const size_t bytes = MapBytes(hub, options.app);
-  wire::DiscoveryService service(hub, {.bulk = {.streams = options.streams}});
+  wire::DiscoveryService service(
+      hub, {.bulk = {.streams = options.streams}, .gate = wire::Gate::OfAnOpenCell()});
   int port = 0;
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
@@ -121,7 +122,8 @@ Herd MeasureHerd(const HerdOptions& options) {
   Herd herd{.map_mb = static_cast<double>(bytes) / 1e6};
   {
     ChangeSink sink;
-    wire::DiscoveryClient client({.endpoints = {endpoint}});
+    wire::DiscoveryClient client(
+        {.endpoints = {endpoint}, .transport = wire::Transport::Insecure()});
     const auto watch = client.Watch(options.app, MapVersion{1, 1}, sink);
     while (hub.subscribers() == 0) std::this_thread::yield();
     grpc::ChannelArguments own_connection;

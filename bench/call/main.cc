@@ -107,7 +107,7 @@ v1::MapSnapshot MapOf(const std::string& endpoint) {
 
 class Discovery {
  public:
-  Discovery() : service_(hub_, {}) {
+  Discovery() : service_(hub_, {.gate = wire::Gate::OfAnOpenCell()}) {
     grpc::ServerBuilder builder;
     wire::PrepareForSubscribers(builder);
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);

@@ -36,8 +36,8 @@ struct ClusterManagerOptions {
   std::string app;
   // shardmanagerd, any of them: the answers of others name the leader.
   std::string endpoint;
-  // How it is connected to.
-  std::shared_ptr<const wire::Transport> transport = wire::Transport::Insecure();
+  // REQUIRED. How it is connected to.
+  std::shared_ptr<const wire::Transport> transport = nullptr;
   // OPTIONAL. Gets a line for people when other operations wait than before, and why.
   std::function<void(const std::string& line)> say;
   // OPTIONAL. The longest wait between two reports while operations wait, if that is shorter than

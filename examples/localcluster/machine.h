@@ -18,9 +18,9 @@ namespace shardmanager::local {
 
 struct MachineOptions {
   std::string app;
-  std::string control_plane;  // HOST:PORT of a shardmanagerd
-  std::shared_ptr<const wire::Transport> transport = wire::Transport::Insecure();  // to it
-  std::string folder;  // logs of the servers
+  std::string control_plane;                                   // HOST:PORT of a shardmanagerd
+  std::shared_ptr<const wire::Transport> transport = nullptr;  // REQUIRED. To it
+  std::string folder;                                          // logs of the servers
   // Operations are carried out at once, with SIGKILL, and nobody is asked.
   bool rude = false;
   SupervisorOptions supervisor;

@@ -14,9 +14,11 @@ constexpr Duration kShowAgain = Seconds(5);
 
 }  // namespace
 
-ControlMetrics::ControlMetrics(Metrics& metrics, orchestrator::EventLog& events)
+ControlMetrics::ControlMetrics(Metrics& metrics, orchestrator::EventLog& events,
+                               std::shared_ptr<const security::Limits> limits)
     : metrics_(metrics),
       events_(events),
+      refusals_(metrics, std::move(limits)),
       thread_([this](const std::stop_token& stop) { Follow(stop); }) {}
 
 ControlMetrics::~ControlMetrics() = default;
@@ -31,6 +33,7 @@ void ControlMetrics::Follow(const std::stop_token& stop) {
                       {{"kind", event.kind()}, {"app", event.app()}})
           .Add();
     }
+    refusals_.Show();
     ShowFigures();
   }
 }

@@ -1,11 +1,13 @@
 // What shardmanagerd counts, for Prometheus.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "base/time.h"
+#include "daemon/refusal_metrics.h"
 #include "orchestrator/shell/event_log.h"
 #include "runtime/metrics.h"
 
@@ -15,8 +17,9 @@ namespace shardmanager::daemon {
 // shardmanager_events_total{kind,app}. And shows the newest figures of each app's requests.
 class ControlMetrics {
  public:
-  // Both must outlive this.
-  ControlMetrics(Metrics& metrics, orchestrator::EventLog& events);
+  // The first two must outlive this.
+  ControlMetrics(Metrics& metrics, orchestrator::EventLog& events,
+                 std::shared_ptr<const security::Limits> limits);
   ~ControlMetrics();
 
  private:
@@ -25,6 +28,7 @@ class ControlMetrics {
 
   Metrics& metrics_;
   orchestrator::EventLog& events_;
+  RefusalMetrics refusals_;
   std::set<std::string> shown_;  // apps whose figures were shown
   TimePoint show_at_{};          // again
   std::jthread thread_;

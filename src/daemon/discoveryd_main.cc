@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_split.h"
+#include "daemon/refusal_metrics.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
 #include "runtime/signals.h"
@@ -42,6 +44,7 @@ struct Flags {
   std::string upstream = "127.0.0.1:7400";
   std::string listen = "127.0.0.1:7401";
   std::string metrics_listen;
+  uint32_t streams = 10'000;
   Security security;
 };
 
@@ -57,8 +60,9 @@ wire::DiscoveryClientOptions Upstream(const Flags& flags, const TransportPtr& tr
 // What the relay counts, for Prometheus.
 class RelayMetrics {
  public:
-  explicit RelayMetrics(Metrics& metrics)
-      : subscribers_(
+  RelayMetrics(Metrics& metrics, std::shared_ptr<const security::Limits> limits)
+      : refusals_(metrics, std::move(limits)),
+        subscribers_(
             metrics.AddGauge("shardmanager_discovery_subscribers", "Streams served downstream.")),
         waiting_(metrics.AddGauge("shardmanager_discovery_subscribers_waiting",
                                   "Subscribers that wait for their turn to get a whole map, or a "
@@ -75,6 +79,7 @@ class RelayMetrics {
                                     "Updates from upstream that did not fit.")) {}
 
   void Show(const wire::DiscoveryRelay::Stats& stats, size_t waiting) {
+    refusals_.Show();
     waiting_.Set(static_cast<double>(waiting));
     subscribers_.Set(static_cast<double>(stats.subscribers));
     apps_.Set(static_cast<double>(stats.apps));
@@ -85,6 +90,7 @@ class RelayMetrics {
   }
 
  private:
+  daemon::RefusalMetrics refusals_;
   Gauge subscribers_, waiting_, apps_, connected_, stale_;
   Counter updates_, refused_;
 };
@@ -113,7 +119,9 @@ wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& 
 int Serve(const Flags& flags, const TransportPtr& transport) {
   StopSignals signals;
   Metrics metrics;
-  RelayMetrics shown(metrics);
+  const auto limits =
+      std::make_shared<security::Limits>(security::Limits::Options{.streams = flags.streams});
+  RelayMetrics shown(metrics, limits);
   std::unique_ptr<MetricsServer> metrics_server;
   if (!flags.metrics_listen.empty()) {
     auto started = MetricsServer::Start(flags.metrics_listen, metrics);
@@ -130,8 +138,9 @@ int Serve(const Flags& flags, const TransportPtr& transport) {
         "upstream is behind, or ZooKeeper was restored and its epochs were not raised",
         known.ToString(), app.value());
   };
-  wire::DiscoveryService service(relay.hub(),
-                                 {.reports = &relay.reports(), .gate = wire::Gate(transport)});
+  wire::DiscoveryService service(
+      relay.hub(),
+      {.reports = &relay.reports(), .gate = wire::Gate(transport, /*policies=*/nullptr, limits)});
   const wire::ServerAndPort serving = Listen(*transport, flags.listen, service);
   if (serving.server == nullptr) return 1;
 
@@ -157,6 +166,7 @@ int Main(int argc, char** argv) {
   cli.add_option("--metrics-listen", flags.metrics_listen,
                  "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
   security::AddFlags(cli, flags.security);
+  security::AddStreamsFlag(cli, flags.streams);
   CLI11_PARSE(cli, argc, argv);
   if (Upstream(flags, wire::Transport::Insecure()).endpoints.empty()) {
     std::fprintf(stderr, "error: --upstream names no endpoint; allowed: HOST:PORT[,...]\n");

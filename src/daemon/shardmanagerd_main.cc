@@ -65,6 +65,9 @@ Logs go to stderr; SM_LOG_LEVEL=debug shows more. SIGTERM hands over to a standb
 // A lease is the time-out less two ticks: below this it may end before it is renewed.
 constexpr uint32_t kLeastTicks = 4;
 
+// Of calls that hold one until they are answered; further calls get RESOURCE_EXHAUSTED.
+constexpr int kMostThreads = 1'000;
+
 struct Flags {
   std::string cell = "default";
   std::string zookeeper = "127.0.0.1:2181";
@@ -81,6 +84,8 @@ struct Flags {
   uint32_t zookeeper_tick_ms = 2'000;
   uint32_t raise_epochs = 0;
   uint32_t calls_per_s = 100;
+  uint32_t calls_at_once = 64;
+  uint32_t streams = 10'000;
 };
 
 // Hands the orchestrator's maps to the hub.
@@ -160,6 +165,8 @@ wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& 
   wire::PrepareForSubscribers(builder);
   // A spec with a million shards is larger than gRPC's 4 MB.
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  // What calls of many identities together may take.
+  builder.SetResourceQuota(grpc::ResourceQuota("admin").SetMaxThreads(kMostThreads));
   auto mixed = transport.ListenAt(address, {security::Anybody()}, builder, port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   return wire::StartWith(std::move(mixed), builder);
@@ -254,6 +261,13 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const Flags& flags, 
   return MetricsServer::Start(flags.metrics_listen, metrics);
 }
 
+std::shared_ptr<security::Limits> MakeLimits(const Flags& flags) {
+  return std::make_shared<security::Limits>(
+      security::Limits::Options{.calls_per_s = static_cast<double>(flags.calls_per_s),
+                                .calls_at_once = flags.calls_at_once,
+                                .streams = flags.streams});
+}
+
 // The pieces in the order in which they are made; they go in the reverse one.
 int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
           std::shared_ptr<const wire::Transport> transport) {
@@ -270,7 +284,8 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
   wire::DiscoveryRelay relay({.transport = transport});
   HubPublisher publisher(relay.hub());
   orchestrator::EventLog events;
-  daemon::ControlMetrics control_metrics(metrics, events);
+  const std::shared_ptr<security::Limits> limits = MakeLimits(flags);
+  daemon::ControlMetrics control_metrics(metrics, events, limits);
   wire::ShardServerClient sender({.transport = transport});
   ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
 
@@ -282,8 +297,7 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
     signals.RequestStop();
   };
   Connect(*controller, relay);
-  const wire::Gate gate = wire::GateOf(transport, *controller,
-                                       std::make_shared<security::CallRates>(flags.calls_per_s));
+  const wire::Gate gate = wire::GateOf(transport, *controller, limits);
   wire::AdminService admin(*controller, SHARDMANAGER_VERSION_TEXT, gate);
   wire::AccessService access_control(*controller, flags.cell, gate);
   wire::TaskControlService tasks(*controller, gate);
@@ -323,6 +337,24 @@ struct Given {
   const CLI::Option* tick = nullptr;
 };
 
+void AddLimitFlags(CLI::App& cli, Flags& flags) {
+  cli.add_option(
+         "--calls-per-s", flags.calls_per_s,
+         "Most calls of the admin API that one identity may make in a second, after a burst "
+         "of twice as many; others are refused with RESOURCE_EXHAUSTED. 0: no limit. Shard "
+         "maps do not count, nor do certificates for trials")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group("Security")
+      ->capture_default_str();
+  cli.add_option("--calls-at-once", flags.calls_at_once,
+                 "Most of these calls that one identity may have under way, `shardctl watch` "
+                 "included; 0: no limit")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group("Security")
+      ->capture_default_str();
+  security::AddStreamsFlag(cli, flags.streams);
+}
+
 Given AddFlags(CLI::App& cli, Flags& flags) {
   Given given;
   cli.footer(kExamples);
@@ -349,14 +381,7 @@ Given AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
   security::AddFlags(cli, flags.security);
-  cli.add_option(
-         "--calls-per-s", flags.calls_per_s,
-         "Most calls of the admin API that one identity may make in a second, after a burst "
-         "of twice as many; others are refused with RESOURCE_EXHAUSTED. 0: no limit. Shard "
-         "maps do not count, nor do certificates for trials")
-      ->check(CLI::Range(0, 1'000'000))
-      ->group("Security")
-      ->capture_default_str();
+  AddLimitFlags(cli, flags);
   given.timeout =
       cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
                      "When the cell is made: how long a silent server counts as alive; four "

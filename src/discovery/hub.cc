@@ -1,6 +1,8 @@
 #include "discovery/hub.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -24,22 +26,52 @@ struct Topic {
   // destructor, under the mutex, so one found here can still be asked for a
   // shared_ptr (and says no when it is being destroyed).
   absl::flat_hash_set<Subscription*> waiting;
-  bool wake_posted = false;  // they are about to be woken
+  bool changed = false;  // since they began to wait: they are to be woken
+  // Those of them that were waiting at a change, and were not woken yet, by source. None is empty.
+  std::map<std::string, absl::flat_hash_set<Subscription*>> due;
+  bool wake_posted = false;  // some are about to be woken
+
+  // REQUIRES: mutex held.
+  std::vector<std::shared_ptr<Subscription>> TakeDue(size_t most);
   // What on_ahead was told last: the leader epoch published here, and that of a subscriber.
   std::pair<uint64_t, uint64_t> told_ahead;
 };
+
+std::vector<std::shared_ptr<Subscription>> Topic::TakeDue(size_t most) {
+  if (std::exchange(changed, false)) {
+    for (Subscription* subscription : waiting) due[subscription->source_].insert(subscription);
+    waiting.clear();
+  }
+  std::vector<std::shared_ptr<Subscription>> taken;
+  const size_t of_each = std::max<size_t>(1, most / std::max<size_t>(1, due.size()));
+  for (auto source = due.begin(); source != due.end();) {
+    auto& those = source->second;
+    size_t left = of_each;
+    for (auto it = those.begin(); it != those.end() && left > 0; --left) {
+      if (auto alive = (*it)->weak_from_this().lock()) taken.push_back(std::move(alive));
+      those.erase(it++);
+    }
+    source = those.empty() ? due.erase(source) : std::next(source);
+  }
+  return taken;
+}
 
 Subscription::Subscription(Hub& hub, std::shared_ptr<Topic> topic, Subscriber who)
     : hub_(hub),
       topic_(std::move(topic)),
       wake_(std::move(who.wake)),
       cell_(std::move(who.cell)),
+      source_(std::move(who.source)),
       at_(who.known) {}
 
 Subscription::~Subscription() {
   {
     std::lock_guard lock(topic_->mutex);
     topic_->waiting.erase(this);
+    const auto due = topic_->due.find(source_);
+    if (due != topic_->due.end() && due->second.erase(this) > 0 && due->second.empty()) {
+      topic_->due.erase(due);
+    }
   }
   hub_.Forget(std::move(topic_));
 }
@@ -172,8 +204,10 @@ void Hub::SetSuspects(const AppName& app, std::vector<std::string> suspects) {
 
 // REQUIRES: topic->mutex held.
 void Hub::Wake(const std::shared_ptr<Topic>& topic) {
-  if (topic->waiting.empty() || std::exchange(topic->wake_posted, true)) return;
-  fan_out_.Post([this, topic] { WakeWaiting(*topic); });
+  if (topic->waiting.empty()) return;
+  topic->changed = true;
+  if (std::exchange(topic->wake_posted, true)) return;
+  fan_out_.Post([this, topic] { WakeSome(topic); });
 }
 
 // REQUIRES: topic.mutex held. Asked again with each map that is published: the subscriber may have
@@ -189,16 +223,15 @@ void Hub::NoteIfAhead(Topic& topic, MapVersion known) const {
   on_ahead(topic.app, known);
 }
 
-void Hub::WakeWaiting(Topic& topic) {
+// Not all at once: meanwhile there may be another change, for those who have this one.
+void Hub::WakeSome(const std::shared_ptr<Topic>& topic) {
+  constexpr size_t kAtOnce = 256;
   std::vector<std::shared_ptr<Subscription>> woken;
   {
-    std::lock_guard lock(topic.mutex);
-    topic.wake_posted = false;
-    woken.reserve(topic.waiting.size());
-    for (Subscription* subscription : topic.waiting) {
-      if (auto alive = subscription->weak_from_this().lock()) woken.push_back(std::move(alive));
-    }
-    topic.waiting.clear();
+    std::lock_guard lock(topic->mutex);
+    woken = topic->TakeDue(kAtOnce);
+    topic->wake_posted = !topic->due.empty();
+    if (topic->wake_posted) fan_out_.Post([this, topic] { WakeSome(topic); });
   }
   for (const auto& subscription : woken) subscription->wake_();
 }

@@ -7,7 +7,8 @@
 // Cost. Publish: the size of the change, plus one task for all subscribers; never
 // waits for a subscriber. Each change is encoded once; a subscriber costs one wake
 // and one Pull (a lock and a pointer copy, below a microsecond) on the hub's fan-out
-// thread. Subscribers that stand at one version share the bytes of what they are
+// thread; who has pulled a change and waits for the next one need not wait until all others have
+// pulled the first. Subscribers that stand at one version share the bytes of what they are
 // sent; a slow one holds one message, or the parts of one shared snapshot.
 #pragma once
 
@@ -42,6 +43,9 @@ struct Subscriber {
   std::function<void()> wake;
   // The name of the cell whose maps it takes; "": of any.
   std::string cell = "";
+  // Whose it is. Changes go to subscribers of all sources in turn, so that many of one source do
+  // not make those of others wait. Example: "client/kv/web".
+  std::string source = "";
 };
 
 // One subscriber's place in one app's map. Thread-safe.
@@ -61,6 +65,7 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
 
  private:
   friend class Hub;
+  friend struct Topic;
   Subscription(Hub& hub, std::shared_ptr<Topic> topic, Subscriber who);
   // REQUIRES: the topic's mutex held.
   Message PullUpdate();
@@ -70,6 +75,7 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   std::shared_ptr<Topic> topic_;
   const std::function<void()> wake_;
   const std::string cell_;
+  const std::string source_;
   // Guarded by the topic's mutex.
   std::optional<MapVersion> at_;  // once `pending_` is sent
   std::vector<Message> pending_;  // in reverse order
@@ -152,7 +158,7 @@ class Hub {
   void UpdateStale(const std::shared_ptr<Topic>& topic);
   void UpdateNoSuchApp(const std::shared_ptr<Topic>& topic);
   void Wake(const std::shared_ptr<Topic>& topic);
-  void WakeWaiting(Topic& topic);
+  void WakeSome(const std::shared_ptr<Topic>& topic);
   void NoteIfAhead(Topic& topic, MapVersion known) const;
   void Forget(std::shared_ptr<Topic> topic);
 

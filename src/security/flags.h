@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -35,6 +36,17 @@ inline void AddFlags(CLI::App& cli, Security& security) {
   cli.add_flag("--insecure", security.insecure,
                "No TLS: everybody who reaches a port may do everything")
       ->group("Security");
+}
+
+// Of programs that send shard maps. `streams` must outlive `cli`.
+inline void AddStreamsFlag(CLI::App& cli, uint32_t& streams) {
+  cli.add_option(
+         "--streams", streams,
+         "Most streams of shard maps that one identity may have open here, one for each app "
+         "that a client watches; others are refused with RESOURCE_EXHAUSTED. 0: no limit")
+      ->check(CLI::Range(0, 100'000'000))
+      ->group("Security")
+      ->capture_default_str();
 }
 
 }  // namespace shardmanager::security

@@ -125,7 +125,8 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override {
-    if (grpc::Status may = calls_.Check(context, *request); !may.ok()) return may;
+    const auto checked = calls_.Check(context, *request);
+    if (!checked.ok()) return checked.status;
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
     controller_.operations().GetStatus(
         [answer](auto result) { answer->set_value(std::move(result)); });
@@ -136,7 +137,8 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::ControlEvent>* writer) override {
-    if (grpc::Status may = calls_.Check(context, *request); !may.ok()) return may;
+    const auto checked = calls_.Check(context, *request);
+    if (!checked.ok()) return checked.status;
     if (!controller_.leads()) {
       calls_.NameLeader(context);
       return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};

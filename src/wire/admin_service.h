@@ -19,7 +19,7 @@ namespace shardmanager::wire {
 class AdminService {
  public:
   // `controller` must outlive this.
-  AdminService(orchestrator::Controller& controller, std::string version, Gate gate = {});
+  AdminService(orchestrator::Controller& controller, std::string version, Gate gate);
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~AdminService();
 

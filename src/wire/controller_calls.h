@@ -32,10 +32,10 @@ inline Duration PatienceWithin(Duration allowed) {
 // The gate of a controller's services: what was granted is what the controller has read.
 inline Gate GateOf(std::shared_ptr<const Transport> transport,
                    const orchestrator::Controller& controller,
-                   std::shared_ptr<security::CallRates> rates = nullptr) {
+                   std::shared_ptr<security::Limits> limits = nullptr) {
   return Gate(
       std::move(transport), [&controller] { return controller.policy().Known(); },
-      std::move(rates));
+      std::move(limits));
 }
 
 // Thread-safe: each call blocks its own thread until the controller has answered. Each is checked
@@ -78,11 +78,19 @@ class ControllerCalls {
     return Take(future.get(), response);
   }
 
+  // Keep it until the call ends: it counts until then.
+  struct Checked {
+    grpc::Status status;
+    security::OpenCounts::Open call = {};
+    bool ok() const { return status.ok(); }
+  };
   // Whether the caller may make the call with this request, and now.
   template <typename Request>
-  grpc::Status Check(grpc::ServerContext* context, const Request& request) {
-    if (absl::Status turn = gate().TakeTurn(context); !turn.ok()) return ToGrpc(turn);
-    return Refused(context, gate().Check(context, RuleFor<Request>(), AppOf(request)));
+  Checked Check(grpc::ServerContext* context, const Request& request) {
+    auto call = gate().BeginCall(context);
+    if (!call.ok()) return {ToGrpc(call.status())};
+    return {Refused(context, gate().Check(context, RuleFor<Request>(), AppOf(request))),
+            *std::move(call)};
   }
   // Why a call is refused; names the leader, if that is the reason.
   grpc::Status Refused(grpc::ServerContext* context, const absl::Status& why) {
@@ -93,7 +101,8 @@ class ControllerCalls {
   template <typename Target, typename Request, typename Response>
   grpc::Status Ask(grpc::ServerContext* context, const Request* request, Response* response,
                    void (Target::*method)(Request, Operations::Reply<Response>)) {
-    if (grpc::Status status = Check(context, *request); !status.ok()) return status;
+    const Checked checked = Check(context, *request);
+    if (!checked.ok()) return checked.status;
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
     (Of(static_cast<Target*>(nullptr)).*method)(
         *request, [answer](auto r) { answer->set_value(std::move(r)); });
@@ -106,7 +115,8 @@ class ControllerCalls {
   grpc::Status Change(grpc::ServerContext* context, const Request* request, Response* response,
                       void (Target::*method)(Request, Operations::Reply<Response>,
                                              orchestrator::Wanted)) {
-    if (grpc::Status status = Check(context, *request); !status.ok()) return status;
+    const Checked checked = Check(context, *request);
+    if (!checked.ok()) return checked.status;
     const std::string who = gate().WhoCalls(context);
     Request by_somebody = *request;
     if (!gate().IsUnknown(context)) PutWho(who, by_somebody);

@@ -88,6 +88,7 @@ class DiscoveryClient::Impl {
   explicit Impl(DiscoveryClientOptions given)
       : options(WithDefaults(std::move(given))), executor("sm-discovery") {
     SM_CHECK(!options.endpoints.empty(), "a discovery client has an endpoint");
+    SM_CHECK(options.transport != nullptr, "it is said how publishers are connected to");
     for (const std::string& endpoint : options.endpoints) {
       endpoints.push_back(Connect(*options.transport, endpoint));
     }

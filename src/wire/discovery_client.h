@@ -76,8 +76,8 @@ struct DiscoveryClientOptions {
   Duration shortest_backoff = discovery::ReconnectPolicy::Limits{}.shortest;
   Duration longest_backoff = discovery::ReconnectPolicy::Limits{}.longest;
   Duration longest_backoff_with_map = discovery::ReconnectPolicy::Limits{}.longest_with_map;
-  // How they are connected to.
-  std::shared_ptr<const Transport> transport = Transport::Insecure();
+  // REQUIRED. How they are connected to.
+  std::shared_ptr<const Transport> transport = nullptr;
   // Of the jitter. Default 0: of this process and time.
   uint64_t seed = 0;
 };

@@ -43,17 +43,22 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
  public:
   using OnGone = std::function<void(Stream*)>;
 
-  Stream(BulkGate& gate, OnGone on_gone) : gate_(gate), on_gone_(std::move(on_gone)) {}
+  Stream(grpc::CallbackServerContext& context, BulkGate& gate, OnGone on_gone)
+      : context_(context), gate_(gate), on_gone_(std::move(on_gone)) {}
 
-  // Lives from here until OnDone.
-  void Begin(Hub& hub, const v1::WatchRequest& request) {
+  // Lives from here until OnDone. `open`: counts as long as this lives.
+  // `source`: as discovery::Subscriber.
+  void Begin(Hub& hub, const v1::WatchRequest& request, std::string source,
+             security::OpenCounts::Open open) {
     self_ = shared_from_this();
+    open_ = std::move(open);
     discovery::Subscriber who{.known = std::nullopt,
                               .wake =
                                   [weak = weak_from_this()] {
                                     if (auto stream = weak.lock()) stream->Pump();
                                   },
-                              .cell = request.cell()};
+                              .cell = request.cell(),
+                              .source = std::move(source)};
     if (request.has_known()) who.known = MapVersion::From(request.known());
     auto subscription = hub.Subscribe(AppName(request.app()), std::move(who));
     {
@@ -73,6 +78,17 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     std::lock_guard lock(mutex_);
     if (!MayWrite() || MonotonicNow() - last_write_ < quiet) return;
     Write(subscription_->Heartbeat());
+  }
+
+  // Whom it has just cut off, as the client has taken nothing of a message for so long; "": nobody.
+  // The client sees CANCELLED: there is no room left to tell it more.
+  std::string CutOffIfStuckFor(Duration slow, const Gate& gate) {
+    std::lock_guard lock(mutex_);
+    if (!writing_ || end_.has_value() || MonotonicNow() - last_write_ < slow) return "";
+    end_ = grpc::Status::CANCELLED;
+    std::string who = absl::StrCat(gate.WhoCalls(&context_), " at ", context_.peer());
+    context_.TryCancel();
+    return who;
   }
 
   void End(grpc::Status status) {
@@ -142,12 +158,15 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       subscription = std::move(subscription_);
     }
     subscription.reset();
+    open_ = {};
     gate_.Leave(this);
     on_gone_(this);
   }
 
+  grpc::CallbackServerContext& context_;
   BulkGate& gate_;
   const OnGone on_gone_;
+  security::OpenCounts::Open open_;
   std::shared_ptr<Stream> self_;
 
   std::mutex mutex_;
@@ -177,7 +196,7 @@ class DiscoveryService::Impl final
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* bytes) override {
-    auto stream = std::make_shared<Stream>(gate_, [this](Stream* gone) { Remove(gone); });
+    auto stream = std::make_shared<Stream>(*context, gate_, [this](Stream* gone) { Remove(gone); });
     v1::WatchRequest request;
     grpc::ByteBuffer copy(*bytes);
     const grpc::Status parsed =
@@ -186,11 +205,13 @@ class DiscoveryService::Impl final
       stream->Refuse(may);
     } else if (grpc::Status status = Check(parsed, request); !status.ok()) {
       stream->Refuse(status);
+    } else if (auto open = options_.gate.BeginStream(context); !open.ok()) {
+      stream->Refuse(ToGrpc(open.status()));
     } else if (!Add(stream)) {
       stream->Refuse({grpc::StatusCode::UNAVAILABLE, "this publisher is shutting down"});
     } else {
       LogDebug("{} subscribes to {}", request.subscriber(), request.app());
-      stream->Begin(hub_, request);
+      stream->Begin(hub_, request, options_.gate.WhoCalls(context), *std::move(open));
     }
     return stream.get();
   }
@@ -287,10 +308,21 @@ class DiscoveryService::Impl final
       std::lock_guard lock(mutex_);
       streams = Alive();
     }
-    for (const auto& stream : streams) stream->HeartbeatIfQuietFor(options_.heartbeat);
+    for (const auto& stream : streams) {
+      stream->HeartbeatIfQuietFor(options_.heartbeat);
+      const std::string who = stream->CutOffIfStuckFor(options_.slow, options_.gate);
+      if (!who.empty()) SayCutOff(who);
+    }
     gate_.ExpelStalled(MonotonicNow());
     const Duration pause = std::min(options_.heartbeat / 4, options_.bulk.stall / 2);
     timer_.PostAt(MonotonicNow() + pause, [this] { Beat(); });
+  }
+
+  void SayCutOff(const std::string& who) const {
+    options_.gate.Refused(
+        security::Refusal::kSlowReader,
+        absl::StrCat("a subscriber is cut off, as it has taken nothing of a message for ",
+                     options_.slow / Milliseconds(1), " ms: ", who));
   }
 
   Hub& hub_;
@@ -303,7 +335,6 @@ class DiscoveryService::Impl final
   SerialExecutor timer_;
 };
 
-DiscoveryService::DiscoveryService(discovery::Hub& hub) : DiscoveryService(hub, Options{}) {}
 DiscoveryService::DiscoveryService(discovery::Hub& hub, Options options)
     : impl_(std::make_unique<Impl>(hub, options)) {}
 DiscoveryService::~DiscoveryService() = default;
@@ -314,6 +345,11 @@ void DiscoveryService::EndStreams() { impl_->EndStreams(); }
 
 void PrepareForSubscribers(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Of one connection; what one identity may have open on all of its connections is the gate's.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 10'000);
+  // Who connects and says nothing, or has nothing more to say, makes room.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 600'000);
   SetKeepalive({.ping_after = Seconds(20), .give_up = Seconds(10)}, builder);
 }
 

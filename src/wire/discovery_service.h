@@ -22,16 +22,18 @@ class DiscoveryService {
   struct Options {
     // A subscriber that was sent nothing for so long gets a heartbeat.
     Duration heartbeat = kMapHeartbeat;
+    // A subscriber that takes nothing of a message for so long is cut off: it does not read, though
+    // its connection lives.
+    Duration slow = Seconds(60);
     // Of whole maps and large changes. Small messages are never held up.
     BulkLimits bulk = {};
     // Where clients' reports go; must outlive this. Default: none, reports are UNIMPLEMENTED.
     discovery::ReportDesk* reports = nullptr;
-    // Who may ask. Default: everybody.
-    Gate gate = {};
+    // REQUIRED. Who may ask.
+    Gate gate;
   };
 
   // `hub` must outlive this.
-  explicit DiscoveryService(discovery::Hub& hub);
   DiscoveryService(discovery::Hub& hub, Options options);
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~DiscoveryService();
@@ -54,8 +56,9 @@ class DiscoveryService {
 };
 
 // What a server of long-lived streams needs: finds subscribers that vanished without
-// a word, tolerates the pings of those that look for us, and does not share its port
-// with another process (a taken port is an error, not half the connections).
+// a word, tolerates the pings of those that look for us, bounds what one connection takes, closes
+// connections that are not used (after 10 minutes without a call), and does not share its port with
+// another process (a taken port is an error, not half the connections).
 void PrepareForSubscribers(grpc::ServerBuilder& builder);
 
 }  // namespace shardmanager::wire

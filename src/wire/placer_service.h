@@ -15,7 +15,7 @@ namespace shardmanager::wire {
 class PlacerService {
  public:
   // At most so many problems are being solved at a time; each takes a core.
-  explicit PlacerService(int most_at_once = 1, Gate gate = {});
+  PlacerService(int most_at_once, Gate gate);
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~PlacerService();
 

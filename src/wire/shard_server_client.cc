@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "model/proto_values.h"
 #include "model/request_metadata.h"
 #include "model/traffic/key_spread.h"
@@ -106,7 +107,9 @@ class ShardServerClient::Impl {
     idle_.wait(lock, [this] { return calls_ == 0; });
   }
 
-  explicit Impl(Options options) : options_(std::move(options)) {}
+  explicit Impl(Options options) : options_(std::move(options)) {
+    SM_CHECK(options_.transport != nullptr, "it is said how servers are connected to");
+  }
 
   std::shared_ptr<Stub> StubFor(const ServerAddress& to) {
     std::vector<std::shared_ptr<Stub>> dropped;  // goes after the lock
@@ -400,7 +403,6 @@ orchestrator::Holdings ToHoldings(const v1::CollectLoadResponse& response) {
   return holdings;
 }
 
-ShardServerClient::ShardServerClient() : ShardServerClient(Options{}) {}
 ShardServerClient::ShardServerClient(Options options) : impl_(std::make_unique<Impl>(options)) {}
 ShardServerClient::~ShardServerClient() = default;
 

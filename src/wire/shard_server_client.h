@@ -25,11 +25,10 @@ class ShardServerClient final : public orchestrator::CommandSender {
     // was sent may be lost. At least one second and one millisecond.
     Duration ping_after = Seconds(10);
     Duration give_up = Seconds(5);
-    // How they are connected to: nobody but the server that registered is.
-    std::shared_ptr<const Transport> transport = Transport::Insecure();
+    // REQUIRED. How they are connected to: nobody but the server that registered is.
+    std::shared_ptr<const Transport> transport = nullptr;
   };
 
-  ShardServerClient();
   explicit ShardServerClient(Options options);
   ~ShardServerClient() override;
 

@@ -18,7 +18,7 @@ namespace shardmanager::wire {
 class TaskControlService {
  public:
   // `controller` must outlive this.
-  explicit TaskControlService(orchestrator::Controller& controller, Gate gate = {});
+  TaskControlService(orchestrator::Controller& controller, Gate gate);
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~TaskControlService();
 

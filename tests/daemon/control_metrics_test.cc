@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -25,7 +26,8 @@ TEST(ControlMetricsTest, CountsEachEventOnceByKindAndApp) {
   Metrics metrics;
   orchestrator::EventLog events;
   events.Append(Event("ServerLost", "kv"));
-  ControlMetrics counted(metrics, events);
+  const auto limits = std::make_shared<security::Limits>();
+  ControlMetrics counted(metrics, events, limits);
   for (int i = 0; i < 3; ++i) events.Append(Event("MoveStarted", "kv"));
   events.Append(Event("MoveStarted", "mail"));
 
@@ -53,7 +55,8 @@ TEST(ControlMetricsTest, ShowsTheNewestFiguresOfEachApp) {
   events.Show("kv", {.requests_per_s = 1'100, .hottest_shard = 1.5, .shards_hot = 1});
   events.Show("mail", {.requests_per_s = 10});
   events.Hide("mail");
-  ControlMetrics shown(metrics, events);
+  const auto limits = std::make_shared<security::Limits>();
+  ControlMetrics shown(metrics, events, limits);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (metrics.Text().find("shardmanager_app_key_entropy_bits") == std::string::npos) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
@@ -64,6 +67,21 @@ TEST(ControlMetricsTest, ShowsTheNewestFiguresOfEachApp) {
   EXPECT_THAT(text, HasSubstr("shardmanager_app_hottest_shard_ratio{app=\"kv\"} 1.5\n"));
   EXPECT_THAT(text, HasSubstr("shardmanager_app_shards_hot{app=\"kv\"} 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("mail")));
+}
+
+TEST(RefusalMetricsTest, AllReasonsAreThereAtZeroAndCountWhatWasRefusedSince) {
+  Metrics metrics;
+  const auto limits = std::make_shared<security::Limits>();
+  RefusalMetrics shown(metrics, limits);
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("shardmanager_refused_calls_total{reason=\"slow_reader\"} 0"));
+  limits->Count(security::Refusal::kNoRole);
+  limits->Count(security::Refusal::kNoRole);
+  shown.Show();
+  limits->Count(security::Refusal::kNoRole);
+  shown.Show();
+  shown.Show();
+  EXPECT_THAT(metrics.Text(), HasSubstr("shardmanager_refused_calls_total{reason=\"no_role\"} 3"));
 }
 
 }  // namespace

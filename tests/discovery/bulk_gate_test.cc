@@ -94,7 +94,9 @@ const AppName kApp("kv");
 constexpr size_t kShards = 100'000;  // its map takes several messages
 
 wire::DiscoveryService::Options OneAtATime() {
-  return {.heartbeat = Milliseconds(50), .bulk = {.streams = 1, .stall = Milliseconds(500)}};
+  return {.heartbeat = Milliseconds(50),
+          .bulk = {.streams = 1, .stall = Milliseconds(500)},
+          .gate = wire::Gate::OfAnOpenCell()};
 }
 
 TEST(BulkStreamsTest, ManyGetTheWholeMapThoughOneIsServedAtATime) {
@@ -120,7 +122,8 @@ TEST(BulkStreamsTest, WhoWaitsForItsTurnHearsThatItIsServedAndGetsNoPartOfTheMap
   Hub hub;
   hub.Publish(kApp, MakeSnapshot(V(1), Owners(kShards, {1, 2, 3})));
   const wire::DiscoveryService::Options patient = {.heartbeat = Seconds(600),
-                                                   .bulk = {.streams = 1, .stall = Seconds(600)}};
+                                                   .bulk = {.streams = 1, .stall = Seconds(600)},
+                                                   .gate = wire::Gate::OfAnOpenCell()};
   DiscoveryServer server(hub, 0, patient);
   const auto stub = v1::Discovery::NewStub(
       grpc::CreateChannel(server.endpoint(), grpc::InsecureChannelCredentials()));
@@ -147,7 +150,8 @@ TEST(BulkStreamsTest, AnOldSnapshotIsNotTakenForTheNewestWhileItsDeltaWaits) {
   hub.Publish(kApp, MakeSnapshot(V(1), {{0}, {1}}));
   DiscoveryServer server(hub, 0,
                          {.heartbeat = Milliseconds(20),
-                          .bulk = {.message_bytes = 4'000, .streams = 1, .stall = Seconds(600)}});
+                          .bulk = {.message_bytes = 4'000, .streams = 1, .stall = Seconds(600)},
+                          .gate = wire::Gate::OfAnOpenCell()});
   wire::DiscoveryClient client(QuickClient({server.endpoint()}));
   RecordingSink earlier;
   const auto has_map = client.Watch(kApp, std::nullopt, earlier);

@@ -27,6 +27,7 @@ DiscoveryServer::~DiscoveryServer() {
 
 wire::DiscoveryClientOptions QuickClient(std::vector<std::string> endpoints) {
   wire::DiscoveryClientOptions options;
+  options.transport = wire::Transport::Insecure();
   options.endpoints = std::move(endpoints);
   options.subscriber = "test";
   options.first_message = Milliseconds(500);

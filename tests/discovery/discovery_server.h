@@ -26,7 +26,7 @@ class DiscoveryServer {
   // Port 0: a free one.
   explicit DiscoveryServer(Hub& hub, int port = 0,
                            wire::DiscoveryService::Options options = {
-                               .heartbeat = Milliseconds(50)});
+                               .heartbeat = Milliseconds(50), .gate = wire::Gate::OfAnOpenCell()});
   ~DiscoveryServer();  // ends all streams
 
   int port() const { return port_; }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <latch>
@@ -338,6 +340,62 @@ TEST(HubTest, ASubscriberThatProvesNoLaterLeaderOfTheCellIsNotToldOf) {
   }
   hub.Publish(AppName("other"), MakeSnapshot({.leader_epoch = 1, .sequence = 1}, {{0}}));
   hub.Subscribe(AppName("other"), Of(8, 1, 0), [] {})->Pull();
+}
+
+// The few of one source hear of two changes, the second of which comes when they have the first,
+// before all of the many of another source have heard of one.
+TEST(HubTest, ManyOfOneSourceDoNotMakeThoseOfOthersWait) {
+  constexpr int kMany = 5'000;
+  Hub hub;
+  std::shared_ptr<Subscription> few;
+  std::atomic<int> many_woken = 0;
+  std::atomic<int> few_woken = 0;
+  std::array<std::atomic<int>, 2> many_before = {0, 0};
+  std::latch over(kMany + 2);
+  std::vector<std::shared_ptr<Subscription>> many;
+  for (int i = 0; i < kMany; ++i) {
+    const auto wake = [&] {
+      if (++many_woken <= kMany) over.count_down();
+    };
+    many.push_back(
+        hub.Subscribe(kApp, {.known = std::nullopt, .wake = wake, .source = "client/kv/many"}));
+    EXPECT_EQ(many.back()->Pull(), nullptr);
+  }
+  const auto wake = [&] {
+    const size_t change = static_cast<size_t>(few_woken++);
+    if (change >= many_before.size()) return;
+    many_before[change] = many_woken.load();
+    while (few->Pull() != nullptr) continue;
+    if (change == 0) hub.Publish(kApp, MakeDelta(V(1), V(2), 0, {1}));
+    over.count_down();
+  };
+  few = hub.Subscribe(kApp, {.known = std::nullopt, .wake = wake, .source = "client/kv/few"});
+  EXPECT_EQ(few->Pull(), nullptr);
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  over.wait();
+  EXPECT_LT(many_before[0], kMany / 2);
+  EXPECT_LT(many_before[1], kMany / 2);
+}
+
+TEST(HubTest, WhoEndsWhileWokenOnesAreManyIsNotWokenAndOthersAre) {
+  constexpr int kMany = 3'000;
+  Hub hub;
+  std::latch woken(kMany / 2);
+  std::vector<std::shared_ptr<Subscription>> stay;
+  std::vector<std::shared_ptr<Subscription>> go;
+  for (int i = 0; i < kMany; ++i) {
+    auto& those = i % 2 == 0 ? stay : go;
+    const auto once = std::make_shared<std::atomic<bool>>(false);
+    const auto wake = [&woken, once, stays = i % 2 == 0] {
+      if (stays && !once->exchange(true)) woken.count_down();
+    };
+    those.push_back(hub.Subscribe(kApp, {.known = std::nullopt, .wake = wake, .source = "same"}));
+    EXPECT_EQ(those.back()->Pull(), nullptr);
+  }
+  hub.Publish(kApp, MakeSnapshot(V(1), {{0}}));
+  go.clear();
+  woken.wait();
+  EXPECT_EQ(hub.subscribers(), stay.size());
 }
 
 TEST(HubTest, SubscribersOfManyThreadsEndWithTheSameMap) {

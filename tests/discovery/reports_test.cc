@@ -120,7 +120,10 @@ class ReportsTest : public ::testing::Test {
 
   Hub hub_;
   ReportDesk desk_{hub_};
-  DiscoveryServer publisher_{hub_, 0, {.heartbeat = Milliseconds(50), .reports = &desk_}};
+  DiscoveryServer publisher_{
+      hub_,
+      0,
+      {.heartbeat = Milliseconds(50), .reports = &desk_, .gate = wire::Gate::OfAnOpenCell()}};
 };
 
 TEST_F(ReportsTest, WhoeverIsWellHearsOfSuspectsAndSaysSo) {
@@ -145,7 +148,9 @@ TEST_F(ReportsTest, WhoComesLaterHearsOfSuspectsAtOnce) {
 TEST_F(ReportsTest, ARelayAddsUpItsClientsAndPassesSuspectsOn) {
   wire::DiscoveryRelay relay(QuickReporter(publisher_.endpoint()));
   DiscoveryServer relay_server(relay.hub(), 0,
-                               {.heartbeat = Milliseconds(50), .reports = &relay.reports()});
+                               {.heartbeat = Milliseconds(50),
+                                .reports = &relay.reports(),
+                                .gate = wire::Gate::OfAnOpenCell()});
   Reporter direct(publisher_.endpoint());
   Reporter one(relay_server.endpoint());
   Reporter other(relay_server.endpoint());

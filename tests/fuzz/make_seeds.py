@@ -178,6 +178,12 @@ def main():
                        "empty": "spiffe://prod/server//x", "trial": "spiffe://trial/trial/local",
                        }.items():
         write("identity_name", name, text)
+    # Of a new record: grant alice viewer, then app-owner of kv and shop, then take kv away, then all.
+    write("policy", "new", bytes([1, 1, 0, 0, 0, 1, 0, 2, 3, 0, 0, 2, 1, 0, 0, 0, 0, 1, 4, 0, 0]))
+    grants = ("grants { identity: 'operator/bob' role: 'app-owner' apps: 'kv' } "
+              "grants { identity: 'operator/bob' role: 'king' } grants { role: 'viewer' }")
+    write("policy", "stored", b"\0" + long_text(encode("access", "StoredPolicy", grants)) +
+          bytes([1, 1, 2, 2, 0, 1, 2, 0]))
     for name, text in CREDENTIALS.items():
         write("credentials", name, text)
     for kind, (message, text) in enumerate(RECORDS):

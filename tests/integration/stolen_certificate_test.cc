@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "kv.grpc.pb.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "shardmanager/v1/shard_server.grpc.pb.h"
+#include "shardmanager/v1/transfer.grpc.pb.h"
 #include "tests/local_cluster/ports.h"
 #include "tests/support/cluster_fixture.h"
 #include "wire/transport.h"
@@ -34,15 +36,15 @@ class StolenCertificateTest : public ClusterTest {
     ClusterTest::SetUp();
     Certs({"init", "--cell", "local"});
     Certs({"issue", "control-plane/shardmanagerd", "relay/shard-discoveryd", "admin/test",
-           "server/kv/kv-1", "server/kv/kv-2", "server/shop/shop-1", "client/kv/test",
-           "client/shop/test"});
+           "server/kv/kv-1", "server/kv/kv-2", "server/kv/kv-4", "server/shop/shop-1",
+           "client/kv/test", "client/shop/test"});
     const auto flags = [this](const std::string& who) {
       return std::vector<std::string>{"--certs", Folder(who)};
     };
     SM_ASSERT_OK(cluster_->security().Change(flags, {.certs = Folder("admin/test")}));
     SM_ASSERT_OK(cluster_->StartCore());
-    for (const auto& [name, endpoint] : endpoints_) {
-      SM_ASSERT_OK(cluster_->StartServer({.name = name, .rack = name, .listen = endpoint}));
+    for (const std::string name : {"kv-1", "kv-2"}) {
+      SM_ASSERT_OK(cluster_->StartServer({.name = name, .rack = name, .listen = EndpointOf(name)}));
     }
     SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(kShards)).status());
     map_ = cluster_->WatchMap();
@@ -88,7 +90,8 @@ class StolenCertificateTest : public ClusterTest {
 
   const std::map<std::string, std::string> endpoints_ = {
       {"kv-1", absl::StrCat("127.0.0.1:", local::StablePort())},
-      {"kv-2", absl::StrCat("127.0.0.1:", local::StablePort())}};
+      {"kv-2", absl::StrCat("127.0.0.1:", local::StablePort())},
+      {"kv-4", absl::StrCat("127.0.0.1:", local::StablePort())}};
 };
 
 TEST_F(StolenCertificateTest, EverybodyElseGoesOn) {
@@ -113,6 +116,32 @@ TEST_F(StolenCertificateTest, CommandsNobody) {
   v1::ShardResults results;
   EXPECT_FALSE(stream->Read(&results));
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+// It may read as the server whose certificate it is, but not as any other, to which a shard is
+// being handed over.
+TEST_F(StolenCertificateTest, TakesNoShardInTheNameOfAnotherServer) {
+  SM_ASSERT_OK(cluster_->StartServer({.name = "kv-4",
+                                      .rack = "kv-4",
+                                      .program = {cluster_->Bin("kvstore"), "--storage", "local"},
+                                      .listen = EndpointOf("kv-4")}));
+  const auto channel = Thief(EndpointOf("kv-4"), security::AServerOf("kv"));
+  ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kPatience));
+  const auto stub = v1::ShardTransfer::NewStub(channel);
+  v1::ClaimShardRequest claim;
+  v1::TransferHeader& header = *claim.mutable_header();
+  header.set_server("kv-4");
+  header.set_shard("no-such-shard");
+  header.set_epoch(1);
+  header.set_taker_endpoint("127.0.0.1:1");
+  header.set_taker("kv-3");
+  const grpc::Status forged = Call(*stub, &v1::ShardTransfer::Stub::ClaimShard, claim);
+  EXPECT_EQ(forged.error_code(), grpc::StatusCode::PERMISSION_DENIED) << forged.error_message();
+  EXPECT_THAT(forged.error_message(), AllOf(HasSubstr("found spiffe://local/server/kv/kv-1"),
+                                            HasSubstr("allowed: server kv-3 of app kv")));
+  header.set_taker("kv-1");
+  const grpc::Status own = Call(*stub, &v1::ShardTransfer::Stub::ClaimShard, claim);
+  EXPECT_TRUE(own.ok()) << own.error_message();
 }
 
 TEST_F(StolenCertificateTest, IsNotLetIntoAnotherApp) {
@@ -164,10 +193,27 @@ TEST_F(StolenCertificateTest, WithoutOneNobodyIsTalkedTo) {
             grpc::StatusCode::UNAVAILABLE);
 }
 
-// Secrets stay in their files: no log of any process has a line of a key.
+// Secrets stay in their files: no log of any process has a line of a key, nor has what `ps` shows
+// of it, nor the error about a key that cannot be read.
 TEST_F(StolenCertificateTest, KeysAreNowhereToBeSeen) {
-  const std::string logs =
-      cluster_->Logs(100'000) + cluster_->Shardctl({"describe", "app", "kv"}).output;
+  std::string logs = cluster_->Logs(100'000) + cluster_->Shardctl({"describe", "app", "kv"}).output;
+  for (const local::Program* program :
+       {&cluster_->control_plane(), &cluster_->discovery(), &cluster_->server("kv-1")}) {
+    for (const char* file : {"cmdline", "environ"}) {
+      std::ifstream in(absl::StrCat("/proc/", program->pid(), "/", file));
+      logs.append(std::istreambuf_iterator<char>(in), {});
+    }
+  }
+  ASSERT_THAT(logs, HasSubstr("--certs"));
+  const std::string key = Folder("admin/test") + "/key.pem";
+  local::Program torn("torn",
+                      {cluster_->Bin("shardctl"), "get", "apps", "--tls-ca", key, "--tls-cert", key,
+                       "--tls-key", Folder("admin/test") + "/cert.pem"},
+                      cluster_->folder());
+  SM_ASSERT_OK(torn.Start());
+  EXPECT_NE(torn.Wait(kPatience), 0);
+  EXPECT_THAT(torn.Log(), HasSubstr("key.pem")) << "the error names the file";
+  logs += torn.Log();
   int keys = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(Folder(""))) {
     if (entry.path().filename() != "key.pem" && entry.path().filename() != "ca-key.pem") continue;
@@ -178,7 +224,7 @@ TEST_F(StolenCertificateTest, KeysAreNowhereToBeSeen) {
       EXPECT_THAT(logs, ::testing::Not(HasSubstr(line)));
     }
   }
-  EXPECT_EQ(keys, 9);
+  EXPECT_EQ(keys, 10);
 }
 
 }  // namespace

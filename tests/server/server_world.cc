@@ -162,10 +162,13 @@ std::vector<std::string> RecordingHandler::calls() const {
 }
 
 Commander::Commander(const std::string& endpoint, std::string server, uint64_t incarnation)
+    : Commander(grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials()),
+                std::move(server), incarnation) {}
+Commander::Commander(const std::shared_ptr<grpc::Channel>& channel, std::string server,
+                     uint64_t incarnation)
     : server_(std::move(server)),
       incarnation_(incarnation),
-      stub_(v1::ShardServer::NewStub(
-          grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials()))) {}
+      stub_(v1::ShardServer::NewStub(channel)) {}
 
 void Commander::FillHeader(v1::CommandHeader* header) const {
   header->set_app(kApp.value());

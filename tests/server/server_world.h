@@ -90,6 +90,8 @@ struct NewOwner {
 class Commander {
  public:
   Commander(const std::string& endpoint, std::string server, uint64_t incarnation);
+  Commander(const std::shared_ptr<grpc::Channel>& channel, std::string server,
+            uint64_t incarnation);
 
   // The final result of one shard, or the refusal.
   absl::StatusOr<v1::ShardResult> Add(const std::string& shard, uint64_t epoch);

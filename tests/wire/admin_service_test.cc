@@ -34,7 +34,7 @@ TEST(AdminServiceTest, PassesOnWhatTheControllerAnswersAndAddsTheVersion) {
   orchestrator::NoClients clients;
   orchestrator::EventLog events;
   orchestrator::Controller controller(options, stores, servers, clients, events);
-  AdminService admin(controller, "1.2.3");
+  AdminService admin(controller, "1.2.3", Gate::OfAnOpenCell());
   v1::GetStatusRequest request;
   v1::GetStatusResponse response;
   auto& service = static_cast<v1::Admin::Service&>(*admin.service());

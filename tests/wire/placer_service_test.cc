@@ -15,7 +15,7 @@ namespace {
 
 class PlacerServiceTest : public testing::Test {
  protected:
-  explicit PlacerServiceTest(int most_at_once = 1) : service_(most_at_once) {
+  explicit PlacerServiceTest(int most_at_once = 1) : service_(most_at_once, Gate::OfAnOpenCell()) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

@@ -86,7 +86,7 @@ std::future<Held> Ask(ShardServerClient& client, const std::string& endpoint) {
 std::string FormerEndpoint(int life) { return "127.0.0.1:" + std::to_string(100 + life); }
 
 TEST(ShardServerClientTest, DropsConnectionsThatNobodyUsesAnyMore) {
-  ShardServerClient client({.keep_unused = Duration(0)});
+  ShardServerClient client({.keep_unused = Duration(0), .transport = Transport::Insecure()});
   for (int life = 0; life < 20; ++life) {
     EXPECT_TRUE(absl::IsUnavailable(Ask(client, FormerEndpoint(life)).get().status()));
   }
@@ -100,14 +100,14 @@ TEST(ShardServerClientTest, DropsConnectionsThatNobodyUsesAnyMore) {
 }
 
 TEST(ShardServerClientTest, KeepsConnectionsForAWhile) {
-  ShardServerClient client;
+  ShardServerClient client({.transport = Transport::Insecure()});
   for (int life = 0; life < 5; ++life) (void)Ask(client, FormerEndpoint(life)).get();
   EXPECT_EQ(client.connections(), 5u);
 }
 
 TEST(ShardServerClientTest, KeepsTheConnectionOfACallUnderWay) {
   SlowServer server;
-  ShardServerClient client({.keep_unused = Duration(0)});
+  ShardServerClient client({.keep_unused = Duration(0), .transport = Transport::Insecure()});
   std::future<Held> slow = Ask(client, server.endpoint());
   for (int life = 0; life < 5; ++life) (void)Ask(client, FormerEndpoint(life)).get();
   EXPECT_GE(client.connections(), 2u);
@@ -166,7 +166,7 @@ TEST(ShardServerClientTest, TakesNoMoreOfTheCountsOfRequestsThanMakesSense) {
 
 TEST(ShardServerClientTest, TellsUnderWhichGrantItServesOnWhatWasCalledOff) {
   SlowServer server;
-  ShardServerClient client;
+  ShardServerClient client({.transport = Transport::Insecure()});
   std::promise<std::vector<orchestrator::NamedResult>> answer;
   client.Send(At(server.endpoint()),
               {.kind = CommandKind::kChangeRole,
@@ -187,7 +187,8 @@ TEST(ShardServerClientTest, TellsUnderWhichGrantItServesOnWhatWasCalledOff) {
 TEST(ShardServerClientTest, ACallOverADeadConnectionFailsLongBeforeItsTimeOut) {
   SlowServer server;
   TcpProxy proxy(server.port());
-  ShardServerClient client({.ping_after = Seconds(1), .give_up = Milliseconds(500)});
+  ShardServerClient client(
+      {.ping_after = Seconds(1), .give_up = Milliseconds(500), .transport = Transport::Insecure()});
   const std::string endpoint = "127.0.0.1:" + std::to_string(proxy.port());
   std::promise<std::vector<orchestrator::NamedResult>> answer;
   const auto ask = [&] {
@@ -211,7 +212,7 @@ TEST(ShardServerClientTest, ACallOverADeadConnectionFailsLongBeforeItsTimeOut) {
 // Destroyed while its calls are ending by themselves, on gRPC's threads.
 TEST(ShardServerClientTest, MayGoWhileItsCallsEnd) {
   for (int round = 0; round < 300; ++round) {
-    ShardServerClient client;
+    ShardServerClient client({.transport = Transport::Insecure()});
     for (int call = 0; call < 20; ++call) {
       client.Collect(At(FormerEndpoint(call % 2)), [](const Held&) {});
       client.Send(At(FormerEndpoint(call % 2)),

@@ -41,7 +41,8 @@ class AccessService::Impl final : public v1::Access::Service {
 
   grpc::Status WhoAmI(grpc::ServerContext* context, const v1::WhoAmIRequest* request,
                       v1::WhoAmIResponse* response) override {
-    if (grpc::Status may = calls_.Check(context, *request); !may.ok()) return may;
+    const auto checked = calls_.Check(context, *request);
+    if (!checked.ok()) return checked.status;
     response->set_cell(cell_);
     response->set_insecure(gate().IsUnknown(context));
     if (response->insecure()) return grpc::Status::OK;
@@ -58,7 +59,8 @@ class AccessService::Impl final : public v1::Access::Service {
 
   grpc::Status CanI(grpc::ServerContext* context, const v1::CanIRequest* request,
                     v1::CanIResponse* response) override {
-    if (grpc::Status may = calls_.Check(context, *request); !may.ok()) return may;
+    const auto checked = calls_.Check(context, *request);
+    if (!checked.ok()) return checked.status;
     const size_t dot = request->call().find('.');
     const Rule* rule = dot == std::string::npos ? nullptr
                                                 : security::RuleOf(request->call().substr(0, dot),

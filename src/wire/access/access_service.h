@@ -19,7 +19,7 @@ namespace shardmanager::wire {
 class AccessService {
  public:
   // `controller` must outlive this. `cell`: its name. `gate`: one that knows grants, by GateOf().
-  AccessService(orchestrator::Controller& controller, std::string cell, Gate gate = {});
+  AccessService(orchestrator::Controller& controller, std::string cell, Gate gate);
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~AccessService();
 

@@ -15,6 +15,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using security::Caller;
 using security::Identity;
+using security::Refusal;
 
 // Of fields that say who asks, in bytes; as ValidateNote() has it.
 constexpr size_t kLongestWho = 200;
@@ -28,18 +29,43 @@ const FieldDescriptor* WhoOf(const google::protobuf::Descriptor& message) {
 
 }  // namespace
 
+Gate::Gate(std::shared_ptr<const Transport> transport, Policies policies,
+           std::shared_ptr<security::Limits> limits)
+    : transport_(std::move(transport)),
+      policies_(std::move(policies)),
+      limits_(std::move(limits)),
+      refusals_(std::make_shared<Repeater>()) {}
+
 bool Gate::IsUnknown(const grpc::ServerContextBase* context) const {
   if (!transport_->is_secure()) return true;
   return !transport_->CallerOf(*context).ok() &&
          transport_->CheckCaller(*context, {security::Anybody()}).ok();
 }
 
-absl::Status Gate::TakeTurn(const grpc::ServerContextBase* context) const {
-  if (rates_ == nullptr || IsUnknown(context)) return absl::OkStatus();
+absl::StatusOr<Gate::Open> Gate::BeginCall(const grpc::ServerContextBase* context) const {
+  return Begin(context,
+               [this](const std::string& who) { return limits_->BeginCall(who, MonotonicNow()); });
+}
+
+absl::StatusOr<Gate::Open> Gate::BeginStream(const grpc::ServerContextBase* context) const {
+  return Begin(context, [this](const std::string& who) { return limits_->BeginStream(who); });
+}
+
+absl::StatusOr<Gate::Open> Gate::Begin(
+    const grpc::ServerContextBase* context,
+    const std::function<absl::StatusOr<Open>(const std::string& who)>& begin) const {
+  if (limits_ == nullptr || IsUnknown(context)) return Open();
   const auto identity = IdentityOf(*context);
   if (!identity.ok()) return identity.status();
-  if (identity->kind == security::Kind::kTrial) return absl::OkStatus();
-  return rates_->Take(security::ToPath(*identity), MonotonicNow());
+  if (identity->kind == security::Kind::kTrial) return Open();
+  auto begun = begin(security::ToPath(*identity));
+  if (!begun.ok()) refusals_->Say(std::string(begun.status().message()));
+  return begun;
+}
+
+void Gate::Refused(security::Refusal why, const std::string& text) const {
+  if (limits_ != nullptr) limits_->Count(why);
+  refusals_->Say(text);
 }
 
 absl::StatusOr<Identity> Gate::IdentityOf(const grpc::ServerContextBase& context) const {
@@ -64,7 +90,19 @@ absl::StatusOr<Caller> Gate::CallerOf(const grpc::ServerContextBase& context) co
 absl::Status Gate::Check(const grpc::ServerContextBase* context, const security::Rule* rule,
                          std::string_view app) const {
   if (IsUnknown(context)) return absl::OkStatus();
-  auto identity = IdentityOf(*context);
+  absl::Status may = Judge(*context, rule, app);
+  const bool no_identity = absl::IsUnauthenticated(may);
+  if (no_identity || absl::IsPermissionDenied(may)) {
+    Refused(no_identity ? Refusal::kNoIdentity : Refusal::kNoRole,
+            absl::StrCat(rule == nullptr ? "a call" : security::CallOf(*rule),
+                         " is refused: ", std::string(may.message())));
+  }
+  return may;
+}
+
+absl::Status Gate::Judge(const grpc::ServerContextBase& context, const security::Rule* rule,
+                         std::string_view app) const {
+  auto identity = IdentityOf(context);
   if (!identity.ok()) return identity.status();
   if (rule == nullptr) return absl::PermissionDeniedError("nobody may make this call");
   // First by the certificate alone: that needs no policy.

@@ -12,8 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/logging.h"
 #include "security/access.h"
-#include "security/call_rates.h"
+#include "security/limits.h"
 #include "shardmanager/v1/access.pb.h"
 #include "wire/transport.h"
 
@@ -27,26 +28,27 @@ class Gate {
   using Policies = std::function<absl::StatusOr<Policy>()>;
 
   // Everybody may do everything.
-  Gate() : Gate(Transport::Insecure()) {}
+  static Gate OfAnOpenCell() { return Gate(Transport::Insecure()); }
   // Null: this process knows no grants, and goes by certificates alone.
-  // `rates`, which may be null: of calls that take a turn.
+  // `limits`: of what one identity takes, and where refusals are counted. Null: there are none.
   explicit Gate(std::shared_ptr<const Transport> transport, Policies policies = nullptr,
-                std::shared_ptr<security::CallRates> rates = nullptr)
-      : transport_(std::move(transport)),
-        policies_(std::move(policies)),
-        rates_(std::move(rates)) {}
+                std::shared_ptr<security::Limits> limits = nullptr);
 
   // The call comes without a certificate where that is allowed: the transport is insecure, or the
   // cell is on its way to TLS. Then nothing is looked at.
   bool IsUnknown(const grpc::ServerContextBase* context) const;
 
-  // RESOURCE_EXHAUSTED: the caller makes too many calls. Not of callers that nobody knows, nor of
-  // those on trial, whose certificate all processes of a machine have.
-  absl::Status TakeTurn(const grpc::ServerContextBase* context) const;
+  // A call that holds a thread, or a stream of shard maps, which counts until what is returned is
+  // gone. RESOURCE_EXHAUSTED: the caller makes too many. There are no limits for callers that
+  // nobody knows, nor for those on trial, whose certificate all processes of a machine have.
+  absl::StatusOr<security::OpenCounts::Open> BeginCall(
+      const grpc::ServerContextBase* context) const;
+  absl::StatusOr<security::OpenCounts::Open> BeginStream(
+      const grpc::ServerContextBase* context) const;
 
-  // OK: the call may be made. UNAUTHENTICATED, PERMISSION_DENIED; else, where it needs to be known
-  // what was granted, the errors of Policies. `app`: as MayCall() says. Null: there is no such
-  // call.
+  // OK: the call may be made. UNAUTHENTICATED, PERMISSION_DENIED, which are counted and logged;
+  // else, where it needs to be known what was granted, the errors of Policies. `app`: as MayCall()
+  // says. Null: there is no such call.
   absl::Status Check(const grpc::ServerContextBase* context, const security::Rule* rule,
                      std::string_view app) const;
 
@@ -58,12 +60,23 @@ class Gate {
   // For events and logs: "operator/alice", or "unknown (insecure)".
   std::string WhoCalls(const grpc::ServerContextBase* context) const;
 
+  // A call that was let in was ended for this reason: counted, and logged, like those above.
+  void Refused(security::Refusal why, const std::string& text) const;
+
  private:
+  using Open = security::OpenCounts::Open;
   absl::StatusOr<security::Identity> IdentityOf(const grpc::ServerContextBase& context) const;
+  absl::Status Judge(const grpc::ServerContextBase& context, const security::Rule* rule,
+                     std::string_view app) const;
+  // `begin`, for the identity whose share is limited; there may be none.
+  absl::StatusOr<Open> Begin(
+      const grpc::ServerContextBase* context,
+      const std::function<absl::StatusOr<Open>(const std::string& who)>& begin) const;
 
   std::shared_ptr<const Transport> transport_;
   Policies policies_;
-  std::shared_ptr<security::CallRates> rates_;
+  std::shared_ptr<security::Limits> limits_;
+  std::shared_ptr<Repeater> refusals_;
 };
 
 // The app that a request names; "": none.

@@ -62,15 +62,19 @@ void CountLog::AwaitMoreOf(uint64_t epoch, size_t count) {
   EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return CountOf(epoch) >= enough; }));
 }
 
-CounterServer::CounterServer(const ServerOptions& options, CountLog& log, Form form)
+std::shared_ptr<grpc::Channel> ConnectInsecurely(const std::string& endpoint) {
+  return grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
+}
+
+CounterServer::CounterServer(const ServerOptions& options, CountLog& log, Form form,
+                             const Connect& as_control_plane, const Connect& as_client)
     : name_(options.name),
       log_(log),
       service_(form == Form::kBlocking ? NewBlockingCounter(*this) : NewCallbackCounter(*this)),
       server_(options) {
   EXPECT_TRUE(server_.Start(*this, {service_.get()}).ok());
-  commander_ = std::make_unique<Commander>(server_.endpoint(), name_, 1);
-  stub_ =
-      Counter::NewStub(grpc::CreateChannel(server_.endpoint(), grpc::InsecureChannelCredentials()));
+  commander_ = std::make_unique<Commander>(as_control_plane(server_.endpoint()), name_, 1);
+  stub_ = Counter::NewStub(as_client(server_.endpoint()));
   EXPECT_TRUE(commander_->Add("first", 1).ok());
   EXPECT_TRUE(Eventually([this] { return server_.Admit(ShardId("first")).ok(); }));
 }

@@ -56,10 +56,16 @@ class CountLog {
 // Of a gRPC service.
 enum class Form { kBlocking, kCallback };
 
+// How a test reaches a server, at its endpoint.
+using Connect = std::function<std::shared_ptr<grpc::Channel>(const std::string& endpoint)>;
+std::shared_ptr<grpc::Channel> ConnectInsecurely(const std::string& endpoint);
+
 class CounterServer final : public ShardHandler {
  public:
   // Started: has its lease.
-  CounterServer(const ServerOptions& options, CountLog& log, Form form);
+  CounterServer(const ServerOptions& options, CountLog& log, Form form,
+                const Connect& as_control_plane = ConnectInsecurely,
+                const Connect& as_client = ConnectInsecurely);
   ~CounterServer() override;
 
   Server& server() { return server_; }

@@ -85,8 +85,9 @@ class GrantsTest : public ::testing::Test, public CoordinationStoreFactory {
                                                   .solver = std::make_unique<PumpedExecutor>()};
     controller_ = std::make_unique<orchestrator::Controller>(Options(), *this, servers_, clients_,
                                                              events_, std::move(executors));
-    const Gate gate =
-        GateOf(transport_, *controller_, std::make_shared<security::CallRates>(kCallsPerSecond));
+    const Gate gate = GateOf(transport_, *controller_,
+                             std::make_shared<security::Limits>(
+                                 security::Limits::Options{.calls_per_s = kCallsPerSecond}));
     admin_ = std::make_unique<AdminService>(*controller_, "1.2.3", gate);
     access_ = std::make_unique<AccessService>(*controller_, "prod", gate);
     grpc::ServerBuilder builder;

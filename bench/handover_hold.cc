@@ -80,6 +80,7 @@ class Hold {
   // The handovers' windows, in order.
   absl::StatusOr<std::vector<Window>> Move() {
     std::vector<Window> windows;
+    local::AdminClient admin = cluster_->admin();  // connected once
     Random random(1);
     for (int i = 0; i < flags_.moves; ++i) {
       // So that there is no rhythm.
@@ -89,10 +90,10 @@ class Hold {
       v1::DrainScope scope;
       scope.set_server(*owner);
       const TimePoint begin = MonotonicNow();
-      if (absl::Status s = cluster_->admin().Drain(kApp, scope); !s.ok()) return s;
+      if (absl::Status s = admin.Drain(kApp, scope); !s.ok()) return s;
       if (auto next = AwaitOwner(*owner); !next.ok()) return next.status();
       windows.push_back({begin, MonotonicNow() + kClientsLag});
-      if (absl::Status s = cluster_->admin().Undrain(kApp, scope); !s.ok()) return s;
+      if (absl::Status s = admin.Undrain(kApp, scope); !s.ok()) return s;
       if ((i + 1) % 10 == 0) std::printf("hold: %d of %d moves\n", i + 1, flags_.moves);
       std::fflush(stdout);
     }

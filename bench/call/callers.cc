@@ -209,8 +209,8 @@ uint64_t CallBackFor(std::chrono::milliseconds time, const Variant& variant, con
 }  // namespace
 
 std::string NameOf(const Variant& variant) {
-  return absl::StrCat(ToString(variant.form), variant.kind == Kind::kUnary ? "_unary_" : "_stream_",
-                      variant.threads);
+  return absl::StrCat(variant.wire == Wire::kTls ? "tls_" : "", ToString(variant.form),
+                      variant.kind == Kind::kUnary ? "_unary_" : "_stream_", variant.threads);
 }
 
 uint64_t CallFor(std::chrono::milliseconds time, const Variant& variant, const Target& target) {

@@ -32,12 +32,13 @@ enum class Way {
 
 struct Variant {
   Form form;
+  Wire wire;
   Kind kind;
   Way way;
   int threads;  // of callbacks: calls under way
 };
 
-// Example: "callback_unary_8".
+// Example: "callback_unary_8", "tls_sync_unary_1".
 std::string NameOf(const Variant& variant);  // without the way
 
 // Where a variant's calls go.

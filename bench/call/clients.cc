@@ -42,26 +42,26 @@ int64_t Switches() {
   return usage.ru_nvcsw;
 }
 
-Target MakeTarget(const std::string& plain, Router* router) {
-  const auto channel = grpc::CreateChannel(plain, grpc::InsecureChannelCredentials());
+Target MakeTarget(Wire wire, const std::string& plain, Router* router) {
+  const auto channel = TransportOf(wire)->Open(plain, security::Anybody());
   channel->WaitForConnected(std::chrono::system_clock::now() + kPatience);
   return {channel, router};
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ClientProcess>> ClientProcess::Start(Form form,
+absl::StatusOr<std::unique_ptr<ClientProcess>> ClientProcess::Start(Form form, Wire wire,
                                                                     const std::string& plain,
                                                                     const std::string& discovery,
                                                                     const std::string& folder) {
-  const std::string pipe =
-      absl::StrCat(folder, "/", ToString(form), discovery.empty() ? "-plain" : "-routed");
+  const std::string pipe = absl::StrCat(folder, "/", ToString(wire), "-", ToString(form),
+                                        discovery.empty() ? "-plain" : "-routed");
   const std::string questions = pipe + "-questions";
   const std::string answers = pipe + "-answers";
   SM_CHECK(mkfifo(questions.c_str(), 0600) == 0 && mkfifo(answers.c_str(), 0600) == 0,
            "the folder is new");
   ChildOptions options{.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "call",
-                                ToString(form), plain, questions, answers}};
+                                ToString(form), ToString(wire), plain, questions, answers}};
   if (!discovery.empty()) options.argv.push_back(discovery);
   auto process = ChildProcess::Start(options);
   if (!process.ok()) return process.status();
@@ -95,12 +95,13 @@ double ClientProcess::AdmitNs() {
 
 int MakeCalls(const std::vector<std::string>& arguments) {
   const Form form = arguments[0] == ToString(Form::kSync) ? Form::kSync : Form::kCallback;
-  std::ifstream questions(arguments[2]);
-  std::ofstream answers(arguments[3]);
+  const Wire wire = WireOf(arguments[1]);
+  std::ifstream questions(arguments[3]);
+  std::ofstream answers(arguments[4]);
   std::optional<Router> router;
-  if (arguments.size() > 4)
-    router.emplace(RouterOptions{.discovery = {arguments[4]}, .security = {.insecure = true}});
-  const Target target = MakeTarget(arguments[1], router ? &*router : nullptr);
+  if (arguments.size() > 5)
+    router.emplace(RouterOptions{.discovery = {arguments[5]}, .security = SecurityOf(wire)});
+  const Target target = MakeTarget(wire, arguments[2], router ? &*router : nullptr);
   for (std::string question; std::getline(questions, question);) {
     if (question == kAdmitNs) {
       answers << MeasureAdmitNs(*router) << std::endl;
@@ -111,7 +112,7 @@ int MakeCalls(const std::vector<std::string>& arguments) {
     int way = 0;
     int threads = 0;
     std::istringstream(question) >> ms >> kind >> way >> threads;
-    const Variant variant{form, static_cast<Kind>(kind), static_cast<Way>(way), threads};
+    const Variant variant{form, wire, static_cast<Kind>(kind), static_cast<Way>(way), threads};
     const int64_t switches = Switches();
     answers << CallFor(std::chrono::milliseconds(ms), variant, target) << " ";
     answers << Switches() - switches << std::endl;

@@ -19,7 +19,8 @@ class ClientProcess {
  public:
   // `plain`: the endpoint of the server that plain calls go to. `discovery`: of the router's;
   // empty: there is no router.
-  static absl::StatusOr<std::unique_ptr<ClientProcess>> Start(Form form, const std::string& plain,
+  static absl::StatusOr<std::unique_ptr<ClientProcess>> Start(Form form, Wire wire,
+                                                              const std::string& plain,
                                                               const std::string& discovery,
                                                               const std::string& folder);
 
@@ -42,7 +43,8 @@ class ClientProcess {
   std::ifstream answers_;
 };
 
-// What that process does: main() of "call FORM PLAIN QUESTIONS ANSWERS [DISCOVERY]", questions and
+// What that process does: main() of "call FORM WIRE PLAIN QUESTIONS ANSWERS
+// [DISCOVERY]", questions and
 // answers being pipes.
 int MakeCalls(const std::vector<std::string>& arguments);
 

@@ -13,11 +13,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,7 @@
 #include "clients.h"
 #include "discovery/hub.h"
 #include "memory.h"
+#include "security/cert_folder.h"
 #include "servers.h"
 #include "wire/discovery_service.h"
 
@@ -43,6 +46,7 @@ struct Flags {
   int rounds = 40;
   int slot_ms = 120;
   std::string only;  // part of a variant's name
+  bool tls = false;
 };
 
 // One turn of a variant.
@@ -107,10 +111,10 @@ v1::MapSnapshot MapOf(const std::string& endpoint) {
 
 class Discovery {
  public:
-  Discovery() : service_(hub_, {.gate = wire::Gate::OfAnOpenCell()}) {
+  explicit Discovery(Wire wire) : service_(hub_, {.gate = wire::Gate::OfAnOpenCell()}) {
     grpc::ServerBuilder builder;
     wire::PrepareForSubscribers(builder);
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    TransportOf(wire)->ListenAt("127.0.0.1:0", {security::Anybody()}, builder, &port_);
     builder.RegisterService(service_.service());
     server_ = builder.BuildAndStart();
   }
@@ -134,18 +138,10 @@ class Bench {
   Bench(const Flags& flags, std::string folder) : flags_(flags), folder_(std::move(folder)) {}
 
   absl::Status SetUp() {
-    for (const Form form : {Form::kSync, Form::kCallback}) {
-      for (const Asks asks : {Asks::kNobody, Asks::kAdmit}) {
-        auto server = StartServer(form, asks);
-        if (!server.ok()) return server.status();
-        discovery_.hub().Publish(AppName(AppOf(form, asks)), MapOf(server->endpoint));
-        servers_.emplace(std::pair(form, asks), *std::move(server));
-      }
-      for (const bool routed : {false, true}) {
-        auto client = ClientProcess::Start(form, servers_.at({form, Asks::kNobody}).endpoint,
-                                           routed ? discovery_.endpoint() : "", folder_);
-        if (!client.ok()) return client.status();
-        clients_.emplace(std::pair(form, routed), *std::move(client));
+    for (const Wire wire : Wires()) {
+      discovery_[wire] = std::make_unique<Discovery>(wire);
+      for (const Form form : {Form::kSync, Form::kCallback}) {
+        if (absl::Status s = Start(wire, form); !s.ok()) return s;
       }
     }
     return absl::OkStatus();
@@ -167,22 +163,49 @@ class Bench {
     Report(variants);
   }
 
-  double AdmitNs() { return clients_.at({Form::kSync, true})->AdmitNs(); }
+  double AdmitNs() { return clients_.at({Wire::kPlainText, Form::kSync, true})->AdmitNs(); }
 
   absl::StatusOr<RouterMemory> Memory() {
-    return MeasureRouterMemory(discovery_.hub(), discovery_.endpoint(), folder_);
+    Discovery& discovery = *discovery_.at(Wire::kPlainText);
+    return MeasureRouterMemory(discovery.hub(), discovery.endpoint(), folder_);
   }
 
  private:
+  std::vector<Wire> Wires() const {
+    if (flags_.tls) return {Wire::kPlainText, Wire::kTls};
+    return {Wire::kPlainText};
+  }
+
+  absl::Status Start(Wire wire, Form form) {
+    for (const Asks asks : {Asks::kNobody, Asks::kAdmit}) {
+      auto server = StartServer(form, asks, wire);
+      if (!server.ok()) return server.status();
+      discovery_.at(wire)->hub().Publish(AppName(AppOf(form, asks)), MapOf(server->endpoint));
+      servers_.emplace(std::tuple(wire, form, asks), *std::move(server));
+    }
+    for (const bool routed : {false, true}) {
+      auto client =
+          ClientProcess::Start(form, wire, servers_.at({wire, form, Asks::kNobody}).endpoint,
+                               routed ? discovery_.at(wire)->endpoint() : "", folder_);
+      if (!client.ok()) return client.status();
+      clients_.emplace(std::tuple(wire, form, routed), *std::move(client));
+    }
+    return absl::OkStatus();
+  }
+
   // Of one name in the order of Way.
   std::vector<Variant> Variants() const {
     std::vector<Variant> variants;
     for (const Form form : {Form::kSync, Form::kCallback}) {
       for (const Kind kind : {Kind::kUnary, Kind::kStream}) {
         for (const int threads : {1, 8}) {
-          for (const Way way : kWays) {
-            const Variant variant{form, kind, way, threads};
-            if (NameOf(variant).find(flags_.only) != std::string::npos) variants.push_back(variant);
+          for (const Wire wire : Wires()) {
+            for (const Way way : kWays) {
+              const Variant variant{form, wire, kind, way, threads};
+              const Variant in_text{form, Wire::kPlainText, kind, way, threads};
+              if (NameOf(in_text).find(flags_.only) == std::string::npos) continue;
+              variants.push_back(variant);
+            }
           }
         }
       }
@@ -191,10 +214,10 @@ class Bench {
   }
 
   Turn TakeTurn(const Variant& variant) {
-    ClientProcess& client = *clients_.at({variant.form, variant.way != Way::kPlain});
+    ClientProcess& client = *clients_.at({variant.wire, variant.form, variant.way != Way::kPlain});
     const Asks asks = variant.way == Way::kAdmitted ? Asks::kAdmit : Asks::kNobody;
     const clockid_t client_clock = CpuClockOf(client.pid());
-    const pid_t server = servers_.at({variant.form, asks}).process.pid();
+    const pid_t server = servers_.at({variant.wire, variant.form, asks}).process.pid();
     const clockid_t server_clock = CpuClockOf(server);
     const double client_before = CpuSeconds(client_clock);
     const double server_before = CpuSeconds(server_clock);
@@ -237,6 +260,12 @@ class Bench {
       loss("routed_over_plain_pct", kAdmitted);
       loss("routed_over_beside_pct", kAdmitted, kBeside);
       loss("routed_over_header_pct", kAdmitted, kHeaded);
+      if (variants[plain].wire == Wire::kTls && plain > 0) {
+        const size_t text = plain - std::size(kWays);  // the same without
+        say(absl::StrCat("tls_over_text_pct_", name, "_plain"), Loss(plain, text), "%");
+        say(absl::StrCat("tls_over_text_pct_", name, "_routed"),
+            Loss(plain + kAdmitted, text + kAdmitted), "%");
+      }
       if (name == "sync_unary_8")
         say("routed_over_plain_pct", Loss(plain + kAdmitted, plain), "%");  // aim 3
       for (size_t way = 0; way < std::size(kWays); ++way) {
@@ -254,13 +283,17 @@ class Bench {
 
   const Flags flags_;
   const std::string folder_;
-  Discovery discovery_;
-  std::map<std::pair<Form, Asks>, ServerProcess> servers_;
-  std::map<std::pair<Form, bool>, std::unique_ptr<ClientProcess>> clients_;  // by whether routed
-  std::vector<Turns> turns_;                                                 // by variant
+  std::map<Wire, std::unique_ptr<Discovery>> discovery_;
+  std::map<std::tuple<Wire, Form, Asks>, ServerProcess> servers_;
+  // By whether routed.
+  std::map<std::tuple<Wire, Form, bool>, std::unique_ptr<ClientProcess>> clients_;
+  std::vector<Turns> turns_;  // by variant
 };
 
 int Main(const Flags& flags, const std::string& folder) {
+  const std::string certs = folder + "/certs";
+  SM_CHECK(security::EnsureTrialFolder(certs, std::time(nullptr)).ok(), "the folder is new");
+  setenv("SM_CERTS", certs.c_str(), 1);  // of all processes
   Bench bench(flags, folder);
   if (const absl::Status status = bench.SetUp(); !status.ok()) {
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
@@ -285,10 +318,10 @@ int Main(const Flags& flags, const std::string& folder) {
 int main(int argc, char** argv) {
   namespace bench = shardmanager::call_bench;
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() == 4 && words[0] == "serve") {
-    return bench::Serve(words[1], words[2], std::stoi(words[3]));
+  if (words.size() == 5 && words[0] == "serve") {
+    return bench::Serve(words[1], words[2], bench::WireOf(words[3]), std::stoi(words[4]));
   }
-  if (words.size() >= 5 && words[0] == "call") {
+  if (words.size() >= 6 && words[0] == "call") {
     return bench::MakeCalls({words.begin() + 1, words.end()});
   }
   if (words.size() == 3 && words[0] == "memory") return bench::MeasureOwnMemory(words[1], words[2]);
@@ -296,7 +329,9 @@ int main(int argc, char** argv) {
   CLI::App cli("What a routed call costs beside a plain one.");
   cli.add_option("--rounds", flags.rounds, "Turns of each variant")->capture_default_str();
   cli.add_option("--slot-ms", flags.slot_ms, "Length of a turn")->capture_default_str();
-  cli.add_option("--only", flags.only, "Only variants with this in their name: sync_unary_8");
+  cli.add_option("--only", flags.only,
+                 "Only variants with this in their name, without tls_: sync_unary_8");
+  cli.add_flag("--tls", flags.tls, "Each variant with TLS, too: names that begin with tls_");
   CLI11_PARSE(cli, argc, argv);
   std::string folder = std::filesystem::temp_directory_path() / "sm-call-XXXXXX";
   SM_CHECK(mkdtemp(folder.data()) != nullptr, "a folder can be made");

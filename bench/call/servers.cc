@@ -155,24 +155,26 @@ std::unique_ptr<grpc::Service> MakeService(Form form, Server* server) {
 
 std::string Loopback(int port) { return absl::StrCat("127.0.0.1:", port); }
 
-int ServePlain(Form form, int port) {
+int ServePlain(Form form, Wire wire, int port) {
   StopSignals signals;
   const auto service = MakeService(form, nullptr);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(Loopback(port), grpc::InsecureServerCredentials());
+  auto listening =
+      TransportOf(wire)->ListenAt(Loopback(port), {security::Anybody()}, builder, nullptr);
   builder.RegisterService(service.get());
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  SM_CHECK(server != nullptr, "the port is free");
+  const wire::ServerAndPort serving = wire::StartWith(std::move(listening), builder);
+  SM_CHECK(serving.server != nullptr, "the port is free");
   signals.Wait();
-  server->Shutdown();
+  serving.server->Shutdown();
   return 0;
 }
 
-int ServeShards(Form form, int port) {
+int ServeShards(Form form, Wire wire, int port) {
   StopSignals signals;
   TestCell cell({.app = AppOf(form, Asks::kAdmit)});
   ServerOptions options = cell.Options(kServerName);
   options.listen = Loopback(port);
+  options.security = SecurityOf(wire);
   Server server(options);
   EmptyHandler handler;
   const auto service = MakeService(form, &server);
@@ -193,18 +195,26 @@ int ServeShards(Form form, int port) {
 
 std::string ShardName(int shard) { return absl::StrFormat("shard-%06d", shard); }
 
-absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks) {
+Security SecurityOf(Wire wire) { return {.insecure = wire == Wire::kPlainText}; }
+
+std::shared_ptr<const wire::Transport> TransportOf(Wire wire) {
+  auto transport = wire::Transport::Make(SecurityOf(wire), "", {security::Anybody()});
+  SM_CHECK(transport.ok(), "there are certificates");
+  return *std::move(transport);
+}
+
+absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks, Wire wire) {
   const int port = FreePort();
-  auto process =
-      ChildProcess::Start({.argv = {std::filesystem::read_symlink("/proc/self/exe").string(),
-                                    "serve", ToString(form), ToString(asks), absl::StrCat(port)}});
+  auto process = ChildProcess::Start(
+      {.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "serve", ToString(form),
+                ToString(asks), ToString(wire), absl::StrCat(port)}});
   if (!process.ok()) return process.status();
   return ServerProcess{*std::move(process), Loopback(port)};
 }
 
-int Serve(const std::string& form, const std::string& asks, int port) {
+int Serve(const std::string& form, const std::string& asks, Wire wire, int port) {
   const Form of = form == ToString(Form::kSync) ? Form::kSync : Form::kCallback;
-  return asks == ToString(Asks::kNobody) ? ServePlain(of, port) : ServeShards(of, port);
+  return asks == ToString(Asks::kNobody) ? ServePlain(of, wire, port) : ServeShards(of, wire, port);
 }
 
 }  // namespace shardmanager::call_bench

@@ -1,10 +1,13 @@
 // The servers of scripts/bench call, in a process of their own.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "runtime/child_process.h"
+#include "shardmanager/security.h"
+#include "wire/transport.h"
 
 namespace shardmanager::call_bench {
 
@@ -12,6 +15,16 @@ namespace shardmanager::call_bench {
 enum class Form { kSync, kCallback };
 
 inline const char* ToString(Form form) { return form == Form::kSync ? "sync" : "callback"; }
+
+// How its connections are secured. kTls: with the certificate for trials that $SM_CERTS names.
+enum class Wire { kPlainText, kTls };
+
+inline const char* ToString(Wire wire) { return wire == Wire::kTls ? "tls" : "text"; }
+inline Wire WireOf(const std::string& name) {
+  return name == ToString(Wire::kTls) ? Wire::kTls : Wire::kPlainText;
+}
+Security SecurityOf(Wire wire);
+std::shared_ptr<const wire::Transport> TransportOf(Wire wire);
 
 inline constexpr int kShards = 64;
 std::string ShardName(int shard);
@@ -39,8 +52,8 @@ inline constexpr char kTrailer[] = "x-admitted";
 inline constexpr char kServerName[] = "server-1";
 
 // Returns before it listens.
-absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks);
-// What that process does: main() of "serve FORM ASKS PORT".
-int Serve(const std::string& form, const std::string& asks, int port);
+absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks, Wire wire);
+// What that process does: main() of "serve FORM ASKS WIRE PORT".
+int Serve(const std::string& form, const std::string& asks, Wire wire, int port);
 
 }  // namespace shardmanager::call_bench

@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
   cli.add_option("--spec", options.spec, "The application's spec")->capture_default_str();
   cli.add_option("--folder", options.folder,
                  "Data and logs; kept. Default: a temporary one, removed at the end");
+  cli.add_flag("--insecure", options.insecure,
+               "Connections without TLS. Default: with certificates for trials");
   cli.add_option("--threads", options.threads, "Client threads")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

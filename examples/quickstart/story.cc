@@ -43,7 +43,7 @@ absl::Status Story::SetUp() {
   words_ = *std::move(words);
 
   chapter_ = std::chrono::steady_clock::now();
-  auto cluster = Cluster::Make({.folder = options_.folder});
+  auto cluster = Cluster::Make({.folder = options_.folder, .insecure = options_.insecure});
   if (!cluster.ok()) return cluster.status();
   cluster_ = *std::move(cluster);
   Say(absl::StrCat("starting ZooKeeper, shardmanagerd and shard-discoveryd in ",
@@ -233,11 +233,13 @@ bool Story::Report() {
 
 void Story::Keep() {
   const std::string pid = std::to_string(cluster_->server("kv-1").pid());
+  const std::string certs =
+      "  export SM_CERTS=" + cluster_->folder() + "/certs   # all connections have TLS\n";
+  const std::string shardctl = cluster_->Bin("shardctl") + (options_.insecure ? " --insecure" : "");
   std::cout << "\nThe cluster is up until you press Ctrl-C. Data and logs: " << cluster_->folder()
             << "\nTry, in another terminal:\n\n"
             << "  export SHARDCTL_SERVER=" << cluster_->admin_endpoint() << "\n"
-            << "  export SM_CERTS=" << cluster_->folder() << "/certs   # all connections have TLS\n"
-            << "  alias shardctl=" << cluster_->Bin("shardctl") << "\n"
+            << (options_.insecure ? "" : certs) << "  alias shardctl='" << shardctl << "'\n"
             << "  shardctl get apps\n"
             << "  shardctl get servers --app kv\n"
             << "  shardctl describe shard shard-042 --app kv\n"

@@ -22,7 +22,8 @@ namespace quickstart {
 struct StoryOptions {
   std::string words = "/usr/share/dict/words";
   std::string spec = "examples/kvstore/kv.yaml";
-  std::string folder;  // empty: a private one, removed at the end
+  std::string folder;     // empty: a private one, removed at the end
+  bool insecure = false;  // no TLS
   int threads = 12;
   int seconds = 20;  // that the load takes
 };

@@ -131,7 +131,7 @@ bool AppRouter::Take(const absl::Status& applied) {
       attempt->context->TryCancel();
     }
   });
-  channels_->Drop(holder_.TakeAbandonedEndpoints());
+  channels_->Drop(holder_.TakeAbandonedEndpoints(), MonotonicNow());
   router_.OnMapUpdate();
   return true;
 }

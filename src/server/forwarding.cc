@@ -26,8 +26,10 @@ bool Passes(std::string_view key) {
 
 }  // namespace
 
-void Forwarding::Connect(const std::string& endpoint) {
-  channels_.Get(endpoint)->WaitConnected(TimePoint{});  // begins, and does not wait
+void Forwarding::Connect(const std::string& endpoint, TimePoint until, std::function<void()> then) {
+  std::shared_ptr<wire::ServerChannel> channel = channels_.Get(endpoint);
+  if (channel->IsConnected()) return then();
+  connects().Await(channel, until, [channel, then = std::move(then)](bool) { then(); });
 }
 
 std::shared_ptr<wire::ServerChannel> Forwarding::Reach(const Successor& to, TimePoint until) {

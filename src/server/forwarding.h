@@ -27,8 +27,10 @@ class Forwarding {
   Forwarding(const std::string& app, const std::string& self, wire::OpenChannel open)
       : app_(app), self_(self), read_address_(app, self), channels_(256, std::move(open)) {}
 
-  // There will be a need for it soon.
-  void Connect(const std::string& endpoint);
+  // There will be a need for it: calls `then` once, when there is a connection, or none by `until`.
+  void Connect(const std::string& endpoint, TimePoint until, std::function<void()> then);
+  // What is awaited is told that there is no connection. REQUIRES: nothing else is called after it.
+  void Finish() { connects_.reset(); }
   // Null: there is no connection, and none by `until`; nothing was sent.
   std::shared_ptr<wire::ServerChannel> Reach(const Successor& to, TimePoint until);
   // The same without a thread that waits: `reached` is called once, here if the answer is known.

@@ -21,6 +21,8 @@ namespace {
 // Longest that Shutdown waits for the application's gRPC calls after its shards are
 // gone; later ones are cancelled.
 constexpr std::chrono::seconds kGrpcPatience{1};
+// A shard is handed over without a connection to its new owner if there is none by then.
+constexpr Duration kConnectFirst = Milliseconds(250);
 
 bool IsName(const std::string& text) {
   return !text.empty() && text.size() <= 127 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -199,9 +201,12 @@ server::ShardServerService::Callbacks ServerImpl::ServiceCallbacks() {
     return environment_.transport->CheckCaller(context, {security::AControlPlane()});
   };
   callbacks.command = [this](server::Command command) {
-    // All of one command go to one server.
-    if (!command.successors.empty()) forwarding_.Connect(command.successors.front().endpoint);
-    engine_.Obey(std::move(command));
+    if (command.successors.empty()) return engine_.Obey(std::move(command));
+    // All of one command go to one server. While it is connected to, which takes a while with TLS,
+    // requests are processed here as before; held ones would wait for it.
+    const std::string endpoint = command.successors.front().endpoint;
+    forwarding_.Connect(endpoint, MonotonicNow() + kConnectFirst,
+                        [this, command = std::move(command)] { engine_.Obey(command); });
   };
   callbacks.collect = [this](server::Command header, auto done) {
     executor_.Post([this, header = std::move(header), done = std::move(done)] {
@@ -264,14 +269,15 @@ void ServerImpl::Shutdown() {
       engine_.Stop();
       AwaitEmptied(options_.drain_timeout);
       AwaitClients();
-      // Before the good-bye, which lets others serve our shards at once: cancels and
-      // waits for every method of the application that still runs.
-      if (grpc_.server != nullptr) {
-        grpc_.server->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
-      }
-      callbacks_.Finish();
-      Leave();
     }
+    // Before the good-bye, which lets others serve our shards at once: cancels and
+    // waits for every method of the application that still runs.
+    if (grpc_.server != nullptr) {
+      grpc_.server->Shutdown(std::chrono::system_clock::now() + kGrpcPatience);
+    }
+    callbacks_.Finish();
+    forwarding_.Finish();
+    if (linked_) Leave();
     pools_.Stop();
   });
 }

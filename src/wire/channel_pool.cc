@@ -15,6 +15,8 @@ gpr_timespec FromNow(TimePoint deadline) {
                       gpr_time_from_micros((deadline - MonotonicNow()).count(), GPR_TIMESPAN));
 }
 
+constexpr Duration kKeepAbandoned = Seconds(300);
+
 }  // namespace
 
 bool ServerChannel::WaitConnected(TimePoint deadline) {
@@ -28,6 +30,10 @@ bool ServerChannel::WaitConnected(TimePoint deadline) {
 
 bool ServerChannel::IsConnected() {
   return channel_->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY;
+}
+
+bool ServerChannel::HasConnection() const {
+  return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
 }
 
 std::optional<bool> ServerChannel::ConnectedOrNotify(TimePoint deadline,
@@ -51,6 +57,7 @@ std::shared_ptr<ServerChannel> ChannelPool::Get(const std::string& endpoint, uin
   std::lock_guard lock(mutex_);
   Entry& entry = entries_[endpoint];
   entry.last_use = ++uses_;
+  entry.abandoned = kNever;
   if (entry.channels.empty()) entry.channels.resize(options_.per_server);
   std::shared_ptr<ServerChannel>& picked = entry.channels[pick % entry.channels.size()];
   if (picked != nullptr) return picked;
@@ -88,14 +95,32 @@ void ChannelPool::DropOldest() {
   entries_.erase(oldest);
 }
 
-void ChannelPool::Drop(const std::vector<std::string>& endpoints) {
+bool ChannelPool::Entry::HasConnection() const {
+  return std::any_of(channels.begin(), channels.end(), [](const auto& channel) {
+    return channel != nullptr && channel->HasConnection();
+  });
+}
+
+void ChannelPool::Drop(const std::vector<std::string>& endpoints, TimePoint now) {
   std::vector<Entry> dropped;  // destroyed outside the lock
   std::lock_guard lock(mutex_);
   for (const std::string& endpoint : endpoints) {
-    auto entry = entries_.find(endpoint);
+    const auto entry = entries_.find(endpoint);
     if (entry == entries_.end()) continue;
-    dropped.push_back(std::move(entry->second));
-    entries_.erase(entry);
+    entry->second.abandoned = now;
+    ++abandoned_;
+  }
+  if (abandoned_ == 0) return;
+  abandoned_ = 0;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto at = entry++;
+    if (at->second.abandoned == kNever) continue;
+    if (now - at->second.abandoned < kKeepAbandoned && at->second.HasConnection()) {
+      ++abandoned_;
+      continue;
+    }
+    dropped.push_back(std::move(at->second));
+    entries_.erase(at);
   }
 }
 

@@ -37,6 +37,8 @@ class ServerChannel {
 
   // Begins to connect if it is not.
   bool IsConnected();
+  // Does not.
+  bool HasConnection() const;
   // WaitConnected without a wait. Nothing: the answer is not known yet; look again when `tag` comes
   // out of the queue, with false if it is by the deadline.
   std::optional<bool> ConnectedOrNotify(TimePoint deadline, grpc::CompletionQueue& queue,
@@ -81,8 +83,9 @@ class ChannelPool {
 
   // `pick`: which of several connections, modulo their number.
   std::shared_ptr<ServerChannel> Get(const std::string& endpoint, uint64_t pick = 0);
-  // No map names these any more.
-  void Drop(const std::vector<std::string>& endpoints);
+  // No map names these any more. Those with a connection are kept for some minutes, as long as it
+  // stands: a server that was emptied is often back, and TLS takes its time to connect.
+  void Drop(const std::vector<std::string>& endpoints, TimePoint now);
   // Servers.
   size_t size() const;
 
@@ -90,6 +93,8 @@ class ChannelPool {
   struct Entry {
     std::vector<std::shared_ptr<ServerChannel>> channels;  // null: not used yet
     uint64_t last_use = 0;
+    TimePoint abandoned = kNever;  // when no map named it any more, and it was not used since
+    bool HasConnection() const;
   };
 
   std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) const;
@@ -102,6 +107,7 @@ class ChannelPool {
   const ChannelOptions options_;
   mutable std::mutex mutex_;
   uint64_t uses_ = 0;
+  size_t abandoned_ = 0;  // entries, at most; they may have been used since
   absl::flat_hash_map<std::string, Entry> entries_;
 };
 

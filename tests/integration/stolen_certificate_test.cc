@@ -18,6 +18,8 @@
 #include "shardmanager/v1/transfer.grpc.pb.h"
 #include "tests/local_cluster/ports.h"
 #include "tests/support/cluster_fixture.h"
+#include "tests/wire/access/any_call.h"
+#include "tests/wire/access/role_table.h"
 #include "wire/transport.h"
 
 namespace shardmanager::testing {
@@ -64,6 +66,27 @@ class StolenCertificateTest : public ClusterTest {
     EXPECT_EQ(made.exit_code, 0) << made.output;
   }
   const std::string& EndpointOf(const std::string& server) const { return endpoints_.at(server); }
+
+  // kv-4, from which shards can be copied. Once it listens.
+  absl::Status StartLocalServer() {
+    const std::vector<std::string> program = {cluster_->Bin("kvstore"), "--storage", "local"};
+    absl::Status started = cluster_->StartServer(
+        {.name = "kv-4", .rack = "kv-4", .program = program, .listen = EndpointOf("kv-4")});
+    if (!started.ok()) return started;
+    const auto channel = As("client/kv/test", EndpointOf("kv-4"), security::AServerOf("kv"));
+    const bool listens = channel->WaitForConnected(std::chrono::system_clock::now() + kPatience);
+    return listens ? absl::OkStatus() : absl::UnavailableError(cluster_->server("kv-4").Log());
+  }
+  // A shard of kv-4, that nobody has.
+  static v1::TransferHeader TransferTo(const std::string& taker) {
+    v1::TransferHeader header;
+    header.set_server("kv-4");
+    header.set_shard("no-such-shard");
+    header.set_epoch(1);
+    header.set_taker_endpoint("127.0.0.1:1");
+    header.set_taker(taker);
+    return header;
+  }
 
   // To `endpoint`, as whoever has this certificate, expecting this.
   std::shared_ptr<grpc::Channel> As(const std::string& who, const std::string& endpoint,
@@ -121,27 +144,57 @@ TEST_F(StolenCertificateTest, CommandsNobody) {
 // It may read as the server whose certificate it is, but not as any other, to which a shard is
 // being handed over.
 TEST_F(StolenCertificateTest, TakesNoShardInTheNameOfAnotherServer) {
-  SM_ASSERT_OK(cluster_->StartServer({.name = "kv-4",
-                                      .rack = "kv-4",
-                                      .program = {cluster_->Bin("kvstore"), "--storage", "local"},
-                                      .listen = EndpointOf("kv-4")}));
+  SM_ASSERT_OK(StartLocalServer());
   const auto channel = Thief(EndpointOf("kv-4"), security::AServerOf("kv"));
-  ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kPatience));
   const auto stub = v1::ShardTransfer::NewStub(channel);
   v1::ClaimShardRequest claim;
-  v1::TransferHeader& header = *claim.mutable_header();
-  header.set_server("kv-4");
-  header.set_shard("no-such-shard");
-  header.set_epoch(1);
-  header.set_taker_endpoint("127.0.0.1:1");
-  header.set_taker("kv-3");
+  *claim.mutable_header() = TransferTo("kv-3");
   const grpc::Status forged = Call(*stub, &v1::ShardTransfer::Stub::ClaimShard, claim);
   EXPECT_EQ(forged.error_code(), grpc::StatusCode::PERMISSION_DENIED) << forged.error_message();
   EXPECT_THAT(forged.error_message(), AllOf(HasSubstr("found spiffe://local/server/kv/kv-1"),
                                             HasSubstr("allowed: server kv-3 of app kv")));
-  header.set_taker("kv-1");
+  *claim.mutable_header() = TransferTo("kv-1");
   const grpc::Status own = Call(*stub, &v1::ShardTransfer::Stub::ClaimShard, claim);
   EXPECT_TRUE(own.ok()) << own.error_message();
+}
+
+// As the table in docs/security-roles.md has it: calls of a server by everybody who is let in, and
+// none by those who are not. (Those of a control plane: roles_matrix_test.)
+TEST_F(StolenCertificateTest, EachCallOfAServerIsAllowedOrRefusedAsTheTableSays) {
+  SM_ASSERT_OK(StartLocalServer());
+  const auto table = wire::TableOfTheDocument();
+  const std::map<std::string, std::string> column = {
+      {"admin/test", "admin"},
+      {"control-plane/shardmanagerd", "control-plane"},
+      {"relay/shard-discoveryd", "relay"},
+      {"server/kv/kv-1", "server"},
+      {"server/shop/shop-1", "server"},
+      {"client/kv/test", "client"},
+      {"client/shop/test", "client"}};
+  int allowed = 0;
+  for (const auto& [who, role] : column) {
+    const auto channel = As(who, EndpointOf("kv-4"), security::AServerOf("kv"));
+    v1::OpenTransferRequest transfer;  // of all calls the header is the first field
+    *transfer.mutable_header() = TransferTo(who.substr(who.rfind('/') + 1));
+    for (const auto* file :
+         {v1::CommandHeader::descriptor()->file(), v1::TransferHeader::descriptor()->file()}) {
+      const auto& service = *file->service(0);
+      const bool is_transfer = service.name() == "ShardTransfer";
+      for (int m = 0; m < service.method_count(); ++m) {
+        const std::string call = absl::StrCat(service.name(), ".", service.method(m)->name());
+        const std::string& cell = table.at(call).at(role);
+        const bool may = cell == "yes" || (cell == "of the same app" && who == "server/kv/kv-1");
+        const grpc::Status status = wire::Call(channel, *service.method(m),
+                                               is_transfer ? transfer.SerializeAsString() : "");
+        const bool refused =
+            wire::IsRefused(status) || status.error_code() == grpc::StatusCode::UNAVAILABLE;
+        EXPECT_EQ(refused, !may) << call << " by " << who << ": " << status.error_code() << " "
+                                 << status.error_message();
+        allowed += may ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(allowed, 13) << "eight commands, five calls of a transfer";
 }
 
 TEST_F(StolenCertificateTest, IsNotLetIntoAnotherApp) {

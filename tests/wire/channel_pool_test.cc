@@ -1,11 +1,13 @@
 #include "wire/channel_pool.h"
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,10 +54,43 @@ TEST(ChannelPoolTest, DropsServersThatNoMapNames) {
   ChannelPool pool(2, kOpen);
   const auto one = pool.Get(kOne);
   const auto two = pool.Get(kTwo);
-  pool.Drop({kTwo, kThree});
+  pool.Drop({kTwo, kThree}, MonotonicNow());
   EXPECT_EQ(pool.size(), 1u);
   EXPECT_EQ(pool.Get(kOne), one);
   EXPECT_NE(pool.Get(kTwo), two);
+}
+
+TEST(ChannelPoolTest, KeepsConnectionsToServersThatNoMapNamesForSomeMinutes) {
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  grpc::AsyncGenericService any;
+  builder.RegisterAsyncGenericService(&any);
+  const auto queue = builder.AddCompletionQueue();
+  auto server = builder.BuildAndStart();
+  const std::string endpoint = "127.0.0.1:" + std::to_string(port);
+  ChannelPool pool(2, kOpen);
+  auto channel = pool.Get(endpoint);
+  ASSERT_TRUE(channel->WaitConnected(MonotonicNow() + Seconds(20)));
+  const TimePoint now = MonotonicNow();
+  pool.Drop({endpoint}, now);
+  EXPECT_EQ(pool.size(), 1u);
+  pool.Drop({}, now + Seconds(299));
+  EXPECT_EQ(pool.Get(endpoint), channel) << "used: a map names it again";
+  pool.Drop({}, now + Seconds(1'000));
+  EXPECT_EQ(pool.size(), 1u);
+  pool.Drop({endpoint}, now + Seconds(1'000));
+  pool.Drop({}, now + Seconds(1'300));
+  EXPECT_EQ(pool.size(), 0u) << "nobody used it for so long";
+
+  channel = pool.Get(endpoint);
+  ASSERT_TRUE(channel->WaitConnected(MonotonicNow() + Seconds(20)));
+  pool.Drop({endpoint}, now + Seconds(2'000));
+  server->Shutdown();
+  queue->Shutdown();
+  while (channel->HasConnection()) std::this_thread::yield();
+  pool.Drop({}, now + Seconds(2'001));
+  EXPECT_EQ(pool.size(), 0u) << "its connection is gone";
 }
 
 TEST(ChannelPoolTest, WhatIsDroppedIsHandedOverOnceNobodyUsesIt) {
@@ -70,7 +105,7 @@ TEST(ChannelPoolTest, WhatIsDroppedIsHandedOverOnceNobodyUsesIt) {
   EXPECT_EQ(disposed[0].get(), was_one);
   two.reset();
   EXPECT_EQ(disposed.size(), 1u) << "the pool has it";
-  pool.Drop({kTwo});
+  pool.Drop({kTwo}, MonotonicNow());
   EXPECT_EQ(disposed.size(), 2u);
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "tests/coordination/tcp_proxy.h"
 #include "tests/server/forwarding/forwarding_fixture.h"
 
 namespace shardmanager {
@@ -321,6 +322,25 @@ TEST_P(ForwardingTest, ServerThatLetAShardGoJustNowDoesNotCloseItsDoorsYet) {
   DropAtOld();
   old_.server().Shutdown();
   EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(200));
+}
+
+TEST_P(ForwardingTest, UntilTheNewOwnerIsConnectedToTheOldOneProcesses) {
+  ServeAtOld();
+  PrepareNew();
+  const std::string& endpoint = new_.server().endpoint();
+  TcpProxy link(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
+  link.Set(TcpProxy::Mode::kBlackhole);
+  auto let_go = std::async(std::launch::async, [&] {
+    const std::string slow = absl::StrCat("127.0.0.1:", link.port());
+    return Done(old_.commander().PrepareDrop("s", kOldEpoch, {new_.name(), slow, kNewEpoch}));
+  });
+  link.AwaitAccepted(0);  // it connects
+  Call call(old_);
+  EXPECT_TRUE(Count(old_, call).ok());
+  EXPECT_EQ(call.response.epoch(), kOldEpoch);
+  EXPECT_NE(let_go.wait_for(milliseconds(0)), std::future_status::ready);
+  EXPECT_TRUE(let_go.get());  // in the end without a connection
+  EXPECT_FALSE(old_.server().Admit(ShardId("s")).ok());
 }
 
 TEST_P(ForwardingTest, NewOwnerThatCannotBeReachedIsRefusedAsMoving) {

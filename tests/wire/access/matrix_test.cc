@@ -1,13 +1,10 @@
 // Each call of the services of a control plane, by each role and by strangers, over real
 // connections: it is allowed or refused as the table in docs/security-roles.md says.
 #include <gmock/gmock.h>
-#include <google/protobuf/dynamic_message.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "discovery/hub.h"
 #include "orchestrator/control/controller.h"
 #include "security/access.h"
@@ -24,9 +20,10 @@
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "shardmanager/v1/placer.grpc.pb.h"
 #include "shardmanager/v1/task_control.grpc.pb.h"
-#include "tests/golden/source_root.h"
 #include "tests/orchestrator/shell/silent_ports.h"
 #include "tests/security/cell_certs.h"
+#include "tests/wire/access/any_call.h"
+#include "tests/wire/access/role_table.h"
 #include "wire/access/access_service.h"
 #include "wire/admin_service.h"
 #include "wire/controller_calls.h"
@@ -37,7 +34,6 @@
 namespace shardmanager::wire {
 namespace {
 
-using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::MethodDescriptor;
 using shardmanager::testing::CellCerts;
 using std::chrono::system_clock;
@@ -125,82 +121,6 @@ std::vector<const MethodDescriptor*> MethodsOfAControlPlane() {
   return methods;
 }
 
-// Empty, but for the app.
-std::string RequestBytes(const MethodDescriptor& method, const std::string& app) {
-  const std::unique_ptr<google::protobuf::Message> request(
-      google::protobuf::MessageFactory::generated_factory()
-          ->GetPrototype(method.input_type())
-          ->New());
-  const google::protobuf::Reflection& reflection = *request->GetReflection();
-  const FieldDescriptor* spec = method.input_type()->FindFieldByName("spec");
-  if (const FieldDescriptor* field = method.input_type()->FindFieldByName("app")) {
-    reflection.SetString(request.get(), field, app);
-  } else if (spec != nullptr) {
-    google::protobuf::Message* inner = reflection.MutableMessage(request.get(), spec);
-    inner->GetReflection()->SetString(inner, inner->GetDescriptor()->FindFieldByName("name"), app);
-  }
-  return request->SerializeAsString();
-}
-
-// The status; of a stream, OK as soon as there is a message.
-grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const MethodDescriptor& method,
-                  const std::string& app) {
-  grpc::GenericStub stub(channel);
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  context.set_deadline(system_clock::now() + std::chrono::seconds(20));
-  const std::string path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
-  const auto next = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  const auto call = stub.PrepareCall(&context, path, &queue);
-  call->StartCall(nullptr);
-  grpc::Status status;
-  if (next()) {
-    const grpc::Slice bytes(RequestBytes(method, app));
-    call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), nullptr);
-    next();
-    grpc::ByteBuffer answer;
-    call->Read(&answer, nullptr);
-    const bool answered = next();
-    if (answered) context.TryCancel();
-    call->Finish(&status, nullptr);
-    next();
-    if (answered) return grpc::Status::OK;
-    return status;
-  }
-  call->Finish(&status, nullptr);
-  next();
-  return status;
-}
-
-bool IsRefused(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
-         status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
-}
-
-// The table as people read it: by call and role.
-std::map<std::string, std::map<std::string, std::string>> TableOfTheDocument() {
-  std::map<std::string, std::map<std::string, std::string>> table;
-  std::vector<std::string> roles;
-  std::ifstream in(SourceRoot() / "docs/security-roles.md");
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> cells = absl::StrSplit(line, " | ");
-    if (cells.front() == "| call") {
-      roles = cells;
-      roles.back() = std::string(absl::StripSuffix(roles.back(), " |"));
-    } else if (line.rfind("| `", 0) == 0 && cells.size() == roles.size()) {
-      const std::string call = cells.front().substr(3, cells.front().size() - 4);
-      for (size_t i = 1; i < cells.size(); ++i) {
-        table[call][roles[i]] = std::string(absl::StripSuffix(cells[i], " |"));
-      }
-    }
-  }
-  return table;
-}
-
 struct Someone {
   std::string path;               // of the identity
   std::string role;               // a column of the table
@@ -251,7 +171,7 @@ TEST_F(MatrixTest, EachCallIsAllowedOrRefusedAsTheTableSays) {
       ASSERT_TRUE(table.contains(call)) << call;
       for (const char* app : {"kv", "search", ""}) {
         const bool may = someone.May(table.at(call).at(someone.role), app);
-        const grpc::Status status = Call(channel, *method, app);
+        const grpc::Status status = Call(channel, *method, RequestBytes(*method, app));
         EXPECT_EQ(IsRefused(status), !may) << call << " of app \"" << app << "\" by "
                                            << someone.path << ": " << status.error_message();
         if (!may) {
@@ -284,7 +204,8 @@ TEST_F(MatrixTest, StrangersReachNoCall) {
   };
   for (const auto& [who, channel] : strangers) {
     for (const MethodDescriptor* method : MethodsOfAControlPlane()) {
-      EXPECT_EQ(Call(channel, *method, "kv").error_code(), grpc::StatusCode::UNAVAILABLE)
+      EXPECT_EQ(Call(channel, *method, RequestBytes(*method, "kv")).error_code(),
+                grpc::StatusCode::UNAVAILABLE)
           << who << ": " << method->full_name();
     }
   }
@@ -352,7 +273,8 @@ TEST(InsecureCellTest, EverybodyMayAllAndIsToldSo) {
   const auto channel =
       Transport::Insecure()->Open(control_plane.endpoint(), security::AControlPlane());
   for (const MethodDescriptor* method : MethodsOfAControlPlane()) {
-    EXPECT_FALSE(IsRefused(Call(channel, *method, "kv"))) << method->full_name();
+    EXPECT_FALSE(IsRefused(Call(channel, *method, RequestBytes(*method, "kv"))))
+        << method->full_name();
   }
   v1::WhoAmIResponse who;
   grpc::ClientContext context;

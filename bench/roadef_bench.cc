@@ -1,4 +1,4 @@
-// scripts/bench roadef [--seconds 60] [--instances a1_1,a2_4] [--seed 1]: set A of the
+// scripts/bench roadef [--set a|b] [--seconds 60] [--instances a1_1,a2_4] [--seed 1]: a set of the
 // ROADEF/EURO 2012 challenge through the generic specs, one core, judged by a checker
 // that knows nothing of the solver. The files are read from SM_ROADEF_DIR or from
 // ../shared/data/roadef beside the source tree.
@@ -25,7 +25,8 @@ double Now() {
 
 struct Options {
   double seconds = 60;
-  std::string instances;  // "": all
+  std::string set = "a";
+  std::string instances;  // of the set; "": all
   uint64_t seed = 1;
   solver::AnnealOptions anneal;
 };
@@ -100,7 +101,7 @@ int RunAll(const Options& options) {
               "cost", "gap %", "M/s", "s");
   double gap = 0, steps = 0, seconds = 0, worst = -100;
   int runs = 0, invalid = 0;
-  for (const Published& published : Instances()) {
+  for (const Published& published : Instances(options.set)) {
     if (!Wanted(options.instances, published.name)) continue;
     const Result result = RunOne(published, folder, options);
     ++runs;
@@ -114,8 +115,9 @@ int RunAll(const Options& options) {
     std::fprintf(stderr, "error: no such instance: %s\n", options.instances.c_str());
     return 2;
   }
-  std::printf("FIGURE roadef_gap_pct %.3f %%\n", gap / runs);
-  std::printf("FIGURE roadef_worst_gap_pct %.3f %%\n", worst);
+  const bool is_b = options.set == "b";
+  std::printf("FIGURE %s %.3f %%\n", is_b ? "roadef_b_gap_pct" : "roadef_gap_pct", gap / runs);
+  std::printf("FIGURE %s %.3f %%\n", is_b ? "roadef_b_worst_pct" : "roadef_worst_gap_pct", worst);
   std::printf("FIGURE roadef_invalid %d solutions\n", invalid);
   std::printf("FIGURE roadef_msteps_s %.2f M/s\n", steps / runs / 1e6);
   std::printf("FIGURE roadef_seconds %.1f s\n", seconds);
@@ -124,7 +126,7 @@ int RunAll(const Options& options) {
 
 int Usage() {
   std::fprintf(stderr,
-               "usage: bench_roadef [--seconds 60] [--instances a1_1,a2_4] [--seed 1] "
+               "usage: bench_roadef [--set a|b] [--seconds 60] [--instances a1_1,a2_4] [--seed 1] "
                "[--hot 1e-4] [--cold 1e-8]\n");
   return 2;
 }
@@ -138,6 +140,8 @@ int Main(int argc, char** argv) {
     const char* value = argv[i + 1];
     if (flag == "--seconds") {
       options.seconds = std::atof(value);
+    } else if (flag == "--set") {
+      options.set = value;
     } else if (flag == "--instances") {
       options.instances = value;
     } else if (flag == "--seed") {

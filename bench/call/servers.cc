@@ -169,12 +169,11 @@ int ServePlain(Form form, Wire wire, int port) {
   return 0;
 }
 
-int ServeShards(Form form, Wire wire, int port) {
+int ServeShards(Form form, int port) {
   StopSignals signals;
   TestCell cell({.app = AppOf(form, Asks::kAdmit)});
   ServerOptions options = cell.Options(kServerName);
   options.listen = Loopback(port);
-  options.security = SecurityOf(wire);
   Server server(options);
   EmptyHandler handler;
   const auto service = MakeService(form, &server);
@@ -214,7 +213,7 @@ absl::StatusOr<ServerProcess> StartServer(Form form, Asks asks, Wire wire) {
 
 int Serve(const std::string& form, const std::string& asks, Wire wire, int port) {
   const Form of = form == ToString(Form::kSync) ? Form::kSync : Form::kCallback;
-  return asks == ToString(Asks::kNobody) ? ServePlain(of, wire, port) : ServeShards(of, wire, port);
+  return asks == ToString(Asks::kNobody) ? ServePlain(of, wire, port) : ServeShards(of, port);
 }
 
 }  // namespace shardmanager::call_bench

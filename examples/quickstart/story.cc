@@ -54,8 +54,8 @@ absl::Status Story::SetUp() {
 
   map_ = cluster_->WatchMap();
   events_ = cluster_->WatchEvents();
-  router_ = std::make_unique<shardmanager::Router>(
-      shardmanager::RouterOptions{.discovery = {cluster_->discovery_endpoint()}});
+  router_ = std::make_unique<shardmanager::Router>(shardmanager::RouterOptions{
+      .discovery = {cluster_->discovery_endpoint()}, .security = cluster_->security().own()});
   if (absl::Status s = router_->WaitReady("kv", kReady); !s.ok()) return s;
   MapView view;
   if (!map_->WaitFor([](const MapView& v) { return v.all_served(); }, kReady, &view)) {

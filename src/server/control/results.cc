@@ -1,5 +1,7 @@
 #include "server/control/results.h"
 
+#include <grpcpp/support/sync_stream.h>
+
 #include <chrono>
 #include <utility>
 

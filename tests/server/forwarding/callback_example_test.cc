@@ -1,4 +1,6 @@
 // The examples of docs/callback-services.md: they compile, they work, and they are the same.
+#include <grpcpp/grpcpp.h>
+
 #include <filesystem>
 #include <fstream>
 #include <functional>

@@ -90,8 +90,8 @@ class Transport::Files {
         about_(absl::StrCat(security::ToUri(own.identity), ", by ", paths.cert, ", until ",
                             security::ToText(own.certificate.until))),
         trust_(paths.ca),
-        provider_(std::make_shared<tls::FileWatcherCertificateProvider>(
-            paths.key, paths.cert, paths.ca, kRefreshSeconds)) {}
+        provider_(std::make_shared<tls::FileWatcherCertificateProvider>(paths.key, paths.cert,
+                                                                        kRefreshSeconds)) {}
 
   const Identity& self() const { return self_; }
   const std::string& about() const { return about_; }
@@ -219,8 +219,6 @@ std::shared_ptr<grpc::Channel> Transport::Open(const std::string& endpoint, cons
             return named;
           });
   options.set_verify_server_certs(false);  // the above does
-  // Else gRPC would read all authorities of this machine, which takes tens of milliseconds.
-  options.watch_root_certs();
   arguments.SetSslTargetNameOverride(security::kServerName);
   return OpenWith(tls::TlsCredentials(options), endpoint, std::move(arguments));
 }

@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "own_servers.h"
+#include "quantile.h"
 #include "runtime/clock.h"
 #include "shardmanager/server.h"
 #include "tests/local_cluster/cluster.h"
@@ -84,8 +85,6 @@ struct Round {
   double repair_ms;
   size_t shards;
 };
-
-double Ms(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 class Bench {
  public:

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "base/random.h"
 #include "handover_bench.h"
+#include "quantile.h"
 #include "runtime/clock.h"
 #include "steady_load.h"
 #include "tests/local_cluster/cluster.h"
@@ -33,16 +34,6 @@ struct Window {
   TimePoint begin;
   TimePoint end;
 };
-
-double Ms(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
-
-// REQUIRES: not empty.
-Duration Quantile(std::vector<Duration> values, double part) {
-  const auto at =
-      values.begin() + static_cast<ptrdiff_t>(part * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 v1::AppSpec Spec() {
   v1::AppSpec spec;

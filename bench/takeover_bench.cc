@@ -23,6 +23,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "quantile.h"
 #include "runtime/clock.h"
 #include "shardmanager/server.h"
 #include "tests/local_cluster/cluster.h"
@@ -59,8 +60,6 @@ v1::AppSpec Spec(const Flags& flags) {
   }
   return spec;
 }
-
-double Ms(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 class Bench {
  public:

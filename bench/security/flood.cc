@@ -5,7 +5,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -20,8 +19,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "handover_bench.h"
+#include "quantile.h"
 #include "runtime/clock.h"
 #include "runtime/logging.h"
+#include "security/cell_certificates.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "steady_load.h"
@@ -120,18 +121,10 @@ class Flood {
   std::vector<std::jthread> threads_;
 };
 
-double Ms(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
-
-// REQUIRES: not empty.
-double Quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1))];
-}
-
 // What was seen in one of the three situations.
 struct Seen {
-  std::vector<double> drains_ms;
-  std::vector<double> calls_ms;
+  std::vector<Duration> drains;
+  std::vector<Duration> calls;
   uint64_t failed = 0;
   uint64_t flood_calls = 0;
   uint64_t flood_streams = 0;
@@ -155,14 +148,15 @@ class Bench {
     if (absl::Status s = Secure(); !s.ok()) return s;
     if (absl::Status s = cluster_->StartCore(); !s.ok()) return s;
     if (absl::Status s = cluster_->admin().Apply(Spec()).status(); !s.ok()) return s;
-    if (absl::Status s = Shardctl({"grant", "operator/flood", "viewer"}); !s.ok()) return s;
+    if (absl::Status s = Shardctl(*cluster_, {"grant", "operator/flood", "viewer"}); !s.ok())
+      return s;
     for (int i = 1; i <= kServers; ++i) {
       absl::Status s = cluster_->StartServer({.name = absl::StrCat("counter-", i),
                                               .rack = absl::StrCat("rack-", i),
                                               .program = {cluster_->Bin("counter")}});
       if (!s.ok()) return s;
     }
-    auto flood = wire::Transport::Make({.certs = certs_ + "/operator/flood"}, "",
+    auto flood = wire::Transport::Make({.certs = certs_.Of("operator/flood")}, "",
                                        {{.kinds = {security::Kind::kOperator}}});
     if (!flood.ok()) return flood.status();
     flood_ = *std::move(flood);
@@ -176,7 +170,7 @@ class Bench {
     std::unique_ptr<Flood> flood;
     if (!flooded.empty()) flood = std::make_unique<Flood>(*flood_, flooded, flags_.threads);
     SteadyLoad load({.discovery = cluster_->discovery_endpoint(),
-                     .security = {.certs = certs_ + "/client/" + kApp + "/bench"},
+                     .security = {.certs = certs_.Of("client/" + kApp + "/bench")},
                      .calls_per_s = flags_.calls_per_s});
     std::this_thread::sleep_for(std::chrono::seconds(3));  // the burst that is allowed is over
     v1::DrainScope scope;
@@ -184,9 +178,9 @@ class Bench {
     const TimePoint begin = MonotonicNow();
     if (absl::Status s = cluster_->admin().Drain(kApp, scope); !s.ok()) return s;
     if (absl::Status s = AwaitServers(kServers - 1); !s.ok()) return s;
-    seen.drains_ms.push_back(Ms(MonotonicNow() - begin));
+    seen.drains.push_back(MonotonicNow() - begin);
     const SteadyLoad::Totals totals = load.Stop();
-    for (const SteadyLoad::Call& call : totals.calls) seen.calls_ms.push_back(Ms(call.took));
+    for (const SteadyLoad::Call& call : totals.calls) seen.calls.push_back(call.took);
     seen.failed += totals.failed + totals.wrong;
     if (flood != nullptr) {
       const Flood::Counts& counts = flood->counts();
@@ -216,34 +210,22 @@ class Bench {
     spec.mutable_moves()->set_balance_interval_ms(1'000);
     return spec;
   }
-  absl::Status Shardctl(const std::vector<std::string>& arguments) {
-    const auto result = cluster_->Shardctl(arguments);
-    if (result.exit_code == 0) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat("shardctl ", arguments.front(), ": ", result.output));
-  }
   absl::Status Secure() {
-    const auto certs = [this](std::vector<std::string> arguments) {
-      arguments.insert(arguments.begin(), "certs");
-      arguments.insert(arguments.end(), {"--folder", certs_});
-      return Shardctl(arguments);
-    };
-    if (absl::Status s = certs({"init", "--cell", cluster_->options().cell}); !s.ok()) return s;
-    std::vector<std::string> issue = {"issue",
-                                      "control-plane/shardmanagerd",
-                                      "relay/shard-discoveryd",
-                                      "admin/test",
-                                      "relay/shard-discoveryd-2",
-                                      "operator/flood",
-                                      absl::StrCat("client/", kApp, "/bench")};
+    std::vector<std::string> identities = {"control-plane/shardmanagerd",
+                                           "relay/shard-discoveryd",
+                                           "relay/shard-discoveryd-2",
+                                           "admin/test",
+                                           "operator/flood",
+                                           absl::StrCat("client/", kApp, "/bench")};
     for (int i = 1; i <= kServers; ++i) {
-      issue.push_back(absl::StrCat("server/", kApp, "/counter-", i));
+      identities.push_back(absl::StrCat("server/", kApp, "/counter-", i));
     }
-    if (absl::Status s = certs(issue); !s.ok()) return s;
+    if (absl::Status s = certs_.Make(*cluster_, identities); !s.ok()) return s;
     return cluster_->security().Change(
-        [certs = certs_](const std::string& who) {
-          return std::vector<std::string>{"--certs", certs + "/" + who};
+        [this](const std::string& who) {
+          return std::vector<std::string>{"--certs", certs_.Of(who)};
         },
-        {.certs = certs_ + "/admin/test"});
+        {.certs = certs_.Of("admin/test")});
   }
   // Until so many serve all shards between them.
   absl::Status AwaitServers(size_t servers) {
@@ -255,7 +237,7 @@ class Bench {
   }
 
   const Flags flags_;
-  const std::string certs_;
+  const CellCertificates certs_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<local::MapWatcher> map_;
   std::shared_ptr<const wire::Transport> flood_;
@@ -266,13 +248,13 @@ void Print(const std::string& name, const Seen& seen) {
   std::printf(
       "%s: %zu drains, %zu calls of other clients, %zu failed or wrong; the flood: %zu "
       "calls, %zu streams, of which %zu refused\n",
-      name.c_str(), seen.drains_ms.size(), seen.calls_ms.size(), size_t{seen.failed},
+      name.c_str(), seen.drains.size(), seen.calls.size(), size_t{seen.failed},
       size_t{seen.flood_calls}, size_t{seen.flood_streams}, size_t{seen.refused});
   std::printf(
       "FIGURE flood_drain_%s_p50_ms %.1f ms\nFIGURE flood_drain_%s_longest_ms %.1f ms\n"
       "FIGURE flood_calls_%s_p99_ms %.2f ms\nFIGURE flood_calls_%s_failed %zu calls\n",
-      name.c_str(), Quantile(seen.drains_ms, 0.5), name.c_str(), Quantile(seen.drains_ms, 1),
-      name.c_str(), Quantile(seen.calls_ms, 0.99), name.c_str(), size_t{seen.failed});
+      name.c_str(), Ms(Quantile(seen.drains, 0.5)), name.c_str(), Ms(Quantile(seen.drains, 1)),
+      name.c_str(), Ms(Quantile(seen.calls, 0.99)), name.c_str(), size_t{seen.failed});
 }
 
 int Run(const Flags& flags) {

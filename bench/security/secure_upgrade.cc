@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/logging.h"
+#include "security/cell_certificates.h"
 #include "steady_load.h"
 #include "tests/local_cluster/cluster.h"
 
@@ -120,42 +121,31 @@ class Upgrade {
     return cluster_->StartServer(
         {.name = Name(i), .rack = absl::StrCat("rack-", i), .program = {cluster_->Bin("counter")}});
   }
-  absl::Status Shardctl(const std::vector<std::string>& arguments) {
-    const auto result = cluster_->Shardctl(arguments);
-    if (result.exit_code == 0) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat("shardctl ", arguments.front(), ": ", result.output));
-  }
-  absl::Status Certs(std::vector<std::string> arguments) {
+  absl::Status Certs(const std::vector<std::string>& arguments) {
     std::printf("shardctl certs %s\n", arguments.back().c_str());
     std::fflush(stdout);
-    arguments.insert(arguments.begin(), "certs");
-    arguments.insert(arguments.end(), {"--folder", certs_});
-    return Shardctl(arguments);
+    return certs_.Run(*cluster_, arguments);
   }
   absl::Status MakeCertificates() {
-    if (absl::Status s = Certs({"init", "--cell", cluster_->options().cell}); !s.ok()) return s;
-    std::vector<std::string> issue = {"issue",
-                                      "control-plane/shardmanagerd",
-                                      "control-plane/shardmanagerd-2",
-                                      "relay/shard-discoveryd",
-                                      "admin/test",
-                                      absl::StrCat("client/", kApp, "/bench")};
+    std::vector<std::string> identities = {
+        "control-plane/shardmanagerd", "control-plane/shardmanagerd-2", "relay/shard-discoveryd",
+        "admin/test", absl::StrCat("client/", kApp, "/bench")};
     for (int i = 1; i <= flags_.servers; ++i) {
-      issue.push_back(absl::StrCat("server/", kApp, "/", Name(i)));
+      identities.push_back(absl::StrCat("server/", kApp, "/", Name(i)));
     }
-    return Certs(issue);
+    return certs_.Make(*cluster_, identities);
   }
 
   // What is started from here on has its own certificate.
   absl::Status Secure(const std::string& step, Migration migration) {
-    client_ = {.certs = absl::StrCat(certs_, "/client/", kApp, "/bench"), .migration = migration};
-    const auto flags = [certs = certs_, step](const std::string& who) {
-      std::vector<std::string> all = {"--certs", certs + "/" + who};
+    client_ = {.certs = certs_.Of(absl::StrCat("client/", kApp, "/bench")), .migration = migration};
+    const auto flags = [this, step](const std::string& who) {
+      std::vector<std::string> all = {"--certs", certs_.Of(who)};
       if (!step.empty()) all.insert(all.end(), {"--tls-migration", step});
       return all;
     };
     return cluster_->security().Change(flags,
-                                       {.certs = certs_ + "/admin/test", .migration = migration});
+                                       {.certs = certs_.Of("admin/test"), .migration = migration});
   }
 
   absl::Status RestartManagers() {
@@ -167,10 +157,11 @@ class Upgrade {
   }
   // As in a rolling upgrade: its shards go first.
   absl::Status RestartServer(int i) {
-    if (absl::Status s = Shardctl({"drain", "server", Name(i), "--wait"}); !s.ok()) return s;
+    if (absl::Status s = Shardctl(*cluster_, {"drain", "server", Name(i), "--wait"}); !s.ok())
+      return s;
     cluster_->server(Name(i)).Stop();
     if (absl::Status s = StartServer(i); !s.ok()) return s;
-    if (absl::Status s = Shardctl({"undrain", "server", Name(i)}); !s.ok()) return s;
+    if (absl::Status s = Shardctl(*cluster_, {"undrain", "server", Name(i)}); !s.ok()) return s;
     return AwaitServed();
   }
   absl::Status RestartAll() {
@@ -215,7 +206,7 @@ class Upgrade {
   }
 
   const Flags flags_;
-  const std::string certs_;
+  const CellCertificates certs_;
   Security client_ = {.insecure = true};
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<SteadyLoad> load_;  // before the cluster goes

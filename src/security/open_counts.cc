@@ -18,19 +18,19 @@ absl::StatusOr<OpenCounts::Open> OpenCounts::Begin(const std::string& who) {
                                                      " here; allowed: ", most_, " (", flag_, ")"));
   }
   ++counts_->of[who];
-  ++counts_->all;
   const auto end = [counts = counts_, who](void*) {
     std::lock_guard lock(counts->mutex);
     const auto at = counts->of.find(who);
     if (--at->second == 0) counts->of.erase(at);
-    --counts->all;
   };
   return Open(std::shared_ptr<void>(counts_.get(), end));
 }
 
 size_t OpenCounts::open() const {
   std::lock_guard lock(counts_->mutex);
-  return counts_->all;
+  size_t all = 0;
+  for (const auto& [who, open] : counts_->of) all += open;
+  return all;
 }
 
 size_t OpenCounts::size() const {

@@ -47,7 +47,6 @@ class OpenCounts {
   struct Counts {
     std::mutex mutex;
     std::unordered_map<std::string, size_t> of;  // none is 0
-    size_t all = 0;
   };
 
   const size_t most_;

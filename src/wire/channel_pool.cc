@@ -106,19 +106,12 @@ void ChannelPool::Drop(const std::vector<std::string>& endpoints, TimePoint now)
   std::lock_guard lock(mutex_);
   for (const std::string& endpoint : endpoints) {
     const auto entry = entries_.find(endpoint);
-    if (entry == entries_.end()) continue;
-    entry->second.abandoned = now;
-    ++abandoned_;
+    if (entry != entries_.end()) entry->second.abandoned = now;
   }
-  if (abandoned_ == 0) return;
-  abandoned_ = 0;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto at = entry++;
     if (at->second.abandoned == kNever) continue;
-    if (now - at->second.abandoned < kKeepAbandoned && at->second.HasConnection()) {
-      ++abandoned_;
-      continue;
-    }
+    if (now - at->second.abandoned < kKeepAbandoned && at->second.HasConnection()) continue;
     dropped.push_back(std::move(at->second));
     entries_.erase(at);
   }

@@ -107,7 +107,6 @@ class ChannelPool {
   const ChannelOptions options_;
   mutable std::mutex mutex_;
   uint64_t uses_ = 0;
-  size_t abandoned_ = 0;  // entries, at most; they may have been used since
   absl::flat_hash_map<std::string, Entry> entries_;
 };
 

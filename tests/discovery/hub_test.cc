@@ -358,7 +358,7 @@ TEST(HubTest, ManyOfOneSourceDoNotMakeThoseOfOthersWait) {
       if (++many_woken <= kMany) over.count_down();
     };
     many.push_back(
-        hub.Subscribe(kApp, {.known = std::nullopt, .wake = wake, .source = "client/kv/many"}));
+        hub.Subscribe(kApp, {.known = std::nullopt, .wake = wake, .source = "client/kv/all"}));
     EXPECT_EQ(many.back()->Pull(), nullptr);
   }
   const auto wake = [&] {

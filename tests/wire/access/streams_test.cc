@@ -43,7 +43,8 @@ class StreamLimitsTest : public ::testing::Test {
  protected:
   StreamLimitsTest() {
     transport_ = TransportOf(certs_.Of("spiffe://prod/control-plane/sm-1"));
-    DiscoveryService::Options options{.heartbeat = Milliseconds(50),
+    // A stream is quiet for longer than who does not read may stay.
+    DiscoveryService::Options options{.heartbeat = Milliseconds(400),
                                       .slow = Milliseconds(200),
                                       .gate = Gate(transport_, /*policies=*/nullptr, limits_)};
     options.bulk.stall = Milliseconds(100);  // it looks that often

@@ -2,9 +2,12 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/endpoint.h"
 #include "model/request_metadata.h"
 #include "shardmanager/v1/access.grpc.pb.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
@@ -31,8 +34,9 @@ class AdminClient::Impl {
  public:
   Impl(const std::string& server, std::chrono::milliseconds timeout,
        std::shared_ptr<const wire::Transport> transport)
-      : timeout_(timeout), home_(server), transport_(std::move(transport)) {
-    TurnTo(server);
+      : timeout_(timeout), homes_(EndpointList(server)), transport_(std::move(transport)) {
+    if (homes_.empty()) homes_.push_back(server);
+    TurnTo(homes_.front());
   }
 
   const std::string& server() const { return server_; }
@@ -55,6 +59,7 @@ class AdminClient::Impl {
   absl::StatusOr<Response> Call(Method<Stub, Request, Response> method, const Request& request) {
     Response response;
     std::string leader;
+    TurnToOneThatIsReached();
     absl::Status status = CallOnce(method, request, &response, &leader);
     if (!leader.empty() && leader != server_) {
       TurnTo(leader);
@@ -68,8 +73,10 @@ class AdminClient::Impl {
   absl::Status Watch(const v1::WatchEventsRequest& request,
                      const std::function<void(const v1::ControlEvent&)>& on_event) {
     absl::Status found = FindLeader();
-    if (!found.ok() && server_ != home_) {
-      TurnTo(home_);
+    for (const std::string& home : homes_) {
+      if (found.ok()) break;
+      if (server_ == home && homes_.size() == 1) break;
+      if (server_ != home) TurnTo(home);
       found = FindLeader();
     }
     if (!found.ok()) return found;
@@ -78,6 +85,12 @@ class AdminClient::Impl {
     v1::ControlEvent event;
     while (stream->Read(&event)) on_event(event);
     return wire::FromGrpc(stream->Finish());
+  }
+
+  // Whoever is asked now points to the leader; nothing is done if it leads itself, or knows none.
+  absl::StatusOr<v1::GetStatusResponse> GetStatusOfLeader() {
+    if (const absl::Status found = FindLeader(); !found.ok()) return found;
+    return Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
   }
 
   void AwaitChange(std::chrono::milliseconds longest) {
@@ -101,6 +114,33 @@ class AdminClient::Impl {
                                                " is cut off from ZooKeeper since ",
                                                status->cut_off_ms() / 1'000, " s"));
   }
+
+  // With several endpoints: nothing was sent yet, so another one may be asked instead of one that
+  // cannot be reached. Stays where it is if none can be.
+  void TurnToOneThatIsReached() {
+    if (homes_.size() < 2 || IsReached()) return;
+    const std::string before = server_;
+    for (const std::string& home : homes_) {
+      if (home == before) continue;
+      TurnTo(home);
+      if (IsReached()) return;
+    }
+    TurnTo(before);
+  }
+
+  bool IsReached() const {
+    const auto until = std::chrono::system_clock::now() +
+                       std::min<std::chrono::milliseconds>(timeout_, kConnectPatience);
+    grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+    while (state != GRPC_CHANNEL_READY) {
+      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) return false;
+      if (!channel_->WaitForStateChange(state, until)) return false;
+      state = channel_->GetState(/*try_to_connect=*/true);
+    }
+    return true;
+  }
+
+  static constexpr std::chrono::milliseconds kConnectPatience{2'000};
 
   v1::Admin::Stub& StubOf(v1::Admin::Stub*) { return *stub_; }
   v1::Access::Stub& StubOf(v1::Access::Stub*) { return *access_stub_; }
@@ -130,7 +170,7 @@ class AdminClient::Impl {
   }
 
   const std::chrono::milliseconds timeout_;
-  const std::string home_;  // as the user named it
+  std::vector<std::string> homes_;  // as the user named them; at least one
   const std::shared_ptr<const wire::Transport> transport_;
   std::string server_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -232,6 +272,9 @@ absl::StatusOr<v1::ReleaseServerResponse> AdminClient::ReleaseServer(
 }
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
   return impl_->Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+}
+absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatusOfLeader() {
+  return impl_->GetStatusOfLeader();
 }
 absl::Status AdminClient::WatchEvents(
     const v1::WatchEventsRequest& request,

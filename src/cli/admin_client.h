@@ -22,7 +22,8 @@ namespace shardmanager::cli {
 // once per call; later calls go to that leader directly.
 class AdminClient {
  public:
-  // `server`: "host:port". `timeout`: for one call.
+  // `server`: "host:port[,host:port...]": of several, the first that can be reached is asked.
+  // `timeout`: for one call.
   AdminClient(const std::string& server, std::chrono::milliseconds timeout,
               std::shared_ptr<const wire::Transport> transport);
   ~AdminClient();
@@ -62,6 +63,8 @@ class AdminClient {
       const v1::ApproveOperationRequest& request);
   // Of the process at server(), leader or not.
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
+  // The same of the leader that this process, or another one that was named, knows.
+  absl::StatusOr<v1::GetStatusResponse> GetStatusOfLeader();
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The
   // leader is asked, for it is the one that acts; whoever does not answer is asked
   // for it no more, but the process that was named first.

@@ -19,6 +19,7 @@ enum ExitCode {
   kUsage = 2,        // a wrong command line or a bad file
   kUnreachable = 3,  // the control plane does not answer
   kNotFound = 4,     // no such app, server or shard
+  kProblems = 5,     // of `status`: it answers, and something is wrong or not known
 };
 
 enum class Resource { kApps, kServers, kShards, kOperations, kGrants };
@@ -33,6 +34,9 @@ struct GetCommand {
   Resource resource = Resource::kApps;
   std::string name;  // "": all
   std::string app;
+  std::vector<std::string> states;  // of shards; empty: all
+  bool unserved = false;            // of shards: as states = unserved
+  std::string server;               // of shards: with a replica there
   Format format = Format::kTable;
 };
 struct DescribeCommand {
@@ -221,7 +225,7 @@ struct CompletionCommand {
 struct VersionCommand {};
 
 struct CommandLine {
-  // "host:port" of the control plane.
+  // Of the control plane: "host:port[,host:port...]", tried in order.
   std::string server;
   // For one call.
   std::chrono::milliseconds timeout{0};

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/endpoint.h"
 #include "cli/cell/cell_words.h"
 #include "cli/certs/certs_words.h"
 #include "cli/commands/reshape_words.h"
@@ -34,14 +35,14 @@ std::string CheckMoment(const std::string& text) {
   return absl::StrCat("found \"", text, "\"; allowed: a moment such as 2026-03-01T12:00Z");
 }
 
-std::string CheckEndpoint(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const bool digits =
-      !port.empty() && port.size() <= 5 &&
-      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (colon != 0 && digits) return "";
-  return absl::StrCat("found \"", text, "\"; allowed: HOST:PORT, as in ", ConnectionWords().server);
+std::string CheckEndpoints(const std::string& text) {
+  const std::vector<std::string> endpoints = EndpointList(text);
+  if (endpoints.empty()) return WhatIsWrongWithEndpoint(text);
+  for (const std::string& endpoint : endpoints) {
+    const std::string wrong = WhatIsWrongWithEndpoint(endpoint);
+    if (!wrong.empty()) return absl::StrCat(wrong, ", as in ", ConnectionWords().server);
+  }
+  return "";
 }
 
 CLI::Validator OneOf(const std::vector<std::string>& names) {
@@ -64,10 +65,12 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   cli_.require_subcommand(1);
   // Flags for all commands may stand before or after the command.
   cli_.fallthrough();
-  cli_.add_option("-s,--server", words_.connection.server, "Where the control plane answers")
+  cli_.add_option(
+          "-s,--server", words_.connection.server,
+          "Where the control plane answers; of several, the first that can be reached is asked")
       ->envname("SHARDCTL_SERVER")
-      ->check(CLI::Validator(CheckEndpoint, ""))
-      ->type_name("HOST:PORT")
+      ->check(CLI::Validator(CheckEndpoints, ""))
+      ->type_name("HOST:PORT[,...]")
       ->capture_default_str();
   cli_.add_option("--timeout", words_.connection.timeout, "How long to wait for one answer")
       ->check(CLI::Validator(CheckTimeout, ""))
@@ -154,6 +157,13 @@ void CommandTree::AddGet() {
               {"app", "server", "shard", "operation", "grant"});
   command.add_option("NAME", words_.get.name, "Only this one")->type_name("");
   command.add_option("-a,--app", words_.get.app, "Of this app")->type_name("APP");
+  Limit(command.add_option("--state", words_.get.states, "Of shards: only those in this state"),
+        {"serving", "degraded", "unserved"})
+      ->type_name("STATE");
+  command.add_flag("--unserved", words_.get.unserved, "Of shards: only those that are not served");
+  // Not --server: that is where the control plane answers.
+  command.add_option("--on", words_.get.server, "Of shards: only those with a replica there")
+      ->type_name("SERVER");
   AddFormat(command, {"table", "wide", "json", "yaml", "name", "spec"});
 }
 
@@ -496,7 +506,8 @@ void CommandTree::AddPlace() {
 }
 
 void CommandTree::AddOthers() {
-  CLI::App& status = *cli_.add_subcommand("status", "Show who answers, and who leads");
+  CLI::App& status = *cli_.add_subcommand("status", "Show how the cell is, and what is wrong");
+  status.footer(kCellStatusHelp);
   AddFormat(status, {"table", "json", "yaml"});
   CLI::App& completion =
       *cli_.add_subcommand("completion", "Print a completion script for a shell");

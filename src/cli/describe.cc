@@ -143,6 +143,23 @@ std::string MovesText(const v1::AppStatus& app) {
   return text;
 }
 
+// The first shards that are not as they should be.
+std::string TroublesOf(const v1::AppStatus& app, bool colour) {
+  if (app.troubles().empty()) return "";
+  Table table({"SHARD", "STATE", "REASON"});
+  for (const v1::ShardTrouble& trouble : app.troubles()) {
+    table.AddRow({{Shown(trouble.shard())}, StateCell(trouble.state()), {Shown(trouble.reason())}});
+  }
+  const uint32_t all = app.health().shards_unserved() + app.health().shards_below_replicas();
+  const auto shown = static_cast<uint32_t>(app.troubles_size());
+  return absl::StrCat(
+      "\nNot as wanted (", shown, " of ", Counted(all, "shard"), "):\n",
+      table.Render(colour, kIndent),
+      shown < all ? absl::StrCat(kIndent, "all of them: shardctl get shards --app ",
+                                 Shown(app.spec().name()), " --state unserved --state degraded\n")
+                  : "");
+}
+
 std::string Conditions(const v1::AppStatus& app) {
   if (app.conditions_size() < 2) return "";  // the status says it
   std::string text = "\nConditions:\n";
@@ -321,8 +338,9 @@ std::string DescribeApp(const v1::AppStatus& app,
   if (app.spec().commands().timeout_ms() != 0) {
     fields.Add("Commands", absl::StrCat("fail after ", Ms(app.spec().commands().timeout_ms())));
   }
-  return absl::StrCat(fields.Render(), Conditions(app), DrainsOf(app), PinsOf(app),
-                      PreferencesOf(app), ServersOf(servers, around.colour),
+  return absl::StrCat(fields.Render(), Conditions(app), TroublesOf(app, around.colour),
+                      DrainsOf(app), PinsOf(app), PreferencesOf(app),
+                      ServersOf(servers, around.colour),
                       Events(around, [&](const auto& e) { return e.app() == app.spec().name(); }));
 }
 

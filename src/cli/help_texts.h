@@ -46,14 +46,26 @@ Examples:
 inline constexpr char kGetFooter[] = R"(
 Formats: table; wide, a table with more columns (shards: with their epochs); json and
 yaml, all that is known; name, one a line; spec (apps only), what `apply` takes.
-Shards need --app if there are several apps.
+Shards need --app if there are several apps; where a shard has several replicas, the primary
+is marked with a star.
 Examples:
   shardctl get apps
   shardctl get servers --app kv -o wide
   shardctl get shards --app kv
+  shardctl get shards --app kv --unserved       those that clients cannot use
+  shardctl get shards --app kv --on kv-3        those with a replica there
   shardctl get operations --app kv              what cluster managers want, and why it waits
   shardctl get grants                           who has which role, but by certificates
   shardctl get shard shard-007 -o json | jq -r '.shards[0].replicas[0].server')";
+
+inline constexpr char kCellStatusHelp[] = R"(
+Asks the process that -s names, and the leader for the apps. Exit code: 0, a leader answers
+and nothing is wrong; 5, something is wrong, or how the cell is is not known; 3, nobody
+answers. What each reason means: docs/operations.md, "What can be wrong".
+Examples:
+  shardctl status
+  shardctl status -o json | jq -r '.problems[].message'
+  shardctl status -s sm-1:7400,sm-2:7400        the first of them that can be reached)";
 
 inline constexpr char kDescribeFooter[] = R"(
 Examples:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/time_text.h"
 #include "model/text.h"
@@ -13,9 +14,10 @@
 namespace shardmanager::cli {
 namespace {
 
-// "kv-3", or "kv-3(loading)" when there is more to say.
-std::string ReplicaText(const v1::ReplicaStatus& replica, bool wide) {
+// "kv-3", or "kv-3(loading)" when there is more to say. `mark`: a primary is "kv-3*".
+std::string ReplicaText(const v1::ReplicaStatus& replica, bool wide, bool mark) {
   std::string text = Shown(replica.server());
+  if (mark && replica.role() == v1::PRIMARY) text += "*";
   if (replica.state() != "serving") absl::StrAppend(&text, "(", Shown(replica.state()), ")");
   if (wide) absl::StrAppend(&text, "@", replica.epoch());
   return text;
@@ -34,6 +36,16 @@ std::string ReasonOf(const v1::ShardStatus& shard) {
     if (!replica.reason().empty()) return Shown(replica.reason());
   }
   return "";
+}
+
+// "cpu 3.2/16 bytes 120".
+std::string LoadsText(const v1::ServerStatus& server) {
+  std::vector<std::string> parts;
+  for (const v1::MetricUse& use : server.loads()) {
+    parts.push_back(absl::StrFormat("%s %.4g", Shown(use.metric()), use.used()));
+    if (use.capacity() > 0) absl::StrAppendFormat(&parts.back(), "/%.4g", use.capacity());
+  }
+  return absl::StrJoin(parts, " ");
 }
 
 }  // namespace
@@ -105,7 +117,7 @@ std::string ServersTable(const v1::GetServersResponse& response, Style style,
     header.push_back(name);
   }
   if (style.wide) {
-    for (const char* name : {"DATACENTER", "RACK", "CAPACITY", "INCARNATION"}) {
+    for (const char* name : {"DATACENTER", "RACK", "CAPACITY", "LOAD", "INCARNATION"}) {
       header.push_back(name);
     }
   }
@@ -123,6 +135,7 @@ std::string ServersTable(const v1::GetServersResponse& response, Style style,
       row.push_back({Shown(server.fault_domain().datacenter())});
       row.push_back({Shown(server.fault_domain().rack())});
       row.push_back({server.capacity() == 0 ? "" : absl::StrCat(server.capacity())});
+      row.push_back({LoadsText(server)});
       row.push_back({absl::StrCat(server.incarnation())});
     }
     row.push_back({Shown(server.reason())});
@@ -140,12 +153,13 @@ std::string KeysText(const v1::ShardStatus& shard) {
 
 std::string ShardsTable(const v1::GetShardsResponse& response, Style style,
                         const std::string& indent) {
-  const char* replicas = HasSecondaries(response) ? "REPLICAS" : "PRIMARY";
+  const bool both_roles = HasSecondaries(response);
+  const char* replicas = both_roles ? "REPLICAS" : "PRIMARY";
   Table table({"NAME", "STATE", style.wide ? absl::StrCat(replicas, "@EPOCH") : replicas, "RANGE",
                "REASON"});
   for (const v1::ShardStatus& shard : response.shards()) {
     const auto append = [&](std::string* out, const v1::ReplicaStatus& replica) {
-      out->append(ReplicaText(replica, style.wide));
+      out->append(ReplicaText(replica, style.wide, both_roles));
     };
     table.AddRow({{Shown(shard.shard())},
                   StateCell(shard.state()),
@@ -165,27 +179,6 @@ std::string EventLine(const v1::ControlEvent& event, bool colour) {
                       Shown(event.kind()), subject.empty() ? "" : "  ", subject,
                       event.message().empty() ? "" : "  ", Shown(event.message()),
                       event.by().empty() ? "" : ", by ", Shown(event.by()));
-}
-
-// What it is, as far as it can tell.
-Cell RoleOf(const v1::GetStatusResponse& status) {
-  if (status.leading()) return {"leader", Tone::kGood};
-  const char* role = status.led_before() ? "leader" : "standby";
-  if (status.cut_off_ms() == 0) return {role};
-  return {absl::StrCat(role, " (cut off from ZooKeeper since ", status.cut_off_ms() / 1'000,
-                       " s: who leads is unknown)"),
-          Tone::kBad};
-}
-
-std::string StatusText(const v1::GetStatusResponse& status, bool colour) {
-  FieldList fields(colour);
-  fields.Add("Cell", Shown(status.cell()));
-  fields.Add("Role", RoleOf(status));
-  fields.Add("Leader", status.leader_endpoint().empty() ? Cell{"none is known", Tone::kWarning}
-                                                        : Cell{Shown(status.leader_endpoint())});
-  fields.Add("Leader epoch", absl::StrCat(status.leader_epoch()));
-  fields.Add("Version", Shown(status.version()));
-  return fields.Render();
 }
 
 }  // namespace shardmanager::cli

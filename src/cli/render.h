@@ -50,6 +50,5 @@ std::string VersionText(const v1::MapVersion& version);
 std::string EventLine(const v1::ControlEvent& event, bool colour);
 
 // What `shardctl status` shows: the process that answers, and who leads.
-std::string StatusText(const v1::GetStatusResponse& status, bool colour);
 
 }  // namespace shardmanager::cli

@@ -13,6 +13,7 @@
 #include "cli/complete.h"
 #include "cli/completion.h"
 #include "cli/roles/roles.h"
+#include "cli/status/status.h"
 #include "shardmanager/version.h"
 #include "wire/transport.h"
 

@@ -106,7 +106,9 @@ class LeaderElection::State : public std::enable_shared_from_this<State> {
 
   void Bid(int32_t version) {
     std::vector<WriteOp> ops;
-    ops.push_back(CreateNode{paths_.leader_holder(), Seal(self_), /*ephemeral=*/true});
+    v1::LeaderRecord record = self_;
+    record.set_epoch(static_cast<uint64_t>(version) + 1);
+    ops.push_back(CreateNode{paths_.leader_holder(), Seal(record), /*ephemeral=*/true});
     ops.push_back(SetNode{paths_.leader_epoch(), "", version});
     store_.Multi(std::move(ops), WhileStanding([version](State& s, const WriteResult& result) {
                    if (result.status.ok()) return s.Won(version + 1);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "runtime/clock.h"
@@ -11,6 +12,9 @@ namespace {
 
 // Figures are new once in a collection of the app, which is 30 s as a rule.
 constexpr Duration kShowAgain = Seconds(5);
+
+const std::vector<double> kFailoverBounds = {0.1, 0.2, 0.5, 1,   2,   5,   10,
+                                             20,  30,  60,  120, 300, 600, 1800};
 
 }  // namespace
 
@@ -30,12 +34,29 @@ void ControlMetrics::Follow(const std::stop_token& stop) {
       metrics_
           .AddCounter("shardmanager_events_total",
                       "What the control plane saw and did, by kind (see shardctl watch).",
-                      {{"kind", event.kind()}, {"app", event.app()}})
+                      {{"kind", event.kind()}, {"app", labels_.Of(event.app())}})
           .Add();
+      MeasureFailover(event);
     }
     refusals_.Show();
     ShowFigures();
   }
+}
+
+// From the loss of a server to when all that it had is served by others.
+void ControlMetrics::MeasureFailover(const v1::ControlEvent& event) {
+  const std::pair<std::string, std::string> server{event.app(), event.server()};
+  if (event.kind() == "ServerLost") lost_[server] = event.time_ms();
+  if (event.kind() == "ServerJoined") lost_.erase(server);
+  const auto lost = lost_.find(server);
+  if (event.kind() != "FailoverFinished" || lost == lost_.end()) return;
+  metrics_
+      .AddHistogram("shardmanager_failover_duration_seconds",
+                    "From the end of a lost server's session to when all that it had is served "
+                    "by others.",
+                    kFailoverBounds, {{"app", labels_.Of(event.app())}})
+      .Observe(Milliseconds(event.time_ms() - lost->second));
+  lost_.erase(lost);
 }
 
 void ControlMetrics::ShowFigures() {
@@ -54,8 +75,10 @@ void ControlMetrics::ShowFigures() {
     // What is not known any more is 0, as in a process that does not lead.
     const orchestrator::TrafficFigures known =
         found == figures.end() ? orchestrator::TrafficFigures() : found->second;
+    const std::string label = labels_.Of(app);
+    if (label == AppLabels::kOther) continue;  // ratios do not add up
     const auto set = [&](const char* name, const char* help, double value) {
-      metrics_.AddGauge(name, help, {{"app", app}}).Set(value);
+      metrics_.AddGauge(name, help, {{"app", label}}).Set(value);
     };
     set("shardmanager_app_requests_per_second", "Requests that the app's servers admit.",
         known.requests_per_s);

@@ -8,11 +8,16 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_split.h"
+#include "base/endpoint.h"
 #include "daemon/refusal_metrics.h"
+#include "daemon/relay_health.h"
+#include "daemon/relay_metrics.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
+#include "runtime/metrics_server.h"
+#include "runtime/process_metrics.h"
 #include "runtime/signals.h"
 #include "security/flags.h"
 #include "wire/discovery_relay.h"
@@ -53,47 +58,10 @@ using TransportPtr = std::shared_ptr<const wire::Transport>;
 wire::DiscoveryClientOptions Upstream(const Flags& flags, const TransportPtr& transport) {
   wire::DiscoveryClientOptions options;
   options.transport = transport;
-  options.endpoints = absl::StrSplit(flags.upstream, ',', absl::SkipEmpty());
+  options.endpoints = EndpointList(flags.upstream);
+  options.kind = v1::SUBSCRIBER_RELAY;
   return options;
 }
-
-// What the relay counts, for Prometheus.
-class RelayMetrics {
- public:
-  RelayMetrics(Metrics& metrics, std::shared_ptr<const security::Limits> limits)
-      : refusals_(metrics, std::move(limits)),
-        subscribers_(
-            metrics.AddGauge("shardmanager_discovery_subscribers", "Streams served downstream.")),
-        waiting_(metrics.AddGauge("shardmanager_discovery_subscribers_waiting",
-                                  "Subscribers that wait for their turn to get a whole map, or a "
-                                  "large change.")),
-        apps_(metrics.AddGauge("shardmanager_discovery_apps", "Apps subscribed to upstream.")),
-        connected_(metrics.AddGauge("shardmanager_discovery_apps_connected",
-                                    "Apps whose stream from upstream delivers now.")),
-        stale_(metrics.AddGauge("shardmanager_discovery_apps_stale",
-                                "Apps whose map may not be the newest: upstream is not heard, or "
-                                "is cut off itself. Subscribers are told.")),
-        updates_(metrics.AddCounter("shardmanager_discovery_updates_total",
-                                    "Snapshots and deltas passed on.")),
-        refused_(metrics.AddCounter("shardmanager_discovery_updates_refused_total",
-                                    "Updates from upstream that did not fit.")) {}
-
-  void Show(const wire::DiscoveryRelay::Stats& stats, size_t waiting) {
-    refusals_.Show();
-    waiting_.Set(static_cast<double>(waiting));
-    subscribers_.Set(static_cast<double>(stats.subscribers));
-    apps_.Set(static_cast<double>(stats.apps));
-    connected_.Set(static_cast<double>(stats.apps_connected));
-    stale_.Set(static_cast<double>(stats.apps_stale));
-    updates_.Add(static_cast<double>(stats.updates) - updates_.value());
-    refused_.Add(static_cast<double>(stats.updates_refused) - refused_.value());
-  }
-
- private:
-  daemon::RefusalMetrics refusals_;
-  Gauge subscribers_, waiting_, apps_, connected_, stale_;
-  Counter updates_, refused_;
-};
 
 wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& address,
                            wire::DiscoveryService& service) {
@@ -121,10 +89,13 @@ int Serve(const Flags& flags, const TransportPtr& transport) {
   Metrics metrics;
   const auto limits =
       std::make_shared<security::Limits>(security::Limits::Options{.streams = flags.streams});
-  RelayMetrics shown(metrics, limits);
+  daemon::RelayMetrics shown(metrics);
+  daemon::RefusalMetrics refusals(metrics, limits);
+  const auto process_metrics = metrics.AddSource(ProcessMetrics);
+  daemon::RelayHealth health;
   std::unique_ptr<MetricsServer> metrics_server;
   if (!flags.metrics_listen.empty()) {
-    auto started = MetricsServer::Start(flags.metrics_listen, metrics);
+    auto started = MetricsServer::Start(flags.metrics_listen, metrics, health.health());
     if (!started.ok()) {
       std::fprintf(stderr, "error: %s\n", std::string(started.status().message()).c_str());
       return 1;
@@ -145,12 +116,31 @@ int Serve(const Flags& flags, const TransportPtr& transport) {
   if (serving.server == nullptr) return 1;
 
   constexpr std::chrono::milliseconds kMetricsPeriod(1'000);
-  while (!signals.WaitFor(kMetricsPeriod)) shown.Show(relay.stats(), service.waiting());
+  do {
+    const wire::DiscoveryRelay::Stats stats = relay.stats();
+    refusals.Show();
+    shown.Show(stats, service);
+    health.Look(
+        {.apps = stats.apps, .apps_connected = stats.apps_connected, .updates = stats.updates});
+  } while (!signals.WaitFor(kMetricsPeriod));
 
   spdlog::info("stopping");
+  health.Stop();
   service.EndStreams();
   serving.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return 0;
+}
+
+// "": nothing.
+std::string WhatIsWrong(const Flags& flags) {
+  const std::vector<std::string> upstream = EndpointList(flags.upstream);
+  if (upstream.empty()) return "--upstream names no endpoint; allowed: HOST:PORT[,...]";
+  for (const std::string& endpoint : upstream) {
+    const std::string wrong = WhatIsWrongWithEndpoint(endpoint);
+    if (!wrong.empty()) return "--upstream: " + wrong;
+  }
+  const std::string wrong = WhatIsWrongWithEndpoint(flags.listen, /*may_be_free=*/true);
+  return wrong.empty() ? "" : "--listen: " + wrong;
 }
 
 int Main(int argc, char** argv) {
@@ -164,12 +154,13 @@ int Main(int argc, char** argv) {
   cli.add_option("--listen", flags.listen, "Where routers and other relays connect, HOST:PORT")
       ->capture_default_str();
   cli.add_option("--metrics-listen", flags.metrics_listen,
-                 "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
+                 "Serve Prometheus metrics at http://HOST:PORT/metrics, and /healthz and /readyz. "
+                 "HOST: a numeric address. Default: off");
   security::AddFlags(cli, flags.security);
   security::AddStreamsFlag(cli, flags.streams);
   CLI11_PARSE(cli, argc, argv);
-  if (Upstream(flags, wire::Transport::Insecure()).endpoints.empty()) {
-    std::fprintf(stderr, "error: --upstream names no endpoint; allowed: HOST:PORT[,...]\n");
+  if (const std::string wrong = WhatIsWrong(flags); !wrong.empty()) {
+    std::fprintf(stderr, "error: %s\n", wrong.c_str());
     return 2;
   }
   if (absl::Status status = InitLogging("shard-discoveryd"); !status.ok()) {

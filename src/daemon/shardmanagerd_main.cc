@@ -17,15 +17,23 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/endpoint.h"
 #include "coordination/access/store_access.h"
 #include "coordination/raise_epochs.h"
+#include "coordination/zookeeper/ensemble_watch.h"
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
+#include "daemon/cell_metrics.h"
 #include "daemon/control_metrics.h"
+#include "daemon/driver_metrics.h"
+#include "daemon/health.h"
+#include "daemon/relay_metrics.h"
 #include "orchestrator/control/controller.h"
 #include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "runtime/metrics.h"
+#include "runtime/metrics_server.h"
+#include "runtime/process_metrics.h"
 #include "runtime/signals.h"
 #include "security/cert_folder.h"
 #include "security/files.h"
@@ -123,10 +131,24 @@ absl::Status CheckTiming(const Flags& flags) {
                    " ms (--zookeeper-tick-ms, which has to be ZooKeeper's tickTime)"));
 }
 
-absl::Status CheckListen(const Flags& flags) {
-  if (flags.listen.rfind(':') != std::string::npos) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--listen: found \"", flags.listen, "\"; allowed: HOST:PORT"));
+absl::Status CheckEndpoint(const char* flag, const std::string& text, bool may_be_free) {
+  const std::string wrong = text.empty() ? "" : WhatIsWrongWithEndpoint(text, may_be_free);
+  return wrong.empty() ? absl::OkStatus()
+                       : absl::InvalidArgumentError(absl::StrCat(flag, ": ", wrong));
+}
+
+absl::Status CheckEndpoints(const Flags& flags) {
+  absl::Status status = CheckEndpoint("--listen", flags.listen, /*may_be_free=*/true);
+  if (status.ok()) status = CheckEndpoint("--advertise", flags.advertise, /*may_be_free=*/false);
+  if (status.ok()) status = CheckEndpoint("--metrics-listen", flags.metrics_listen, true);
+  const std::string servers = flags.zookeeper.substr(0, flags.zookeeper.find('/'));
+  if (EndpointList(servers).empty()) {
+    return absl::InvalidArgumentError("--zookeeper: found \"\"; allowed: HOST:PORT[,HOST:PORT...]");
+  }
+  for (const std::string& server : EndpointList(servers)) {
+    if (status.ok()) status = CheckEndpoint("--zookeeper", server, /*may_be_free=*/false);
+  }
+  return status;
 }
 
 // Where the ZooKeeper of --dev listens, by --zookeeper.
@@ -159,8 +181,9 @@ absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& f
 }
 
 // Listens at `address` with all services.
-wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& address,
-                           const std::vector<grpc::Service*>& services, int* port) {
+absl::StatusOr<wire::ServerAndPort> Listen(const wire::Transport& transport,
+                                           const std::string& address,
+                                           const std::vector<grpc::Service*>& services, int* port) {
   grpc::ServerBuilder builder;
   wire::PrepareForSubscribers(builder);
   // A spec with a million shards is larger than gRPC's 4 MB.
@@ -169,7 +192,11 @@ wire::ServerAndPort Listen(const wire::Transport& transport, const std::string& 
   builder.SetResourceQuota(grpc::ResourceQuota("admin").SetMaxThreads(kMostThreads));
   auto mixed = transport.ListenAt(address, {security::Anybody()}, builder, port);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  return wire::StartWith(std::move(mixed), builder);
+  wire::ServerAndPort serving = wire::StartWith(std::move(mixed), builder);
+  if (serving.server != nullptr && *port != 0) return serving;
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", address,
+                   ": is the port taken, or not an address of this machine? (--listen HOST:PORT)"));
 }
 
 // Where others reach us, listening on `port`.
@@ -181,8 +208,10 @@ std::string Endpoint(const Flags& flags, int port) {
 }
 
 orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags,
-                                                     discovery::ReportDesk& reports) {
+                                                     discovery::ReportDesk& reports,
+                                                     orchestrator::Meter& meter) {
   orchestrator::ControllerOptions options;
+  options.meter = &meter;
   options.cell.set_cell(flags.cell);
   options.cell.set_zookeeper_tick_ms(flags.zookeeper_tick_ms);
   options.cell.set_session_timeout_ms(flags.session_timeout_ms);
@@ -256,9 +285,10 @@ absl::StatusOr<std::shared_ptr<const wire::Transport>> MakeTransport(const Flags
 }
 
 // Null: there are to be none.
-absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const Flags& flags, Metrics& metrics) {
+absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const Flags& flags, Metrics& metrics,
+                                                            daemon::ControlHealth& health) {
   if (flags.metrics_listen.empty()) return nullptr;
-  return MetricsServer::Start(flags.metrics_listen, metrics);
+  return MetricsServer::Start(flags.metrics_listen, metrics, health.health());
 }
 
 std::shared_ptr<security::Limits> MakeLimits(const Flags& flags) {
@@ -267,6 +297,47 @@ std::shared_ptr<security::Limits> MakeLimits(const Flags& flags) {
                                 .calls_at_once = flags.calls_at_once,
                                 .streams = flags.streams});
 }
+
+// What is served over gRPC.
+class Services {
+ public:
+  // All must outlive it.
+  struct Context {
+    orchestrator::Controller& controller;
+    wire::DiscoveryRelay& relay;
+    const EnsembleWatch& ensemble;
+    std::string cell;
+    wire::Gate gate;
+  };
+  explicit Services(const Context& context)
+      : discovery_(context.relay.hub(),
+                   {.reports = &context.relay.reports(), .gate = context.gate}),
+        admin_(context.controller, SHARDMANAGER_VERSION_TEXT, context.gate,
+               {.relays = [this] { return discovery_.Relays(); },
+                .zookeeper = [&ensemble = context.ensemble] { return ensemble.Members(); }}),
+        access_(context.controller, context.cell, context.gate),
+        tasks_(context.controller, context.gate),
+        placer_(/*most_at_once=*/1, context.gate) {}
+
+  std::vector<grpc::Service*> all() {
+    return {admin_.service(), access_.service(), tasks_.service(), discovery_.service(),
+            placer_.service()};
+  }
+  wire::DiscoveryService& discovery() { return discovery_; }
+  // Streams and long calls, before the server is shut down.
+  void End() {
+    admin_.EndStreams();
+    placer_.EndCalls();
+    discovery_.EndStreams();
+  }
+
+ private:
+  wire::DiscoveryService discovery_;
+  wire::AdminService admin_;
+  wire::AccessService access_;
+  wire::TaskControlService tasks_;
+  wire::PlacerService placer_;
+};
 
 // The pieces in the order in which they are made; they go in the reverse one.
 int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
@@ -279,54 +350,50 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
     zookeeper = *std::move(started);
   }
   Metrics metrics;
-  const auto metrics_server = ServeMetrics(flags, metrics);
+  daemon::ControlHealth health;
+  const auto metrics_server = ServeMetrics(flags, metrics, health);
   if (!metrics_server.ok()) return Fail(metrics_server.status());
-  wire::DiscoveryRelay relay({.transport = transport});
+  const auto process_metrics = metrics.AddSource(ProcessMetrics);
+  wire::DiscoveryRelay relay({.kind = v1::SUBSCRIBER_STANDBY, .transport = transport});
   HubPublisher publisher(relay.hub());
   orchestrator::EventLog events;
   const std::shared_ptr<security::Limits> limits = MakeLimits(flags);
   daemon::ControlMetrics control_metrics(metrics, events, limits);
   wire::ShardServerClient sender({.transport = transport});
   ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
+  const EnsembleWatch ensemble(flags.zookeeper);
+  daemon::DriverMetrics meter(metrics);
 
   auto controller = std::make_unique<orchestrator::Controller>(
-      ControllerOptionsFor(flags, relay.reports()), stores, sender, publisher, events);
+      ControllerOptionsFor(flags, relay.reports(), meter), stores, sender, publisher, events);
   absl::Status fatal;
   controller->on_fatal = [&](absl::Status status) {
     fatal = std::move(status);
     signals.RequestStop();
   };
   Connect(*controller, relay);
-  const wire::Gate gate = wire::GateOf(transport, *controller, limits);
-  wire::AdminService admin(*controller, SHARDMANAGER_VERSION_TEXT, gate);
-  wire::AccessService access_control(*controller, flags.cell, gate);
-  wire::TaskControlService tasks(*controller, gate);
-  wire::DiscoveryService discovery(relay.hub(), {.reports = &relay.reports(), .gate = gate});
+  Services services(
+      {*controller, relay, ensemble, flags.cell, wire::GateOf(transport, *controller, limits)});
+  daemon::RelayMetrics relay_metrics(metrics);
+  const daemon::CellMetrics cell_metrics(
+      metrics, {.look = [&](auto reply) { controller->GetHealth(std::move(reply)); },
+                .zookeeper = [&] { return ensemble.Members(); },
+                .after_look = [&] { relay_metrics.Show(relay.stats(), services.discovery()); }});
   int port = 0;
-  wire::PlacerService placer(/*most_at_once=*/1, gate);
-  const wire::ServerAndPort serving =
-      Listen(*transport, flags.listen,
-             {admin.service(), access_control.service(), tasks.service(), discovery.service(),
-              placer.service()},
-             &port);
-  if (serving.server == nullptr || port == 0) {
-    return Fail(absl::UnavailableError(
-        absl::StrCat("cannot listen on ", flags.listen,
-                     ": is the port taken, or not an address of this machine? (--listen "
-                     "HOST:PORT)")));
-  }
+  const auto serving = Listen(*transport, flags.listen, services.all(), &port);
+  if (!serving.ok()) return Fail(serving.status());
   spdlog::info("this process is {}", transport->About());
   spdlog::info("cell {}: serving admin, task control and discovery on port {}, ZooKeeper at {}",
                flags.cell, port, flags.zookeeper);
   controller->Start(Endpoint(flags, port));
+  health.Watch([&](auto reply) { controller->operations().GetStatus(std::move(reply)); });
   const int signal = signals.Wait();
 
   if (fatal.ok()) spdlog::info("stopping ({})", signal == 0 ? "asked to" : "signal");
+  health.Forget();
   controller->Stop();
-  admin.EndStreams();
-  placer.EndCalls();
-  discovery.EndStreams();
-  serving.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  services.End();
+  serving->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return fatal.ok() ? 0 : Fail(fatal);
 }
 
@@ -376,7 +443,8 @@ Given AddFlags(CLI::App& cli, Flags& flags) {
                  "Where other processes reach this one, HOST:PORT. Default: --listen, with this "
                  "machine's name for a wildcard address");
   cli.add_option("--metrics-listen", flags.metrics_listen,
-                 "Serve Prometheus metrics at http://HOST:PORT/metrics. Default: off");
+                 "Serve Prometheus metrics at http://HOST:PORT/metrics, and /healthz and /readyz. "
+                 "HOST: a numeric address. Default: off");
   cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
@@ -408,7 +476,7 @@ absl::Status CheckFlags(const Given& given, Flags& flags) {
   if (flags.dev && given.tick->count() == 0) flags.zookeeper_tick_ms = 200;
   if (flags.dev && given.timeout->count() == 0) flags.session_timeout_ms = 3'000;
   absl::Status status = CheckTiming(flags);
-  if (status.ok()) status = CheckListen(flags);
+  if (status.ok()) status = CheckEndpoints(flags);
   if (status.ok() && flags.dev && given.zookeeper->count() > 0) status = SetDevPort(flags);
   return status;
 }

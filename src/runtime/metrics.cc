@@ -1,7 +1,6 @@
 #include "runtime/metrics.h"
 
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
@@ -9,9 +8,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string_view>
-
-#include "absl/strings/str_cat.h"
+#include <utility>
 
 namespace shardmanager {
 namespace {
@@ -61,7 +60,54 @@ void Histogram::Observe(double value) const {
 }
 void Histogram::Observe(Duration value) const { Observe(InSeconds(value)); }
 
-Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {}
+// The registry's metrics and those of the sources, as one collectable.
+class Metrics::Collected final : public prometheus::Collectable {
+ public:
+  explicit Collected(std::shared_ptr<prometheus::Registry> registry)
+      : registry_(std::move(registry)) {}
+
+  uint64_t Add(std::function<std::vector<MetricFamily>()> source) {
+    std::lock_guard lock(mutex_);
+    sources_.emplace(next_, std::move(source));
+    return next_++;
+  }
+  void Remove(uint64_t id) {
+    std::lock_guard lock(mutex_);
+    sources_.erase(id);
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    std::vector<prometheus::MetricFamily> all = registry_->Collect();
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, source] : sources_) {
+      for (MetricFamily& family : source()) all.push_back(Converted(std::move(family)));
+    }
+    return all;
+  }
+
+ private:
+  static prometheus::MetricFamily Converted(MetricFamily family) {
+    prometheus::MetricFamily out;
+    out.name = std::move(family.name);
+    out.help = std::move(family.help);
+    out.type = family.is_counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+    for (MetricFamily::Sample& sample : family.samples) {
+      prometheus::ClientMetric& metric = out.metric.emplace_back();
+      for (auto& [name, value] : sample.labels) metric.label.push_back({name, std::move(value)});
+      (family.is_counter ? metric.counter.value : metric.gauge.value) = sample.value;
+    }
+    return out;
+  }
+
+  const std::shared_ptr<prometheus::Registry> registry_;
+  mutable std::mutex mutex_;
+  std::map<uint64_t, std::function<std::vector<MetricFamily>()>> sources_;  // in order of Add()
+  uint64_t next_ = 0;
+};
+
+Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
+  collected_ = std::make_shared<Collected>(registry_);
+}
 Metrics::~Metrics() = default;
 
 Counter Metrics::AddCounter(const std::string& name, const std::string& help,
@@ -83,29 +129,14 @@ Histogram Metrics::AddHistogram(const std::string& name, const std::string& help
 }
 
 std::string Metrics::Text() const {
-  return prometheus::TextSerializer().Serialize(registry_->Collect());
+  return prometheus::TextSerializer().Serialize(collected_->Collect());
 }
 
-absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& listen,
-                                                                    const Metrics& metrics) {
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-        "listening_ports", listen, "num_threads", std::to_string(kConnections),
-        "request_timeout_ms", std::to_string(kRequestTimeout.count())});
-    exposer->RegisterCollectable(metrics.registry_);
-    return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(exposer)));
-  } catch (const std::exception& e) {
-    return absl::UnavailableError(absl::StrCat("cannot serve metrics on ", listen,
-                                               ": is the port taken, or the host not a numeric "
-                                               "address of this machine? (",
-                                               e.what(), ")"));
-  }
+std::unique_ptr<Metrics::Source> Metrics::AddSource(
+    std::function<std::vector<MetricFamily>()> source) {
+  return std::unique_ptr<Source>(new Source(collected_, collected_->Add(std::move(source))));
 }
 
-MetricsServer::MetricsServer(std::unique_ptr<prometheus::Exposer> exposer)
-    : exposer_(std::move(exposer)) {}
-MetricsServer::~MetricsServer() = default;
-
-int MetricsServer::port() const { return exposer_->GetListeningPorts().front(); }
+Metrics::Source::~Source() { collected_->Remove(id_); }
 
 }  // namespace shardmanager

@@ -5,18 +5,18 @@
 //   "kv"}}); moves.Add();
 #pragma once
 
-#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "base/time.h"
 
 namespace prometheus {
 class Counter;
-class Exposer;
 class Gauge;
 class Histogram;
 class Registry;
@@ -63,6 +63,18 @@ class Histogram {
   prometheus::Histogram* impl_ = nullptr;
 };
 
+// Values that are read when somebody asks, and not kept as metrics: what is gone shows no more.
+struct MetricFamily {
+  struct Sample {
+    std::map<std::string, std::string> labels;
+    double value = 0;
+  };
+  std::string name;  // also one that all processes have, as process_resident_memory_bytes
+  std::string help;
+  bool is_counter = false;  // else a gauge
+  std::vector<Sample> samples = {};
+};
+
 // Thread-safe. Names begin with "shardmanager_"; counters end in "_total",
 // histograms in their unit ("_seconds", "_bytes"): another name is a mistake in our
 // code and aborts. Asking twice for one name and labels gives the same metric.
@@ -81,41 +93,31 @@ class Metrics {
   Histogram AddHistogram(const std::string& name, const std::string& help,
                          const std::vector<double>& bounds = {}, const Labels& labels = {});
 
+  // `source` is asked at each scrape, on the scraper's thread, and must not block. When the handle
+  // is destroyed it is not asked any more, and a scrape that asks it has ended.
+  class Source;
+  [[nodiscard]] std::unique_ptr<Source> AddSource(
+      std::function<std::vector<MetricFamily>()> source);
+
   // What a scrape gets: the text exposition format.
   std::string Text() const;
 
  private:
-  friend class MetricsServer;
+  class Collected;
+  std::shared_ptr<Collected> collected_;
   std::shared_ptr<prometheus::Registry> registry_;
 };
 
-// Serves http://<listen>/metrics until it is destroyed, which may take 2 s: its
-// library looks that seldom whether it should stop.
-//
-// A client that connects and sends nothing does not hold up scrapes: as long as fewer than
-// kConnections clients do that, a scrape is answered at once. With more of them a scrape waits
-// until enough of them are closed, which happens to each after kRequestTimeout.
-class MetricsServer {
+class Metrics::Source {
  public:
-  // Connections that are served at the same time; more wait. Each takes a thread of the HTTP
-  // server from the moment it is accepted, even if its client says nothing.
-  static constexpr int kConnections = 16;
-  // A connection is closed when its client has not sent a whole request for so long, or does not
-  // take any of the answer for so long.
-  static constexpr std::chrono::milliseconds kRequestTimeout{2000};
-
-  // `listen`: "host:port", the host a numeric address; port 0: a free one.
-  // Errors: UNAVAILABLE, it cannot listen there, and why. `metrics` must outlive
-  // the server.
-  static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(const std::string& listen,
-                                                              const Metrics& metrics);
-  ~MetricsServer();
-
-  int port() const;
+  ~Source();
 
  private:
-  explicit MetricsServer(std::unique_ptr<prometheus::Exposer> exposer);
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  friend class Metrics;
+  Source(std::shared_ptr<Collected> collected, uint64_t id)
+      : collected_(std::move(collected)), id_(id) {}
+  const std::shared_ptr<Collected> collected_;
+  const uint64_t id_;
 };
 
 }  // namespace shardmanager

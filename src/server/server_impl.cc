@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/endpoint.h"
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
 #include "runtime/logging.h"
@@ -39,9 +40,9 @@ absl::Status CheckOptions(const ServerOptions& options) {
         absl::StrCat("ServerOptions.", field, ": found \"", *value,
                      "\"; allowed: 1 to 127 characters of [A-Za-z0-9._-]"));
   }
-  if (options.listen.rfind(':') == std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("ServerOptions.listen: found \"", options.listen,
-                                                   "\"; allowed: \"host:port\""));
+  const std::string wrong = WhatIsWrongWithEndpoint(options.listen, /*may_be_free=*/true);
+  if (!wrong.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("ServerOptions.listen: ", wrong));
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "orchestrator/control/controller.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "wire/controller_calls.h"
@@ -14,14 +15,51 @@ namespace shardmanager::wire {
 using orchestrator::Controller;
 using orchestrator::Operations;
 
+namespace {
+
+template <typename Field, typename Values>
+void AssignTo(Field& field, Values values) {
+  for (auto& value : values) *field.Add() = std::move(value);
+}
+
+void AddProblem(v1::Problem::Severity severity, const char* reason, std::string message,
+                v1::GetStatusResponse& status) {
+  v1::Problem& problem = *status.add_problems();
+  problem.set_severity(severity);
+  problem.set_reason(reason);
+  problem.set_message(std::move(message));
+}
+
+// What this process sees of others, whether it leads or not.
+void AddProblemsAround(v1::GetStatusResponse& status) {
+  for (const v1::ZookeeperMember& member : status.zookeeper()) {
+    if (member.state() != "silent" && member.state() != "no quorum") continue;
+    AddProblem(v1::Problem::WARNING, "ZookeeperMemberDown",
+               absl::StrCat("the ZooKeeper server ", member.endpoint(), " is ", member.state(),
+                            member.reason().empty() ? "" : ": ", member.reason()),
+               status);
+  }
+  for (const v1::RelayStatus& relay : status.relays()) {
+    if (relay.apps_behind() == 0) continue;
+    AddProblem(v1::Problem::WARNING, "RelayBehind",
+               absl::StrCat("the ", relay.kind(), " ", relay.name(), " lacks the newest maps of ",
+                            relay.apps_behind(), " of its ", relay.apps(), " apps, for ",
+                            relay.behind_ms() / 1'000, " s: it does not take what it is sent"),
+               status);
+  }
+}
+
+}  // namespace
+
 class AdminService::Impl final : public v1::Admin::Service {
  public:
-  Impl(Controller& controller, std::string version, Gate gate)
+  Impl(Controller& controller, std::string version, Gate gate, Around around)
       : controller_(controller),
         calls_({.controller = controller,
                 .gate = std::move(gate),
                 .advice = "Ask with `shardctl get apps` and `shardctl describe app`"}),
-        version_(std::move(version)) {}
+        version_(std::move(version)),
+        around_(std::move(around)) {}
 
   void EndStreams() { calls_.End(); }
 
@@ -132,6 +170,9 @@ class AdminService::Impl final : public v1::Admin::Service {
         [answer](auto result) { answer->set_value(std::move(result)); });
     grpc::Status status = calls_.Await(*context, *answer, response);
     response->set_version(version_);
+    if (around_.relays) AssignTo(*response->mutable_relays(), around_.relays());
+    if (around_.zookeeper) AssignTo(*response->mutable_zookeeper(), around_.zookeeper());
+    AddProblemsAround(*response);
     return status;
   }
 
@@ -163,10 +204,12 @@ class AdminService::Impl final : public v1::Admin::Service {
   Controller& controller_;
   ControllerCalls calls_;
   const std::string version_;
+  const Around around_;
 };
 
-AdminService::AdminService(Controller& controller, std::string version, Gate gate)
-    : impl_(std::make_unique<Impl>(controller, std::move(version), std::move(gate))) {}
+AdminService::AdminService(Controller& controller, std::string version, Gate gate, Around around)
+    : impl_(std::make_unique<Impl>(controller, std::move(version), std::move(gate),
+                                   std::move(around))) {}
 AdminService::~AdminService() = default;
 
 grpc::Service* AdminService::service() { return impl_.get(); }

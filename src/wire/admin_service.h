@@ -1,9 +1,12 @@
 // The Admin service (admin.proto) over a Controller.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "shardmanager/v1/admin.pb.h"
 #include "wire/access/gate.h"
 
 namespace grpc {
@@ -18,8 +21,16 @@ namespace shardmanager::wire {
 
 class AdminService {
  public:
+  // What GetStatus tells beside what the controller knows. Thread-safe; must return at once.
+  // Empty: nothing.
+  struct Around {
+    std::function<std::vector<v1::RelayStatus>()> relays;
+    std::function<std::vector<v1::ZookeeperMember>()> zookeeper;
+  };
+
   // `controller` must outlive this.
-  AdminService(orchestrator::Controller& controller, std::string version, Gate gate);
+  AdminService(orchestrator::Controller& controller, std::string version, Gate gate,
+               Around around = {});
   // REQUIRES: the gRPC server that it was registered with is gone.
   ~AdminService();
 

@@ -170,6 +170,7 @@ class Impl::Watch final : public std::enable_shared_from_this<Watch> {
     v1::WatchRequest request;
     request.set_app(app_.value());
     request.set_subscriber(impl_.options.subscriber);
+    request.set_kind(impl_.options.kind);
     request.set_cell(impl_.options.cell);
     if (const auto known = receiver_.known()) *request.mutable_known() = known->ToProto();
     receiver_.StreamOpened();

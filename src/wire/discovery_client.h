@@ -61,6 +61,8 @@ struct DiscoveryClientOptions {
   std::vector<std::string> endpoints;
   // Who is asking, for the publisher's logs. Default: "<host>/<pid>".
   std::string subscriber;
+  // What it does with maps, for operators.
+  v1::SubscriberKind kind = v1::SUBSCRIBER_KIND_UNSPECIFIED;
   // Maps of cells of another name are not taken, and their publishers are left for the next
   // endpoint. Default: "", any cell. Example: "prod".
   std::string cell;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "runtime/clock.h"
 #include "runtime/logging.h"
 #include "runtime/serial_executor.h"
+#include "shardmanager/v1/admin.pb.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "wire/grpc_status.h"
 #include "wire/keepalive.h"
@@ -52,6 +54,8 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
              security::OpenCounts::Open open) {
     self_ = shared_from_this();
     open_ = std::move(open);
+    name_ = request.subscriber();
+    kind_ = request.kind();
     discovery::Subscriber who{.known = std::nullopt,
                               .wake =
                                   [weak = weak_from_this()] {
@@ -91,6 +95,21 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return who;
   }
 
+  // Adds itself to what is told of its subscriber, if that passes maps on.
+  void AddTo(std::map<std::string, v1::RelayStatus>& relays, TimePoint now) {
+    if (kind_ != v1::SUBSCRIBER_RELAY && kind_ != v1::SUBSCRIBER_STANDBY) return;
+    v1::RelayStatus& status = relays[name_];
+    status.set_name(name_);
+    status.set_kind(kind_ == v1::SUBSCRIBER_RELAY ? "relay" : "standby");
+    status.set_apps(status.apps() + 1);
+    std::lock_guard lock(mutex_);
+    const bool behind = writing_ || next_ != nullptr;
+    const int64_t behind_ms = behind ? (now - busy_since_) / Milliseconds(1) : 0;
+    if (behind_ms < kBehindMs) return;
+    status.set_apps_behind(status.apps_behind() + 1);
+    status.set_behind_ms(std::max(status.behind_ms(), behind_ms));
+  }
+
   void End(grpc::Status status) {
     std::lock_guard lock(mutex_);
     if (end_.has_value()) return;
@@ -99,6 +118,9 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
  private:
+  // A message that is being sent for less than this is on its way.
+  static constexpr int64_t kBehindMs = 1'000;
+
   // REQUIRES: mutex_ held. The timer and the hub know the stream before Begin() has
   // its subscription: what they miss then, Begin() makes good.
   bool MayWrite() const { return subscription_ != nullptr && !writing_ && !end_.has_value(); }
@@ -114,6 +136,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     std::lock_guard lock(mutex_);
     if (!MayWrite()) return;
     if (next_ == nullptr) next_ = subscription_->Pull();
+    if (next_ == nullptr) busy_ = false;
     if (next_ != nullptr && gate_.IsLarge(next_->size())) {
       at_gate_ = true;
       const bool admitted = gate_.Enter(this, MonotonicNow(), [weak = weak_from_this()] {
@@ -130,6 +153,8 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Write(const Message& message) {
     buffer_ = Wrap(message);
     writing_ = true;
+    if (!busy_) busy_since_ = MonotonicNow();
+    busy_ = true;
     last_write_ = MonotonicNow();
     StartWrite(&buffer_);
   }
@@ -168,12 +193,16 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const OnGone on_gone_;
   security::OpenCounts::Open open_;
   std::shared_ptr<Stream> self_;
+  std::string name_;  // of the subscriber
+  v1::SubscriberKind kind_ = v1::SUBSCRIBER_KIND_UNSPECIFIED;
 
   std::mutex mutex_;
   std::shared_ptr<Subscription> subscription_;
   Message next_;          // pulled, and too large to be sent before the gate admits it
   bool at_gate_ = false;  // it entered the gate, or waits there
   bool writing_ = false;
+  bool busy_ = false;  // it was not up to date since busy_since_
+  TimePoint busy_since_;
   std::optional<grpc::Status> end_;  // decided; Finish was or will be called once
   TimePoint last_write_;
   grpc::ByteBuffer buffer_;
@@ -228,6 +257,21 @@ class DiscoveryService::Impl final
 
   size_t waiting() const { return gate_.waiting(); }
 
+  std::vector<v1::RelayStatus> Relays() {
+    std::vector<std::shared_ptr<Stream>> streams;
+    {
+      std::lock_guard lock(mutex_);
+      streams = Alive();
+    }
+    std::map<std::string, v1::RelayStatus> by_name;
+    for (const auto& stream : streams) stream->AddTo(by_name, MonotonicNow());
+    std::vector<v1::RelayStatus> all;
+    for (auto& [name, status] : by_name) {
+      if (all.size() < kMostRelays) all.push_back(std::move(status));
+    }
+    return all;
+  }
+
   void EndStreams() {
     std::vector<std::shared_ptr<Stream>> streams;
     {
@@ -241,6 +285,8 @@ class DiscoveryService::Impl final
   }
 
  private:
+  static constexpr size_t kMostRelays = 1'000;
+
   static grpc::Status Check(const grpc::Status& parsed, const v1::WatchRequest& request) {
     constexpr size_t kLongestName = 63;
     if (!parsed.ok()) return {grpc::StatusCode::INVALID_ARGUMENT, "not a WatchRequest"};
@@ -340,6 +386,7 @@ DiscoveryService::DiscoveryService(discovery::Hub& hub, Options options)
 DiscoveryService::~DiscoveryService() = default;
 
 grpc::Service* DiscoveryService::service() { return impl_.get(); }
+std::vector<v1::RelayStatus> DiscoveryService::Relays() const { return impl_->Relays(); }
 size_t DiscoveryService::waiting() const { return impl_->waiting(); }
 void DiscoveryService::EndStreams() { impl_->EndStreams(); }
 

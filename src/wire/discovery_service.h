@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/time.h"
 #include "discovery/hub.h"
@@ -14,6 +15,10 @@ namespace grpc {
 class ServerBuilder;
 class Service;
 }  // namespace grpc
+
+namespace shardmanager::v1 {
+class RelayStatus;
+}  // namespace shardmanager::v1
 
 namespace shardmanager::wire {
 
@@ -42,6 +47,9 @@ class DiscoveryService {
 
   // For grpc::ServerBuilder::RegisterService.
   grpc::Service* service();
+
+  // Subscribers that pass maps on to others, by name: as far as they are sent what there is.
+  std::vector<v1::RelayStatus> Relays() const;
 
   // Subscribers that wait for their turn to be sent a large message.
   size_t waiting() const;

@@ -107,6 +107,8 @@ inline constexpr std::array kForeign = {
     Foreign{"grpc", 80, "", "gRPC begins at src/wire"},
     Foreign{"zookeeper/", kNowhere, "src/coordination/zookeeper",
             "everybody else speaks coordination/store.h"},
+    Foreign{"civetweb.h", kNowhere, "src/runtime/http_server.cc", "use runtime/http_server.h"},
+    Foreign{"zlib.h", kNowhere, "src/runtime/http_server.cc", "use runtime/http_server.h"},
     Foreign{"prometheus/", kNowhere, "src/runtime/metrics.cc", "use runtime/metrics.h"},
     Foreign{"spdlog/", 50, "", "cores return reasons; shells log them"},
     Foreign{"CLI/", 100, "src/security/flags.h", "programs parse flags; components get options"},

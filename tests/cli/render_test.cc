@@ -60,12 +60,17 @@ kv-3   lost    eu-west   0/1        127.0.0.1:9003   session expired 2.1 s ago; 
 }
 
 TEST(RenderTest, ListsServersInFullWhenWide) {
+  v1::GetServersResponse servers = ThreeServers();
+  v1::MetricUse& cpu = *servers.mutable_servers(0)->add_loads();
+  cpu.set_metric("cpu");
+  cpu.set_used(3.2);
+  cpu.set_capacity(16);
   EXPECT_EQ(
-      ServersTable(ThreeServers(), {.wide = true}),
-      R"(NAME   STATE   REGION    REPLICAS   ENDPOINT         DATACENTER   RACK   CAPACITY   INCARNATION   REASON
-kv-1   live    eu-west   1/1        127.0.0.1:9001   dub1         r07    1000       1
-kv-2   live    us-east   1/1        127.0.0.1:9002   -            -      -          12
-kv-3   lost    eu-west   0/1        127.0.0.1:9003   -            -      -          1             session expired 2.1 s ago; failover in 27.9 s
+      ServersTable(servers, {.wide = true}),
+      R"(NAME   STATE   REGION    REPLICAS   ENDPOINT         DATACENTER   RACK   CAPACITY   LOAD         INCARNATION   REASON
+kv-1   live    eu-west   1/1        127.0.0.1:9001   dub1         r07    1000       cpu 3.2/16   1
+kv-2   live    us-east   1/1        127.0.0.1:9002   -            -      -          -            12
+kv-3   lost    eu-west   0/1        127.0.0.1:9003   -            -      -          -            1             session expired 2.1 s ago; failover in 27.9 s
 )");
 }
 
@@ -118,6 +123,12 @@ a      degraded   s-1,s-2(failed)   -       1 of 2 replicas serving
 )");
 }
 
+TEST(RenderTest, MarksThePrimaryWhereThereAreSecondaries) {
+  v1::GetShardsResponse shards = ReplicatedShards();
+  shards.mutable_shards(0)->mutable_replicas(0)->set_role(v1::PRIMARY);
+  EXPECT_THAT(ShardsTable(shards, {}), ::testing::HasSubstr("s-1*,s-2(failed)"));
+}
+
 TEST(RenderTest, ShowsNoControlCharactersFromTheWire) {
   v1::GetServersResponse servers;
   v1::ServerStatus& server = *servers.add_servers();
@@ -136,24 +147,6 @@ TEST(RenderTest, WritesAnEventALine) {
   EXPECT_EQ(EventLine(events[1], false), "2026-03-01T12:00:01.000Z  ShardServing  kv/kv-1/shard-0");
   EXPECT_EQ(EventLine(events[2], true),
             "\x1b[2m2026-03-01T12:00:02.000Z\x1b[0m  LeaderElected  epoch 4");
-}
-
-TEST(RenderTest, ShowsWhoAnswersAndWhoLeads) {
-  EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>(
-                           "cell: 'c' leading: true leader_epoch: 4 leader_endpoint: 'h:1' "
-                           "version: '0.1.0'"),
-                       false),
-            "Cell:          c\nRole:          leader\nLeader:        h:1\nLeader epoch:  4\n"
-            "Version:       0.1.0\n");
-  EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>("cell: 'c' version: '0.1.0'"), false),
-            "Cell:          c\nRole:          standby\nLeader:        none is known\n"
-            "Leader epoch:  0\nVersion:       0.1.0\n");
-  EXPECT_EQ(StatusText(FromText<v1::GetStatusResponse>(
-                           "cell: 'c' version: '0.1.0' cut_off_ms: 31500 led_before: true"),
-                       false),
-            "Cell:          c\n"
-            "Role:          leader (cut off from ZooKeeper since 31 s: who leads is unknown)\n"
-            "Leader:        none is known\nLeader epoch:  0\nVersion:       0.1.0\n");
 }
 
 Surroundings Around() {

@@ -44,6 +44,10 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
+int PortOf(const std::vector<int>& ports, int i) {
+  return i < static_cast<int>(ports.size()) ? ports[static_cast<size_t>(i)] : 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Make(ClusterOptions options) {
@@ -71,12 +75,14 @@ absl::Status Cluster::LayOut() {
     const std::string name = i == 0 ? "shardmanagerd" : absl::StrCat("shardmanagerd-", i + 1);
     auto daemon = MakeDaemon(name, absl::StrCat("manager-", i + 1), kManagerPort);
     if (!daemon.ok()) return daemon.status();
+    daemon->metrics_port = PortOf(options_.manager_metrics, i);
     managers_.push_back(*std::move(daemon));
   }
   for (int i = 0; i < options_.relays; ++i) {
     const std::string name = i == 0 ? "shard-discoveryd" : absl::StrCat("shard-discoveryd-", i + 1);
     auto daemon = MakeDaemon(name, absl::StrCat("relay-", i + 1), kRelayPort);
     if (!daemon.ok()) return daemon.status();
+    daemon->metrics_port = PortOf(options_.relay_metrics, i);
     relays_.push_back(*std::move(daemon));
   }
   return absl::OkStatus();
@@ -157,6 +163,10 @@ absl::Status Cluster::StartDaemon(Daemon& daemon, const std::string& kind,
     argv.insert(argv.end(), flags.begin(), flags.end());
     const auto secure = security_.FlagsOf(absl::StrCat(kind, "/", daemon.name));
     argv.insert(argv.end(), secure.begin(), secure.end());
+    if (daemon.metrics_port != 0) {
+      argv.insert(argv.end(),
+                  {"--metrics-listen", absl::StrCat("127.0.0.1:", daemon.metrics_port)});
+    }
     daemon.security = security_.changes();
     daemon.program =
         std::make_unique<Program>(daemon.name, std::move(argv), folder(), daemon.network_namespace);

@@ -44,6 +44,10 @@ struct ClusterOptions {
   int managers = 1;
   // The first hears its maps from the shardmanagerd, each other one from the one before.
   int relays = 1;
+  // OPTIONAL. Ports of this machine (StablePort()) where the first ones serve metrics. Default:
+  // none do.
+  std::vector<int> manager_metrics;
+  std::vector<int> relay_metrics;
   // OPTIONAL. Outlives the cluster. Each ZooKeeper ("zookeeper-1"), shardmanagerd
   // ("manager-1") and relay ("relay-1") gets a machine there. Default: all on 127.0.0.1.
   Network* network = nullptr;
@@ -153,6 +157,7 @@ class Cluster {
     std::string name;
     std::string endpoint;
     int network_namespace = -1;
+    int metrics_port = 0;              // 0: it serves none
     std::unique_ptr<Program> program;  // null: never started
     int security = 0;                  // ClusterSecurity::changes() when it was made
   };

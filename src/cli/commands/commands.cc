@@ -104,6 +104,11 @@ ExitCode Fail(const absl::Status& status, const AdminClient& client, Terminal& t
                     << " within " << AgeText(client.timeout())
                     << (message.empty() ? "" : ": " + message) << "\n";
       return kUnreachable;
+    case absl::StatusCode::kUnimplemented:
+      *terminal.err << "error: the process at " << client.server()
+                    << " is no control plane of this version: it does not know this call. A relay "
+                       "(shard-discoveryd) serves shard maps alone: name a shardmanagerd with -s\n";
+      return kRefused;
     case absl::StatusCode::kNotFound:
       *terminal.err << "error: " << message << "\n";
       return kNotFound;
@@ -216,15 +221,6 @@ ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& termi
     }
     client.AwaitChange(kWatchRetry);
   }
-}
-
-ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal) {
-  const auto status = client.GetStatus();
-  if (!status.ok()) return Fail(status.status(), client, terminal);
-  if (!ShowForPrograms(*status, command.format, terminal)) {
-    *terminal.out << StatusText(*status, terminal.colour);
-  }
-  return kOk;
 }
 
 }  // namespace shardmanager::cli

@@ -37,7 +37,6 @@ ExitCode Simulate(const SimulateCommand& command, AdminClient& client, Terminal&
 ExitCode Capacity(const CapacityCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Top(const TopCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& terminal);
-ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 // Asks no control plane.
 ExitCode Place(const PlaceCommand& command, Terminal& terminal);
 

@@ -91,7 +91,11 @@ ExitCode Show(const absl::StatusOr<Response>& response, bool empty, const GetCom
     *terminal.out << Names(*response);
   } else if (empty) {
     const bool reported = command.resource == Resource::kOperations;
-    *terminal.err << "no " << kind << (reported ? "s are reported\n" : "s yet\n");
+    const bool filtered = !command.states.empty() || command.unserved || !command.server.empty();
+    *terminal.err << "no " << kind
+                  << (reported   ? "s are reported\n"
+                      : filtered ? " is like that\n"
+                                 : "s yet\n");
   } else {
     *terminal.out << Rendered(*response, {terminal.colour, command.format == Format::kWide});
   }
@@ -123,6 +127,9 @@ ExitCode GetShards(const GetCommand& command, AdminClient& client, Terminal& ter
   v1::GetShardsRequest request;
   request.set_app(*app);
   request.set_shard(command.name);
+  request.mutable_states()->Assign(command.states.begin(), command.states.end());
+  if (command.unserved) request.add_states("unserved");
+  request.set_server(command.server);
   const auto response = client.GetShards(request);
   return Show(response, response.ok() && response->shards().empty(), command, client, terminal);
 }
@@ -140,6 +147,11 @@ ExitCode GetOperations(const GetCommand& command, AdminClient& client, Terminal&
 ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal) {
   if (command.format == Format::kSpec && command.resource != Resource::kApps) {
     return Fail(absl::InvalidArgumentError("-o spec: only apps have a specification"), client,
+                terminal);
+  }
+  const bool filters = !command.states.empty() || command.unserved || !command.server.empty();
+  if (filters && command.resource != Resource::kShards) {
+    return Fail(absl::InvalidArgumentError("--state, --unserved and --on are for shards"), client,
                 terminal);
   }
   switch (command.resource) {

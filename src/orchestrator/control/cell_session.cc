@@ -135,6 +135,7 @@ void CellSession::OnCell(absl::StatusOr<v1::CellConfig> config) {
     return GiveUp("join", config.status());
   }
   joined_ = true;
+  joined_at_ = executor_.Now();
   cell_ = *std::move(config);
   callbacks_.joined();
 }

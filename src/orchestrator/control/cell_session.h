@@ -60,6 +60,8 @@ class CellSession {
   const Paths& paths() const { return paths_; }
   // The time of day, in milliseconds since 1970.
   int64_t WallMs() const;
+  // For how long the process has been part of the cell in this session; 0: it is not.
+  Duration AgeAt(TimePoint now) const { return joined_ ? now - joined_at_ : Duration(0); }
   // The number of the session. Answers to what was asked in an earlier one must be ignored.
   uint64_t number() const { return number_; }
   bool IsCurrent(uint64_t session) const { return session == number_ && !closed_; }
@@ -84,6 +86,7 @@ class CellSession {
   uint64_t number_ = 0;
   bool closed_ = false;
   bool joined_ = false;
+  TimePoint joined_at_{};
   std::chrono::milliseconds timeout_;  // what sessions are asked for
   std::unique_ptr<CoordinationStore> store_;
   std::unique_ptr<SessionCheck> check_;  // while joining, and after each reconnection

@@ -27,7 +27,8 @@ Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stor
              [this] {
                leadership_.Lose("another process has a higher leader epoch");
                session_.Open();
-             }}),
+             },
+             options_.meter}),
       policy_({session_, leadership_, *executor_, events}),
       client_drains_({session_, leadership_, apps_, *executor_, events, options_.client_views}),
       operations_({session_, leadership_, apps_, client_drains_, *executor_, *solver_, events}) {}
@@ -100,6 +101,12 @@ void Controller::Stop() {
 // Without a lease we may have been deposed, and `known` may be of our successor. If the lease holds
 // after the subscriber has come, no successor had been elected: then the epochs of the cell were
 // set back.
+void Controller::GetHealth(std::function<void(CellHealth)> reply) {
+  executor_->Post([this, reply = std::move(reply)] {
+    reply(LookAtCell(session_, leadership_, apps_, executor_->Now()));
+  });
+}
+
 void Controller::SubscriberIsAhead(const AppName& app, MapVersion held) {
   executor_->Post([this, app, held] {
     if (!apps_.begun()) return;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "coordination/store.h"
+#include "orchestrator/control/cell_health.h"
 #include "orchestrator/control/cell_session.h"
 #include "orchestrator/control/client_drains.h"
 #include "orchestrator/control/controller_options.h"
@@ -50,6 +51,8 @@ class Controller {
   // A subscriber holds a map of this app and this cell from a leader with a higher epoch than that
   // of the maps that we publish.
   void SubscriberIsAhead(const AppName& app, MapVersion known);
+  // How the cell is, whoever leads. The reply comes on the controller's thread.
+  void GetHealth(std::function<void(CellHealth)> reply);
   EventLog& events() { return events_; }
   // This process leads, and its lease runs.
   bool leads() const { return leadership_.proven(); }

@@ -23,6 +23,8 @@ struct ControllerOptions {
   std::function<int64_t()> wall_ms = nullptr;
   // What clients say of servers. Empty: nobody is drained for it.
   ClientViewsPort client_views = nullptr;
+  // Outlives the controller. Null: nothing is measured.
+  Meter* meter = nullptr;
 };
 
 }  // namespace shardmanager::orchestrator

@@ -46,6 +46,7 @@ void Leadership::Stand() {
 
 void Leadership::OnElected(LeaderEpoch epoch) {
   epoch_ = epoch;
+  elected_at_ = executor_.Now();
   proven_ = InTouch();
   leader_ = self_;
   callbacks_.leader("");

@@ -67,6 +67,8 @@ class Leadership {
   bool proven() const { return proven_; }
   bool InTouch() const { return lease_.Holds(executor_.Now()); }
   Duration SilentFor() const { return lease_.SilentFor(executor_.Now()); }
+  // For how long this process has led; 0: it does not lead.
+  Duration LedFor() const { return epoch_ ? executor_.Now() - elected_at_ : Duration(0); }
   const std::string& process() const { return self_.process(); }
   // UNAVAILABLE: why InTouch() is false.
   absl::Status OutOfTouch() const;
@@ -99,6 +101,7 @@ class Leadership {
   v1::LeaderRecord self_;
   std::unique_ptr<LeaderElection> election_;
   std::optional<LeaderEpoch> epoch_;
+  TimePoint elected_at_{};
   std::optional<v1::LeaderRecord> leader_;
   LeadLease lease_;
   std::vector<Held> held_;

@@ -15,7 +15,7 @@ constexpr Duration kRelookInterval = Seconds(10);
 }  // namespace
 
 void LedApps::Begin(LeaderEpoch epoch) {
-  lead_.emplace(Lead{epoch, {}, {}, {}});
+  lead_.emplace(Lead{.epoch = epoch});
   Relook();
 }
 
@@ -75,7 +75,8 @@ void LedApps::Add(const std::string& app) {
                         .leader_epoch = lead_->epoch,
                         .cell = CellIdentity(cell),
                         .cell_made_ms = cell.made_ms(),
-                        .wall_ms = [this] { return context_.session.WallMs(); }};
+                        .wall_ms = [this] { return context_.session.WallMs(); },
+                        .meter = context_.meter};
   it->second = std::make_unique<PartitionDriver>(std::move(context), AppName(app),
                                                  lead_->counted[app], CallbacksFor(app));
   it->second->Start();
@@ -109,12 +110,17 @@ void LedApps::Remove(const std::string& app) {
   if (driver == lead_->drivers.end()) return;
   lead_->counted[app] = driver->second->counted();
   lead_->drivers.erase(driver);
+  lead_->unserved.erase(app);
   TellApps();
 }
 
 PartitionDriver* LedApps::Find(const std::string& app) const {
   auto it = lead_->drivers.find(app);
   return it == lead_->drivers.end() || !it->second->spec().has_spec() ? nullptr : it->second.get();
+}
+
+Health LedApps::LookAtHealth(const std::string& app, TimePoint now) {
+  return lead_->unserved[app].Look(*lead_->drivers.at(app)->state(), now);
 }
 
 absl::Status LedApps::NoSuch(const std::string& app) const {

@@ -16,6 +16,7 @@
 #include "orchestrator/shell/event_log.h"
 #include "orchestrator/shell/partition_driver.h"
 #include "orchestrator/shell/ports.h"
+#include "orchestrator/shell/unserved_since.h"
 #include "runtime/executor.h"
 #include "shardmanager/types.h"
 #include "shardmanager/v1/stored.pb.h"
@@ -36,6 +37,7 @@ class LedApps {
     EventLog& events;
     // Another process has a higher leader epoch.
     std::function<void()> deposed;
+    Meter* meter = nullptr;  // null: nothing is measured
   };
   using Drivers = std::map<std::string, std::unique_ptr<PartitionDriver>>;
 
@@ -57,6 +59,8 @@ class LedApps {
   void Add(const std::string& app);
   // Null: there is none, or its spec was not read yet.
   PartitionDriver* Find(const std::string& app) const;
+  // REQUIRES: the app's state was read.
+  Health LookAtHealth(const std::string& app, TimePoint now);
   // Why Find() is null: NOT_FOUND, or UNAVAILABLE while its spec is read.
   absl::Status NoSuch(const std::string& app) const;
 
@@ -79,6 +83,7 @@ class LedApps {
     bool listed = false;
     Drivers drivers;
     std::map<std::string, Counted> counted;  // of the apps that were deleted
+    std::map<std::string, UnservedSince> unserved;
   };
 
   void List();

@@ -14,6 +14,7 @@
 #include "model/pause.h"
 #include "model/spec/spec_validation.h"
 #include "model/text.h"
+#include "orchestrator/control/cell_health.h"
 #include "orchestrator/control/container_operations.h"
 #include "orchestrator/control/drain_scopes.h"
 #include "orchestrator/control/maintenance_notices.h"
@@ -415,6 +416,7 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
       v1::AppStatus status;
       if (driver->state() != nullptr) {
         status = DescribeApp(*driver->state(), context_.executor.Now());
+        *status.mutable_health() = apps_.LookAtHealth(name, context_.executor.Now()).counts;
       } else {
         *status.mutable_spec() = driver->spec().stored().spec();
         status.mutable_spec()->set_name(name);
@@ -468,11 +470,12 @@ void Operations::GetServers(v1::GetServersRequest request, Reply<v1::GetServersR
 
 void Operations::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply) {
   OnThread(reply, [this, request = std::move(request), reply] {
+    if (absl::Status valid = ValidateFilter(request); !valid.ok()) return reply(valid);
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
     v1::GetShardsResponse response;
     if (driver->state() != nullptr) {
-      for (auto& shard : DescribeShards(*driver->state(), request.shard())) {
+      for (auto& shard : DescribeShards(*driver->state(), request)) {
         *response.add_shards() = std::move(shard);
       }
     }
@@ -515,19 +518,23 @@ void Operations::ExplainShard(v1::ExplainShardRequest request,
 void Operations::GetStatus(Reply<v1::GetStatusResponse> reply) {
   context_.executor.Post([this, reply] {
     const Leadership& leadership = context_.leadership;
+    const CellHealth cell =
+        LookAtCell(context_.session, leadership, apps_, context_.executor.Now());
     const bool led = leadership.epoch().has_value();
-    const bool in_touch = leadership.InTouch();
     v1::GetStatusResponse response;
-    response.set_cell(context_.session.cell().cell());
+    response.set_cell(cell.cell);
     response.set_leading(MayAnswer().ok());
-    if (led) response.set_leader_epoch(leadership.epoch()->value());
-    if (leadership.leader() && (in_touch || !led)) {
+    response.set_leader_epoch(cell.leader_epoch);
+    if (leadership.leader() && (cell.in_touch || !led)) {
       response.set_leader_endpoint(leadership.leader()->endpoint());
     }
-    if (!in_touch) {
-      response.set_cut_off_ms(std::max(Milliseconds(1), leadership.SilentFor()) / Milliseconds(1));
+    response.set_led_for_ms(cell.led_for / Milliseconds(1));
+    if (!cell.in_touch) {
+      response.set_cut_off_ms(std::max(Milliseconds(1), cell.silent_for) / Milliseconds(1));
       response.set_led_before(led);
     }
+    response.mutable_problems()->Assign(cell.problems.begin(), cell.problems.end());
+    response.set_apps(static_cast<uint32_t>(cell.apps.size()));
     reply(std::move(response));
   });
 }

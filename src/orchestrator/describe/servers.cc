@@ -16,6 +16,12 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+// The allocator has found no other place for anything that is to move.
+bool NothingMoves(const PartitionState& state) {
+  return state.balance.at_rest && state.moves.budgets.planned_moves() == 0 &&
+         !state.balance.plan_out;
+}
+
 std::string LeftToDrain(const PartitionState& state, const Server& server, TimePoint now) {
   const size_t left = server.replicas.size();
   std::string text = absl::StrCat(
@@ -23,8 +29,7 @@ std::string LeftToDrain(const PartitionState& state, const Server& server, TimeP
       " left");
   const double gone = static_cast<double>(server.drain_begun.replicas) - static_cast<double>(left);
   const double elapsed = InSeconds(now - server.drain_begun.at);
-  if (state.balance.at_rest && state.moves.budgets.planned_moves() == 0 &&
-      !state.balance.plan_out) {
+  if (NothingMoves(state)) {
     const Replica& first = state.tables.replica(server.replicas.front());
     const bool pinned = state.tables.shard(first.shard).pinned;
     absl::StrAppend(
@@ -76,6 +81,25 @@ uint32_t PrimariesAt(const PartitionState& state, ServerIndex id) {
                           BestSecondary(state, replica.shard, /*in_step=*/true) == r);
   }
   return count;
+}
+
+bool IsFailedOver(const Server& server) {
+  return server.state == ServerState::kLost && server.failing_over && server.replicas.empty();
+}
+
+bool IsQuarantined(const PartitionState& state, ServerIndex id) {
+  return state.tables.server(id).state == ServerState::kLive &&
+         state.failures.quarantine.IsSick(id);
+}
+
+DrainStage DrainStageOf(const PartitionState& state, ServerIndex id) {
+  const Server& server = state.tables.server(id);
+  if (server.draining) {
+    if (server.replicas.empty()) return DrainStage::kEmpty;
+    return NothingMoves(state) ? DrainStage::kStuck : DrainStage::kUnderWay;
+  }
+  if (!server.sheds_primaries || !state.replication.both_roles()) return DrainStage::kNone;
+  return PrimariesAt(state, id) == 0 ? DrainStage::kNone : DrainStage::kUnderWay;
 }
 
 std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,

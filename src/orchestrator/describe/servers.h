@@ -1,6 +1,7 @@
 // The state of a server, for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,19 @@ namespace shardmanager::orchestrator {
 // The shards whose primary is there, or is about to be: a change of primary that is under way would
 // end there.
 uint32_t PrimariesAt(const PartitionState& state, ServerIndex server);
+
+// How far a live server is emptied: all of it, or the role of primary.
+enum class DrainStage : uint8_t {
+  kNone,      // it is not to be emptied
+  kUnderWay,  // something is left
+  kStuck,     // something is left that no other server can take now, or that is pinned there
+  kEmpty,
+};
+DrainStage DrainStageOf(const PartitionState& state, ServerIndex id);
+// A lost server that has nothing left to give to others is just down.
+bool IsFailedOver(const Server& server);
+// A live server that gets nothing new, as it cannot add shards.
+bool IsQuarantined(const PartitionState& state, ServerIndex id);
 
 // Of a live server: "live", "draining" or "drained"; and how far that is.
 std::pair<const char*, std::string> DrainState(const PartitionState& state, ServerIndex id,

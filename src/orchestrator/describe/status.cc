@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/defect.h"
 #include "model/pause.h"
 #include "model/proto_values.h"
 #include "model/text.h"
@@ -19,6 +18,7 @@
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/demand.h"
 #include "orchestrator/describe/failover.h"
+#include "orchestrator/describe/health.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/preferences.h"
 #include "orchestrator/describe/reshapes.h"
@@ -32,13 +32,10 @@
 namespace shardmanager::orchestrator {
 namespace {
 
+// Shards that AppStatus.troubles lists.
+constexpr size_t kMostTroubles = 10;
 // Of a server that can carry nothing; 0 would say that it has no limit.
 constexpr double kNoCapacity = 1e-9;
-
-// A lost server that has nothing left to give to others is just down.
-bool IsFailedOver(const Server& server) {
-  return server.state == ServerState::kLost && server.failing_over && server.replicas.empty();
-}
 
 const char* StateName(const Server& server) {
   if (IsFailedOver(server)) return "down";
@@ -147,26 +144,16 @@ v1::ReplicaStatus DescribeReplica(const PartitionState& state, const Replica& re
   return status;
 }
 
-// What clients meet.
-struct Service {
-  uint32_t wanted = 0;   // replicas
-  uint32_t least = 0;    // of those, not for its load
-  uint32_t serving = 0;  // in any role
-  bool served = false;   // where shards have a primary: it serves
-  bool degraded() const { return serving < least; }
-};
-
-Service ServiceOf(const PartitionState& state, ShardIndex shard) {
-  Service service{.wanted = state.tables.shard(shard).wanted, .least = LeastReplicas(state, shard)};
-  bool primary = false;
-  state.tables.ForEach(shard, [&](ReplicaIndex, const Replica& replica) {
-    const bool serves = ServesClients(state, replica);
-    if (!serves && !Planted(Defect::kShowsGreen)) return;
-    ++service.serving;
-    primary |= replica.role == Role::kPrimary;
-  });
-  service.served = state.replication.both_roles() ? primary : service.serving > 0;
-  return service;
+// Of the replicas that do not serve as they should, the one that says most about why the shard does
+// not: one that failed, before one whose server is gone, before one that is on its way; of two
+// alike, the primary.
+int Tells(const v1::ReplicaStatus& replica) {
+  if (replica.state() == "serving" && replica.reason().empty()) return 0;
+  const int weight = replica.state() == "failed"        ? 8
+                     : replica.state() == "unreachable" ? 6
+                     : replica.state() == "serving"     ? 2
+                                                        : 4;
+  return weight + (replica.role() == v1::PRIMARY ? 1 : 0);
 }
 
 std::string ShardReason(const PartitionState& state, ShardIndex shard,
@@ -174,13 +161,17 @@ std::string ShardReason(const PartitionState& state, ShardIndex shard,
   if (const std::optional<WaitReason> why = WhyHeldBack(state, shard)) {
     return Describe(state, {*why}, state.now);
   }
-  const std::string unplaceable(UnplaceableReason(state, shard));
-  if (!unplaceable.empty()) return unplaceable;
+  const v1::ReplicaStatus* tells = nullptr;
   for (const v1::ReplicaStatus& replica : status.replicas()) {
-    if (replica.state() == "serving" && replica.reason().empty()) continue;
-    std::string reason = absl::StrCat(replica.state(), " on ", replica.server());
-    if (!replica.reason().empty()) absl::StrAppend(&reason, ": ", replica.reason());
-    return reason;
+    const int most = tells == nullptr ? 0 : Tells(*tells);
+    if (Tells(replica) > most) tells = &replica;
+  }
+  const std::string unplaceable(UnplaceableReason(state, shard));
+  const bool failed = tells != nullptr && tells->state() == "failed";
+  if (!unplaceable.empty() && !failed) return unplaceable;
+  if (tells != nullptr) {
+    return absl::StrCat(tells->state(), " on ", tells->server(),
+                        tells->reason().empty() ? "" : absl::StrCat(": ", tells->reason()));
   }
   if (status.replicas().empty()) return "waiting to be placed";
   return state.replication.both_roles() && status.state() == "unserved"
@@ -208,6 +199,45 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
   for (std::string& line : RegionConditions(state)) status.add_conditions(std::move(line));
   for (std::string& line : SpreadConditions(state)) status.add_conditions(std::move(line));
   for (std::string& line : ScalingConditions(state)) status.add_conditions(std::move(line));
+}
+
+// Of one app.
+struct Counts {
+  uint32_t live = 0;             // servers
+  uint32_t held_back = 0;        // shards
+  uint32_t without_primary = 0;  // shards
+  uint32_t wanted = 0;           // replicas
+  uint32_t serving = 0;          // replicas
+};
+
+void AddConditions(const PartitionState& state, TimePoint now, const Counts& counts,
+                   v1::AppStatus& status) {
+  if (!state.recovered) status.add_conditions("reading its records from the store");
+  if (state.deleting) status.add_conditions("being deleted");
+  if (IsMapMissing(state)) {
+    status.add_conditions(absl::StrCat(WhyMapIsMissing(state), ": no operation is approved"));
+  }
+  if (state.ordered.pause) {
+    *status.mutable_pause() = *state.ordered.pause;
+    status.add_conditions(PauseText(*state.ordered.pause));
+  }
+  if (counts.held_back > 0) {
+    status.add_conditions(
+        absl::StrCat(Counted(counts.held_back, "shard"), " may be on ", UnreadServers(state)));
+  }
+  if (counts.live == 0 && !IsMapMissing(state)) status.add_conditions("no live servers");
+  AddServerConditions(state, now, status);
+  if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
+    status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
+  }
+  if (counts.without_primary > 0) {
+    status.add_conditions(absl::StrCat(Counted(counts.without_primary, "shard"),
+                                       " without a primary: what needs one is refused"));
+  }
+  if (counts.serving < counts.wanted) {
+    status.add_conditions(absl::StrCat(counts.wanted - counts.serving, " of ", counts.wanted,
+                                       " replicas not serving"));
+  }
 }
 
 // `app`: TrafficOf(state), which is the same for all shards.
@@ -238,7 +268,7 @@ v1::ShardStatus DescribeShardOf(const PartitionState& state, const AppTraffic& a
     *status.mutable_traffic() = std::move(traffic);
   }
   const Service service = ServiceOf(state, shard);
-  status.set_state(!service.served ? "unserved" : service.degraded() ? "degraded" : "serving");
+  status.set_state(service.state());
   if (!service.served || service.degraded()) {
     status.set_reason(ShardReason(state, shard, status));
   }
@@ -276,7 +306,7 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
     wanted += service.wanted;
     serving += service.serving;
     served += service.served;
-    without_primary += service.serving > 0 && !service.served;
+    without_primary += service.lacks_primary();
     held_back += service.serving == 0 && HeldBack(state, shard);
   }
   status.set_replicas_wanted(wanted);
@@ -294,31 +324,11 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
   if (v1::AppSkew skew; DescribeSkew(state, &skew)) *status.mutable_skew() = std::move(skew);
   status.set_servers_live(live);
   status.set_servers_known(known);
-  if (!state.recovered) status.add_conditions("reading its records from the store");
-  if (state.deleting) status.add_conditions("being deleted");
-  if (IsMapMissing(state)) {
-    status.add_conditions(absl::StrCat(WhyMapIsMissing(state), ": no operation is approved"));
+  *status.mutable_health() = HealthOf(state, now).counts;
+  for (v1::ShardTrouble& trouble : TroublesOf(state, kMostTroubles)) {
+    *status.add_troubles() = std::move(trouble);
   }
-  if (state.ordered.pause) {
-    *status.mutable_pause() = *state.ordered.pause;
-    status.add_conditions(PauseText(*state.ordered.pause));
-  }
-  if (held_back > 0) {
-    status.add_conditions(
-        absl::StrCat(Counted(held_back, "shard"), " may be on ", UnreadServers(state)));
-  }
-  if (live == 0 && !IsMapMissing(state)) status.add_conditions("no live servers");
-  AddServerConditions(state, now, status);
-  if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
-    status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
-  }
-  if (without_primary > 0) {
-    status.add_conditions(absl::StrCat(Counted(without_primary, "shard"),
-                                       " without a primary: what needs one is refused"));
-  }
-  if (serving < wanted) {
-    status.add_conditions(absl::StrCat(wanted - serving, " of ", wanted, " replicas not serving"));
-  }
+  AddConditions(state, now, {live, held_back, without_primary, wanted, serving}, status);
   return status;
 }
 
@@ -368,14 +378,41 @@ std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimeP
   return all;
 }
 
-std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state, const std::string& only) {
+absl::Status ValidateFilter(const v1::GetShardsRequest& request) {
+  for (const std::string& state : request.states()) {
+    if (state == "serving" || state == "degraded" || state == "unserved") continue;
+    return absl::InvalidArgumentError(absl::StrCat("states: found ", ::shardmanager::Quoted(state),
+                                                   "; allowed: serving, degraded, unserved"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state,
+                                            const v1::GetShardsRequest& request) {
   std::vector<v1::ShardStatus> all;
   const AppTraffic app = TrafficOf(state);
+  const ServerIndex server = state.tables.FindServer(request.server());
+  if (!request.server().empty() && !server.valid()) return all;
+  const auto wanted_state = [&](ShardIndex shard) {
+    const auto& states = request.states();
+    return states.empty() ||
+           std::find(states.begin(), states.end(), ServiceOf(state, shard).state()) != states.end();
+  };
   for (size_t i = 0; i < state.layout.size(); ++i) {
-    if (!only.empty() && state.layout[i].id.value() != only) continue;
+    const ShardIndex shard = state.map_order[i];
+    if (!request.shard().empty() && state.layout[i].id.value() != request.shard()) continue;
+    if (server.valid() && !state.tables.FindReplica(shard, server).valid()) continue;
+    if (!wanted_state(shard)) continue;
     all.push_back(DescribeShardOf(state, app, i));
+    if (request.limit() != 0 && all.size() == request.limit()) break;
   }
   return all;
+}
+
+std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state, const std::string& shard) {
+  v1::GetShardsRequest request;
+  request.set_shard(shard);
+  return DescribeShards(state, request);
 }
 
 v1::ControlEvent DescribeNote(const PartitionState& state, const Note& note) {

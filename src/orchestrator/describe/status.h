@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/time.h"
 #include "orchestrator/state/partition_state.h"
 #include "shardmanager/v1/admin.pb.h"
@@ -19,7 +20,12 @@ v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now);
 // Empty `server`: all of them.
 std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimePoint now,
                                               const std::string& server);
-// Empty `shard`: all of them, in map order.
+// INVALID_ARGUMENT: a state that no shard can be in.
+absl::Status ValidateFilter(const v1::GetShardsRequest& request);
+// Those that are asked for, in map order. Whether there is such a server is not looked at.
+std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state,
+                                            const v1::GetShardsRequest& request);
+// Empty `shard`: all of them.
 std::vector<v1::ShardStatus> DescribeShards(const PartitionState& state, const std::string& shard);
 v1::ShardStatus DescribeShard(const PartitionState& state, size_t map_index);
 

@@ -142,8 +142,10 @@ void BatchWriter::Compare(std::shared_ptr<InFlight> flight, const absl::StatusOr
 }
 
 void BatchWriter::Finish(const InFlight& flight, WriteOutcome outcome, ServerIndex conflict) {
+  const Duration took = MonotonicNow() - flight.sent_at;
   spdlog::debug("app {}: batch {}: {} records, {} bytes, {} us", options_.app.value(), flight.batch,
-                flight.records.size(), flight.bytes, (MonotonicNow() - flight.sent_at).count());
+                flight.records.size(), flight.bytes, took.count());
+  if (options_.meter != nullptr) options_.meter->Wrote(options_.app, outcome, took);
   flight.done({flight.batch, outcome, conflict});
 }
 

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "coordination/paths.h"
 #include "coordination/store.h"
+#include "orchestrator/shell/ports.h"
 #include "orchestrator/state/partition_io.h"
 #include "orchestrator/state/tables.h"
 
@@ -28,6 +29,7 @@ struct WriterOptions {
   LeaderEpoch leader_epoch;
   PostFn post;
   DamagedRecords* damaged = nullptr;  // where those are told that cannot be read
+  Meter* meter = nullptr;             // null: nothing is measured
 };
 
 // On the driver's thread only. One write at a time.

@@ -111,8 +111,8 @@ PostFn PartitionDriver::MakePost(std::weak_ptr<int> alive) const {
 }
 
 WriterOptions PartitionDriver::MakeWriterOptions() {
-  return {context_.store,        context_.paths,   app_,     context_.buckets,
-          context_.leader_epoch, MakePost(alive_), &damaged_};
+  return {context_.store,        context_.paths,   app_,      context_.buckets,
+          context_.leader_epoch, MakePost(alive_), &damaged_, context_.meter};
 }
 
 const PartitionState* PartitionDriver::state() const {
@@ -204,7 +204,8 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
                            .leader_epoch = context_.leader_epoch,
                            .post = MakePost(alive_),
                            .state = core_->core().state(),
-                           .handle = [this](Event event) { core_->Handle(std::move(event)); }});
+                           .handle = [this](Event event) { core_->Handle(std::move(event)); },
+                           .meter = context_.meter});
   state->event.spec = WithDefaults(spec_.stored().spec());
   state->event.deleting = spec_.stored().deleting();
   state->event.ordered = OrderedNow(spec_, context_);
@@ -212,6 +213,9 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   core_->Handle(std::move(state->event));
   Record(*context_.events, app_, spdlog::level::info,
          TakenOver(core_->core().state().tables, MsSince(started_at_, *context_.executor)));
+  if (context_.meter != nullptr) {
+    context_.meter->TookOver(app_, context_.executor->Now() - started_at_);
+  }
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
 }
 
@@ -282,12 +286,15 @@ void PartitionDriver::Do(Persist& action) {
 
 void PartitionDriver::Do(ComputePlan& action) {
   auto request = std::make_shared<ComputePlan>(std::move(action));
-  context_.solver->Post([this, post = MakePost(alive_), request] {
+  context_.solver->Post([this, post = MakePost(alive_), request, meter = context_.meter,
+                         app = app_] {
     const TimePoint begun = MonotonicNow();
     auto plan =
         std::make_shared<allocator::Plan>(allocator::Solve(request->snapshot, request->options));
+    const Duration took = MonotonicNow() - begun;
     spdlog::debug("plan {}: {} moves, {} steps, {} us", request->id, plan->moves.size(),
-                  plan->steps, (MonotonicNow() - begun).count());
+                  plan->steps, took.count());
+    if (meter != nullptr) meter->Planned(app, took);
     post([this, id = request->id, plan] { core_->Handle(PlanReady{id, std::move(*plan)}); });
   });
 }

@@ -43,6 +43,7 @@ struct DriverContext {
   std::string cell;                  // CellIdentity()
   int64_t cell_made_ms = 0;          // CellConfig.made_ms
   std::function<int64_t()> wall_ms;  // milliseconds since 1970
+  Meter* meter = nullptr;            // null: nothing is measured
 };
 
 // What one app's drivers under one leader must not use twice: where the last one

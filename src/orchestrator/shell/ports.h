@@ -88,6 +88,21 @@ class MapPublisher {
   virtual void ForgetApps() {}
 };
 
+// What the drivers measure. Thread-safe. Each call must return at once.
+class Meter {
+ public:
+  virtual ~Meter() = default;
+  // The allocator took so long for one plan.
+  virtual void Planned(const AppName& app, Duration took) = 0;
+  // A batch of assignments was written, or refused, so long after it was sent.
+  virtual void Wrote(const AppName& app, WriteOutcome outcome, Duration took) = 0;
+  // A server's final answer for one shard, so long after the command was sent.
+  virtual void Commanded(const AppName& app, CommandKind kind, CommandOutcome outcome,
+                         Duration took) = 0;
+  // A leader has read the app's records, and decides from now on.
+  virtual void TookOver(const AppName& app, Duration took) = 0;
+};
+
 // What clients say of the servers of an app now, all together; of those that nobody speaks of,
 // nothing. Thread-safe.
 using ClientViewsPort = std::function<std::vector<v1::ServerSeen>(const AppName& app)>;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
+#include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
 
@@ -79,11 +80,22 @@ void ServerCalls::Send(const SendCommands& action) {
       AddressOf(action.server, action.incarnation), std::move(command),
       Milliseconds(context_.state.spec.commands().timeout_ms()),
       [this, post = context_.post, server = action.server, incarnation = action.incarnation,
-       kind = action.kind](std::vector<NamedResult> results) {
+       kind = action.kind, sent_at = MonotonicNow()](std::vector<NamedResult> results) {
         post([=, this, results = std::move(results)] {
+          Measure(kind, results, sent_at);
           OnResults(server, incarnation, kind, results);
         });
       });
+}
+
+void ServerCalls::Measure(CommandKind kind, const std::vector<NamedResult>& results,
+                          TimePoint sent_at) const {
+  if (context_.meter == nullptr) return;
+  const Duration took = MonotonicNow() - sent_at;
+  for (const NamedResult& result : results) {
+    if (result.outcome == CommandOutcome::kLoading) continue;
+    context_.meter->Commanded(context_.app, kind, result.outcome, took);
+  }
 }
 
 void ServerCalls::OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,

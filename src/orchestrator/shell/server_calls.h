@@ -22,6 +22,7 @@ class ServerCalls {
     PostFn post;
     const PartitionState& state;
     std::function<void(Event)> handle;
+    Meter* meter = nullptr;  // null: nothing is measured
   };
 
   explicit ServerCalls(Context context) : context_(std::move(context)) {}
@@ -33,6 +34,7 @@ class ServerCalls {
   void AskReshape(const v1::Reshape& reshape, std::function<void(absl::Status)> done);
 
  private:
+  void Measure(CommandKind kind, const std::vector<NamedResult>& results, TimePoint sent_at) const;
   void OnResults(ServerIndex server, Incarnation incarnation, CommandKind kind,
                  std::vector<NamedResult> results);
   void AddOrigin(const Grant& grant, NamedGrant& named) const;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/describe/explain_status.h"
+#include "orchestrator/describe/health.h"
+#include "orchestrator/describe/problems.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -31,6 +33,15 @@ class StatusTest : public testing::Test {
   v1::ShardStatus Shard() { return DescribeShards(world.partition().state(), "s-0").front(); }
   v1::ServerStatus Server(const std::string& name) {
     return DescribeServers(world.partition().state(), world.now, name).front();
+  }
+  std::vector<std::string> Problems() {
+    const PartitionState& state = world.partition().state();
+    std::vector<std::string> all;
+    for (const v1::Problem& problem :
+         ProblemsOf(state, HealthOf(state, world.now).counts, world.now)) {
+      all.push_back(problem.reason() + ": " + problem.message());
+    }
+    return all;
   }
   std::string PrimaryOf(const std::string& shard) {
     for (const std::string& role : world.Roles(shard)) {
@@ -59,6 +70,80 @@ TEST_F(StatusTest, AShardWithoutItsPrimaryIsNotServed) {
   EXPECT_LT(App().shards_served(), 4u);
   EXPECT_THAT(App().conditions(),
               Contains(HasSubstr("without a primary: what needs one is refused")));
+}
+
+TEST_F(StatusTest, HealthCountsWhatClientsMeet) {
+  EXPECT_THAT(Problems(), ElementsAre());
+  const v1::AppHealth well = App().health();
+  EXPECT_EQ(well.shards_unserved(), 0u);
+  EXPECT_EQ(well.servers_live(), 3u);
+  world.hold_writes = true;  // nobody is promoted
+  world.Die(PrimaryOf("s-0"));
+  const v1::AppHealth ill = App().health();
+  EXPECT_EQ(ill.shards_unserved(), 4u - App().shards_served());
+  EXPECT_EQ(ill.shards_without_primary(), ill.shards_unserved());
+  EXPECT_EQ(ill.servers_lost(), 1u);
+  EXPECT_EQ(ill.servers_live(), 2u);
+  EXPECT_THAT(Problems(), AllOf(Contains(StartsWith("ShardsWithoutPrimary: ")),
+                                Contains(StartsWith("ServersLost: 1 server lost, and not replaced "
+                                                    "yet, as kv-"))));
+  ASSERT_GT(App().troubles_size(), 0);
+  EXPECT_EQ(App().troubles(0).state(), "unserved");
+  EXPECT_NE(App().troubles(0).reason(), "");
+}
+
+TEST_F(StatusTest, ADrainThatCannotEndIsAProblem) {
+  World alone(TestSpec(2));
+  alone.Start();
+  alone.Join("kv-0");
+  alone.Advance(Seconds(5));
+  alone.ordered.drains.emplace_back().mutable_scope()->set_server("kv-0");
+  alone.Apply(TestSpec(2));
+  alone.Advance(Seconds(60));
+  const PartitionState& state = alone.partition().state();
+  const v1::AppHealth health = HealthOf(state, alone.now).counts;
+  EXPECT_EQ(health.servers_draining(), 1u);
+  EXPECT_EQ(health.servers_draining_stuck(), 1u);
+  const auto problems = ProblemsOf(state, health, alone.now);
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].reason(), "DrainStuck");
+  EXPECT_THAT(problems[0].message(), HasSubstr("kv-0: 2 of 2 replicas left"));
+}
+
+// The one whose server is gone would be said first, by name.
+TEST_F(StatusTest, AnUnservedShardNamesTheReplicaThatFailed) {
+  World broken(TestSpec(1, v1::SECONDARY_ONLY, 2));
+  broken.Start();
+  broken.servers["kv-1"].refuses = {"s-0"};
+  for (const char* name : {"kv-0", "kv-1"}) broken.Join(name);
+  broken.Gather();
+  broken.Die("kv-0");
+  const v1::ShardStatus shard = DescribeShards(broken.partition().state(), "s-0").front();
+  EXPECT_EQ(shard.state(), "unserved");
+  EXPECT_EQ(shard.reason(), "failed on kv-1: disk full");
+}
+
+TEST_F(StatusTest, ShardsAreFilteredByStateAndByServer) {
+  world.hold_writes = true;
+  const std::string dead = PrimaryOf("s-0");
+  world.Die(dead);
+  v1::GetShardsRequest unserved;
+  unserved.add_states("unserved");
+  const auto found = DescribeShards(world.partition().state(), unserved);
+  EXPECT_EQ(found.size(), 4u - App().shards_served());
+  for (const v1::ShardStatus& shard : found) EXPECT_EQ(shard.state(), "unserved");
+  unserved.set_limit(1);
+  EXPECT_THAT(DescribeShards(world.partition().state(), unserved), SizeIs(1));
+  v1::GetShardsRequest there;
+  there.set_server(dead);
+  const auto held = DescribeShards(world.partition().state(), there);
+  EXPECT_EQ(held.size(), Server(dead).replicas());
+  there.set_server("nobody");
+  EXPECT_THAT(DescribeShards(world.partition().state(), there), SizeIs(0));
+  v1::GetShardsRequest wrong;
+  wrong.add_states("broken");
+  EXPECT_EQ(ValidateFilter(wrong).message(),
+            "states: found \"broken\"; allowed: serving, degraded, unserved");
 }
 
 TEST_F(StatusTest, APrimaryThatIsToBeASecondarySaysWhy) {

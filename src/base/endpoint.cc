@@ -1,0 +1,36 @@
+#include "base/endpoint.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace shardmanager {
+
+std::string WhatIsWrongWithEndpoint(const std::string& text, bool may_be_free) {
+  constexpr int kMostPort = 65'535;
+  const size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool digits =
+      !port.empty() && port.size() <= 5 &&
+      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const int number = digits ? std::atoi(port.c_str()) : -1;
+  if (number >= (may_be_free ? 0 : 1) && number <= kMostPort) return "";
+  return absl::StrCat("found \"", absl::CHexEscape(text),
+                      "\"; allowed: HOST:PORT, with a port from ",
+                      may_be_free ? "0 (any that is free)" : "1", " to ", kMostPort);
+}
+
+std::vector<std::string> EndpointList(const std::string& text) {
+  std::vector<std::string> all;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const absl::string_view bare = absl::StripAsciiWhitespace(part);
+    if (!bare.empty()) all.emplace_back(bare);
+  }
+  return all;
+}
+
+}  // namespace shardmanager

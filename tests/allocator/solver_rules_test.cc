@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "allocator/solver/change_meter.h"
+#include "allocator/solver/anneal/change_meter.h"
 #include "allocator/solver/specs/all.h"
 #include "allocator/solver/state.h"
 #include "base/random.h"

@@ -245,7 +245,6 @@ struct Large {
 inline constexpr std::array kLarge = {
     Large{"examples/kvstore/local_shard.h LocalShard", "fields", 33},
     Large{"tests/local_cluster/cluster.h Cluster", "methods", 44},
-    Large{"src/allocator/solver", "modules", 23},
     Large{"src/allocator/solver/state.h State", "methods", 34},
     Large{"src/coordination/memory/memory_ensemble.h MemoryEnsemble", "methods", 51},
     Large{"tests/integration/chaos/faults.h Faults", "methods", 54},

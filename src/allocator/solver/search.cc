@@ -1,6 +1,6 @@
 #include "allocator/solver/search.h"
 
-#include "allocator/solver/anneal.h"
+#include "allocator/solver/anneal/annealer.h"
 #include "allocator/solver/best.h"
 #include "allocator/solver/descent.h"
 

@@ -1,6 +1,6 @@
 // What the annealer is not allowed to do, and what leaving costs. (What changes cost by rules:
 // solver_rules_test.cc.)
-#include "allocator/solver/change_meter.h"
+#include "allocator/solver/anneal/change_meter.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "allocator/solver/anneal/hinge_board.h"
+#include "allocator/solver/anneal/price.h"
 #include "allocator/solver/count_table.h"
-#include "allocator/solver/hinge_board.h"
-#include "allocator/solver/price.h"
 #include "allocator/solver/state.h"
 
 namespace shardmanager::solver {

@@ -1,4 +1,4 @@
-#include "allocator/solver/hinge_board.h"
+#include "allocator/solver/anneal/hinge_board.h"
 
 #include <cmath>
 

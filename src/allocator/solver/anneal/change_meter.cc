@@ -1,4 +1,4 @@
-#include "allocator/solver/change_meter.h"
+#include "allocator/solver/anneal/change_meter.h"
 
 namespace shardmanager::solver {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "allocator/solver/anneal/change_meter.h"
 #include "allocator/solver/best.h"
-#include "allocator/solver/change_meter.h"
 #include "allocator/solver/search.h"
 #include "base/random.h"
 

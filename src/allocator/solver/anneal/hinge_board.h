@@ -8,7 +8,7 @@
 #include <array>
 #include <vector>
 
-#include "allocator/solver/price.h"
+#include "allocator/solver/anneal/price.h"
 #include "allocator/solver/state.h"
 
 namespace shardmanager::solver {

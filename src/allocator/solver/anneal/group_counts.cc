@@ -1,4 +1,4 @@
-#include "allocator/solver/group_counts.h"
+#include "allocator/solver/anneal/group_counts.h"
 
 namespace shardmanager::solver {
 namespace {

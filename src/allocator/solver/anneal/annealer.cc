@@ -1,4 +1,4 @@
-#include "allocator/solver/anneal.h"
+#include "allocator/solver/anneal/annealer.h"
 
 #include <algorithm>
 #include <cmath>

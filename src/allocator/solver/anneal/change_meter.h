@@ -11,8 +11,8 @@
 #include <limits>
 #include <vector>
 
-#include "allocator/solver/group_counts.h"
-#include "allocator/solver/hinge_board.h"
+#include "allocator/solver/anneal/group_counts.h"
+#include "allocator/solver/anneal/hinge_board.h"
 
 namespace shardmanager::solver {
 

@@ -44,7 +44,7 @@ void AnnealFor(solver::Search& search, const Options& options, double start) {
   solver::AnnealOptions slice = options.anneal;
   slice.steps = 20'000;
   double now = Now() - start;
-  double length = 0;  // of a slice
+  double length = 1e-6 * static_cast<double>(slice.steps);  // of a slice: a guess, then as it was
   while (now < options.seconds) {
     slice.progress = now / options.seconds;
     slice.progress_after = std::min(1.0, (now + length) / options.seconds);

@@ -28,7 +28,9 @@ void AnnealFor(steady_clock::time_point start, milliseconds time,
     return std::min(1.0, gone / std::chrono::duration<double>(time));
   };
   uint64_t steps = kFirstSlice;
-  double length = 0;  // of the last slice, as a part of the time
+  // Of the last slice, as a part of the time; at first a guess: a step takes about a microsecond.
+  double length =
+      std::min(1.0, 1e-3 * kFirstSlice / static_cast<double>(std::max<int64_t>(1, time.count())));
   steady_clock::time_point now = steady_clock::now();
   while (now - start < time && go_on(part_at(now))) {
     slice(steps, part_at(now), std::min(1.0, part_at(now) + length));

@@ -12,12 +12,13 @@ class Best {
   const Score& score() const { return score_; }
   const Table<ObjectId, ContainerId>& where() const { return where_; }
 
-  // Remembers what stands if it is better than what was noted before.
-  void Note(const State& state) {
+  // Remembers what stands if it is better than what was noted before. True: it is.
+  bool Note(const State& state) {
     const Score score = state.Total();
-    if (!empty() && !score.BetterThan(score_)) return;
+    if (!empty() && !score.BetterThan(score_)) return false;
     score_ = score;
     where_ = Placement(state);
+    return true;
   }
   void Forget() { where_.resize(0); }
 

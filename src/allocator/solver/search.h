@@ -40,9 +40,10 @@ struct AnnealOptions {
   // 0 (hot) to 1 (cold).
   double progress = 0;
   double progress_after = 1;
-  // Temperatures as parts of the score of the level that is annealed.
-  double hot = 4e-3;
-  double cold = 1e-5;
+  // Temperatures as parts of what all goals cost at a bad time. 0: those that follow from what the
+  // goals cost for each object, and from the steps that there are for it.
+  double hot = 0;
+  double cold = 0;
 };
 
 class Search {

@@ -20,55 +20,72 @@ constexpr double kMostPriceStep = 0.1;   // of the price's logarithm, between tw
 // Prices of kept constraints fall more slowly towards the end, and do not at the end.
 double Laxity(double progress) { return 0.6 * std::max(0.0, 0.95 - progress); }
 
+// Repairing, the price of a unit goes on from where, of all single moves, about one would be
+// accepted that breaks a unit, and rises by this factor, to where no gain makes up for one.
+constexpr double kPriceRange = 8;
+// What is not repaired by then never will be, and the goals have their turn.
+constexpr double kRepairEnds = 0.5;
+
+// Constraints that tie groups to one another are broken on the way only if there are so many steps
+// for each pair of objects: what repairs a unit of them is two steps that must come one after the
+// other.
+constexpr double kStepsForTies = 1'000;
+
+// What has been broken for so long, as a part of the whole, will not be repaired: back to the best.
+constexpr double kLasts = 0.05;
 // The last part of the time is for what little there is to gain near the best.
 constexpr double kQuench = 0.9;
 // Unless that is far above what stands, which then breaks a constraint by a little: repairing
 // that costs less than to start from a best of long ago.
 constexpr double kNear = 0.99;
 constexpr double kQuenched = 1e-3;  // temperature at its end, as a part of the one before
-
-double Cooling(const AnnealOptions& options, double progress) {
-  if (progress < kQuench)
-    return options.hot * std::pow(options.cold / options.hot, progress / kQuench);
-  return options.cold * std::pow(kQuenched, (progress - kQuench) / (1 - kQuench));
-}
-
-Price::Policy PolicyFor(const AnnealOptions& options, double progress) {
-  const double course = std::max(options.progress_after - options.progress, 1e-9);
-  const double looks = std::max(1.0, static_cast<double>(options.steps) / course / kStride);
-  const double step = std::min(kMostPriceStep, kPriceDoublings * std::log(2) / looks);
-  const double left = std::max(0.0, 1 - progress / kSlackEnds);
-  return {.rise = std::exp(step),
-          .fall = std::exp(step * Laxity(progress)),
-          .slack = kSlack * std::pow(left, kSlackPower)};
-}
+// From then on nothing but what keeps every constraint is of use any more.
+constexpr double kLastTurn = 0.95;
 
 // So many moves of an object that is away from its start go back there. Where moves are
 // dear, or bound to what is left at both ends, most objects stay, and the art is which ones
 // do not.
 constexpr double kHomeShare = 0.7;
 
-// Goals add up; constraints are kept.
-LevelWeights Weights() {
-  LevelWeights weights{};
-  for (int l = kFirstGoalLevel; l < kLevels; ++l) weights[static_cast<size_t>(l)] = 1;
-  return weights;
-}
-
-double Energy(const Score& score) {
-  double sum = 0;
-  for (int l = kFirstGoalLevel; l < kLevels; ++l) sum += score[l];
-  return sum;
+// Steps in the whole annealing.
+double AllSteps(const AnnealOptions& options) {
+  return static_cast<double>(options.steps) /
+         std::max(options.progress_after - options.progress, 1e-9);
 }
 
 }  // namespace
 
 Annealer::Annealer(State& state, uint64_t seed)
-    : state_(state), random_(seed ^ 0xa11ea1), scale_(Energy(state.Total())) {
+    : state_(state), random_(seed ^ 0xa11ea1), bad_(state.Total()) {
   const auto n = static_cast<double>(draws_.size());
   for (size_t i = 0; i < draws_.size(); ++i) {
     draws_[i] = static_cast<float>(-std::log((static_cast<double>(i) + 0.5) / n));
   }
+}
+
+double Annealer::Temperature(const AnnealOptions& options) const {
+  const double all = course_.Energy(bad_);
+  const double hot = options.hot > 0 ? options.hot * all : course_.HotFor(steps_per_object_);
+  const double cold = options.cold > 0 ? options.cold * all : course_.cold;
+  if (progress_ < kQuench) return hot * std::pow(cold / hot, progress_ / kQuench);
+  return cold * std::pow(kQuenched, (progress_ - kQuench) / (1 - kQuench));
+}
+
+Price::Policy Annealer::Policy(const AnnealOptions& options) const {
+  const double looks = std::max(1.0, AllSteps(options) / kStride);
+  const double step = std::min(kMostPriceStep, kPriceDoublings * std::log(2) / looks);
+  const double left = std::max(0.0, 1 - progress_ / kSlackEnds);
+  Price::Policy policy{.rise = std::exp(step),
+                       .fall = std::exp(step * Laxity(progress_)),
+                       .slack = kSlack * std::pow(left, kSlackPower)};
+  if (!repairing_) return policy;
+  policy.slack = 0;
+  policy.repair = true;
+  policy.objects = std::max<double>(1, state_.problem().objects);
+  const double moves = policy.objects * state_.problem().containers;
+  policy.restart = temperature_ * std::log(std::max(moves, std::exp(1.0)));
+  policy.ceiling = kPriceRange * policy.restart;
+  return policy;
 }
 
 // Objects without a place are the descent's business.
@@ -80,18 +97,50 @@ void Annealer::Collect() {
   }
 }
 
+void Annealer::CollectBlamed() {
+  blamed_.clear();
+  blame_at_ = steps_ + std::max<uint64_t>(kStride, movable_.size());
+  const GroupBoard& groups = state_.group_board();
+  std::vector<ObjectId> payers;
+  for (const auto& rule : state_.custom()) {
+    if (rule->level() == kConstraintLevel) rule->AddPayers(payers);
+  }
+  for (ObjectId o : movable_) {
+    const ContainerId at = state_.Lift(o);
+    const bool pays = state_.Arrival(o, at)[kConstraintLevel] > kTolerance;
+    state_.Put(o, at, at);
+    if (pays || state_.GroupCost(groups.GroupOf(o))[kConstraintLevel] > kTolerance) {
+      blamed_.push_back(o);
+    }
+  }
+  for (ObjectId o : payers) {
+    if (state_.MayMove(o) && state_.where(o).valid()) blamed_.push_back(o);
+  }
+}
+
 // To draw the limit first is the same as to draw whether a rise is accepted, and leaves out
 // what is beyond it.
 double Annealer::Limit() { return temperature_ * draws_[random_.Below(draws_.size())]; }
 
+ObjectId Annealer::Draw() {
+  if (repairing_ && !blamed_.empty() && random_.Next() >> 63 == 0) {
+    return blamed_[random_.Below(blamed_.size())];
+  }
+  return movable_[random_.Below(movable_.size())];
+}
+
+// The whole score takes about as long as a step for each object: not more often than that.
 void Annealer::NoteBest(double margin) {
-  if (energy_ >= best_energy_ - margin || !meter_->Keeps()) return;
+  if (steps_ < note_at_) return;
+  if (!repairing_ && (energy_ >= best_energy_ - margin || !meter_->Keeps())) return;
+  note_at_ = steps_ + movable_.size();
+  if (!best_->Note(state_)) return;
   best_energy_ = energy_;
-  best_->Note(state_);
+  if (repairing_) meter_->Settle();
 }
 
 void Annealer::TryMove() {
-  const ObjectId o = movable_[random_.Below(movable_.size())];
+  const ObjectId o = Draw();
   const ContainerId home = state_.problem().start[o];
   const bool back = home.valid() && state_.Moved(o) && random_.Fraction() < kHomeShare;
   const ContainerId to = back ? home : ContainerId(random_.Below(state_.problem().containers));
@@ -103,7 +152,7 @@ void Annealer::TryMove() {
 }
 
 void Annealer::TrySwap() {
-  const ObjectId a = movable_[random_.Below(movable_.size())];
+  const ObjectId a = Draw();
   const ObjectId b = movable_[random_.Below(movable_.size())];
   const ContainerId at_a = state_.where(a);
   const ContainerId at_b = state_.where(b);
@@ -120,39 +169,75 @@ void Annealer::BackToBest() {
     const ContainerId to = best_->where()[o];
     if (state_.where(o) != to) energy_ += meter_->Move(o, to);
   }
+  kept_at_ = progress_;
 }
 
 void Annealer::Try(uint64_t steps) {
-  for (uint64_t i = 0; i < steps; ++i) {
+  for (uint64_t i = 0; i < steps; ++i, ++steps_) {
     if (random_.Next() >> 63 == 0) {
       TryMove();
     } else {
       TrySwap();
     }
   }
-  steps_ += steps;
   NoteBest(kTolerance);
 }
 
-void Annealer::Run(const AnnealOptions& options, Best& best) {
+void Annealer::Prepare(const AnnealOptions& options) {
   Collect();
-  if (movable_.empty() || state_.problem().containers < 2) return;
-  energy_ = Energy(state_.Total());
-  scale_ = std::max({scale_, energy_, 1e-6});
-  if (!meter_) meter_.emplace(state_, Weights(), scale_);
-  best_energy_ = Energy(best.score());
+  const Score now = state_.Total();
+  for (int l = 0; l < kLevels; ++l) bad_[l] = std::max(bad_[l], now[l]);
+  best_energy_ = course_.Energy(best_->score());
+  energy_ = course_.Energy(now);
+  const double objects = std::max<double>(1, static_cast<double>(movable_.size()));
+  steps_per_object_ = AllSteps(options) / objects;
+  if (meter_ || movable_.empty()) return;
+  course_ = CourseFor(state_, bad_, random_);
+  best_energy_ = course_.Energy(best_->score());
+  energy_ = course_.Energy(now);
+  meter_.emplace(state_, course_.weights, std::max(course_.Energy(bad_), 1e-6));
+  gone_back_ = false;
+  kept_at_ = options.progress;
+  note_at_ = blame_at_ = 0;
+  repairing_ = best_->score()[kConstraintLevel] > kTolerance;
+}
+
+void Annealer::TurnTo(const AnnealOptions& options, double progress) {
+  const double before = progress_;
+  progress_ = progress;
+  const auto passes = [&](double at) { return before < at && progress >= at; };
+  const bool kept = meter_->Keeps();
+  if (kept || progress < kSlackEnds) kept_at_ = progress;
+  const bool back = progress - kept_at_ > kLasts || (!kept && progress >= kLastTurn) ||
+                    (passes(kQuench) && energy_ > kNear * best_energy_);
+  if (repairing_) {
+    repairing_ = best_->score()[kConstraintLevel] > kTolerance && progress < kRepairEnds;
+    if (!repairing_) BackToBest();
+  } else if (back) {
+    BackToBest();
+    gone_back_ = true;
+  }
+  if (repairing_ && steps_ >= blame_at_) CollectBlamed();
+  const double steps_for_ties = kStepsForTies * static_cast<double>(movable_.size());
+  meter_->KeepTies(!repairing_ && (gone_back_ || steps_per_object_ < steps_for_ties));
+  temperature_ = Temperature(options);
+}
+
+void Annealer::Run(const AnnealOptions& options, Best& best) {
   best_ = &best;
+  Prepare(options);
+  if (movable_.empty() || state_.problem().containers < 2) return;
   for (uint64_t done = 0; done < options.steps;) {
-    const double before = progress_;
     const double part = static_cast<double>(done) / static_cast<double>(options.steps);
-    progress_ = options.progress + (options.progress_after - options.progress) * part;
-    if (before < kQuench && progress_ >= kQuench && energy_ > kNear * best_energy_) BackToBest();
-    temperature_ = scale_ * Cooling(options, progress_);
+    TurnTo(options, options.progress + (options.progress_after - options.progress) * part);
     const uint64_t stride = std::min(kStride, options.steps - done);
     Try(stride);
     done += stride;
-    meter_->AdjustPrices(PolicyFor(options, progress_));
+    meter_->AdjustPrices(Policy(options));
   }
+  if (options.progress_after < 1) return;
+  note_at_ = 0;
+  NoteBest(kTolerance);
 }
 
 }  // namespace shardmanager::solver

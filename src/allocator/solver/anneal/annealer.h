@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocator/solver/anneal/change_meter.h"
+#include "allocator/solver/anneal/course.h"
 #include "allocator/solver/best.h"
 #include "allocator/solver/search.h"
 #include "base/random.h"
@@ -24,27 +25,43 @@ class Annealer {
   uint64_t steps() const { return steps_; }
 
  private:
+  void Prepare(const AnnealOptions& options);
   void Collect();
+  // Those that constraints which are broken are about.
+  void CollectBlamed();
+  // What is to be done before a stride: see the constants in annealer.cc.
+  void TurnTo(const AnnealOptions& options, double progress);
   void Try(uint64_t steps);
   void TryMove();
   void TrySwap();
+  ObjectId Draw();
   // The most that a step may add to be taken (Metropolis et al. 1953).
   double Limit();
+  double Temperature(const AnnealOptions& options) const;
+  Price::Policy Policy(const AnnealOptions& options) const;
   void NoteBest(double margin);
   void BackToBest();
 
   State& state_;
   Random random_;
   std::array<float, 1024> draws_;  // quantiles of the exponential distribution
-  double scale_;                   // temperatures are parts of it: the most that the state cost
+  Score bad_;                      // what the state cost at first, or more if it did
+  Course course_;
   std::optional<ChangeMeter> meter_;
   std::vector<ObjectId> movable_;
+  std::vector<ObjectId> blamed_;  // while it repairs
   double progress_ = 0;
+  double kept_at_ = 0;           // progress at which all constraints were kept last
+  double steps_per_object_ = 0;  // in the whole annealing
+  bool gone_back_ = false;       // from a placement that stayed broken
+  bool repairing_ = false;
   double temperature_ = 0;
   double energy_ = 0;
   double best_energy_ = 0;
   Best* best_ = nullptr;
   uint64_t steps_ = 0;
+  uint64_t note_at_ = 0;   // steps from which on the best is noted again
+  uint64_t blame_at_ = 0;  // likewise, for CollectBlamed()
 };
 
 }  // namespace shardmanager::solver

@@ -41,15 +41,14 @@ void ChangeMeter::AddCustom(CustomRule& rule, double unit) {
   customs_.push_back({.rule = &rule,
                       .hard = hard,
                       .weight = Weight(rule.level()),
-                      .price = Price(unit, state_.problem().objects),
-                      .at_first = hard ? rule.Total() : 0});
+                      .price = Price(unit, state_.problem().objects, hard ? rule.Total() : 0)});
 }
 
 void ChangeMeter::SetMostSaved() {
   most_saved_ = 0;
   for (const Custom& c : customs_) {
     // No more is saved of a constraint than is broken.
-    const double saved = c.hard ? c.at_first + c.price.over() : c.rule->MostSaved();
+    const double saved = c.hard ? c.price.broken() : c.rule->MostSaved();
     if (saved > 0) most_saved_ += saved * c.Factor();
   }
 }
@@ -61,6 +60,12 @@ void ChangeMeter::AdjustPrices(const Price::Policy& policy) {
     if (c.hard) c.price.Adjust(policy);
   }
   SetMostSaved();
+}
+
+void ChangeMeter::Settle() {
+  for (HingeBoard& board : boards_) board.Settle();
+  groups_.Settle();
+  for (Custom& c : customs_) c.price.Settle();
 }
 
 bool ChangeMeter::Keeps() const {
@@ -147,7 +152,7 @@ double ChangeMeter::OfMove(ObjectId o, ContainerId to, double limit) const {
   double rise = OwnRise(o, from, to) + groups_.Rise(o, from, to);
   rise += LoadRise(o, ObjectId(), from, to, limit + most_saved_ - rise);
   if (rise > limit + most_saved_) return rise;
-  for (const Custom& c : customs_) rise += c.Factor() * c.rule->MoveChange(o, from, to);
+  for (const Custom& c : customs_) rise += CustomRise(c, c.rule->MoveChange(o, from, to));
   return rise;
 }
 
@@ -162,7 +167,9 @@ double ChangeMeter::OfSwap(ObjectId a, ObjectId b, double limit) const {
   }
   rise += LoadRise(a, b, at_a, at_b, limit + most_saved_ - rise);
   if (rise > limit + most_saved_) return rise;
-  for (const Custom& c : customs_) rise += c.Factor() * c.rule->SwapChange(a, at_a, b, at_b);
+  for (const Custom& c : customs_) {
+    rise += CustomRise(c, c.rule->SwapChange(a, at_a, b, at_b));
+  }
   return rise;
 }
 

@@ -31,19 +31,22 @@ class ChangeMeter {
   // Does it, forbidden or not, in the state as well. Returns what it adds to the goals alone.
   double Move(ObjectId o, ContainerId to);
 
-  // Constraints that are broken become dearer, by the factor `rise`; the others become
-  // cheaper, by the factor `fall`. Both 1 or more.
   void AdjustPrices(const Price::Policy& policy);
-  // True: no constraint is broken by more than when the meter was made.
+  // From now on no constraint may be broken by more than now. (At first: than when the meter was
+  // made.)
+  void Settle();
+  // True: no constraint is broken by more than it may be.
   bool Keeps() const;
+  // Custom constraints that bind groups to one another are hardest to repair: single steps often
+  // cannot. From now on what would break one by more than it may be is forbidden, at any price.
+  void KeepTies(bool keep) { ties_kept_ = keep; }
 
  private:
   struct Custom {
     CustomRule* rule;
     bool hard;
-    double weight;        // of a goal
-    Price price;          // of a constraint
-    double at_first = 0;  // Total() of a constraint when the meter was made
+    double weight;  // of a goal
+    Price price;    // of a constraint
 
     double Factor() const { return hard ? price.now() : weight; }
   };
@@ -56,6 +59,10 @@ class ChangeMeter {
   const HingeBoard::Lane* Within(const HingeBoard& board, ObjectId o, ObjectId other,
                                  ContainerId from, ContainerId to) const;
   // What concerns the object alone: its movement, the containers' own costs.
+  double CustomRise(const Custom& c, double change) const {
+    return c.hard && ties_kept_ && change > 0 && c.price.WouldBreak(change) ? kForbidden
+                                                                            : c.Factor() * change;
+  }
   double OwnRise(ObjectId o, ContainerId from, ContainerId to) const;
   double Weight(int level) const { return weights_[static_cast<size_t>(level)]; }
   void SetMostSaved();
@@ -71,7 +78,8 @@ class ChangeMeter {
   std::vector<Custom> customs_;
   double most_saved_ = 0;              // by any custom rules
   Table<ObjectId, double> move_cost_;  // empty: it depends on where to
-  bool plain_ = true;                  // neither container rules nor object rules
+  bool ties_kept_ = false;
+  bool plain_ = true;  // neither container rules nor object rules
 };
 
 }  // namespace shardmanager::solver

@@ -45,13 +45,38 @@ uint32_t GroupCounts::BoardFor(ScopeId scope) {
   return index;
 }
 
+double GroupCounts::BrokenBy(const GroupRule& rule, GroupId g) const {
+  const Problem& p = state_.problem();
+  std::vector<DomainId> at;
+  for (uint32_t o = p.group_begin[g.index()]; o < p.group_begin[g.index() + 1]; ++o) {
+    const ContainerId c = state_.where(ObjectId(o));
+    if (c.valid()) at.push_back(state_.model().DomainOf(rule.scope, c));
+  }
+  const uint32_t wanted = rule.Wanted(g);
+  std::sort(at.begin(), at.end());
+  if (rule.kind == GroupRule::Kind::kAffinity) {
+    const auto there = std::equal_range(at.begin(), at.end(), rule.domain[g]);
+    return Missing(static_cast<uint32_t>(there.second - there.first), wanted);
+  }
+  if (rule.kind == GroupRule::Kind::kDistinct) {
+    return Missing(static_cast<uint32_t>(std::unique(at.begin(), at.end()) - at.begin()), wanted);
+  }
+  double above = 0;
+  for (size_t i = wanted; i < at.size(); ++i) above += at[i] == at[i - wanted];
+  return above;
+}
+
 void GroupCounts::AddRule(const GroupRule& rule, const LevelWeights& weights, double unit) {
   const bool hard = rule.rank.level == kConstraintLevel;
+  double broken = 0;
+  for (GroupId g : groups_) {
+    if (hard && Concerns(rule, g)) broken += BrokenBy(rule, g) * rule.Factor(g);
+  }
   rules_.push_back({.kind = rule.kind,
                     .hard = hard,
                     .board = BoardFor(rule.scope),
                     .weight = rule.rank.weight * weights[static_cast<size_t>(rule.rank.level)],
-                    .price = Price(unit, state_.problem().objects),
+                    .price = Price(unit, state_.problem().objects, broken),
                     .wanted = {},
                     .domain = {},
                     .factor = {}});

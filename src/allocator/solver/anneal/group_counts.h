@@ -28,6 +28,9 @@ class GroupCounts {
   void AdjustPrices(const Price::Policy& policy) {
     for (Rule& rule : rules_) rule.price.Adjust(policy);
   }
+  void Settle() {
+    for (Rule& rule : rules_) rule.price.Settle();
+  }
   bool Keeps() const {
     return std::none_of(rules_.begin(), rules_.end(),
                         [](const Rule& rule) { return rule.price.Broken(); });
@@ -58,6 +61,8 @@ class GroupCounts {
 
   bool Concerns(const GroupRule& rule, GroupId g) const;
   uint32_t BoardFor(ScopeId scope);
+  // Units by which the group breaks the rule, as it stands.
+  double BrokenBy(const GroupRule& rule, GroupId g) const;
   void AddRule(const GroupRule& rule, const LevelWeights& weights, double unit);
   double RiseOfRow(uint32_t row, ContainerId from, ContainerId to) const;
   // In objects, or domains, times the factor of the group.

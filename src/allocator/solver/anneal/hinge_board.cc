@@ -54,7 +54,10 @@ void HingeBoard::SetPrices(const Problem& problem, double scale) {
   for (size_t k = 0; k < hard_; ++k) {
     double load = 1;
     for (uint32_t i = 0; i < problem.objects; ++i) load += std::abs(At(Row(ObjectId(i), false), k));
-    constraints_.push_back(Price(scale / load, load));
+    double broken = 0;
+    for (uint32_t d = 0; d < known_.size(); ++d)
+      broken += std::max(0.0, At(Excess(DomainId(d)), k));
+    constraints_.push_back(Price(scale / load, load, broken));
   }
   price_.assign(lanes_, Lane{1, 1});
   ShowPrices();

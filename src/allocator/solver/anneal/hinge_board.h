@@ -60,10 +60,11 @@ class HingeBoard {
   // Returns what it added to the weighted cost of the goals.
   double Apply(DomainId d, const Lane* plus, const Lane* minus);
 
-  // Constraints that are broken become dearer, by the factor `rise`; the others become
-  // cheaper, by the factor `fall`. Both 1 or more.
   void AdjustPrices(const Price::Policy& policy);
-  // True: no constraint is broken by more than when the board was made.
+  void Settle() {
+    for (Price& price : constraints_) price.Settle();
+  }
+  // True: no constraint is broken by more than is allowed (price.h).
   bool Keeps() const {
     return std::none_of(constraints_.begin(), constraints_.end(),
                         [](const Price& price) { return price.Broken(); });

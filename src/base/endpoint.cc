@@ -10,7 +10,7 @@
 
 namespace shardmanager {
 
-std::string WhatIsWrongWithEndpoint(const std::string& text, bool may_be_free) {
+std::string WhatIsWrongWithEndpoint(const std::string& text, bool to_listen) {
   constexpr int kMostPort = 65'535;
   const size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -18,10 +18,11 @@ std::string WhatIsWrongWithEndpoint(const std::string& text, bool may_be_free) {
       !port.empty() && port.size() <= 5 &&
       std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   const int number = digits ? std::atoi(port.c_str()) : -1;
-  if (number >= (may_be_free ? 0 : 1) && number <= kMostPort) return "";
+  const bool has_host = to_listen || colon != 0;
+  if (has_host && number >= (to_listen ? 0 : 1) && number <= kMostPort) return "";
   return absl::StrCat("found \"", absl::CHexEscape(text),
                       "\"; allowed: HOST:PORT, with a port from ",
-                      may_be_free ? "0 (any that is free)" : "1", " to ", kMostPort);
+                      to_listen ? "0 (any that is free)" : "1", " to ", kMostPort);
 }
 
 std::vector<std::string> EndpointList(const std::string& text) {

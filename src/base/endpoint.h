@@ -6,10 +6,10 @@
 
 namespace shardmanager {
 
-// What is allowed instead, for people; "": the text is HOST:PORT, with a port of 0 to 65535 (0 only
-// if `may_be_free`: any free port). The host may be empty, a name, an address, or "[...]" around
-// one of IPv6.
-std::string WhatIsWrongWithEndpoint(const std::string& text, bool may_be_free = false);
+// What is allowed instead, for people; "": the text is HOST:PORT. To connect to: with a host, and a
+// port from 1 to 65535. `to_listen`: the host may be empty (every address), and the port 0 (any
+// that is free). A host is a name, an address, or "[...]" around one of IPv6.
+std::string WhatIsWrongWithEndpoint(const std::string& text, bool to_listen = false);
 
 // "a:1,b:2" as its parts; blanks around them, and empty ones, are left out.
 std::vector<std::string> EndpointList(const std::string& text);

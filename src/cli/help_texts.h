@@ -27,6 +27,7 @@ Exit codes:
   2  wrong command line or bad file; nothing was changed
   3  the control plane does not answer
   4  no such app, server or shard
+  5  of `status`: it answers, and something is wrong or not known
 Environment:
   SHARDCTL_SERVER  where the control plane answers, instead of --server
   NO_COLOR         set to anything: no colours (there are none in pipes, anyhow)

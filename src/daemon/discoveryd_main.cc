@@ -139,7 +139,7 @@ std::string WhatIsWrong(const Flags& flags) {
     const std::string wrong = WhatIsWrongWithEndpoint(endpoint);
     if (!wrong.empty()) return "--upstream: " + wrong;
   }
-  const std::string wrong = WhatIsWrongWithEndpoint(flags.listen, /*may_be_free=*/true);
+  const std::string wrong = WhatIsWrongWithEndpoint(flags.listen, /*to_listen=*/true);
   return wrong.empty() ? "" : "--listen: " + wrong;
 }
 

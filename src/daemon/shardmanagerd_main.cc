@@ -131,22 +131,22 @@ absl::Status CheckTiming(const Flags& flags) {
                    " ms (--zookeeper-tick-ms, which has to be ZooKeeper's tickTime)"));
 }
 
-absl::Status CheckEndpoint(const char* flag, const std::string& text, bool may_be_free) {
-  const std::string wrong = text.empty() ? "" : WhatIsWrongWithEndpoint(text, may_be_free);
+absl::Status CheckEndpoint(const char* flag, const std::string& text, bool to_listen) {
+  const std::string wrong = text.empty() ? "" : WhatIsWrongWithEndpoint(text, to_listen);
   return wrong.empty() ? absl::OkStatus()
                        : absl::InvalidArgumentError(absl::StrCat(flag, ": ", wrong));
 }
 
 absl::Status CheckEndpoints(const Flags& flags) {
-  absl::Status status = CheckEndpoint("--listen", flags.listen, /*may_be_free=*/true);
-  if (status.ok()) status = CheckEndpoint("--advertise", flags.advertise, /*may_be_free=*/false);
+  absl::Status status = CheckEndpoint("--listen", flags.listen, /*to_listen=*/true);
+  if (status.ok()) status = CheckEndpoint("--advertise", flags.advertise, /*to_listen=*/false);
   if (status.ok()) status = CheckEndpoint("--metrics-listen", flags.metrics_listen, true);
   const std::string servers = flags.zookeeper.substr(0, flags.zookeeper.find('/'));
   if (EndpointList(servers).empty()) {
     return absl::InvalidArgumentError("--zookeeper: found \"\"; allowed: HOST:PORT[,HOST:PORT...]");
   }
   for (const std::string& server : EndpointList(servers)) {
-    if (status.ok()) status = CheckEndpoint("--zookeeper", server, /*may_be_free=*/false);
+    if (status.ok()) status = CheckEndpoint("--zookeeper", server, /*to_listen=*/false);
   }
   return status;
 }

@@ -40,7 +40,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
         absl::StrCat("ServerOptions.", field, ": found \"", *value,
                      "\"; allowed: 1 to 127 characters of [A-Za-z0-9._-]"));
   }
-  const std::string wrong = WhatIsWrongWithEndpoint(options.listen, /*may_be_free=*/true);
+  const std::string wrong = WhatIsWrongWithEndpoint(options.listen, /*to_listen=*/true);
   if (!wrong.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("ServerOptions.listen: ", wrong));
   }

@@ -358,9 +358,14 @@ TEST_F(ShardctlTest, WatchesNobodyWhileNobodyLeads) {
 
 TEST_F(ShardctlTest, ShowsStatusCompletionAndVersion) {
   admin_.status.set_cell("home");
+  EXPECT_EQ(Run({"status"}), kProblems) << "nobody leads";
+  EXPECT_THAT(out_, StartsWith("Cell:    home\n"));
+  admin_.status.set_leading(true);
   EXPECT_EQ(Run({"status"}), kOk);
-  EXPECT_THAT(out_, StartsWith("Cell:          home\n"));
-  EXPECT_EQ(Run({"status", "-o", "json"}), kOk);
+  admin_.status.add_problems()->set_reason("ShardsUnserved");
+  EXPECT_EQ(Run({"status"}), kProblems);
+  EXPECT_THAT(out_, HasSubstr("ShardsUnserved"));
+  EXPECT_EQ(Run({"status", "-o", "json"}), kProblems);
   EXPECT_THAT(out_, HasSubstr("\"cell\": \"home\""));
   EXPECT_EQ(Run({"completion", "bash"}), kOk);
   EXPECT_THAT(out_, HasSubstr("complete -F _shardctl shardctl"));

@@ -49,7 +49,7 @@ find_program(CCACHE ccache)
 if(CCACHE)
   list(APPEND found_flags "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}")
 endif()
-without(no_programs SQLite3 benchmark GTest yaml-cpp prometheus-cpp civetweb ZLIB)
+without(no_programs SQLite3 benchmark GTest yaml-cpp prometheus-cpp civetweb)
 file(REMOVE_RECURSE "${WORK}")
 
 function(check_installed)

@@ -24,6 +24,7 @@
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "daemon/cell_metrics.h"
+#include "daemon/console_wiring.h"
 #include "daemon/control_metrics.h"
 #include "daemon/driver_metrics.h"
 #include "daemon/health.h"
@@ -84,6 +85,7 @@ struct Flags {
   std::string listen = "127.0.0.1:7400";
   std::string advertise;
   std::string metrics_listen;
+  daemon::ConsoleFlags console;
   std::string data_dir;
   bool dev = false;
   int dev_port = 0;  // 0: any that is free
@@ -193,7 +195,10 @@ absl::StatusOr<wire::ServerAndPort> Listen(const wire::Transport& transport,
   auto mixed = transport.ListenAt(address, {security::Anybody()}, builder, port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   wire::ServerAndPort serving = wire::StartWith(std::move(mixed), builder);
-  if (serving.server != nullptr && *port != 0) return serving;
+  if (serving.server != nullptr && *port != 0) {
+    spdlog::info("this process is {}", transport.About());
+    return serving;
+  }
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", address,
                    ": is the port taken, or not an address of this machine? (--listen HOST:PORT)"));
@@ -382,7 +387,9 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
   int port = 0;
   const auto serving = Listen(*transport, flags.listen, services.all(), &port);
   if (!serving.ok()) return Fail(serving.status());
-  spdlog::info("this process is {}", transport->About());
+  auto console =
+      daemon::OwnConsole::Start(flags.console, flags.dev, *controller, SHARDMANAGER_VERSION_TEXT);
+  if (!console.ok()) return Fail(console.status());
   spdlog::info("cell {}: serving admin, task control and discovery on port {}, ZooKeeper at {}",
                flags.cell, port, flags.zookeeper);
   controller->Start(Endpoint(flags, port));
@@ -392,6 +399,7 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
   if (fatal.ok()) spdlog::info("stopping ({})", signal == 0 ? "asked to" : "signal");
   health.Forget();
   controller->Stop();
+  console->reset();
   services.End();
   serving->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return fatal.ok() ? 0 : Fail(fatal);
@@ -448,6 +456,7 @@ Given AddFlags(CLI::App& cli, Flags& flags) {
   cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
+  daemon::AddConsoleFlags(cli, flags.console);
   security::AddFlags(cli, flags.security);
   AddLimitFlags(cli, flags);
   given.timeout =

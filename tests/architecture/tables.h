@@ -36,6 +36,7 @@ inline constexpr std::array kLayers = {
     Layer{"src/discovery", 70},
     Layer{"src/whatif", 75},
     Layer{"src/wire", 80},
+    Layer{"src/console", 80},
     Layer{"include/shardmanager/server.h", 90},
     Layer{"include/shardmanager/callback_inl.h", 90},
     Layer{"include/shardmanager/late_inl.h", 90},

@@ -84,6 +84,25 @@ def names_stay_names(browser, cell):
     expect(browser.run('window.evil') is None, 'and nothing of it ran')
 
 
+def what_people_and_servers_write_stays_text(browser, cell):
+    evil = '<img src=x onerror=window.evil=1>'
+    cell.server('kv-7', 'eu-west', rack=evil)
+    cell.shardctl('drain', 'server', 'kv-1', '--reason', evil)
+    for page, selector in (('', 'table[aria-label=Drains]'), ('/servers', '#heat-map')):
+        browser.open(cell.url + '/#/apps/kv' + page)
+        browser.wait(f"document.querySelector({selector!r}).innerText.includes({evil!r})", 'it is shown as it is')
+        expect(browser.run("document.querySelector('main img')") is None, 'and is no element')
+    expect(browser.run('window.evil') is None, 'and nothing of it ran')
+
+
+def an_error_goes_with_its_cause(browser, cell):
+    browser.open(cell.url + '/#/apps/later/shards')
+    browser.wait("document.querySelector('main .box.bad') !== null", 'there is no such app yet')
+    cell.apply((SOURCE / 'examples/kvstore/kv.yaml').read_text().replace('name: kv', 'name: later'))
+    browser.wait("document.querySelector('#shard-count').innerText.startsWith('120 of 120')", 'it is shown once it is there')
+    expect(browser.run("document.querySelector('main .box.bad')") is None, 'the error is gone')
+
+
 def what_if_answers(browser, cell):
     browser.open(cell.url + '/#/apps/kv/what-if')
     browser.wait("document.querySelector('#what-if-scope').options.length > 6")
@@ -105,6 +124,17 @@ def hidden_pages_ask_nothing(browser, cell):
     browser.wait(f'window.asked > {before}', 'it goes on when it is seen again')
 
 
+def half_an_answer_is_none(browser):
+    got = browser.run("""import('/api.js').then(async ({get}) => {
+        const real = fetch;
+        window.fetch = async () => new Response('{"tot');
+        const asked = get('status').then(() => 'an answer', (e) => e.message);
+        window.fetch = real;
+        return asked;
+    })""")
+    expect(got == 'it does not answer', f'an answer that was cut off is taken for {got}')
+
+
 def silence_is_said(browser, cell):
     browser.open(cell.url + '/#/apps/kv')
     browser.wait("document.querySelector('#verdict')?.innerText === 'all served'")
@@ -112,6 +142,7 @@ def silence_is_said(browser, cell):
     complaints = list(browser.complaints)
     cell.send('shardmanagerd', signal.SIGSTOP)
     browser.wait("document.querySelector('#banner').innerText.startsWith('Not heard since')", 'the banner')
+    expect('the answer takes long' in text(browser, '#banner'), 'it does not wait until the answer is given up')
     expect(browser.run("document.querySelector('main').classList.contains('stale')"), 'what is shown is grey')
     cell.send('shardmanagerd', signal.SIGCONT)
     browser.wait("document.querySelector('#banner').hidden && document.querySelector('#verdict') !== null", 'it is heard again')
@@ -132,9 +163,13 @@ def main():
             dark_is_dark(browser)
             what_if_answers(browser, cell)
             hidden_pages_ask_nothing(browser, cell)
+            half_an_answer_is_none(browser)
             silence_is_said(browser, cell)
             expect(browser.complaints == [], 'errors, or what the policy forbids:\n' + '\n'.join(browser.complaints))
+            what_people_and_servers_write_stays_text(browser, cell)
+            expect(browser.complaints == [], 'errors, or what the policy forbids:\n' + '\n'.join(browser.complaints))
             names_stay_names(browser, cell)  # 404s are logged as errors by the browser
+            an_error_goes_with_its_cause(browser, cell)
         finally:
             browser.close()
     print('the console does what it promises')

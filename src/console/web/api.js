@@ -19,9 +19,9 @@ async function ask(name, parameters, options) {
   options.signal?.addEventListener('abort', giveUp);
   try {
     const response = await fetch(url, {...options, signal: patience.signal});
-    const answer = await response.json().catch(() => ({error: `HTTP ${response.status}`}));
-    if (!response.ok) throw new ApiError(answer.error ?? `HTTP ${response.status}`, response.status, answer.leader);
-    return answer;
+    if (response.ok) return await response.json();  // that it was cut off is an error, not an answer
+    const refusal = await response.json().catch(() => ({}));
+    throw new ApiError(refusal.error ?? `HTTP ${response.status}`, response.status, refusal.leader);
   } catch (error) {
     if (error instanceof ApiError || options.signal?.aborted) throw error;
     throw new ApiError('it does not answer', 0);

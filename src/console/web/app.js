@@ -9,6 +9,7 @@ import {whatIfPage} from '/pages_what_if.js';
 
 const main = document.getElementById('main');
 const banner = document.getElementById('banner');
+const kDoubtMs = 6_000;
 let page = null;
 let heardAt = Date.now();
 
@@ -84,13 +85,16 @@ async function work() {
     const {status} = await get('status', {}, shown.abort.signal);
     showWho(status);
     if (!status.leading) {
+      heardAt = Date.now();
       fill(main, h('h1', {}, shown.title), h('p', {class: 'dim'}, 'Unknown here: only the leader knows.'));
       say(whyNotLeading(status));
       return true;
     }
-    if (!main.contains(shown.element)) fill(main, h('h1', {}, shown.title), shown.element);
-    await shown.refresh(shown.abort.signal);
+    const next = shown.failed ? {...choose(where()), abort: shown.abort} : shown;
+    await next.refresh(next.abort.signal);
     if (shown === page) {
+      page = next;
+      if (!main.contains(next.element)) fill(main, h('h1', {}, next.title), next.element);
       heardAt = Date.now();
       say('');
     }
@@ -98,9 +102,12 @@ async function work() {
   } catch (error) {
     if (shown !== page || shown?.abort.signal.aborted) return true;  // another page was opened
     if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
+      if (!main.contains(shown.element)) fill(main, h('h1', {}, shown.title), shown.element);
       fill(shown.element, h('p', {class: 'box bad'}, error.message));
+      shown.failed = true;  // it is made anew when there is something to show
+      heardAt = Date.now();
       say('');
-      return false;
+      return true;
     }
     const why = error instanceof ApiError ? error.message : String(error);
     if (!(error instanceof ApiError)) console.error(error);
@@ -109,6 +116,15 @@ async function work() {
   }
 }
 
+// While an answer is awaited, too, and when the page was hidden for long.
+function doubt() {
+  if (!document.hidden && banner.hidden && Date.now() - heardAt > kDoubtMs) {
+    say(`Not heard since ${clock(heardAt)}: the answer takes long. What is shown may have changed.`);
+  }
+}
+
 const loop = new Loop(work);
+setInterval(doubt, 1_000);
+document.addEventListener('visibilitychange', doubt);
 window.addEventListener('hashchange', open);
 open();

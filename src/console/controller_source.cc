@@ -10,8 +10,7 @@ namespace {
 
 using orchestrator::Operations;
 
-// A takeover of many apps may keep the deciding thread busy for seconds.
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatience{2};
 
 // Calls `ask` with a reply, and waits for it.
 template <typename Response>
@@ -20,7 +19,7 @@ absl::StatusOr<Response> Await(const std::function<void(Operations::Reply<Respon
   auto future = answer->get_future();
   ask([answer](absl::StatusOr<Response> response) { answer->set_value(std::move(response)); });
   if (future.wait_for(kPatience) == std::future_status::ready) return future.get();
-  return absl::UnavailableError("this process is busy and does not answer");
+  return absl::UnavailableError("the thread that decides is busy: it did not answer within 2 s");
 }
 
 template <typename Request, typename Response>

@@ -10,7 +10,7 @@
 
 namespace shardmanager::console {
 
-// Thread-safe; each call blocks until it is answered, or a few seconds at most. Errors as of the
+// Thread-safe; each call blocks until it is answered, or 2 seconds at most. Errors as of the
 // Admin service: FAILED_PRECONDITION while another process leads, UNAVAILABLE while nobody is known
 // to, ...
 class Source {

@@ -11,6 +11,13 @@ namespace shardmanager {
 // that is free). A host is a name, an address, or "[...]" around one of IPv6.
 std::string WhatIsWrongWithEndpoint(const std::string& text, bool to_listen = false);
 
+// The host without the "[...]" of IPv6, and the port; "": there is none.
+struct HostAndPort {
+  std::string host;
+  std::string port;
+};
+HostAndPort SplitEndpoint(const std::string& text);
+
 // "a:1,b:2" as its parts; blanks around them, and empty ones, are left out.
 std::vector<std::string> EndpointList(const std::string& text);
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/endpoint.h"
 #include "console/files.h"
 #include "runtime/clock.h"
 
@@ -28,10 +28,8 @@ std::string HostOf(const std::string& authority) {
 bool IsLoopback(const std::string& host) { return host.starts_with("127.") || host == "[::1]"; }
 
 absl::Status CheckListen(const Console::Options& options) {
-  const size_t colon = options.listen.rfind(':');
-  int port = 0;
-  if (colon == std::string::npos || colon == 0 ||
-      !absl::SimpleAtoi(options.listen.substr(colon + 1), &port) || port < 0 || port > 65'535) {
+  if (options.listen.starts_with(':') ||
+      !WhatIsWrongWithEndpoint(options.listen, /*to_listen=*/true).empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--console-listen: found \"", options.listen,
                                                    "\"; allowed: HOST:PORT, HOST an address"));
   }

@@ -22,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/endpoint.h"
 
 namespace shardmanager {
 namespace {
@@ -132,8 +133,7 @@ class Library {
 
 // Connects once and hangs up. `listen`: where a server listens, at `port`.
 void Knock(const std::string& listen, int port) {
-  std::string host = listen.substr(0, std::min(listen.rfind(':'), listen.size()));
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  std::string host = SplitEndpoint(listen).host;
   if (host.empty() || host == "0.0.0.0") host = "127.0.0.1";
   if (host == "::") host = "::1";
   addrinfo hints{};

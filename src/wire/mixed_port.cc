@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/endpoint.h"
 #include "runtime/logging.h"
 
 namespace shardmanager::wire {
@@ -49,20 +50,15 @@ int BindTo(const addrinfo& info) {
 
 // Negative: it cannot be listened there.
 int ListenTo(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return -1;
-  std::string host = address.substr(0, colon);
-  if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
+  auto [host, port] = SplitEndpoint(address);
+  if (port.empty()) return -1;
   if (host == "*") host.clear();
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  const std::string service = address.substr(colon + 1);
-  if (getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &wanted, &found) != 0) {
+  if (getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &wanted, &found) != 0) {
     return -1;
   }
   int listener = -1;

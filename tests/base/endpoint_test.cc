@@ -29,6 +29,14 @@ TEST(EndpointTest, RefusesWhatIsNoPort) {
               HasSubstr("found \"h:99999\"; allowed: HOST:PORT, with a port from 0 (any that is"));
 }
 
+TEST(EndpointTest, SplitsAtTheLastColon) {
+  EXPECT_EQ(SplitEndpoint("[::1]:80").host, "::1");
+  EXPECT_EQ(SplitEndpoint("[::1]:80").port, "80");
+  EXPECT_EQ(SplitEndpoint(":80").host, "");
+  EXPECT_EQ(SplitEndpoint("sm-1").host, "sm-1");
+  EXPECT_EQ(SplitEndpoint("sm-1").port, "");
+}
+
 TEST(EndpointTest, AListLeavesOutBlanksAndEmptyParts) {
   EXPECT_THAT(EndpointList(" a:1, b:2 ,,"), ElementsAre("a:1", "b:2"));
   EXPECT_THAT(EndpointList(" , "), IsEmpty());

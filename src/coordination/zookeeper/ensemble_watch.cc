@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/endpoint.h"
 
 namespace shardmanager {
 namespace {
@@ -23,11 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 // More is not an answer to `srvr`.
 constexpr size_t kMostBytes = 64 << 10;
-
-std::vector<std::string> EndpointsOf(const std::string& servers) {
-  const std::string without_path = servers.substr(0, servers.find('/'));
-  return absl::StrSplit(without_path, ',', absl::SkipWhitespace());
-}
 
 v1::ZookeeperMember Silent(const std::string& endpoint, std::string why) {
   v1::ZookeeperMember member;
@@ -73,14 +70,12 @@ v1::ZookeeperMember AskAt(const std::string& endpoint, const addrinfo& address) 
 }
 
 v1::ZookeeperMember Ask(const std::string& endpoint) {
-  const size_t colon = endpoint.rfind(':');
-  if (colon == std::string::npos) return Silent(endpoint, "it names no port");
-  const std::string host(absl::StripSuffix(absl::StripPrefix(endpoint.substr(0, colon), "["), "]"));
+  const auto [host, port] = SplitEndpoint(endpoint);
+  if (port.empty()) return Silent(endpoint, "it names no port");
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), endpoint.c_str() + colon + 1, &hints, &found);
-      error != 0) {
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
     return Silent(endpoint, gai_strerror(error));
   }
   const absl::Cleanup free_it = [found] { freeaddrinfo(found); };
@@ -130,7 +125,8 @@ v1::ZookeeperMember ParseSrvr(const std::string& endpoint, const std::string& an
   return member;
 }
 
-EnsembleWatch::EnsembleWatch(const std::string& servers) : endpoints_(EndpointsOf(servers)) {
+EnsembleWatch::EnsembleWatch(const std::string& servers)
+    : endpoints_(EndpointList(servers.substr(0, servers.find('/')))) {
   for (const std::string& endpoint : endpoints_) {
     v1::ZookeeperMember& member = members_.emplace_back();
     member.set_endpoint(endpoint);

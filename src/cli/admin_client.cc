@@ -72,12 +72,12 @@ class AdminClient::Impl {
 
   absl::Status Watch(const v1::WatchEventsRequest& request,
                      const std::function<void(const v1::ControlEvent&)>& on_event) {
-    absl::Status found = FindLeader();
+    absl::Status found = FindLeader().status();
     for (const std::string& home : homes_) {
       if (found.ok()) break;
-      if (server_ == home && homes_.size() == 1) break;
-      if (server_ != home) TurnTo(home);
-      found = FindLeader();
+      if (home == server_) continue;
+      TurnTo(home);
+      found = FindLeader().status();
     }
     if (!found.ok()) return found;
     grpc::ClientContext context;
@@ -87,10 +87,19 @@ class AdminClient::Impl {
     return wire::FromGrpc(stream->Finish());
   }
 
-  // Whoever is asked now points to the leader; nothing is done if it leads itself, or knows none.
-  absl::StatusOr<v1::GetStatusResponse> GetStatusOfLeader() {
-    if (const absl::Status found = FindLeader(); !found.ok()) return found;
-    return Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+  // Turns from server() to the leader that it knows, and returns what that one says. A stream has
+  // no deadline that would end a fruitless attempt to connect: so both are heard to answer.
+  absl::StatusOr<v1::GetStatusResponse> FindLeader() {
+    auto status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+    if (status.ok() && !status->leading() && !status->leader_endpoint().empty()) {
+      TurnTo(status->leader_endpoint());
+      status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
+    }
+    if (!status.ok() || status->leading()) return status;
+    if (status->cut_off_ms() == 0) return absl::UnavailableError("nobody leads now");
+    return absl::UnavailableError(absl::StrCat("who leads is unknown: ", server_,
+                                               " is cut off from ZooKeeper since ",
+                                               status->cut_off_ms() / 1'000, " s"));
   }
 
   void AwaitChange(std::chrono::milliseconds longest) {
@@ -99,22 +108,6 @@ class AdminClient::Impl {
   }
 
  private:
-  // Turns from server() to the leader that it knows. A stream has no deadline that would
-  // end a fruitless attempt to connect: so both are heard to answer.
-  absl::Status FindLeader() {
-    auto status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
-    if (status.ok() && !status->leading() && !status->leader_endpoint().empty()) {
-      TurnTo(status->leader_endpoint());
-      status = Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
-    }
-    if (!status.ok()) return status.status();
-    if (status->leading()) return absl::OkStatus();
-    if (status->cut_off_ms() == 0) return absl::UnavailableError("nobody leads now");
-    return absl::UnavailableError(absl::StrCat("who leads is unknown: ", server_,
-                                               " is cut off from ZooKeeper since ",
-                                               status->cut_off_ms() / 1'000, " s"));
-  }
-
   // With several endpoints: nothing was sent yet, so another one may be asked instead of one that
   // cannot be reached. Stays where it is if none can be.
   void TurnToOneThatIsReached() {
@@ -274,7 +267,7 @@ absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
   return impl_->Call(&v1::Admin::Stub::GetStatus, v1::GetStatusRequest());
 }
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatusOfLeader() {
-  return impl_->GetStatusOfLeader();
+  return impl_->FindLeader();
 }
 absl::Status AdminClient::WatchEvents(
     const v1::WatchEventsRequest& request,

@@ -63,7 +63,8 @@ class AdminClient {
       const v1::ApproveOperationRequest& request);
   // Of the process at server(), leader or not.
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
-  // The same of the leader that this process, or another one that was named, knows.
+  // The same of the leader that this process knows, which is asked from now on. UNAVAILABLE also:
+  // nobody is known to lead.
   absl::StatusOr<v1::GetStatusResponse> GetStatusOfLeader();
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The
   // leader is asked, for it is the one that acts; whoever does not answer is asked

@@ -35,9 +35,10 @@ struct GetCommand {
   std::string name;  // "": all
   std::string app;
   std::vector<std::string> states;  // of shards; empty: all
-  bool unserved = false;            // of shards: as states = unserved
   std::string server;               // of shards: with a replica there
   Format format = Format::kTable;
+
+  bool selects_shards() const { return !states.empty() || !server.empty(); }
 };
 struct DescribeCommand {
   Resource resource = Resource::kApps;

@@ -160,7 +160,9 @@ void CommandTree::AddGet() {
   Limit(command.add_option("--state", words_.get.states, "Of shards: only those in this state"),
         {"serving", "degraded", "unserved"})
       ->type_name("STATE");
-  command.add_flag("--unserved", words_.get.unserved, "Of shards: only those that are not served");
+  command.add_flag_callback(
+      "--unserved", [this] { words_.get.states.emplace_back("unserved"); },
+      "Of shards: only those that are not served");
   // Not --server: that is where the control plane answers.
   command.add_option("--on", words_.get.server, "Of shards: only those with a replica there")
       ->type_name("SERVER");

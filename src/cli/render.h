@@ -49,6 +49,4 @@ std::string VersionText(const v1::MapVersion& version);
 // Example: "2026-03-01T12:00:00.123Z  ServerLost  kv/kv-3  session expired".
 std::string EventLine(const v1::ControlEvent& event, bool colour);
 
-// What `shardctl status` shows: the process that answers, and who leads.
-
 }  // namespace shardmanager::cli

@@ -91,11 +91,10 @@ ExitCode Show(const absl::StatusOr<Response>& response, bool empty, const GetCom
     *terminal.out << Names(*response);
   } else if (empty) {
     const bool reported = command.resource == Resource::kOperations;
-    const bool filtered = !command.states.empty() || command.unserved || !command.server.empty();
     *terminal.err << "no " << kind
-                  << (reported   ? "s are reported\n"
-                      : filtered ? " is like that\n"
-                                 : "s yet\n");
+                  << (reported                   ? "s are reported\n"
+                      : command.selects_shards() ? " is like that\n"
+                                                 : "s yet\n");
   } else {
     *terminal.out << Rendered(*response, {terminal.colour, command.format == Format::kWide});
   }
@@ -128,7 +127,6 @@ ExitCode GetShards(const GetCommand& command, AdminClient& client, Terminal& ter
   request.set_app(*app);
   request.set_shard(command.name);
   request.mutable_states()->Assign(command.states.begin(), command.states.end());
-  if (command.unserved) request.add_states("unserved");
   request.set_server(command.server);
   const auto response = client.GetShards(request);
   return Show(response, response.ok() && response->shards().empty(), command, client, terminal);
@@ -149,8 +147,7 @@ ExitCode Get(const GetCommand& command, AdminClient& client, Terminal& terminal)
     return Fail(absl::InvalidArgumentError("-o spec: only apps have a specification"), client,
                 terminal);
   }
-  const bool filters = !command.states.empty() || command.unserved || !command.server.empty();
-  if (filters && command.resource != Resource::kShards) {
+  if (command.selects_shards() && command.resource != Resource::kShards) {
     return Fail(absl::InvalidArgumentError("--state, --unserved and --on are for shards"), client,
                 terminal);
   }

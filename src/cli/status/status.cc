@@ -13,7 +13,6 @@ ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal&
   absl::StatusOr<v1::GetStatusResponse> leader = absl::NotFoundError("");
   if (!asked->leading() && !asked->leader_endpoint().empty()) {
     leader = client.GetStatusOfLeader();
-    if (leader.ok() && !leader->leading()) leader = absl::NotFoundError("");
   }
   const v1::GetStatusResponse& best = leader.ok() ? *leader : *asked;
   if (!ShowForPrograms(best, command.format, terminal)) {

@@ -58,11 +58,12 @@ class ChangeMeter {
   // What the board's domain sees of a move or swap within it: only what is sticky.
   const HingeBoard::Lane* Within(const HingeBoard& board, ObjectId o, ObjectId other,
                                  ContainerId from, ContainerId to) const;
-  // What concerns the object alone: its movement, the containers' own costs.
+  // What the change of a custom rule's units costs; kForbidden: a tie that is kept.
   double CustomRise(const Custom& c, double change) const {
     return c.hard && ties_kept_ && change > 0 && c.price.WouldBreak(change) ? kForbidden
                                                                             : c.Factor() * change;
   }
+  // What concerns the object alone: its movement, the containers' own costs.
   double OwnRise(ObjectId o, ContainerId from, ContainerId to) const;
   double Weight(int level) const { return weights_[static_cast<size_t>(level)]; }
   void SetMostSaved();

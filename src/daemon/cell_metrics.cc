@@ -82,30 +82,23 @@ constexpr auto kMoveCauses = std::to_array<Split>({
     {"drain", [](const v1::AppHealth& h) { return double(h.drain_moves_under_way()); }},
 });
 
-// The names under which apps are shown.
-class Shown {
- public:
-  explicit Shown(const CellHealth& cell) {
-    for (const v1::Problem& problem : cell.problems) {
-      if (!problem.app().empty()) labels_.Of(problem.app());
-    }
-  }
-  std::string LabelOf(const std::string& app) { return labels_.Of(app); }
-
- private:
-  AppLabels labels_;
-};
+// The names under which apps are shown: those with problems have theirs first.
+AppLabels LabelsFor(const CellHealth& cell) {
+  AppLabels labels;
+  for (const v1::Problem& problem : cell.problems) labels.Of(problem.app());
+  return labels;
+}
 
 class AppFamilies {
  public:
-  explicit AppFamilies(const CellHealth& cell) : cell_(cell), shown_(cell) {}
+  explicit AppFamilies(const CellHealth& cell) : cell_(cell), labels_(LabelsFor(cell)) {}
 
   void AddTo(std::vector<MetricFamily>& all) {
     for (const AppGauge& gauge : kAppGauges) {
       Sums sums;
       for (const AppNow& app : cell_.apps) {
         if (!app.known) continue;
-        double& sum = sums[{shown_.LabelOf(app.name), ""}];
+        double& sum = sums[{labels_.Of(app.name), ""}];
         const double value = gauge.value(app);
         sum = gauge.is_greatest ? std::max(sum, value) : sum + value;
       }
@@ -139,7 +132,7 @@ class AppFamilies {
     for (const AppNow& app : cell_.apps) {
       if (!app.known) continue;
       for (const Split& split : splits) {
-        sums[{shown_.LabelOf(app.name), split.value}] += split.count(app.health);
+        sums[{labels_.Of(app.name), split.value}] += split.count(app.health);
       }
     }
     all.push_back(FamilyOf(name, help, label, sums));
@@ -147,23 +140,22 @@ class AppFamilies {
 
   // As `shardctl status` has them: 1 for each kind and app.
   void AddProblems(std::vector<MetricFamily>& all) {
-    std::map<std::string, std::array<std::string, 3>> problems;
+    std::set<std::array<std::string, 3>> problems;
     for (const v1::Problem& problem : cell_.problems) {
-      const std::string app = shown_.LabelOf(problem.app());
-      const std::string severity =
-          problem.severity() == v1::Problem::CRITICAL ? "critical" : "warning";
-      problems[absl::StrCat(app, " ", problem.reason())] = {app, problem.reason(), severity};
+      const bool critical = problem.severity() == v1::Problem::CRITICAL;
+      problems.insert(
+          {labels_.Of(problem.app()), problem.reason(), critical ? "critical" : "warning"});
     }
     MetricFamily family{.name = "shardmanager_problems",
                         .help = "What is wrong, as shardctl status lists it: 1 while it is."};
-    for (const auto& [key, p] : problems) {
-      family.samples.push_back({{{"app", p[0]}, {"reason", p[1]}, {"severity", p[2]}}, 1});
+    for (const auto& [app, reason, severity] : problems) {
+      family.samples.push_back({{{"app", app}, {"reason", reason}, {"severity", severity}}, 1});
     }
     all.push_back(std::move(family));
   }
 
   const CellHealth& cell_;
-  Shown shown_;
+  AppLabels labels_;
 };
 
 void AddZookeeper(const std::vector<v1::ZookeeperMember>& members, std::vector<MetricFamily>& all) {

@@ -51,17 +51,16 @@ DriverMetrics::DriverMetrics(Metrics& metrics)
   }
 }
 
-void DriverMetrics::Planned(const AppName&, Duration took) { plans_.Observe(took); }
+void DriverMetrics::Planned(Duration took) { plans_.Observe(took); }
 
-void DriverMetrics::Wrote(const AppName&, WriteOutcome outcome, Duration took) {
+void DriverMetrics::Wrote(WriteOutcome outcome, Duration took) {
   Writes(metrics_, outcome).Observe(took);
 }
 
-void DriverMetrics::Commanded(const AppName&, CommandKind kind, CommandOutcome outcome,
-                              Duration took) {
+void DriverMetrics::Commanded(CommandKind kind, CommandOutcome outcome, Duration took) {
   Commands(metrics_, kind, outcome).Observe(took);
 }
 
-void DriverMetrics::TookOver(const AppName&, Duration took) { takeovers_.Observe(took); }
+void DriverMetrics::TookOver(Duration took) { takeovers_.Observe(took); }
 
 }  // namespace shardmanager::daemon

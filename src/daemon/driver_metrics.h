@@ -11,11 +11,10 @@ class DriverMetrics final : public orchestrator::Meter {
  public:
   explicit DriverMetrics(Metrics& metrics);
 
-  void Planned(const AppName& app, Duration took) override;
-  void Wrote(const AppName& app, orchestrator::WriteOutcome outcome, Duration took) override;
-  void Commanded(const AppName& app, CommandKind kind, orchestrator::CommandOutcome outcome,
-                 Duration took) override;
-  void TookOver(const AppName& app, Duration took) override;
+  void Planned(Duration took) override;
+  void Wrote(orchestrator::WriteOutcome outcome, Duration took) override;
+  void Commanded(CommandKind kind, orchestrator::CommandOutcome outcome, Duration took) override;
+  void TookOver(Duration took) override;
 
  private:
   Metrics& metrics_;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/control/controller.h"
+#include "orchestrator/describe/problems.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "wire/controller_calls.h"
 
@@ -22,30 +23,22 @@ void AssignTo(Field& field, Values values) {
   for (auto& value : values) *field.Add() = std::move(value);
 }
 
-void AddProblem(v1::Problem::Severity severity, const char* reason, std::string message,
-                v1::GetStatusResponse& status) {
-  v1::Problem& problem = *status.add_problems();
-  problem.set_severity(severity);
-  problem.set_reason(reason);
-  problem.set_message(std::move(message));
-}
-
 // What this process sees of others, whether it leads or not.
 void AddProblemsAround(v1::GetStatusResponse& status) {
   for (const v1::ZookeeperMember& member : status.zookeeper()) {
     if (member.state() != "silent" && member.state() != "no quorum") continue;
-    AddProblem(v1::Problem::WARNING, "ZookeeperMemberDown",
-               absl::StrCat("the ZooKeeper server ", member.endpoint(), " is ", member.state(),
-                            member.reason().empty() ? "" : ": ", member.reason()),
-               status);
+    *status.add_problems() = orchestrator::ProblemOf(
+        v1::Problem::WARNING, "ZookeeperMemberDown",
+        absl::StrCat("the ZooKeeper server ", member.endpoint(), " is ", member.state(),
+                     member.reason().empty() ? "" : ": ", member.reason()));
   }
   for (const v1::RelayStatus& relay : status.relays()) {
     if (relay.apps_behind() == 0) continue;
-    AddProblem(v1::Problem::WARNING, "RelayBehind",
-               absl::StrCat("the ", relay.kind(), " ", relay.name(), " lacks the newest maps of ",
-                            relay.apps_behind(), " of its ", relay.apps(), " apps, for ",
-                            relay.behind_ms() / 1'000, " s: it does not take what it is sent"),
-               status);
+    *status.add_problems() = orchestrator::ProblemOf(
+        v1::Problem::WARNING, "RelayBehind",
+        absl::StrCat("the ", relay.kind(), " ", relay.name(), " lacks the newest maps of ",
+                     relay.apps_behind(), " of its ", relay.apps(), " apps, for ",
+                     relay.behind_ms() / 1'000, " s: it does not take what it is sent"));
   }
 }
 
@@ -167,7 +160,7 @@ class AdminService::Impl final : public v1::Admin::Service {
     if (!checked.ok()) return checked.status;
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
     controller_.operations().GetStatus(
-        [answer](auto result) { answer->set_value(std::move(result)); });
+        [answer](auto result) { answer->set_value(std::move(result)); }, /*with_problems=*/true);
     grpc::Status status = calls_.Await(*context, *answer, response);
     response->set_version(version_);
     if (around_.relays) AssignTo(*response->mutable_relays(), around_.relays());

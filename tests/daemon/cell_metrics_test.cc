@@ -123,9 +123,8 @@ TEST(DriverMetricsTest, HistogramsAreBornAtZero) {
   DriverMetrics meter(metrics);
   EXPECT_THAT(metrics.Text(), HasSubstr("shardmanager_command_duration_seconds_count{"
                                         "command=\"add\",outcome=\"failed\"} 0"));
-  meter.Commanded(AppName("kv"), CommandKind::kAdd, orchestrator::CommandOutcome::kUnreachable,
-                  Milliseconds(40));
-  meter.TookOver(AppName("kv"), Milliseconds(300));
+  meter.Commanded(CommandKind::kAdd, orchestrator::CommandOutcome::kUnreachable, Milliseconds(40));
+  meter.TookOver(Milliseconds(300));
   EXPECT_THAT(metrics.Text(), HasSubstr("shardmanager_command_duration_seconds_count{"
                                         "command=\"add\",outcome=\"unreachable\"} 1"));
   EXPECT_THAT(metrics.Text(), HasSubstr("shardmanager_takeover_duration_seconds_sum 0.3\n"));

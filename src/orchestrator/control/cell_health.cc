@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/text.h"
+#include "orchestrator/control/container_operations.h"
 #include "orchestrator/describe/problems.h"
 
 namespace shardmanager::orchestrator {
@@ -18,8 +19,8 @@ void AddProblems(std::vector<v1::Problem> added, const std::string& app,
   }
 }
 
-// Of records, which the driver knows.
-std::vector<v1::Problem> ProblemsOfRecords(const PartitionDriver& driver) {
+// Of records, which the driver knows. `path`: of its container operations.
+std::vector<v1::Problem> ProblemsOfRecords(const PartitionDriver& driver, const std::string& path) {
   std::vector<v1::Problem> all;
   if (driver.state() == nullptr) {
     all.push_back(ProblemOf(
@@ -32,12 +33,8 @@ std::vector<v1::Problem> ProblemsOfRecords(const PartitionDriver& driver) {
   for (const std::string& line : driver.damaged().Describe()) {
     all.push_back(ProblemOf(v1::Problem::WARNING, "RecordDamaged", line));
   }
-  if (driver.tasks() != nullptr && !driver.tasks()->problem().ok()) {
-    all.push_back(ProblemOf(
-        v1::Problem::WARNING, "OperationsUnread",
-        absl::StrCat("no container operation is approved: the record of those that were cannot be "
-                     "read (",
-                     std::string(driver.tasks()->problem().message()), ")")));
+  if (std::string unread = OperationsUnread(driver, path); !unread.empty()) {
+    all.push_back(ProblemOf(v1::Problem::WARNING, "OperationsUnread", std::move(unread)));
   }
   return all;
 }
@@ -53,12 +50,12 @@ void SortAndBound(std::vector<v1::Problem>& problems) {
       worst, "MoreProblems", absl::StrCat("and ", ::shardmanager::Counted(more, "other problem"))));
 }
 
-AppNow LookAtApp(LedApps& apps, const std::string& name, TimePoint now,
+AppNow LookAtApp(LedApps& apps, const std::string& name, const Paths& paths, TimePoint now,
                  std::vector<v1::Problem>& problems) {
   const PartitionDriver& driver = *apps.drivers().at(name);
   AppNow app{.name = name};
   app.map = driver.map_version();
-  AddProblems(ProblemsOfRecords(driver), name, problems);
+  AddProblems(ProblemsOfRecords(driver, paths.operations(AppName(name))), name, problems);
   const PartitionState* state = driver.state();
   if (state == nullptr) return app;
   app.known = true;
@@ -73,7 +70,7 @@ AppNow LookAtApp(LedApps& apps, const std::string& name, TimePoint now,
 
 }  // namespace
 
-CellHealth LookAtCell(const CellSession& session, const Leadership& leadership, LedApps& apps,
+CellHealth LookAtLead(const CellSession& session, const Leadership& leadership, LedApps& apps,
                       TimePoint now) {
   CellHealth cell{.cell = session.cell().cell(),
                   .in_touch = leadership.InTouch(),
@@ -88,10 +85,16 @@ CellHealth LookAtCell(const CellSession& session, const Leadership& leadership, 
   }
   if (leadership.epoch()) cell.leader_epoch = leadership.epoch()->value();
   if (cell.in_touch && leadership.leader()) cell.leader = leadership.leader()->endpoint();
+  return cell;
+}
+
+CellHealth LookAtCell(const CellSession& session, const Leadership& leadership, LedApps& apps,
+                      TimePoint now) {
+  CellHealth cell = LookAtLead(session, leadership, apps, now);
   if (!cell.leading) return cell;
   for (const auto& [name, driver] : apps.drivers()) {
     if (!driver->spec().has_spec() && driver->problem().ok()) continue;
-    cell.apps.push_back(LookAtApp(apps, name, now, cell.problems));
+    cell.apps.push_back(LookAtApp(apps, name, session.paths(), now, cell.problems));
   }
   SortAndBound(cell.problems);
   return cell;

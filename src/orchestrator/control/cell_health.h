@@ -37,13 +37,16 @@ struct CellHealth {
   std::string leader;         // where the leader answers; "": unknown
   // Of the leader alone:
   std::vector<AppNow> apps;
-  std::vector<v1::Problem>
-      problems;  // the worst first; at most kMostProblems, and one that says how many more
+  // The worst first; at most kMostProblems, and one that says how many more.
+  std::vector<v1::Problem> problems;
 };
 
 inline constexpr size_t kMostProblems = 100;
 
-// On the executor's thread. Looks at all shards (health.h).
+// Both on the executor's thread. Who leads, and the session with the store; no apps.
+CellHealth LookAtLead(const CellSession& session, const Leadership& leadership, LedApps& apps,
+                      TimePoint now);
+// The same and, of a leader, all its apps: looks at all their shards (health.h).
 CellHealth LookAtCell(const CellSession& session, const Leadership& leadership, LedApps& apps,
                       TimePoint now);
 

@@ -62,6 +62,14 @@ absl::StatusOr<v1::GetRolloutsResponse> FindRollouts(const LedApps& apps,
   return response;
 }
 
+std::string OperationsUnread(const PartitionDriver& app, const std::string& path) {
+  if (app.tasks() == nullptr || app.tasks()->problem().ok()) return "";
+  return absl::StrCat(
+      "no container operation is approved: the record of those that were cannot be read (",
+      std::string(app.tasks()->problem().message()), "). It is at ", path,
+      "; without it, nobody knows which servers are about to stop");
+}
+
 absl::StatusOr<v1::SupplyMapResponse> TakeMap(const LedApps& apps, const std::string& app,
                                               SuppliedMap map, TimePoint now) {
   PartitionDriver* driver = apps.Find(app);

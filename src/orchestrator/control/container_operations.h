@@ -25,6 +25,10 @@ absl::StatusOr<v1::GetRolloutsResponse> FindRollouts(const LedApps& apps,
                                                      const v1::GetRolloutsRequest& request,
                                                      TimePoint now);
 
+// Why no operation of the app is approved, as the record of those that were cannot be read; empty:
+// it can. `path`: where the record is.
+std::string OperationsUnread(const PartitionDriver& app, const std::string& path);
+
 // The app's own orchestrator hears what is asked of it. Errors: see task_control.proto.
 absl::StatusOr<v1::SupplyMapResponse> TakeMap(const LedApps& apps, const std::string& app,
                                               SuppliedMap map, TimePoint now);

@@ -415,8 +415,8 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
       if (!driver->spec().has_spec() && driver->problem().ok()) continue;
       v1::AppStatus status;
       if (driver->state() != nullptr) {
-        status = DescribeApp(*driver->state(), context_.executor.Now());
-        *status.mutable_health() = apps_.LookAtHealth(name, context_.executor.Now()).counts;
+        const TimePoint now = context_.executor.Now();
+        status = DescribeApp(*driver->state(), apps_.LookAtHealth(name, now), now);
       } else {
         *status.mutable_spec() = driver->spec().stored().spec();
         status.mutable_spec()->set_name(name);
@@ -428,13 +428,9 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
       for (std::string& line : context_.client_drains.Conditions(name)) {
         status.add_conditions(std::move(line));
       }
-      if (driver->tasks() != nullptr && !driver->tasks()->problem().ok()) {
-        status.add_conditions(
-            absl::StrCat("no container operation is approved: the record of those that were cannot "
-                         "be read (",
-                         std::string(driver->tasks()->problem().message()), "). It is at ",
-                         context_.session.paths().operations(AppName(name)),
-                         "; without it, nobody knows which servers are about to stop"));
+      const std::string path = context_.session.paths().operations(AppName(name));
+      if (std::string unread = OperationsUnread(*driver, path); !unread.empty()) {
+        status.add_conditions(std::move(unread));
       }
       *status.mutable_map_version() = driver->map_version();
       *response.add_apps() = std::move(status);
@@ -515,11 +511,11 @@ void Operations::ExplainShard(v1::ExplainShardRequest request,
   });
 }
 
-void Operations::GetStatus(Reply<v1::GetStatusResponse> reply) {
-  context_.executor.Post([this, reply] {
+void Operations::GetStatus(Reply<v1::GetStatusResponse> reply, bool with_problems) {
+  context_.executor.Post([this, reply, with_problems] {
     const Leadership& leadership = context_.leadership;
-    const CellHealth cell =
-        LookAtCell(context_.session, leadership, apps_, context_.executor.Now());
+    const auto look = with_problems ? LookAtCell : LookAtLead;
+    const CellHealth cell = look(context_.session, leadership, apps_, context_.executor.Now());
     const bool led = leadership.epoch().has_value();
     v1::GetStatusResponse response;
     response.set_cell(cell.cell);

@@ -74,8 +74,9 @@ class Operations {
   // NOT_FOUND: no such app or shard. Nothing is stored: another leader begins without failures.
   void RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
                   Wanted wanted = {});
-  // Of this process, whoever leads.
-  void GetStatus(Reply<v1::GetStatusResponse> reply);
+  // Of this process, whoever leads. `with_problems`: and what is wrong in the cell, for which all
+  // shards are looked at.
+  void GetStatus(Reply<v1::GetStatusResponse> reply, bool with_problems = false);
   void GetOperations(v1::GetOperationsRequest request, Reply<v1::GetOperationsResponse> reply);
   void GetRollouts(v1::GetRolloutsRequest request, Reply<v1::GetRolloutsResponse> reply);
   void ApproveOperation(v1::ApproveOperationRequest request,

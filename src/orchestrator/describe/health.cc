@@ -52,7 +52,7 @@ Service ServiceOf(const PartitionState& state, ShardIndex shard) {
   return service;
 }
 
-Health HealthOf(const PartitionState& state, TimePoint) {
+Health HealthOf(const PartitionState& state) {
   Health health;
   uint32_t without_primary = 0, below = 0, poisoned = 0, waiting = 0;
   for (const ShardIndex shard : state.map_order) {

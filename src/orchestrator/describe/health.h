@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/time.h"
 #include "orchestrator/state/partition_state.h"
 #include "shardmanager/v1/admin.pb.h"
 
@@ -30,8 +29,8 @@ struct Health {
   uint32_t replicas_serving = 0;
   std::vector<ShardIndex> unserved;
 };
-// Looks at every shard and every server: about 10 ns for each replica.
-Health HealthOf(const PartitionState& state, TimePoint now);
+// Looks at every shard and every server.
+Health HealthOf(const PartitionState& state);
 
 // The first `most` shards that are unserved, then degraded ones, in the order of the map.
 std::vector<v1::ShardTrouble> TroublesOf(const PartitionState& state, size_t most);

@@ -55,10 +55,6 @@ class Problems {
   }
 
   void AddCritical() {
-    if (!state_.recovered) {
-      Critical("RecordsUnread",
-               "its records are being read: nothing is decided, and what it serves is not known");
-    }
     const uint32_t unserved = health_.shards_unserved();
     const uint32_t without_primary = health_.shards_without_primary();
     if (unserved > without_primary) {
@@ -133,12 +129,12 @@ class Problems {
                                                           DrainState(state_, id, now_).second);
                                     }));
     }
-    std::string records = "";
     for (const ServerIndex id : state_.tables.servers()) {
       const std::string why = RecordState(state_, id, now_);
-      if (!why.empty() && records.empty()) records = absl::StrCat(name(id), ": ", why);
+      if (why.empty()) continue;
+      Warning("RecordFull", absl::StrCat(name(id), ": ", why));
+      break;  // one line for all
     }
-    if (!records.empty()) Warning("RecordFull", std::move(records));
     if (!state_.unread.servers.empty()) {
       Warning("RecordDamaged",
               absl::StrCat(Counted(state_.unread.servers.size(), "server"),

@@ -18,7 +18,6 @@
 #include "orchestrator/decide/view.h"
 #include "orchestrator/describe/demand.h"
 #include "orchestrator/describe/failover.h"
-#include "orchestrator/describe/health.h"
 #include "orchestrator/describe/maintenances.h"
 #include "orchestrator/describe/preferences.h"
 #include "orchestrator/describe/reshapes.h"
@@ -201,16 +200,8 @@ void AddServerConditions(const PartitionState& state, TimePoint now, v1::AppStat
   for (std::string& line : ScalingConditions(state)) status.add_conditions(std::move(line));
 }
 
-// Of one app.
-struct Counts {
-  uint32_t live = 0;             // servers
-  uint32_t held_back = 0;        // shards
-  uint32_t without_primary = 0;  // shards
-  uint32_t wanted = 0;           // replicas
-  uint32_t serving = 0;          // replicas
-};
-
-void AddConditions(const PartitionState& state, TimePoint now, const Counts& counts,
+// Of the counts that the status has already.
+void AddConditions(const PartitionState& state, const Health& health, TimePoint now,
                    v1::AppStatus& status) {
   if (!state.recovered) status.add_conditions("reading its records from the store");
   if (state.deleting) status.add_conditions("being deleted");
@@ -221,22 +212,26 @@ void AddConditions(const PartitionState& state, TimePoint now, const Counts& cou
     *status.mutable_pause() = *state.ordered.pause;
     status.add_conditions(PauseText(*state.ordered.pause));
   }
-  if (counts.held_back > 0) {
-    status.add_conditions(
-        absl::StrCat(Counted(counts.held_back, "shard"), " may be on ", UnreadServers(state)));
+  const auto held_back =
+      std::count_if(health.unserved.begin(), health.unserved.end(), [&](ShardIndex shard) {
+        return ServiceOf(state, shard).serving == 0 && HeldBack(state, shard);
+      });
+  if (held_back > 0) {
+    status.add_conditions(absl::StrCat(Counted(static_cast<size_t>(held_back), "shard"),
+                                       " may be on ", UnreadServers(state)));
   }
-  if (counts.live == 0 && !IsMapMissing(state)) status.add_conditions("no live servers");
+  if (status.servers_live() == 0 && !IsMapMissing(state)) status.add_conditions("no live servers");
   AddServerConditions(state, now, status);
   if (state.failures.overtaken.leader_is_behind() || state.failures.overtaken.size() > 0) {
     status.add_conditions(absl::StrCat("EpochsBehind: ", kEpochsBehind));
   }
-  if (counts.without_primary > 0) {
-    status.add_conditions(absl::StrCat(Counted(counts.without_primary, "shard"),
-                                       " without a primary: what needs one is refused"));
+  if (const uint32_t count = health.counts.shards_without_primary(); count > 0) {
+    status.add_conditions(
+        absl::StrCat(Counted(count, "shard"), " without a primary: what needs one is refused"));
   }
-  if (counts.serving < counts.wanted) {
-    status.add_conditions(absl::StrCat(counts.wanted - counts.serving, " of ", counts.wanted,
-                                       " replicas not serving"));
+  if (health.replicas_serving < health.replicas_wanted) {
+    status.add_conditions(absl::StrCat(health.replicas_wanted - health.replicas_serving, " of ",
+                                       health.replicas_wanted, " replicas not serving"));
   }
 }
 
@@ -293,42 +288,33 @@ v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_
 }
 
 v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now) {
-  const Tables& tables = state.tables;
+  return DescribeApp(state, HealthOf(state), now);
+}
+
+v1::AppStatus DescribeApp(const PartitionState& state, const Health& health, TimePoint now) {
   v1::AppStatus status;
   *status.mutable_spec() = state.spec;
   status.set_deleting(state.deleting);
   status.set_moves_in_flight(state.moves.budgets.planned_moves());
   status.set_shards(static_cast<uint32_t>(state.layout.size()));
-  uint32_t wanted = 0, serving = 0, served = 0, without_primary = 0, held_back = 0;
-  for (size_t i = 0; i < state.layout.size(); ++i) {
-    const ShardIndex shard = state.map_order[i];
-    const Service service = ServiceOf(state, shard);
-    wanted += service.wanted;
-    serving += service.serving;
-    served += service.served;
-    without_primary += service.lacks_primary();
-    held_back += service.serving == 0 && HeldBack(state, shard);
-  }
-  status.set_replicas_wanted(wanted);
-  status.set_replicas_serving(serving);
-  status.set_shards_served(served);
-  uint32_t live = 0, known = 0;
-  for (const ServerIndex id : tables.servers()) {
-    live += tables.server(id).state == ServerState::kLive;
-    known += IsListed(state, tables.server(id));
+  status.set_shards_served(status.shards() - health.counts.shards_unserved());
+  status.set_replicas_wanted(health.replicas_wanted);
+  status.set_replicas_serving(health.replicas_serving);
+  for (const ServerIndex id : state.tables.servers()) {
+    const Server& server = state.tables.server(id);
+    if (server.state == ServerState::kLive) status.set_servers_live(status.servers_live() + 1);
+    if (IsListed(state, server)) status.set_servers_known(status.servers_known() + 1);
   }
   status.set_loads_refused(state.loads.refused);
   status.mutable_drains()->Assign(state.ordered.drains.begin(), state.ordered.drains.end());
   status.mutable_pins()->Assign(state.ordered.pins.begin(), state.ordered.pins.end());
   DescribePreferences(state, status);
   if (v1::AppSkew skew; DescribeSkew(state, &skew)) *status.mutable_skew() = std::move(skew);
-  status.set_servers_live(live);
-  status.set_servers_known(known);
-  *status.mutable_health() = HealthOf(state, now).counts;
+  *status.mutable_health() = health.counts;
   for (v1::ShardTrouble& trouble : TroublesOf(state, kMostTroubles)) {
     *status.add_troubles() = std::move(trouble);
   }
-  AddConditions(state, now, {live, held_back, without_primary, wanted, serving}, status);
+  AddConditions(state, health, now, status);
   return status;
 }
 

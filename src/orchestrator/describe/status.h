@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "base/time.h"
+#include "orchestrator/describe/health.h"
 #include "orchestrator/state/partition_state.h"
 #include "shardmanager/v1/admin.pb.h"
 
@@ -17,6 +18,8 @@ inline constexpr char kNotInStep[] = "not in step with the primary";
 // What the server carries of the metric, by its position in metric_names().
 v1::MetricUse DescribeUse(const PartitionState& state, ServerIndex server, size_t metric);
 v1::AppStatus DescribeApp(const PartitionState& state, TimePoint now);
+// `health`: of the state.
+v1::AppStatus DescribeApp(const PartitionState& state, const Health& health, TimePoint now);
 // Empty `server`: all of them.
 std::vector<v1::ServerStatus> DescribeServers(const PartitionState& state, TimePoint now,
                                               const std::string& server);

@@ -145,7 +145,7 @@ void BatchWriter::Finish(const InFlight& flight, WriteOutcome outcome, ServerInd
   const Duration took = MonotonicNow() - flight.sent_at;
   spdlog::debug("app {}: batch {}: {} records, {} bytes, {} us", options_.app.value(), flight.batch,
                 flight.records.size(), flight.bytes, took.count());
-  if (options_.meter != nullptr) options_.meter->Wrote(options_.app, outcome, took);
+  if (options_.meter != nullptr) options_.meter->Wrote(outcome, took);
   flight.done({flight.batch, outcome, conflict});
 }
 

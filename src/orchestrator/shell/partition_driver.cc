@@ -214,7 +214,7 @@ void PartitionDriver::OnRecovered(absl::StatusOr<RecoveredState> state) {
   Record(*context_.events, app_, spdlog::level::info,
          TakenOver(core_->core().state().tables, MsSince(started_at_, *context_.executor)));
   if (context_.meter != nullptr) {
-    context_.meter->TookOver(app_, context_.executor->Now() - started_at_);
+    context_.meter->TookOver(context_.executor->Now() - started_at_);
   }
   for (Event& event : std::exchange(early_, {})) core_->Handle(std::move(event));
 }
@@ -294,7 +294,7 @@ void PartitionDriver::Do(ComputePlan& action) {
     const Duration took = MonotonicNow() - begun;
     spdlog::debug("plan {}: {} moves, {} steps, {} us", request->id, plan->moves.size(),
                   plan->steps, took.count());
-    if (meter != nullptr) meter->Planned(app, took);
+    if (meter != nullptr) meter->Planned(took);
     post([this, id = request->id, plan] { core_->Handle(PlanReady{id, std::move(*plan)}); });
   });
 }

@@ -93,14 +93,13 @@ class Meter {
  public:
   virtual ~Meter() = default;
   // The allocator took so long for one plan.
-  virtual void Planned(const AppName& app, Duration took) = 0;
+  virtual void Planned(Duration took) = 0;
   // A batch of assignments was written, or refused, so long after it was sent.
-  virtual void Wrote(const AppName& app, WriteOutcome outcome, Duration took) = 0;
+  virtual void Wrote(WriteOutcome outcome, Duration took) = 0;
   // A server's final answer for one shard, so long after the command was sent.
-  virtual void Commanded(const AppName& app, CommandKind kind, CommandOutcome outcome,
-                         Duration took) = 0;
-  // A leader has read the app's records, and decides from now on.
-  virtual void TookOver(const AppName& app, Duration took) = 0;
+  virtual void Commanded(CommandKind kind, CommandOutcome outcome, Duration took) = 0;
+  // A new leader has read the app's records, and decides from now on.
+  virtual void TookOver(Duration took) = 0;
 };
 
 // What clients say of the servers of an app now, all together; of those that nobody speaks of,

@@ -94,7 +94,7 @@ void ServerCalls::Measure(CommandKind kind, const std::vector<NamedResult>& resu
   const Duration took = MonotonicNow() - sent_at;
   for (const NamedResult& result : results) {
     if (result.outcome == CommandOutcome::kLoading) continue;
-    context_.meter->Commanded(context_.app, kind, result.outcome, took);
+    context_.meter->Commanded(kind, result.outcome, took);
   }
 }
 

@@ -15,7 +15,7 @@ class UnservedSince {
  public:
   // Looks at all shards.
   Health Look(const PartitionState& state, TimePoint now) {
-    Health health = HealthOf(state, now);
+    Health health = HealthOf(state);
     absl::flat_hash_map<ShardIndex, TimePoint> since;
     TimePoint first = now;
     for (const ShardIndex shard : health.unserved) {

@@ -37,8 +37,7 @@ class StatusTest : public testing::Test {
   std::vector<std::string> Problems() {
     const PartitionState& state = world.partition().state();
     std::vector<std::string> all;
-    for (const v1::Problem& problem :
-         ProblemsOf(state, HealthOf(state, world.now).counts, world.now)) {
+    for (const v1::Problem& problem : ProblemsOf(state, HealthOf(state).counts, world.now)) {
       all.push_back(problem.reason() + ": " + problem.message());
     }
     return all;
@@ -101,7 +100,7 @@ TEST_F(StatusTest, ADrainThatCannotEndIsAProblem) {
   alone.Apply(TestSpec(2));
   alone.Advance(Seconds(60));
   const PartitionState& state = alone.partition().state();
-  const v1::AppHealth health = HealthOf(state, alone.now).counts;
+  const v1::AppHealth health = HealthOf(state).counts;
   EXPECT_EQ(health.servers_draining(), 1u);
   EXPECT_EQ(health.servers_draining_stuck(), 1u);
   const auto problems = ProblemsOf(state, health, alone.now);

@@ -61,7 +61,7 @@ Examples:
 
 inline constexpr char kCellStatusHelp[] = R"(
 Asks the process that -s names, and the leader for the apps. Exit code: 0, a leader answers
-and nothing is wrong; 5, something is wrong, or how the cell is is not known; 3, nobody
+and nothing is wrong; 5, something is wrong, or the state of the cell is not known; 3, nobody
 answers. What each reason means: docs/operations.md, "What can be wrong".
 Examples:
   shardctl status

@@ -7,8 +7,8 @@
 
 namespace shardmanager::cli {
 
-// kOk: a leader answers, and nothing is wrong. kProblems: something is, or how the cell is is not
-// known.
+// kOk: a leader answers, and nothing is wrong. kProblems: something is, or the state of the cell is
+// not known.
 ExitCode ShowStatus(const StatusCommand& command, AdminClient& client, Terminal& terminal);
 
 }  // namespace shardmanager::cli

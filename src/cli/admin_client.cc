@@ -269,6 +269,10 @@ absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatusOfLeader() {
   return impl_->FindLeader();
 }
+absl::StatusOr<v1::GetHistoryResponse> AdminClient::GetHistory(
+    const v1::GetHistoryRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::GetHistory, request);
+}
 absl::Status AdminClient::WatchEvents(
     const v1::WatchEventsRequest& request,
     const std::function<void(const v1::ControlEvent&)>& on_event) {

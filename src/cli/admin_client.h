@@ -66,6 +66,7 @@ class AdminClient {
   // The same of the leader that this process knows, which is asked from now on. UNAVAILABLE also:
   // nobody is known to lead.
   absl::StatusOr<v1::GetStatusResponse> GetStatusOfLeader();
+  absl::StatusOr<v1::GetHistoryResponse> GetHistory(const v1::GetHistoryRequest& request);
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The
   // leader is asked, for it is the one that acts; whoever does not answer is asked
   // for it no more, but the process that was named first.

@@ -65,6 +65,22 @@ TopCommand ToTop(const Words& words, Format format) {
   return command;
 }
 
+// What happens now, and what happened. False: the command is another one.
+bool SetWatch(const std::string& command, Words& words, Format format, CommandLine& line) {
+  if (command == "top") {
+    line.command = ToTop(words, format);
+  } else if (command == "watch") {
+    words.watch.json = format == Format::kJson;
+    line.command = std::move(words.watch);
+  } else if (command == "history") {
+    words.history.format = format;
+    line.command = std::move(words.history);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 PlaceCommand ToPlace(const Words& words) {
   PlaceCommand command = words.offline.place;
   command.roadef = words.offline.place_texts.format == "roadef";
@@ -145,11 +161,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.rollout);
   } else if (command == "snapshot" || command == "simulate" || command == "capacity") {
     SetWhatIf(command, words, format, line);
-  } else if (command == "top") {
-    line.command = ToTop(words, format);
-  } else if (command == "watch") {
-    words.watch.json = format == Format::kJson;
-    line.command = std::move(words.watch);
+  } else if (SetWatch(command, words, format, line)) {
+    return line;
   } else if (command == "grant" || command == "revoke" || command == "whoami" ||
              command == "can-i") {
     words.roles.format = format;

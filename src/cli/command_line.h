@@ -173,6 +173,15 @@ struct WatchCommand {
   bool no_follow = false;
   bool json = false;
 };
+struct HistoryCommand {
+  std::string resource;  // shard, server, app, operation or changes
+  std::string name;      // of it; "": with changes
+  std::string app;       // "": all
+  std::string since;     // an age or a moment; "": all
+  std::vector<std::string> kinds;
+  uint32_t limit = 1'000;
+  Format format = Format::kTable;
+};
 struct RoleCommand {
   enum class Action { kGrant, kRevoke, kWhoAmI, kCanI };
   Action action = Action::kWhoAmI;
@@ -236,8 +245,8 @@ struct CommandLine {
                DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
                RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, TopCommand,
-               WatchCommand, RoleCommand, StatusCommand, PlaceCommand, CellCommand, CertsCommand,
-               CompletionCommand, VersionCommand>
+               WatchCommand, HistoryCommand, RoleCommand, StatusCommand, PlaceCommand, CellCommand,
+               CertsCommand, CompletionCommand, VersionCommand>
       command;
 };
 

@@ -11,6 +11,7 @@
 #include "cli/certs/certs_words.h"
 #include "cli/commands/reshape_words.h"
 #include "cli/help_texts.h"
+#include "cli/history/history_words.h"
 #include "cli/roles/role_words.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
@@ -97,6 +98,9 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddSimulate();
   AddCapacity();
   AddWatch();
+  AddHistory(cli_,
+             {words_.history, words_.format,
+              [this](CLI::Option* option, const Values& values) { return Limit(option, values); }});
   AddRoles(cli_, {words_.roles, words_.format, [this](CLI::Option* option, const Values& values) {
                     return Limit(option, values);
                   }});

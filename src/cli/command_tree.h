@@ -66,6 +66,7 @@ struct Words {
   CapacityCommand capacity;
   TopCommand top;
   WatchCommand watch;
+  HistoryCommand history;
   RoleCommand roles;
   OfflineWords offline;
   CompletionCommand completion;

@@ -20,6 +20,7 @@ First steps:
   shardctl rollout status kv --wait    stay until all restarts that were asked for are over
   shardctl simulate --app kv --lose region=eu-west    what would follow?
   shardctl watch                       what the control plane does, as it happens
+  shardctl history changes             who changed what, days back
   shardctl place problem.yaml          the allocator alone, without a control plane
 Exit codes:
   0  done

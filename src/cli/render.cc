@@ -177,6 +177,9 @@ std::string EventLine(const v1::ControlEvent& event, bool colour) {
   }
   return absl::StrCat(Painted({TimeText(event.time_ms()), Tone::kQuiet}, colour), "  ",
                       Shown(event.kind()), subject.empty() ? "" : "  ", subject,
+                      event.count() < 2 ? ""
+                                        : absl::StrCat("  ", event.count(), " times until ",
+                                                       TimeText(event.last_ms()), ", last:"),
                       event.message().empty() ? "" : "  ", Shown(event.message()),
                       event.by().empty() ? "" : ", by ", Shown(event.by()));
 }

@@ -12,6 +12,7 @@
 #include "cli/commands/commands.h"
 #include "cli/complete.h"
 #include "cli/completion.h"
+#include "cli/history/history.h"
 #include "cli/roles/roles.h"
 #include "cli/status/status.h"
 #include "shardmanager/version.h"
@@ -77,6 +78,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const CapacityCommand& command) { return Capacity(command, client, terminal); },
           [&](const TopCommand& command) { return Top(command, client, terminal); },
           [&](const WatchCommand& command) { return Watch(command, client, terminal); },
+          [&](const HistoryCommand& command) { return ShowHistory(command, client, terminal); },
           [&](const RoleCommand& command) { return RunRoles(command, client, terminal); },
           [&](const StatusCommand& command) { return ShowStatus(command, client, terminal); },
           [&](const auto&) { return kOk; }},

@@ -15,9 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/endpoint.h"
 #include "coordination/access/store_access.h"
 #include "coordination/raise_epochs.h"
 #include "coordination/zookeeper/ensemble_watch.h"
@@ -28,7 +26,9 @@
 #include "daemon/control_metrics.h"
 #include "daemon/driver_metrics.h"
 #include "daemon/health.h"
+#include "daemon/history_keeper.h"
 #include "daemon/relay_metrics.h"
+#include "daemon/shardmanagerd_flags.h"
 #include "orchestrator/control/controller.h"
 #include "runtime/clock.h"
 #include "runtime/logging.h"
@@ -53,6 +53,8 @@
 namespace shardmanager {
 namespace {
 
+using daemon::ControlFlags;
+
 constexpr int kMaxRequestBytes = 256 << 20;
 
 constexpr char kAbout[] =
@@ -62,41 +64,8 @@ Run two or three of them for each cell, anywhere near ZooKeeper: one leads, the 
 stand by and take over when it goes. All state is in ZooKeeper; nothing is on the path
 of a request, so applications serve on while it is down.)";
 
-constexpr char kExamples[] =
-    R"(Examples:
-  shardmanagerd --dev                       try it: starts a private ZooKeeper, too
-  shardmanagerd --cell prod --zookeeper zk-1:2181,zk-2:2181,zk-3:2181 --listen 10.0.0.5:7400
-
---listen serves both shardctl (admin) and shard maps (discovery). Standbys send shardctl
-on to the leader and fetch maps from it, so each must be reachable at its --advertise.
-Logs go to stderr; SM_LOG_LEVEL=debug shows more. SIGTERM hands over to a standby.)";
-
-// A lease is the time-out less two ticks: below this it may end before it is renewed.
-constexpr uint32_t kLeastTicks = 4;
-
 // Of calls that hold one until they are answered; further calls get RESOURCE_EXHAUSTED.
 constexpr int kMostThreads = 1'000;
-
-struct Flags {
-  std::string cell = "default";
-  std::string zookeeper = "127.0.0.1:2181";
-  std::string zookeeper_credentials;
-  Security security;
-  std::string listen = "127.0.0.1:7400";
-  std::string advertise;
-  std::string metrics_listen;
-  daemon::ConsoleFlags console;
-  std::string data_dir;
-  bool dev = false;
-  int dev_port = 0;  // 0: any that is free
-  bool min_session_timeout_is_set = false;
-  uint32_t session_timeout_ms = 10'000;
-  uint32_t zookeeper_tick_ms = 2'000;
-  uint32_t raise_epochs = 0;
-  uint32_t calls_per_s = 100;
-  uint32_t calls_at_once = 64;
-  uint32_t streams = 10'000;
-};
 
 // Hands the orchestrator's maps to the hub.
 class HubPublisher final : public orchestrator::MapPublisher {
@@ -124,50 +93,8 @@ std::string HostName() {
   return host;
 }
 
-absl::Status CheckTiming(const Flags& flags) {
-  const uint32_t least = kLeastTicks * flags.zookeeper_tick_ms;
-  if (flags.session_timeout_ms >= least) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--session-timeout-ms: found ", flags.session_timeout_ms, "; allowed: at least ",
-                   least, ", ", kLeastTicks, " ticks of ", flags.zookeeper_tick_ms,
-                   " ms (--zookeeper-tick-ms, which has to be ZooKeeper's tickTime)"));
-}
-
-absl::Status CheckEndpoint(const char* flag, const std::string& text, bool to_listen) {
-  const std::string wrong = text.empty() ? "" : WhatIsWrongWithEndpoint(text, to_listen);
-  return wrong.empty() ? absl::OkStatus()
-                       : absl::InvalidArgumentError(absl::StrCat(flag, ": ", wrong));
-}
-
-absl::Status CheckEndpoints(const Flags& flags) {
-  absl::Status status = CheckEndpoint("--listen", flags.listen, /*to_listen=*/true);
-  if (status.ok()) status = CheckEndpoint("--advertise", flags.advertise, /*to_listen=*/false);
-  if (status.ok()) status = CheckEndpoint("--metrics-listen", flags.metrics_listen, true);
-  const std::string servers = flags.zookeeper.substr(0, flags.zookeeper.find('/'));
-  if (EndpointList(servers).empty()) {
-    return absl::InvalidArgumentError("--zookeeper: found \"\"; allowed: HOST:PORT[,HOST:PORT...]");
-  }
-  for (const std::string& server : EndpointList(servers)) {
-    if (status.ok()) status = CheckEndpoint("--zookeeper", server, /*to_listen=*/false);
-  }
-  return status;
-}
-
-// Where the ZooKeeper of --dev listens, by --zookeeper.
-absl::Status SetDevPort(Flags& flags) {
-  const std::string prefix = "127.0.0.1:";
-  int& port = flags.dev_port;
-  if (flags.zookeeper.starts_with(prefix) &&
-      absl::SimpleAtoi(flags.zookeeper.substr(prefix.size()), &port) && port > 0 && port < 65'536) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--zookeeper: found \"", flags.zookeeper,
-                   "\"; allowed with --dev: 127.0.0.1:PORT, where the private ZooKeeper listens"));
-}
-
 // --dev: a ZooKeeper of our own, in a folder of its own, gone with us.
-absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(Flags& flags) {
+absl::StatusOr<std::unique_ptr<PrivateZookeeper>> StartPrivateZookeeper(ControlFlags& flags) {
   if (flags.data_dir.empty()) {
     std::string pattern = (std::filesystem::temp_directory_path() / "shardmanager-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) return absl::ErrnoToStatus(errno, pattern);
@@ -205,14 +132,14 @@ absl::StatusOr<wire::ServerAndPort> Listen(const wire::Transport& transport,
 }
 
 // Where others reach us, listening on `port`.
-std::string Endpoint(const Flags& flags, int port) {
+std::string Endpoint(const ControlFlags& flags, int port) {
   if (!flags.advertise.empty()) return flags.advertise;
   std::string host = flags.listen.substr(0, flags.listen.rfind(':'));
   if (host.empty() || host == "0.0.0.0" || host == "[::]" || host == "*") host = HostName();
   return absl::StrCat(host, ":", port);
 }
 
-orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags,
+orchestrator::ControllerOptions ControllerOptionsFor(const ControlFlags& flags,
                                                      discovery::ReportDesk& reports,
                                                      orchestrator::Meter& meter) {
   orchestrator::ControllerOptions options;
@@ -232,7 +159,7 @@ orchestrator::ControllerOptions ControllerOptionsFor(const Flags& flags,
 }
 
 // --raise-epochs: the whole of the run.
-int RaiseEpochsOnce(const Flags& flags, std::shared_ptr<StoreAccess> access) {
+int RaiseEpochsOnce(const ControlFlags& flags, std::shared_ptr<StoreAccess> access) {
   StopSignals signals;
   ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
   const auto session = stores.NewSession({.timeout = std::chrono::milliseconds(10'000)});
@@ -261,10 +188,12 @@ int RaiseEpochsOnce(const Flags& flags, std::shared_ptr<StoreAccess> access) {
 
 // Maps go to subscribers as long as the controller is in touch with the store; while another
 // process leads, they come from there.
-void Connect(orchestrator::Controller& controller, wire::DiscoveryRelay& relay) {
+void Connect(orchestrator::Controller& controller, wire::DiscoveryRelay& relay,
+             daemon::HistoryKeeper* history) {
   relay.hub().SetStale(true);  // until it is in touch
   controller.on_touch = [&relay](bool in_touch) { relay.hub().SetStale(!in_touch); };
-  controller.on_leader = [&relay](const std::string& other_leader) {
+  controller.on_leader = [&relay, history](const std::string& other_leader) {
+    if (history != nullptr) history->LeaderIs(other_leader);
     if (other_leader.empty()) return relay.SetUpstream({});
     spdlog::info("standing by; maps come from the leader at {}", other_leader);
     relay.SetUpstream({other_leader});
@@ -276,7 +205,7 @@ void Connect(orchestrator::Controller& controller, wire::DiscoveryRelay& relay) 
 
 // With --dev certificates for trials are made where all programs look for them, unless others are
 // there.
-absl::StatusOr<std::shared_ptr<const wire::Transport>> MakeTransport(const Flags& flags) {
+absl::StatusOr<std::shared_ptr<const wire::Transport>> MakeTransport(const ControlFlags& flags) {
   const Security& given = flags.security;
   const bool is_said =
       given.insecure || !given.certs.empty() || !given.ca.empty() || !given.cert.empty();
@@ -290,13 +219,29 @@ absl::StatusOr<std::shared_ptr<const wire::Transport>> MakeTransport(const Flags
 }
 
 // Null: there are to be none.
-absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const Flags& flags, Metrics& metrics,
+absl::StatusOr<std::unique_ptr<MetricsServer>> ServeMetrics(const ControlFlags& flags,
+                                                            Metrics& metrics,
                                                             daemon::ControlHealth& health) {
   if (flags.metrics_listen.empty()) return nullptr;
   return MetricsServer::Start(flags.metrics_listen, metrics, health.health());
 }
 
-std::shared_ptr<security::Limits> MakeLimits(const Flags& flags) {
+// Null: none is kept.
+std::unique_ptr<daemon::HistoryKeeper> KeepHistory(
+    const ControlFlags& flags, orchestrator::EventLog& events, Metrics& metrics,
+    const std::shared_ptr<const wire::Transport>& transport) {
+  const std::string folder = daemon::FolderOf(flags.history, flags.data_dir);
+  if (folder.empty()) {
+    spdlog::info("no history is kept (--history FOLDER keeps one)");
+    return nullptr;
+  }
+  spdlog::info("history is kept in {}: at most {} MB, {} days", folder, flags.history.most_mb,
+               flags.history.most_days);
+  return std::make_unique<daemon::HistoryKeeper>(flags.history, folder, flags.cell, events, metrics,
+                                                 transport);
+}
+
+std::shared_ptr<security::Limits> MakeLimits(const ControlFlags& flags) {
   return std::make_shared<security::Limits>(
       security::Limits::Options{.calls_per_s = static_cast<double>(flags.calls_per_s),
                                 .calls_at_once = flags.calls_at_once,
@@ -311,6 +256,7 @@ class Services {
     orchestrator::Controller& controller;
     wire::DiscoveryRelay& relay;
     const EnsembleWatch& ensemble;
+    daemon::HistoryKeeper* history;  // may be null
     std::string cell;
     wire::Gate gate;
   };
@@ -319,7 +265,8 @@ class Services {
                    {.reports = &context.relay.reports(), .gate = context.gate}),
         admin_(context.controller, SHARDMANAGER_VERSION_TEXT, context.gate,
                {.relays = [this] { return discovery_.Relays(); },
-                .zookeeper = [&ensemble = context.ensemble] { return ensemble.Members(); }}),
+                .zookeeper = [&ensemble = context.ensemble] { return ensemble.Members(); },
+                .history = context.history == nullptr ? nullptr : &context.history->history()}),
         access_(context.controller, context.cell, context.gate),
         tasks_(context.controller, context.gate),
         placer_(/*most_at_once=*/1, context.gate) {}
@@ -345,7 +292,7 @@ class Services {
 };
 
 // The pieces in the order in which they are made; they go in the reverse one.
-int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
+int Serve(ControlFlags flags, std::shared_ptr<StoreAccess> access,
           std::shared_ptr<const wire::Transport> transport) {
   StopSignals signals;
   std::unique_ptr<PrivateZookeeper> zookeeper;
@@ -364,6 +311,7 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
   orchestrator::EventLog events;
   const std::shared_ptr<security::Limits> limits = MakeLimits(flags);
   daemon::ControlMetrics control_metrics(metrics, events, limits);
+  const auto history = KeepHistory(flags, events, metrics, transport);
   wire::ShardServerClient sender({.transport = transport});
   ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
   const EnsembleWatch ensemble(flags.zookeeper);
@@ -376,9 +324,9 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
     fatal = std::move(status);
     signals.RequestStop();
   };
-  Connect(*controller, relay);
-  Services services(
-      {*controller, relay, ensemble, flags.cell, wire::GateOf(transport, *controller, limits)});
+  Connect(*controller, relay, history.get());
+  Services services({*controller, relay, ensemble, history.get(), flags.cell,
+                     wire::GateOf(transport, *controller, limits)});
   daemon::RelayMetrics relay_metrics(metrics);
   const daemon::CellMetrics cell_metrics(
       metrics, {.look = [&](auto reply) { controller->GetHealth(std::move(reply)); },
@@ -405,97 +353,12 @@ int Serve(Flags flags, std::shared_ptr<StoreAccess> access,
   return fatal.ok() ? 0 : Fail(fatal);
 }
 
-// Of the flags whose defaults depend on others: were they given?
-struct Given {
-  const CLI::Option* zookeeper = nullptr;
-  const CLI::Option* timeout = nullptr;
-  const CLI::Option* tick = nullptr;
-};
-
-void AddLimitFlags(CLI::App& cli, Flags& flags) {
-  cli.add_option(
-         "--calls-per-s", flags.calls_per_s,
-         "Most calls of the admin API that one identity may make in a second, after a burst "
-         "of twice as many; others are refused with RESOURCE_EXHAUSTED. 0: no limit. Shard "
-         "maps do not count, nor do certificates for trials")
-      ->check(CLI::Range(0, 1'000'000))
-      ->group("Security")
-      ->capture_default_str();
-  cli.add_option("--calls-at-once", flags.calls_at_once,
-                 "Most of these calls that one identity may have under way, `shardctl watch` "
-                 "included; 0: no limit")
-      ->check(CLI::Range(0, 1'000'000))
-      ->group("Security")
-      ->capture_default_str();
-  security::AddStreamsFlag(cli, flags.streams);
-}
-
-Given AddFlags(CLI::App& cli, Flags& flags) {
-  Given given;
-  cli.footer(kExamples);
-  cli.set_version_flag("--version", SHARDMANAGER_VERSION_TEXT);
-  cli.add_option("--cell", flags.cell, "Name of the cell; its records are below /<cell>")
-      ->capture_default_str();
-  given.zookeeper =
-      cli.add_option("--zookeeper", flags.zookeeper,
-                     "ZooKeeper, HOST:PORT[,HOST:PORT...]. With --dev: where the private one "
-                     "listens, 127.0.0.1:PORT, instead of a free port")
-          ->capture_default_str();
-  cli.add_option("--zookeeper-credentials", flags.zookeeper_credentials,
-                 "File with the cell's ZooKeeper credentials, of mode 0600, as `shardctl cell "
-                 "credentials cell` makes it: a cell that is made with it is secure. Default: none")
-      ->type_name("FILE");
-  cli.add_option("--listen", flags.listen, "Where shardctl and discovery connect, HOST:PORT")
-      ->capture_default_str();
-  cli.add_option("--advertise", flags.advertise,
-                 "Where other processes reach this one, HOST:PORT. Default: --listen, with this "
-                 "machine's name for a wildcard address");
-  cli.add_option("--metrics-listen", flags.metrics_listen,
-                 "Serve Prometheus metrics at http://HOST:PORT/metrics, and /healthz and /readyz. "
-                 "HOST: a numeric address. Default: off");
-  cli.add_flag("--dev", flags.dev, "Start a private ZooKeeper that goes when this process does");
-  cli.add_option("--data-dir", flags.data_dir,
-                 "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
-  daemon::AddConsoleFlags(cli, flags.console);
-  security::AddFlags(cli, flags.security);
-  AddLimitFlags(cli, flags);
-  given.timeout =
-      cli.add_option("--session-timeout-ms", flags.session_timeout_ms,
-                     "When the cell is made: how long a silent server counts as alive; four "
-                     "ticks at least")
-          ->check(CLI::Range(400, 600'000))
-          ->capture_default_str();
-  given.tick = cli.add_option("--zookeeper-tick-ms", flags.zookeeper_tick_ms,
-                              "When the cell is made: ZooKeeper's tickTime")
-                   ->check(CLI::Range(50, 60'000))
-                   ->capture_default_str();
-  cli.add_flag("--min-session-timeout-is-set", flags.min_session_timeout_is_set,
-               "ZooKeeper's minSessionTimeout was set by hand: do not conclude from it that its "
-               "tickTime is larger than the cell's");
-  cli.add_option(
-         "--raise-epochs", flags.raise_epochs,
-         "After ZooKeeper was restored from a backup: raises the cell's leader epochs by so "
-         "many (10000 is right), past all that were issued since the backup, has the cell count as "
-         "made now, and exits. First stop all processes of the control plane, and the servers")
-      ->check(CLI::Range(1, 10'000'000));
-  return given;
-}
-
-absl::Status CheckFlags(const Given& given, Flags& flags) {
-  if (flags.dev && given.tick->count() == 0) flags.zookeeper_tick_ms = 200;
-  if (flags.dev && given.timeout->count() == 0) flags.session_timeout_ms = 3'000;
-  absl::Status status = CheckTiming(flags);
-  if (status.ok()) status = CheckEndpoints(flags);
-  if (status.ok() && flags.dev && given.zookeeper->count() > 0) status = SetDevPort(flags);
-  return status;
-}
-
 int Main(int argc, char** argv) {
-  Flags flags;
+  ControlFlags flags;
   CLI::App cli(kAbout, "shardmanagerd");
-  const Given given = AddFlags(cli, flags);
+  const daemon::GivenFlags given = daemon::AddFlags(cli, flags);
   CLI11_PARSE(cli, argc, argv);
-  if (absl::Status status = CheckFlags(given, flags); !status.ok()) {
+  if (absl::Status status = daemon::CheckFlags(given, flags); !status.ok()) {
     Fail(status);
     return 2;
   }

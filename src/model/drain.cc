@@ -31,6 +31,10 @@ absl::Status ValidateScope(const v1::DrainScope& scope) {
 
 absl::Status ValidateDrain(const v1::Drain& drain) {
   if (absl::Status scope = ValidateScope(drain.scope()); !scope.ok()) return scope;
+  if (drain.who().size() > kMostReasonBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("who: found ", drain.who().size(),
+                                                   " bytes; allowed: at most ", kMostReasonBytes));
+  }
   if (drain.reason().size() <= kMostReasonBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("reason: found ", drain.reason().size(),
                                                  " bytes; allowed: at most ", kMostReasonBytes));

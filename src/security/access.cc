@@ -57,7 +57,9 @@ constexpr std::array kTable = {
     Rule{"Admin", "GetMaintenances", kReaders, kNamed, false},
     Rule{"Admin", "GetOperations", kReaders, kNamed, false},
     Rule{"Admin", "GetRollouts", kReaders, kNamed, false},
-    Rule{"Admin", "WatchEvents", kReaders, kNamed, false},
+    // Standbys hear what the leader does, and keep it.
+    Rule{"Admin", "WatchEvents", kReaders | Bits({kControlPlane}), kNamed, false},
+    Rule{"Admin", "GetHistory", kReaders, kNamed, false},
     // Who leads must be known to find the process that knows one's roles.
     Rule{"Admin", "GetStatus", 0, kAny, true},
     Rule{"Access", "Grant", kAdmins, kAny, false},

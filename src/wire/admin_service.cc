@@ -4,13 +4,18 @@
 
 #include <future>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "history/history.h"
 #include "orchestrator/control/controller.h"
 #include "orchestrator/describe/problems.h"
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "wire/controller_calls.h"
+#include "wire/events/event_stream.h"
 
 namespace shardmanager::wire {
 using orchestrator::Controller;
@@ -177,23 +182,74 @@ class AdminService::Impl final : public v1::Admin::Service {
       calls_.NameLeader(context);
       return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};
     }
-    uint64_t cursor = 0;
+    if (grpc::Status may = MayWatch(*request); !may.ok()) return may;
+    EventStream stream(controller_.events(), around_.history,
+                       history::ToPosition(request->after()));
+    if (request->has_after() && request->after().leader_epoch() == 0) stream.FromTheBeginning();
     const Duration patience = request->no_follow() ? Duration(0) : Milliseconds(200);
     while (!context->IsCancelled() && !calls_.ending()) {
       const bool leads = controller_.leads();  // before the last events are read
-      for (const v1::ControlEvent& event : controller_.events().Read(&cursor, patience)) {
+      for (const v1::ControlEvent& event : stream.Next(patience)) {
         // Who changed what is of no app at times, as grants: it is for who may watch all.
         const bool of_all = event.app().empty() && event.by().empty();
         const bool wanted = request->app().empty() || of_all || event.app() == request->app();
         if (wanted && !writer->Write(event)) return grpc::Status::OK;
       }
-      if (request->no_follow()) return grpc::Status::OK;
+      if (request->no_follow() && stream.at_end()) return grpc::Status::OK;
       if (!leads) return {grpc::StatusCode::UNAVAILABLE, "this process does not lead any more"};
     }
     return {grpc::StatusCode::UNAVAILABLE, "this process is stopping"};
   }
 
+  grpc::Status GetHistory(grpc::ServerContext* context, const v1::GetHistoryRequest* request,
+                          v1::GetHistoryResponse* response) override {
+    const auto checked = calls_.Check(context, *request);
+    if (!checked.ok()) return checked.status;
+    if (around_.history == nullptr) {
+      return {grpc::StatusCode::FAILED_PRECONDITION,
+              absl::StrCat(controller_.process(),
+                           " keeps no history: shardmanagerd --history names a folder for it")};
+    }
+    auto kept = around_.history->Read(*request);
+    if (!kept.ok()) return ToGrpc(kept.status());
+    *response = *std::move(kept);
+    response->set_process(controller_.process());
+    response->set_leading(controller_.leads());
+    return grpc::Status::OK;
+  }
+
  private:
+  // NOT_FOUND: the app is not there, and nothing is known of it. OUT_OF_RANGE: the caller knows of
+  // later leaders.
+  grpc::Status MayWatch(const v1::WatchEventsRequest& request) {
+    const history::Position last = history::ToPosition(controller_.events().last());
+    if (history::ToPosition(request.after()) > last) {
+      return {grpc::StatusCode::OUT_OF_RANGE,
+              absl::StrCat("after: found ", history::ToPosition(request.after()).ToString(),
+                           "; allowed: at most ", last.ToString(),
+                           ", the leader's last one: the cell was made anew, or was restored")};
+    }
+    if (request.app().empty() || controller_.events().Knows(request.app())) {
+      return grpc::Status::OK;
+    }
+    v1::GetHistoryRequest of_app;
+    of_app.set_app(request.app());
+    of_app.set_limit(1);
+    if (around_.history != nullptr && around_.history->Read(of_app).ok()) return grpc::Status::OK;
+    auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetAppsResponse>>>();
+    controller_.operations().GetApps({}, [answer](auto apps) { answer->set_value(apps); });
+    absl::StatusOr<v1::GetAppsResponse> apps = answer->get_future().get();
+    if (!apps.ok()) return ToGrpc(apps.status());
+    std::vector<std::string> names;
+    for (const v1::AppStatus& app : apps->apps()) {
+      if (app.spec().name() == request.app()) return grpc::Status::OK;
+      names.push_back(app.spec().name());
+    }
+    return {grpc::StatusCode::NOT_FOUND,
+            absl::StrCat("no app \"", request.app(),
+                         "\"; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", "))};
+  }
+
   Controller& controller_;
   ControllerCalls calls_;
   const std::string version_;

@@ -13,6 +13,10 @@ namespace grpc {
 class Service;
 }  // namespace grpc
 
+namespace shardmanager::history {
+class History;
+}  // namespace shardmanager::history
+
 namespace shardmanager::orchestrator {
 class Controller;
 }  // namespace shardmanager::orchestrator
@@ -21,14 +25,15 @@ namespace shardmanager::wire {
 
 class AdminService {
  public:
-  // What GetStatus tells beside what the controller knows. Thread-safe; must return at once.
-  // Empty: nothing.
+  // What is answered beside what the controller knows.
   struct Around {
+    // For GetStatus. Thread-safe; must return at once. Empty: nothing.
     std::function<std::vector<v1::RelayStatus>()> relays;
     std::function<std::vector<v1::ZookeeperMember>()> zookeeper;
+    history::History* history;  // null: none is kept
   };
 
-  // `controller` must outlive this.
+  // `controller` and the history must outlive this.
   AdminService(orchestrator::Controller& controller, std::string version, Gate gate,
                Around around = {});
   // REQUIRES: the gRPC server that it was registered with is gone.

@@ -116,15 +116,21 @@ class ControllerCalls {
                       void (Target::*method)(Request, Operations::Reply<Response>,
                                              orchestrator::Wanted)) {
     const Checked checked = Check(context, *request);
-    if (!checked.ok()) return checked.status;
     const std::string who = gate().WhoCalls(context);
+    if (!checked.ok()) {
+      if (checked.status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
+        RecordDenied(*request, who);
+      }
+      return checked.status;
+    }
     Request by_somebody = *request;
     if (!gate().IsUnknown(context)) PutWho(who, by_somebody);
     const bool leads = context_.controller.leads();
-    const grpc::Status status = Make(context, by_somebody, response, method);
+    const auto difference = std::make_shared<orchestrator::Difference>();
+    const grpc::Status status = Make(context, by_somebody, response, method, difference);
     // Of a leader, UNAVAILABLE: the change may have happened, or may still happen.
     const bool may_be = leads && status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    if (status.ok() || may_be) Record(by_somebody, who, status);
+    if (status.ok() || may_be) Record(by_somebody, who, status, *difference);
     return status;
   }
 
@@ -145,14 +151,15 @@ class ControllerCalls {
   template <typename Target, typename Request, typename Response>
   grpc::Status Make(grpc::ServerContext* context, const Request& request, Response* response,
                     void (Target::*method)(Request, Operations::Reply<Response>,
-                                           orchestrator::Wanted)) {
+                                           orchestrator::Wanted),
+                    std::shared_ptr<orchestrator::Difference> difference) {
     const Clock::time_point asked = Clock::now();
     auto caller = std::make_shared<Caller>(*context);
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
     auto future = answer->get_future();
     (Of(static_cast<Target*>(nullptr)).*method)(
         request, [answer](auto r) { answer->set_value(std::move(r)); },
-        [caller] { return caller->Waits(); });
+        orchestrator::Wanted([caller] { return caller->Waits(); }, std::move(difference)));
     const Clock::time_point until = caller->Patience();
     while (future.wait_until(std::min(until, Clock::now() + kLook)) != std::future_status::ready) {
       if (!context->IsCancelled() && Clock::now() < until) continue;
@@ -166,17 +173,54 @@ class ControllerCalls {
 
   // Who changed what; also of a change that may still happen.
   template <typename Request>
-  void Record(const Request& request, const std::string& who, const grpc::Status& status) {
+  void Record(const Request& request, const std::string& who, const grpc::Status& status,
+              const orchestrator::Difference& difference) {
     if constexpr (requires { request.dry_run(); }) {
       if (request.dry_run()) return;
     }
+    if (!context_.record || difference.is_none()) return;
+    orchestrator::AskedChange change = AskedBy(request, who);
+    if (!status.ok()) absl::StrAppend(&change.what, ": ", status.error_message());
+    change.changes = difference.lines();
+    context_.controller.events().RecordChange(std::move(change));
+  }
+
+  // Somebody asked for what is not theirs to change. (The gate logs it.)
+  template <typename Request>
+  void RecordDenied(const Request& request, const std::string& who) {
     if (!context_.record) return;
+    const orchestrator::AskedChange change = AskedBy(request, who);
+    v1::ControlEvent event;
+    event.set_kind("ChangeDenied");
+    event.set_app(change.app);
+    event.set_message(change.what);
+    event.set_by(change.by);
+    context_.controller.events().Append(std::move(event));
+  }
+
+  template <typename Request>
+  static orchestrator::AskedChange AskedBy(const Request& request, const std::string& who) {
     const security::Rule* rule = RuleFor<Request>();
-    const std::string what =
+    orchestrator::AskedChange change;
+    change.app = AppOf(request);
+    change.by = who;
+    change.what =
         absl::StrCat(rule == nullptr ? Request::descriptor()->name() : std::string(rule->method),
                      " { ", request.ShortDebugString().substr(0, kLongestChange), " }");
-    context_.controller.events().RecordChange(
-        AppOf(request), status.ok() ? what : absl::StrCat(what, ": ", status.error_message()), who);
+    if constexpr (requires { request.server(); }) change.server = request.server();
+    if constexpr (requires { request.shard(); }) change.shard = request.shard();
+    if constexpr (requires { request.pin().shard(); }) change.shard = request.pin().shard();
+    if constexpr (requires { request.scope().server(); }) change.server = request.scope().server();
+    if constexpr (requires { request.drain().scope().server(); }) {
+      change.server = request.drain().scope().server();
+    }
+    if constexpr (requires {
+                    request.id();
+                    request.manager();
+                  }) {
+      change.operation = request.id();
+    }
+    return change;
   }
 
   // One call: whether somebody waits for it. Outlives the call in what the controller was asked.

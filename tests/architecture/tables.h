@@ -29,6 +29,7 @@ inline constexpr std::array kLayers = {
     // Core files (below) of the other folders: rank kCoreRank.
     Layer{"src/runtime", 50},
     Layer{"src/coordination", 60},
+    Layer{"src/history", 60},
     Layer{"src/coordination/memory", 61},
     Layer{"src/coordination/zookeeper", 61},
     Layer{"src/taskcontroller", 65},
@@ -114,7 +115,8 @@ inline constexpr std::array kForeign = {
     Foreign{"spdlog/", 50, "", "cores return reasons; shells log them"},
     Foreign{"CLI/", 100, "src/security/flags.h", "programs parse flags; components get options"},
     Foreign{"yaml-cpp/", 100, "", "YAML is for people: it ends at the command line"},
-    Foreign{"sqlite3.h", kNowhere, "", "storage belongs to applications"},
+    Foreign{"sqlite3.h", kNowhere, "src/history/database",
+            "storage belongs to applications; what is kept of the past, to history/history.h"},
     Foreign{"zstd.h", kNowhere, "src/coordination", "use coordination/envelope.h"},
 };
 

@@ -131,7 +131,7 @@ TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
       "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
       "describe, explain, drain, undrain, delete, release, retry, approve, end, pause, resume, "
       "pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, simulate, capacity, "
-      "top, watch, grant, revoke, whoami, can-i, place, cell, certs, "
+      "top, watch, history, grant, revoke, whoami, can-i, place, cell, certs, "
       "status, "
       "completion, "
       "version\nSee `shardctl "

@@ -14,11 +14,12 @@
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "tests/cli/answers.h"
 #include "tests/cli/fake_access.h"
+#include "tests/cli/fake_events.h"
 
 namespace shardmanager::cli {
 
 // Set the answers before the first call. A `refusal` that is set answers every call.
-class FakeAdmin final : public v1::Admin::Service {
+class FakeAdmin final : public FakeEvents {
  public:
   FakeAdmin() {
     grpc::ServerBuilder builder;
@@ -60,9 +61,6 @@ class FakeAdmin final : public v1::Admin::Service {
   v1::ExplainShardResponse explanation;
   v1::ReleaseServerResponse release;
   v1::GetStatusResponse status;
-  // Of the first stream; each further one also has the next of `later_events`.
-  std::vector<v1::ControlEvent> events;
-  std::vector<v1::ControlEvent> later_events;
 
   // Its requests are among the others, and refused as they are.
   FakeAccess access{[this](const std::string& request) {
@@ -216,19 +214,10 @@ class FakeAdmin final : public v1::Admin::Service {
     *response = status;
     return grpc::Status::OK;
   }
-  grpc::Status WatchEvents(Context context, const v1::WatchEventsRequest* request,
-                           grpc::ServerWriter<v1::ControlEvent>* writer) override {
-    size_t later = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      later = streams_++;
-    }
-    for (const v1::ControlEvent& event : events) writer->Write(event);
-    for (size_t i = 0; i < std::min(later, later_events.size()); ++i) {
-      writer->Write(later_events[i]);
-    }
+  grpc::Status Answered(Context context, const std::string& name,
+                        const google::protobuf::Message& request) override {
     v1::DeleteAppResponse none;
-    return Answer(context, "WatchEvents", *request, none, &none);
+    return Answer(context, name, request, none, &none);
   }
 
   // Removes those of another name; "": none.
@@ -259,7 +248,6 @@ class FakeAdmin final : public v1::Admin::Service {
   std::unique_ptr<grpc::Server> server_;
   std::mutex mutex_;
   std::vector<std::string> requests_;
-  size_t streams_ = 0;
   size_t rollouts_calls_ = 0;
 };
 

@@ -187,8 +187,8 @@ absl::Status Cluster::StartManager(size_t i, std::string zookeeper,
       managers_[i], "control-plane", "shardmanagerd",
       {"--cell", options_.cell, "--zookeeper", zookeeper, "--listen", admin_endpoint(i),
        "--session-timeout-ms", std::to_string(options_.session_timeout_ms), "--zookeeper-tick-ms",
-       std::to_string(options_.zookeeper_tick_ms), "--zookeeper-credentials",
-       zookeeper_credentials});
+       std::to_string(options_.zookeeper_tick_ms), "--zookeeper-credentials", zookeeper_credentials,
+       "--history", absl::StrCat(options_.folder, "/history-", i + 1)});
 }
 
 absl::Status Cluster::StartControlPlane() { return StartManager(0); }

@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <cstddef>
 #include <cstdlib>
-#include <deque>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,34 +26,6 @@ bool Confirmed(const std::string& app, Terminal& terminal) {
 
 // A watch that lost its leader looks for the next one so often.
 constexpr std::chrono::milliseconds kWatchRetry{500};
-
-// What was shown of each process's events: one that is asked again begins with its oldest. Events
-// are told apart by what they say, not by their time: a clock may be set back.
-class ShownEvents {
- public:
-  // False: it was shown already.
-  bool Add(const std::string& server, const v1::ControlEvent& event) {
-    Remembered& shown = shown_[server];
-    const auto [added, fresh] = shown.events.insert(event.SerializeAsString());
-    if (!fresh) return false;
-    shown.order.push_back(added);
-    if (shown.order.size() > kMostRemembered) {
-      shown.events.erase(shown.order.front());
-      shown.order.pop_front();
-    }
-    return true;
-  }
-
- private:
-  // More than a process remembers (orchestrator/shell/event_log.h).
-  static constexpr size_t kMostRemembered = 20'000;
-
-  struct Remembered {
-    std::set<std::string> events;
-    std::deque<std::set<std::string>::const_iterator> order;  // the oldest first
-  };
-  std::map<std::string, Remembered> shown_;
-};
 
 std::string WhyEnded(const absl::Status& status) {
   return status.message().empty() ? "the stream ended" : std::string(status.message());
@@ -197,7 +165,6 @@ ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& termi
   v1::WatchEventsRequest request;
   request.set_app(command.app);
   request.set_no_follow(command.no_follow);
-  ShownEvents shown;
   bool heard = false;  // of this stream
   bool ever_heard = false;
   while (true) {
@@ -205,11 +172,16 @@ ExitCode Watch(const WatchCommand& command, AdminClient& client, Terminal& termi
       if (!std::exchange(heard, true) && std::exchange(ever_heard, true)) {
         *terminal.err << "watching the leader at " << client.server() << "\n";
       }
-      if (!shown.Add(client.server(), event)) return;
+      if (event.position().leader_epoch() > 0) *request.mutable_after() = event.position();
       *terminal.out << (command.json ? ToJsonLine(event) : EventLine(event, terminal.colour))
                     << "\n"
                     << std::flush;
     });
+    if (absl::IsOutOfRange(status)) {  // the cell is another one: what it has is all new
+      *terminal.err << "begins anew: " << Shown(std::string(status.message())) << "\n";
+      request.clear_after();
+      continue;
+    }
     if (command.no_follow && status.ok()) return kOk;
     if (command.no_follow || !ever_heard || !MayPass(status)) {
       return Fail(status, client, terminal);

@@ -5,12 +5,16 @@
 #include <google/protobuf/message.h>
 
 #include <chrono>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "cli/admin_client.h"
 #include "cli/command_line.h"
+#include "cli/render.h"
 #include "cli/shardctl.h"
+#include "model/text.h"
 
 namespace shardmanager::cli {
 
@@ -57,6 +61,14 @@ inline constexpr std::chrono::milliseconds kLookAgain{500};
 
 // Who asks, for events: $USER; "" if that is not set.
 std::string User();
+// Of an order that was given before, a line that says so; else "".
+template <typename Response>
+std::string AlreadyText(const Response& response) {
+  if (response.already_since_ms() == 0) return "";
+  return absl::StrCat(
+      "nothing was changed: it is so already since ", TimeText(response.already_since_ms()),
+      response.already_by().empty() ? "" : ", by ", Shown(response.already_by()), "\n");
+}
 
 // Whether an error is about who leads, or whether anybody does: that changes.
 bool MayPass(const absl::Status& status);

@@ -91,9 +91,11 @@ ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& termi
   *request.mutable_drain()->mutable_scope() = *scope;
   request.mutable_drain()->set_primaries_only(command.primaries_only);
   request.mutable_drain()->set_reason(command.reason);
+  request.mutable_drain()->set_who(User());
   const auto response = client.Drain(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   ShowApps(response->apps(), *scope, "is to be emptied", terminal);
+  *terminal.out << AlreadyText(*response);
   return command.wait ? Await(*response, *scope, client, terminal) : kOk;
 }
 

@@ -28,7 +28,8 @@ ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& termi
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.app) << " is paused: nothing is moved, and no operation begins; "
                 << (command.failover ? "what is lost is failed over" : "what is lost stays lost")
-                << "\n";
+                << "\n"
+                << AlreadyText(*response);
   return kOk;
 }
 

@@ -32,7 +32,8 @@ ExitCode Pin(const PinCommand& command, AdminClient& client, Terminal& terminal)
   request.mutable_pin()->set_who(User());
   const auto response = client.PinShard(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
-  *terminal.out << Shown(command.shard) << " stays where it is; what is lost is failed over\n";
+  *terminal.out << Shown(command.shard) << " stays where it is; what is lost is failed over\n"
+                << AlreadyText(*response);
   return kOk;
 }
 

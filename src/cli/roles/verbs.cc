@@ -19,6 +19,7 @@ constexpr std::array kVerbs = {
     Verb{"explain", "Admin.ExplainShard"},
     Verb{"get", "Admin.GetApps"},
     Verb{"grant", "Access.Grant"},
+    Verb{"history", "Admin.GetHistory"},
     Verb{"maintenance", "Admin.AddMaintenance"},
     Verb{"merge", "Admin.ReshapeShards"},
     Verb{"pause", "Admin.PauseApp"},

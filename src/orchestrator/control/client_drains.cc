@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "model/drain.h"
 #include "model/spec/client_reports.h"
-#include "orchestrator/control/drain_scopes.h"
-#include "orchestrator/control/spec_edits.h"
+#include "orchestrator/control/orders/drain_scopes.h"
+#include "orchestrator/control/orders/spec_edits.h"
 #include "orchestrator/decide/supply.h"
 
 namespace shardmanager::orchestrator {

@@ -54,6 +54,8 @@ class Controller {
   // How the cell is, whoever leads. The reply comes on the controller's thread.
   void GetHealth(std::function<void(CellHealth)> reply);
   EventLog& events() { return events_; }
+  // For people: "host/pid".
+  const std::string& process() const { return options_.process; }
   // This process leads, and its lease runs.
   bool leads() const { return leadership_.proven(); }
 

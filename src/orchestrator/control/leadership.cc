@@ -47,6 +47,7 @@ void Leadership::Stand() {
 void Leadership::OnElected(LeaderEpoch epoch) {
   epoch_ = epoch;
   elected_at_ = executor_.Now();
+  events_.BeginEpoch(epoch.value());  // before anybody is told that this process leads
   proven_ = InTouch();
   leader_ = self_;
   callbacks_.leader("");

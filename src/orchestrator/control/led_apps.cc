@@ -12,6 +12,17 @@ namespace {
 
 constexpr Duration kRelookInterval = Seconds(10);
 
+// Of what operators ordered: `app`, if there is one, has it as it is before. (Who applies a spec
+// says itself what differs in that.)
+std::vector<std::string> DifferenceOfSpec(const PartitionDriver* app, const v1::StoredSpec& after) {
+  const v1::StoredSpec none;
+  std::vector<std::string> lines =
+      DifferenceOf(app == nullptr ? none : app->spec().stored(), after, "spec");
+  if (after.spec().name().empty()) return lines;
+  for (std::string& line : lines) line = absl::StrCat(after.spec().name(), ": ", line);
+  return lines;
+}
+
 }  // namespace
 
 void LedApps::Begin(LeaderEpoch epoch) {
@@ -137,6 +148,7 @@ void LedApps::WriteSpec(const SpecToWrite& change, Done done, const Wanted& want
   const SpecStore specs(&context_.session.store(), context_.session.paths(),
                         context_.session.cell().buckets(), lead_->epoch);
   const AppName app(change.spec.spec().name());
+  if (wanted.is_noted()) wanted.Note(DifferenceOfSpec(Find(app.value()), change.spec));
   auto posted = [this, done, change, epoch = lead_->epoch](absl::StatusOr<int32_t> version) {
     context_.executor.Post([this, done, change, epoch, version] {
       PartitionDriver* driver =

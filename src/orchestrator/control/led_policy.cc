@@ -131,7 +131,7 @@ void LedPolicy::ToChange(std::function<void(absl::Status)> fail, Wanted wanted,
 }
 
 void LedPolicy::Grant(v1::GrantRequest request, Reply<v1::GrantResponse> reply, Wanted wanted) {
-  ToChange(reply, std::move(wanted), [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const Policy before = *Known();
     v1::GrantResponse response;
@@ -139,7 +139,11 @@ void LedPolicy::Grant(v1::GrantRequest request, Reply<v1::GrantResponse> reply, 
                                            response.mutable_grant());
     if (!after.ok()) return reply(after.status());
     response.set_changed(after->SerializeAsString() != before->SerializeAsString());
-    if (!response.changed()) return reply(std::move(response));
+    if (!response.changed()) {
+      wanted.NoteNone();
+      return reply(std::move(response));
+    }
+    if (wanted.is_noted()) wanted.Note(DifferenceOf(*before, *after));
     Write(*after, [reply, response](const absl::Status& status) {
       if (!status.ok()) return reply(status);
       reply(response);
@@ -148,12 +152,13 @@ void LedPolicy::Grant(v1::GrantRequest request, Reply<v1::GrantResponse> reply, 
 }
 
 void LedPolicy::Revoke(v1::RevokeRequest request, Reply<v1::RevokeResponse> reply, Wanted wanted) {
-  ToChange(reply, std::move(wanted), [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     std::vector<std::string> left;
     const auto after =
         security::WithoutGrant(**Known(), ToGrant(request, context_.session.WallMs()), &left);
     if (!after.ok()) return reply(after.status());
+    if (wanted.is_noted()) wanted.Note(DifferenceOf(**Known(), *after));
     v1::RevokeResponse response;
     response.mutable_left_apps()->Assign(left.begin(), left.end());
     Write(*after, [reply, response](const absl::Status& status) {

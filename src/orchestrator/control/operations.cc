@@ -16,13 +16,14 @@
 #include "model/text.h"
 #include "orchestrator/control/cell_health.h"
 #include "orchestrator/control/container_operations.h"
-#include "orchestrator/control/drain_scopes.h"
-#include "orchestrator/control/maintenance_notices.h"
-#include "orchestrator/control/recording.h"
-#include "orchestrator/control/region_orders.h"
-#include "orchestrator/control/reshapes.h"
-#include "orchestrator/control/shard_pins.h"
-#include "orchestrator/control/spec_edits.h"
+#include "orchestrator/control/orders/change_answers.h"
+#include "orchestrator/control/orders/drain_scopes.h"
+#include "orchestrator/control/orders/maintenance_notices.h"
+#include "orchestrator/control/orders/recording.h"
+#include "orchestrator/control/orders/region_orders.h"
+#include "orchestrator/control/orders/reshapes.h"
+#include "orchestrator/control/orders/shard_pins.h"
+#include "orchestrator/control/orders/spec_edits.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/explain_status.h"
@@ -30,36 +31,6 @@
 #include "orchestrator/shell/change_outcome.h"
 
 namespace shardmanager::orchestrator {
-namespace {
-
-// Replies with the response if the write succeeded, else with its error.
-template <typename Response>
-LedApps::Done AnswerWith(const Operations::Reply<Response>& reply, Response response) {
-  return [reply, response = std::move(response)](absl::Status status) {
-    if (!status.ok()) return reply(status);
-    reply(response);
-  };
-}
-
-// Replies when the change is durable, or why it is not made.
-template <typename Response>
-void WriteEdit(LedApps& apps, const absl::StatusOr<LedApps::SpecToWrite>& change,
-               const Operations::Reply<Response>& reply, const Wanted& wanted,
-               Response response = {}) {
-  if (!change.ok()) return reply(change.status());
-  apps.WriteSpec(*change, AnswerWith(reply, std::move(response)), wanted);
-}
-
-// Replies with the apps that operators are told of.
-template <typename Response>
-void WriteEdits(LedApps& apps, const SpecEdits& edits, const Operations::Reply<Response>& reply,
-                const Wanted& wanted) {
-  Response response;
-  response.mutable_apps()->Assign(edits.apps.begin(), edits.apps.end());
-  apps.WriteSpecs(edits.specs, AnswerWith(reply, std::move(response)), wanted);
-}
-
-}  // namespace
 
 // ---- who may ask ----
 
@@ -104,8 +75,10 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
       if (!may.ok()) return reply(may);
     }
     if (request.dry_run() || response.outcome() == v1::ApplyAppResponse::UNCHANGED) {
+      wanted.NoteNone();
       return reply(response);
     }
+    wanted.Note({response.changes().begin(), response.changes().end()});
     v1::StoredSpec stored;
     if (existing != nullptr) stored = existing->spec().stored();
     *stored.mutable_spec() = spec;
@@ -127,7 +100,10 @@ void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResp
     PartitionDriver* existing = apps_.Find(request.app());
     if (existing == nullptr) return reply(apps_.NoSuch(request.app()));
     if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
-    if (existing->spec().stored().deleting()) return reply(v1::DeleteAppResponse());
+    if (existing->spec().stored().deleting()) {
+      wanted.NoteNone();
+      return reply(v1::DeleteAppResponse());
+    }
     v1::StoredSpec stored = existing->spec().stored();
     stored.set_deleting(true);
     apps_.WriteSpec({stored, existing->spec().version()},
@@ -160,6 +136,11 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
                                  });
     if (!edits.ok()) return reply(edits.status());
     if (edits->specs.empty()) return reply(NoSuchScope(drain.scope(), known));
+    if (const v1::Drain* before = SameDrain(apps_, *edits, drain); before != nullptr) {
+      v1::DrainResponse response;
+      response.mutable_apps()->Assign(edits->apps.begin(), edits->apps.end());
+      return reply(Already(before->since_ms(), before->who(), wanted, std::move(response)));
+    }
     WriteEdits(apps_, *edits, reply, wanted);
   });
 }
@@ -223,14 +204,21 @@ void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppRespons
                           Wanted wanted) {
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidatePause(request.pause()); !valid.ok()) return reply(valid);
+    v1::PauseAppResponse response;
     const auto pause = [&](const PartitionDriver&, v1::StoredSpec& stored) {
+      if (stored.has_pause() && SameOrder(stored.pause(), request.pause())) {
+        response = Already(stored.pause().since_ms(), stored.pause().who(), wanted,
+                           v1::PauseAppResponse());
+      }
       const int64_t since =
           stored.has_pause() ? stored.pause().since_ms() : context_.session.WallMs();
       *stored.mutable_pause() = request.pause();
       stored.mutable_pause()->set_since_ms(since);
       return absl::OkStatus();
     };
-    WriteEdit(apps_, EditSpecOf(apps_, request.app(), pause), reply, wanted);
+    const auto change = EditSpecOf(apps_, request.app(), pause);
+    if (change.ok() && response.already_since_ms() != 0) return reply(response);
+    WriteEdit(apps_, change, reply, wanted, response);
   });
 }
 
@@ -258,11 +246,18 @@ void Operations::PinShard(v1::PinShardRequest request, Reply<v1::PinShardRespons
     v1::Pin pin = request.pin();
     if (absl::Status valid = ValidatePin(pin); !valid.ok()) return reply(valid);
     pin.set_since_ms(context_.session.WallMs());
+    v1::PinShardResponse response;
     const auto put = [&](const PartitionDriver& app, v1::StoredSpec& stored) {
+      if (const v1::Pin* before = FindPin(pin.shard(), stored);
+          before != nullptr && SameOrder(*before, pin)) {
+        response = Already(before->since_ms(), before->who(), wanted, v1::PinShardResponse());
+      }
       const absl::Status may = MayLookAt(request.app(), app);
       return may.ok() ? PutPin(*app.state(), pin, stored) : may;
     };
-    WriteEdit(apps_, EditSpecOf(apps_, request.app(), put), reply, wanted);
+    const auto change = EditSpecOf(apps_, request.app(), put);
+    if (change.ok() && response.already_since_ms() != 0) return reply(response);
+    WriteEdit(apps_, change, reply, wanted, response);
   });
 }
 
@@ -290,7 +285,10 @@ void Operations::PreferRegions(v1::PreferRegionsRequest request,
                       : may;
     };
     const auto change = EditSpecOf(apps_, request.app(), prefer);
-    if (change.ok() && (request.dry_run() || response.changed() == 0)) return reply(response);
+    if (change.ok() && (request.dry_run() || response.changed() == 0)) {
+      wanted.NoteNone();
+      return reply(response);
+    }
     WriteEdit(apps_, change, reply, wanted, response);
   });
 }
@@ -308,8 +306,10 @@ void Operations::ReleaseServer(v1::ReleaseServerRequest request,
   ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    const auto released = [this, request, reply](absl::StatusOr<std::string> kept_at) {
+    const auto released = [this, request, reply, wanted](absl::StatusOr<std::string> kept_at) {
       if (!kept_at.ok()) return reply(kept_at.status());
+      wanted.Note(
+          {absl::StrCat("- the assignment record of ", request.server(), ", now at ", *kept_at)});
       context_.events.Record(
           "RecordReleased",
           absl::StrCat("app ", request.app(), ": the assignment record of ", request.server(),
@@ -324,7 +324,7 @@ void Operations::ReleaseServer(v1::ReleaseServerRequest request,
 
 void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
                             Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
     if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
@@ -333,6 +333,7 @@ void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardR
       return reply(absl::NotFoundError(
           absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
     }
+    wanted.Note({"+ what failed is tried again now; nothing is stored"});
     driver->Hear(RetryAsked{request.shard()});
     reply(v1::RetryShardResponse());
   });
@@ -357,21 +358,23 @@ void Operations::SupplyMap(v1::SupplyMapRequest request, Reply<v1::SupplyMapResp
 
 void Operations::ApproveOperation(v1::ApproveOperationRequest request,
                                   Reply<v1::ApproveOperationResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
     if (!tasks.ok()) return reply(tasks.status());
     if (absl::Status done = (*tasks)->Approve(request); !done.ok()) return reply(done);
+    wanted.Note({"- it waits for the limits", "+ it is approved against them"});
     reply(v1::ApproveOperationResponse());
   });
 }
 
 void Operations::EndOperation(v1::EndOperationRequest request,
                               Reply<v1::EndOperationResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
     if (!tasks.ok()) return reply(tasks.status());
     if (absl::Status done = (*tasks)->End(request); !done.ok()) return reply(done);
+    wanted.Note({"- it has begun", "+ it counts as finished"});
     reply(v1::EndOperationResponse());
   });
 }

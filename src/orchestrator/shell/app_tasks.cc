@@ -24,6 +24,7 @@ taskcontroller::FleetPorts AppTasks::MakePorts() {
     v1::ControlEvent event;
     event.set_kind(std::string(NameOf(note.kind)));
     event.set_server(note.server);
+    event.set_operation(note.operation);
     event.set_message(note.detail);
     ports_.record(std::move(event));
   };

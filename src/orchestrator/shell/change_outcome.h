@@ -1,19 +1,48 @@
 // What is said of a change that an operator asked for and the store did not simply make.
 #pragma once
 
+#include <concepts>
 #include <functional>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "coordination/store.h"
+#include "orchestrator/shell/difference.h"
 
 namespace shardmanager::orchestrator {
 
 // Does somebody still wait for the outcome of a change? Asked before a write, and before a write
 // that was lost is repeated: a change is not made for a caller that has gone and has reported a
 // failure. Thread-safe; empty: yes.
-using Wanted = std::function<bool()>;
-inline bool IsWanted(const Wanted& wanted) { return !wanted || wanted(); }
+class Wanted {
+ public:
+  Wanted() = default;
+  template <std::predicate Waits>
+  requires(!std::same_as<std::remove_cvref_t<Waits>, Wanted>)
+      Wanted(Waits waits,  // NOLINT(google-explicit-constructor): a question is all that most have
+             std::shared_ptr<Difference> difference = nullptr)
+      : waits_(std::move(waits)), difference_(std::move(difference)) {}
+
+  bool holds() const { return !waits_ || waits_(); }
+  // Where what the change comes to is written down, if anybody wants to know.
+  void Note(const std::vector<std::string>& lines) const {
+    if (difference_ != nullptr) difference_->Add(lines);
+  }
+  void NoteNone() const {
+    if (difference_ != nullptr) difference_->SetNone();
+  }
+  bool is_noted() const { return difference_ != nullptr; }
+
+ private:
+  std::function<bool()> waits_;
+  std::shared_ptr<Difference> difference_;
+};
+inline bool IsWanted(const Wanted& wanted) { return wanted.holds(); }
 
 // CANCELLED.
 absl::Status NobodyWaits();

@@ -144,7 +144,8 @@ HeldOperations TaskController::WithForced(std::vector<Note>& notes) {
     if (wanted != nullptr) operation.info = wanted->reported.info;
     notes.push_back({NoteKind::kOperationForced, operation.info.server,
                      absl::StrCat(key.manager, "/", key.id, ", against the limits, by ",
-                                  who.empty() ? "an operator" : who)});
+                                  who.empty() ? "an operator" : who),
+                     key.id});
     operation.stage = HeldStage::kApproved;
     operation.leaving = {};
     operation.forced = true;
@@ -163,7 +164,8 @@ std::vector<OperationKey> TaskController::TakeOutEnded(HeldOperations& held,
     notes.push_back(
         {NoteKind::kOperationEnded, found->second.info.server,
          absl::StrCat(key.manager, "/", key.id, ", though its manager did not say so, by ",
-                      who.empty() ? "an operator" : who)});
+                      who.empty() ? "an operator" : who),
+         key.id});
     held.erase(found);
     finished.push_back(key);
   }

@@ -299,7 +299,8 @@ class Decider {
   void AddNote(NoteKind kind, const OperationKey& key, const OperationInfo& info) {
     decision_.notes.push_back(
         {kind, info.server,
-         absl::StrCat(key.manager, "/", key.id, info.reason.empty() ? "" : ": ", info.reason)});
+         absl::StrCat(key.manager, "/", key.id, info.reason.empty() ? "" : ": ", info.reason),
+         key.id});
   }
 
   const Policy& policy_;

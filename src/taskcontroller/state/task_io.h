@@ -96,6 +96,7 @@ struct Note {
   NoteKind kind;
   std::string server;
   std::string detail;
+  std::string operation = {};  // its id
 };
 
 using Action = std::variant<LookAtFleet, Persist, Answer, Order, Note>;

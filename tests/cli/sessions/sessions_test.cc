@@ -216,6 +216,27 @@ TEST_F(SessionsTest, Maintenances) {
   Session("maintenance add change-1 server kv-3 --impact power-loss --for 1h");
 }
 
+TEST_F(SessionsTest, History) {
+  admin_.history = FromText<v1::GetHistoryResponse>(R"(
+      process: "sm-1/4711" leading: true reaches_back_ms: 1772000000000 older_page_token: "t"
+      problem: "history.db cannot be used: database or disk is full"
+      events { time_ms: 1772366400000 app: "kv" kind: "AdminChange" shard: "shard-1" by: "operator/alice"
+               message: "PinShard { app: \"kv\" }" changes: "+ pins shard: \"shard-1\""
+               position { leader_epoch: 3 sequence: 14 } }
+      events { time_ms: 1772366401000 app: "kv" kind: "CommandFailed" server: "kv-3" shard: "shard-1"
+               message: "disk full" count: 57 last_ms: 1772366461000 last_sequence: 90
+               position { leader_epoch: 3 sequence: 20 } })");
+  Session("history shard shard-1 --app kv --kind CommandFailed --kind AdminChange -n 10");
+  Session("history server kv-3 --since 2026-03-01T12:00Z");
+  Session("history app kv -o json");
+  Session("history operation rollout-42/kv-3 -o yaml");
+  admin_.history = FromText<v1::GetHistoryResponse>("process: \"sm-2/12\"");
+  Session("history changes");
+  Session("history changes kv");
+  Session("history shard");
+  Session("history changes --since yesterday");
+}
+
 TEST_F(SessionsTest, Top) {
   Session("top shards kv");
   Session("top keys kv");

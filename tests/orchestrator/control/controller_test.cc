@@ -80,8 +80,8 @@ TEST_F(ControllerTest, SaysWhatANewSpecChanges) {
   }
   request.mutable_spec()->mutable_replication()->set_strategy(v1::PRIMARY_ONLY);
   absl::StatusOr<v1::ApplyAppResponse> answer = absl::UnknownError("no answer");
-  controller_->operations().ApplyApp(
-      request, [&answer](const auto& response) { answer = response; }, nullptr);
+  controller_->operations().ApplyApp(request,
+                                     [&answer](const auto& response) { answer = response; });
   RunAll();
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->outcome(), v1::ApplyAppResponse::CONFIGURED);

@@ -29,11 +29,11 @@ TEST(PutWhoTest, WhatCallersSayOfThemselvesIsReplaced) {
 }
 
 TEST(PutWhoTest, LeavesRequestsThatDoNotSayWhoAsTheyAre) {
-  v1::DrainRequest drain;
-  drain.mutable_drain()->set_reason("noise");
-  const std::string before = drain.SerializeAsString();
-  PutWho("operator/alice", drain);
-  EXPECT_EQ(drain.SerializeAsString(), before);
+  v1::UndrainRequest undrain;
+  undrain.mutable_scope()->set_server("kv-1");
+  const std::string before = undrain.SerializeAsString();
+  PutWho("operator/alice", undrain);
+  EXPECT_EQ(undrain.SerializeAsString(), before);
 }
 
 TEST(PutWhoTest, ALongPathIsShortenedToWhatRecordsTake) {

@@ -10,6 +10,8 @@
 
 namespace shardmanager::orchestrator {
 
+// The one of that shard, or null.
+const v1::Pin* FindPin(const std::string& shard, const v1::StoredSpec& stored);
 // In place of an earlier one of that shard, whose time it keeps. Pins of shards that the app does
 // not have any more are forgotten. NOT_FOUND: no such shard. RESOURCE_EXHAUSTED: kMostPins are
 // there.

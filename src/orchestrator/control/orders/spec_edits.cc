@@ -1,11 +1,11 @@
-#include "orchestrator/control/spec_edits.h"
+#include "orchestrator/control/orders/spec_edits.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/spec/spec_validation.h"
-#include "orchestrator/control/drain_scopes.h"
+#include "orchestrator/control/orders/drain_scopes.h"
 
 namespace shardmanager::orchestrator {
 namespace {

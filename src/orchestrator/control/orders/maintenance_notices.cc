@@ -1,4 +1,4 @@
-#include "orchestrator/control/maintenance_notices.h"
+#include "orchestrator/control/orders/maintenance_notices.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "model/maintenance.h"
 #include "model/text.h"
-#include "orchestrator/control/drain_scopes.h"
+#include "orchestrator/control/orders/drain_scopes.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/maintenances.h"
 

@@ -1,4 +1,4 @@
-#include "orchestrator/control/region_orders.h"
+#include "orchestrator/control/orders/region_orders.h"
 
 #include <set>
 #include <string>

@@ -28,6 +28,8 @@ absl::Status MayKnowServers(const std::string& app, const PartitionDriver& drive
 // also: the app decides itself where its replicas are, and has not said yet which servers it has.
 absl::Status MayNameServers(const LedApps& apps, const std::string& app);
 
+// The one of that scope, or null.
+const v1::Drain* FindDrain(const v1::DrainScope& scope, const v1::StoredSpec& stored);
 // In place of one of the same scope, whose time it keeps.
 void PutDrain(const v1::Drain& drain, v1::StoredSpec& stored);
 // False: there is none of that scope.

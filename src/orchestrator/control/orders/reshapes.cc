@@ -1,12 +1,12 @@
-#include "orchestrator/control/reshapes.h"
+#include "orchestrator/control/orders/reshapes.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "model/drain.h"
 #include "model/keys/reshape.h"
-#include "orchestrator/control/recording.h"
-#include "orchestrator/control/spec_edits.h"
+#include "orchestrator/control/orders/recording.h"
+#include "orchestrator/control/orders/spec_edits.h"
 #include "orchestrator/decide/keys/reshape_orders.h"
 
 namespace shardmanager::orchestrator {

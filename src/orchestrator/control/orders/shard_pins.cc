@@ -1,4 +1,4 @@
-#include "orchestrator/control/shard_pins.h"
+#include "orchestrator/control/orders/shard_pins.h"
 
 #include <algorithm>
 
@@ -29,6 +29,13 @@ bool IsPinned(const std::string& shard, v1::StoredSpec& stored) {
 }
 
 }  // namespace
+
+const v1::Pin* FindPin(const std::string& shard, const v1::StoredSpec& stored) {
+  for (const v1::Pin& pin : stored.pins()) {
+    if (pin.shard() == shard) return &pin;
+  }
+  return nullptr;
+}
 
 absl::Status PutPin(const PartitionState& state, const v1::Pin& pin, v1::StoredSpec& stored) {
   if (!HasShard(state, pin.shard())) {

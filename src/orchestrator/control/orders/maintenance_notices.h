@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "orchestrator/control/led_apps.h"
-#include "orchestrator/control/spec_edits.h"
+#include "orchestrator/control/orders/spec_edits.h"
 #include "shardmanager/v1/admin.pb.h"
 
 namespace shardmanager::orchestrator {

@@ -1,4 +1,4 @@
-#include "orchestrator/control/drain_scopes.h"
+#include "orchestrator/control/orders/drain_scopes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -70,6 +70,13 @@ absl::Status MayNameServers(const LedApps& apps, const std::string& app) {
     return absl::UnavailableError(WhyMapIsMissing(*driver->state()));
   }
   return MayKnowServers(app, *driver);
+}
+
+const v1::Drain* FindDrain(const v1::DrainScope& scope, const v1::StoredSpec& stored) {
+  for (const v1::Drain& drain : stored.drains()) {
+    if (SameScope(drain.scope(), scope)) return &drain;
+  }
+  return nullptr;
 }
 
 void PutDrain(const v1::Drain& drain, v1::StoredSpec& stored) {

@@ -179,8 +179,22 @@ void Commander::AddDone(ReplicaIndex id) {
   state_.failures.overtaken.Served(replica.shard);
   if (!state_.failures.return_to.empty()) state_.failures.return_to.erase(replica.shard);
   // (One that moved here before, and is granted anew, proves nothing about the next move.)
-  if (IsMove(replica.cause) && !replica.settled) state_.failures.holds.Forget(replica.shard);
+  if (IsMove(replica.cause) && !replica.settled) {
+    state_.failures.holds.Forget(replica.shard);
+    NoteMoved(replica);
+  }
   moves_.Settle(id);
+}
+
+void Commander::NoteMoved(const Replica& replica) {
+  const auto begun = state_.moves.begun.find(replica.shard);
+  if (begun == state_.moves.begun.end()) return;
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(state_.now - begun->second);
+  state_.moves.begun.erase(begun);
+  agenda_.AddNote(NoteKind::kMoveFinished, replica.server, replica.shard,
+                  absl::StrCat("from ", state_.tables.name(replica.origin), ": it serves, ",
+                               took.count(), " ms after the move was planned"));
 }
 
 void Commander::On(CommandResult& event) {
@@ -202,11 +216,17 @@ void Commander::On(CommandResult& event) {
       // What served before may only have said yes to a repeat.
       const bool loaded =
           event.kind == CommandKind::kAdd && (!replica.settled || replica.failures > 0);
+      const bool heals = event.kind == CommandKind::kAdd &&
+                         (replica.failures > 0 || state_.failures.failed_at.contains(event.shard));
       replica.contact = Contact::kDone;
       replica.failures = 0;
       if (replica.phase == Phase::kGranted) {
         replica.told_since = server.reports_out > 0;
         AddDone(id);
+        if (heals) {
+          agenda_.AddNote(NoteKind::kShardServing, event.server, event.shard,
+                          "it could not be added before, and is now");
+        }
         if (loaded) sick_servers_.NoteAdded(event.server);
       }
       // A lone replica at rest needs no second look.

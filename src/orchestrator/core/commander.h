@@ -31,6 +31,7 @@ class Commander {
   void RetryShard(ShardIndex shard);
   // The server serves the replica, as it was asked to.
   void AddDone(ReplicaIndex id);
+  void NoteMoved(const Replica& replica);
   void On(CommandResult& event);
   void On(LaterLeaderSeen& event);
   void On(RetryAsked& event);

@@ -142,6 +142,7 @@ void Planner::NoteSkipped(const allocator::Plan& plan) {
 void Planner::AcceptMove(const allocator::Move& move) {
   state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
   if (move.from.valid()) {
+    state_.moves.begun[move.shard] = state_.now;
     agenda_.AddNote(NoteKind::kMoveStarted, move.to, move.shard,
                     absl::StrCat("from ", state_.tables.name(move.from), ": ",
                                  std::string(allocator::ToString(move.reason))));

@@ -1,6 +1,9 @@
 #include "orchestrator/core/publication.h"
 
+#include <chrono>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -32,7 +35,11 @@ void Publication::Flush() {
     published_ = true;
   }
   for (ServerIndex server : std::exchange(finished_failovers_, {})) {
-    agenda_.AddNote(NoteKind::kFailoverFinished, server, ShardIndex());
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+        state_.now - state_.tables.server(server).lost_at);
+    agenda_.AddNote(
+        NoteKind::kFailoverFinished, server, ShardIndex(),
+        absl::StrCat("others serve what it had, ", took.count(), " ms after it was lost"));
   }
 }
 

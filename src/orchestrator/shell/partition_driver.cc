@@ -42,6 +42,7 @@ spdlog::level::level_enum LevelOf(NoteKind kind) {
     case NoteKind::kKeyHot:
       return spdlog::level::warn;
     case NoteKind::kMoveStarted:
+    case NoteKind::kMoveFinished:
     case NoteKind::kPrimaryElected:
     case NoteKind::kShardServing:
       return spdlog::level::debug;

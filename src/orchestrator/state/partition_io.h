@@ -312,6 +312,7 @@ enum class NoteKind : uint8_t {
   kShardUnplaceable,
   kCommandFailed,
   kMoveStarted,
+  kMoveFinished,
   kMoveCalledOff,
   kPrimaryElected,
   kPrimaryPassesOn,   // as its server is beyond its limits
@@ -364,6 +365,7 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "ShardUnplaceable",
                                                            "CommandFailed",
                                                            "MoveStarted",
+                                                           "MoveFinished",
                                                            "MoveCalledOff",
                                                            "PrimaryElected",
                                                            "PrimaryPassesOn",

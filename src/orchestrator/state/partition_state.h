@@ -59,6 +59,8 @@ struct Moves {
   // What plans proposed, and is not written yet.
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents;
   absl::flat_hash_map<ShardIndex, ServerIndex> from;  // of secondaries: the source
+  // When the last move of the shard was planned; for people, and not known to the next leader.
+  absl::flat_hash_map<ShardIndex, TimePoint> begun;
   Budgets budgets;
   LeftServers left;
 };

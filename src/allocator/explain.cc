@@ -46,6 +46,7 @@ struct Difference {
   RuleFamily family;
   int level = 0;
   Argument argument;
+  std::string metric = "";
   double change() const { return argument.cost - argument.cost_now; }
 };
 
@@ -59,7 +60,7 @@ std::vector<Difference> Compare(const std::vector<Reason>& now, const std::vecto
     });
     if (at == all.end()) {
       const std::string goal = IsNoReturn(reason.rule) ? "no return" : GoalName(reason.level);
-      at = all.insert(at, {reason.family, reason.level, {goal, reason.rule}});
+      at = all.insert(at, {reason.family, reason.level, {goal, reason.rule}, reason.metric});
     }
     at->argument.*cost += reason.amount;
   };
@@ -104,6 +105,7 @@ void Judge(const std::vector<Difference>& differences, bool placed, Candidate& c
   if (refused) {
     candidate.verdict = Verdict::kRefused;
     candidate.reason = WhyRefused(*decides);
+    if (decides->family == RuleFamily::kLoad) candidate.short_of = decides->metric;
   } else if (decides != nullptr && IsNoReturn(decides->argument.rule) && change > 0) {
     candidate.verdict = Verdict::kWorse;
     candidate.reason = "a replica of the shard left it for balance within the last hour";
@@ -132,7 +134,7 @@ class Explainer {
     Explanation out;
     out.servers_considered = problem_.containers;
     for (uint32_t o = 0; o < problem_.objects; ++o) out.replicas.push_back(Replica(ObjectId(o)));
-    FindBestComers();
+    FindBestComers(options.from);
     for (ContainerId c : Chosen(options)) out.candidates.push_back(CandidateAt(c));
     CountRefusals(out);
     return out;
@@ -159,13 +161,14 @@ class Explainer {
     return std::find(problem_.start.begin(), problem_.start.end(), c) != problem_.start.end();
   }
 
-  // A missing replica goes before one that has a place.
-  void FindBestComers() {
+  // A missing replica goes before one that has a place. `only` valid: its replica alone may come.
+  void FindBestComers(ServerIndex only) {
     comers_.resize(problem_.containers);
-    const bool missing = Missing().valid();
+    const bool missing = !only.valid() && Missing().valid();
     for (uint32_t i = 0; i < problem_.objects; ++i) {
       const ObjectId o(i);
       if (missing && problem_.start[o].valid()) continue;
+      if (only.valid() && tables_.server(problem_.start[o]) != only) continue;
       const ContainerId from = state_.Lift(o);
       const Score here = state_.Arrival(o, from);
       for (uint32_t c = 0; c < problem_.containers; ++c) {
@@ -234,12 +237,30 @@ class Explainer {
     return candidate;
   }
 
+  // Where the replica that would best come breaks a constraint that it does not break now.
   void CountRefusals(Explanation& out) {
-    if (problem_.objects == 0) return;
-    const ObjectId o = Missing().valid() ? Missing() : ObjectId(0);
-    for (const solver::Refusal& refusal : solver::WhyNowhere(state_, o)) {
-      out.refused.push_back({refusal.rule, refusal.containers});
+    std::vector<std::vector<ContainerId>> refusing(problem_.objects);
+    for (uint32_t c = 0; c < problem_.containers; ++c) {
+      const Comer& comer = comers_[c];
+      if (!comer.object.valid() || comer.change[solver::kConstraintLevel] <= solver::kTolerance) {
+        continue;
+      }
+      refusing[comer.object.index()].emplace_back(c);
     }
+    for (uint32_t o = 0; o < problem_.objects; ++o) {
+      for (const solver::Refusal& refusal : solver::WhyNot(state_, ObjectId(o), refusing[o])) {
+        Refused(out, refusal.rule).servers += refusal.containers;
+      }
+    }
+    std::stable_sort(
+        out.refused.begin(), out.refused.end(),
+        [](const RefusedCount& a, const RefusedCount& b) { return a.servers > b.servers; });
+  }
+  static RefusedCount& Refused(Explanation& out, const std::string& rule) {
+    for (RefusedCount& known : out.refused) {
+      if (known.rule == rule) return known;
+    }
+    return out.refused.emplace_back(RefusedCount{rule});
   }
 
   const SnapshotTables& tables_;

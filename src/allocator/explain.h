@@ -35,7 +35,9 @@ struct Candidate {
   ServerIndex server;
   ServerIndex from;  // of the replica that would come; invalid: a missing one
   Verdict verdict = Verdict::kEqual;
-  std::string reason;               // what decides; a sentence for a person
+  std::string reason;  // what decides; a sentence for a person
+  // With kRefused, where it has no room: the metric. Example: "cpu".
+  std::string short_of = "";
   std::vector<Argument> arguments;  // what differs, the most important first
 };
 
@@ -48,13 +50,14 @@ struct Explanation {
   std::vector<ExplainedReplica> replicas;  // as the snapshot lists them, missing ones last
   std::vector<Candidate> candidates;       // the best first
   uint32_t servers_considered = 0;
-  // Constraints and how many servers they rule out for the first missing replica, else
-  // for the first one; the most frequent first.
+  // Constraints and how many servers they rule out: for the replica that would best come to a
+  // server, as its Candidate. The most frequent first.
   std::vector<RefusedCount> refused;
 };
 
 struct ExplainOptions {
   ServerIndex only;  // valid: this candidate alone
+  ServerIndex from;  // valid: only its replica may come, and no missing one
   size_t most_candidates = 5;
 };
 

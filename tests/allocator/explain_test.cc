@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 
 namespace shardmanager::allocator {
 namespace {
@@ -57,6 +58,7 @@ TEST(ExplainTest, ListsTheBestCandidatesFirstAndSaysWhatDecides) {
   EXPECT_EQ(explanation.candidates[2].server, ServerIndex(13));
   EXPECT_EQ(explanation.candidates[2].verdict, Verdict::kRefused);
   EXPECT_EQ(explanation.candidates[2].reason, "it has no room: capacity(server, cpu)");
+  EXPECT_EQ(explanation.candidates[2].short_of, "cpu");
   ASSERT_THAT(explanation.refused, SizeIs(1));
   EXPECT_EQ(explanation.refused[0].servers, 1u);
 }
@@ -119,6 +121,37 @@ TEST(ExplainTest, SaysThatAServerTakesNoMore) {
   const Explanation explanation = Explain(snapshot, {.only = ServerIndex(11)});
   EXPECT_EQ(explanation.candidates.at(0).verdict, Verdict::kRefused);
   EXPECT_THAT(explanation.candidates.at(0).reason, HasSubstr("takes no more shards"));
+}
+
+// Two replicas may come, and what rules out the first is no matter where the second is better.
+TEST(ExplainTest, CountsAsRuledOutWhatItsCandidatesSay) {
+  std::mt19937 random(5);
+  const auto any = [&](uint32_t below) { return random() % below; };
+  for (int round = 0; round < 200; ++round) {
+    Snapshot snapshot = OneShard();
+    snapshot.shards[0].wanted_replicas = 1 + any(3);
+    snapshot.spread = any(2) == 0 ? Spread::kRegion : Spread::kServer;
+    snapshot.shards[0].replicas = {{ServerIndex(10)}};
+    snapshot.load = {static_cast<float>(1 + any(8))};
+    for (uint32_t extra = 1; extra < snapshot.shards[0].wanted_replicas && any(2) == 0; ++extra) {
+      snapshot.shards[0].replicas.push_back({ServerIndex(10 + extra)});
+      snapshot.load.push_back(static_cast<float>(1 + any(8)));
+    }
+    snapshot.load.push_back(2);
+    for (ServerInfo& server : snapshot.servers) server.accepts = any(4) != 0;
+    const Explanation explanation = Explain(snapshot, {.most_candidates = 100});
+    uint32_t refused = 0;
+    for (const Candidate& candidate : explanation.candidates) {
+      refused += candidate.verdict == Verdict::kRefused;
+    }
+    uint32_t counted = 0, most = 0;
+    for (const RefusedCount& rule : explanation.refused) {
+      counted += rule.servers;
+      most = std::max(most, rule.servers);
+    }
+    EXPECT_LE(most, refused) << round;
+    EXPECT_GE(counted, refused) << round;
+  }
 }
 
 // A plan does something that Explain() calls better; when nothing is, it does nothing.

@@ -28,7 +28,10 @@ std::vector<Reason> ReasonsAt(State& state, ObjectId o, ContainerId at) {
     const DomainId d = model.DomainOf(board.scope(), at);
     for (size_t k = 0; k < board.rules().size(); ++k) {
       const LoadRule& rule = *board.rules()[k].rule;
+      const size_t before = reasons.size();
       add(RuleFamily::kLoad, rule.name, rule.level, board.ArrivalOf(k, d, load));
+      if (reasons.size() == before) continue;
+      reasons.back().metric = problem.metrics[model.dimensions()[rule.dimension].metric];
     }
   }
   const GroupBoard& groups = state.group_board();
@@ -181,11 +184,15 @@ std::vector<Reason> Explain(State& state, ObjectId o, ContainerId at) {
 }
 
 std::vector<Refusal> WhyNowhere(State& state, ObjectId o) {
+  std::vector<ContainerId> all;
+  for (uint32_t c = 0; c < state.problem().containers; ++c) all.emplace_back(c);
+  return WhyNot(state, o, all);
+}
+
+std::vector<Refusal> WhyNot(State& state, ObjectId o, const std::vector<ContainerId>& at) {
   std::vector<Refusal> refusals;
   const ContainerId from = state.Lift(o);
-  for (uint32_t c = 0; c < state.problem().containers; ++c) {
-    Count(refusals, ReasonsAt(state, o, ContainerId(c)));
-  }
+  for (const ContainerId c : at) Count(refusals, ReasonsAt(state, o, c));
   state.Put(o, from, from);
   std::stable_sort(refusals.begin(), refusals.end(),
                    [](const Refusal& a, const Refusal& b) { return a.containers > b.containers; });

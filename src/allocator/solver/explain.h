@@ -18,6 +18,7 @@ struct Reason {
   int level = 0;
   // What the object costs there by this rule: positive against, negative for.
   double amount = 0;
+  std::string metric = "";  // of a rule about loads
 };
 
 // All reasons that are not zero, those of the highest level first. The state is as
@@ -34,6 +35,8 @@ struct Refusal {
   uint32_t alone = 0;
 };
 std::vector<Refusal> WhyNowhere(State& state, ObjectId o);
+// The same, of these containers alone.
+std::vector<Refusal> WhyNot(State& state, ObjectId o, const std::vector<ContainerId>& at);
 
 // A rule that has something to pay.
 struct Violation {

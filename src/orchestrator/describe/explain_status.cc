@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "model/load.h"
+#include "model/text.h"
 #include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/waits.h"
@@ -65,7 +67,7 @@ v1::ExplainedCandidate DescribeCandidate(const PartitionState& state,
   out.mutable_fault_domain()->set_rack(at.rack);
   if (candidate.from.valid()) out.set_from(tables.name(candidate.from));
   out.set_verdict(std::string(allocator::ToString(candidate.verdict)));
-  out.set_reason(candidate.reason);
+  out.set_reason(absl::StrCat(candidate.reason, DescribeShortage(state, candidate)));
   AddArguments(candidate.arguments, *out.mutable_arguments());
   AddServerUse(state, candidate.server, *out.mutable_loads());
   return out;
@@ -104,6 +106,35 @@ absl::StatusOr<ExplainSubject> FindSubject(const PartitionState& state,
   if (!server.ok()) return server.status();
   subject.server = *server;
   return subject;
+}
+
+std::vector<std::string> DescribeWaits(const PartitionState& state, ShardIndex shard,
+                                       TimePoint now) {
+  std::vector<std::string> sentences;
+  for (const Wait& wait : WaitsOf(state, shard, now)) {
+    sentences.push_back(Describe(state, wait, now));
+  }
+  return sentences;
+}
+
+std::string DescribeShortage(const PartitionState& state, const allocator::Candidate& candidate) {
+  if (candidate.short_of.empty()) return "";
+  const Server& server = state.tables.server(candidate.server);
+  if (candidate.short_of == kReplicaCountMetric) {
+    const uint32_t most = ReplicaCapacity(state, candidate.server);
+    if (most == 0) return "";
+    return absl::StrCat("; it has ", Counted(server.replicas.size(), "replica"), ", and may have ",
+                        most,
+                        most == server.capacity ? " (the capacity that it registered)"
+                                                : " (placement.max_replicas_per_server)");
+  }
+  for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
+    if (state.loads.metrics[m] != candidate.short_of) continue;
+    const v1::MetricUse use = DescribeUse(state, candidate.server, m);
+    return absl::StrFormat("; %.4g of its %.4g %s are used", use.used(), use.capacity(),
+                           candidate.short_of);
+  }
+  return "";
 }
 
 v1::ExplainShardResponse DescribeExplanation(const PartitionState& state, TimePoint now,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "allocator/explain.h"
@@ -22,6 +23,14 @@ struct ExplainSubject {
 // INVALID_ARGUMENT: out of range.
 absl::StatusOr<ExplainSubject> FindSubject(const PartitionState& state,
                                            const v1::ExplainShardRequest& request);
+
+// What the shard waits for, a sentence each.
+std::vector<std::string> DescribeWaits(const PartitionState& state, ShardIndex shard,
+                                       TimePoint now);
+
+// Of a candidate that has no room: how much is used, of what, and whose limit that is. Goes on
+// where its reason ends; else "".
+std::string DescribeShortage(const PartitionState& state, const allocator::Candidate& candidate);
 
 // `explanation` is of the partition's ExplainSnapshot(subject.shard), which may have
 // changed since.

@@ -14,24 +14,6 @@ constexpr std::array<std::string_view, 5> kWrites = {"ok", "conflict", "failed",
                                                      "deposed"};
 constexpr std::array<std::string_view, 7> kCommands = {
     "done", "loading", "failed", "stale", "called-off", "unreachable", "deposed"};
-static_assert(kWrites.size() == static_cast<size_t>(WriteOutcome::kDeposed) + 1);
-static_assert(kCommands.size() == static_cast<size_t>(CommandOutcome::kDeposed) + 1);
-
-constexpr CommandKind kLastKind = CommandKind::kSetMembers;
-
-Histogram Writes(Metrics& metrics, WriteOutcome outcome) {
-  return metrics.AddHistogram("shardmanager_write_duration_seconds",
-                              "Writes of assignments to ZooKeeper, from sent to answered.", {},
-                              {{"outcome", std::string(kWrites[static_cast<size_t>(outcome)])}});
-}
-
-Histogram Commands(Metrics& metrics, CommandKind kind, CommandOutcome outcome) {
-  return metrics.AddHistogram(
-      "shardmanager_command_duration_seconds",
-      "Commands to servers, one for each shard, from sent to its final answer.", {},
-      {{"command", std::string(ToString(kind))},
-       {"outcome", std::string(kCommands[static_cast<size_t>(outcome)])}});
-}
 
 }  // namespace
 
@@ -43,22 +25,49 @@ DriverMetrics::DriverMetrics(Metrics& metrics)
           "shardmanager_takeover_duration_seconds",
           "A new leader reads the records of an app, until it decides for it again.")) {
   // Those that things usually come to are there from the start.
-  Writes(metrics, WriteOutcome::kOk);
-  Writes(metrics, WriteOutcome::kFailed);
-  for (int kind = 0; kind <= static_cast<int>(kLastKind); ++kind) {
-    Commands(metrics, static_cast<CommandKind>(kind), CommandOutcome::kDone);
-    Commands(metrics, static_cast<CommandKind>(kind), CommandOutcome::kFailed);
+  static_assert(kWrites.size() == kWriteOutcomes && kCommands.size() == kCommandOutcomes);
+  Writes(WriteOutcome::kOk);
+  Writes(WriteOutcome::kFailed);
+  for (size_t kind = 0; kind < kCommandKinds; ++kind) {
+    Commands(static_cast<CommandKind>(kind), CommandOutcome::kDone);
+    Commands(static_cast<CommandKind>(kind), CommandOutcome::kFailed);
   }
+}
+
+const Histogram& DriverMetrics::Writes(WriteOutcome outcome) {
+  const auto row = static_cast<size_t>(outcome);
+  std::optional<Histogram>& found = writes_[row];
+  if (!found) {
+    found = metrics_.AddHistogram("shardmanager_write_duration_seconds",
+                                  "Writes of assignments to ZooKeeper, from sent to answered.", {},
+                                  {{"outcome", std::string(kWrites[row])}});
+  }
+  return *found;
+}
+
+const Histogram& DriverMetrics::Commands(CommandKind kind, CommandOutcome outcome) {
+  const auto column = static_cast<size_t>(outcome);
+  std::optional<Histogram>& found =
+      commands_[static_cast<size_t>(kind) * kCommandOutcomes + column];
+  if (!found) {
+    found = metrics_.AddHistogram(
+        "shardmanager_command_duration_seconds",
+        "Commands to servers, one for each shard, from sent to its final answer.", {},
+        {{"command", std::string(ToString(kind))}, {"outcome", std::string(kCommands[column])}});
+  }
+  return *found;
 }
 
 void DriverMetrics::Planned(Duration took) { plans_.Observe(took); }
 
 void DriverMetrics::Wrote(WriteOutcome outcome, Duration took) {
-  Writes(metrics_, outcome).Observe(took);
+  const std::scoped_lock lock(mutex_);
+  Writes(outcome).Observe(took);
 }
 
 void DriverMetrics::Commanded(CommandKind kind, CommandOutcome outcome, Duration took) {
-  Commands(metrics_, kind, outcome).Observe(took);
+  const std::scoped_lock lock(mutex_);
+  Commands(kind, outcome).Observe(took);
 }
 
 void DriverMetrics::TookOver(Duration took) { takeovers_.Observe(took); }

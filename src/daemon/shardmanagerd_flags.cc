@@ -156,6 +156,7 @@ GivenFlags AddFlags(CLI::App& cli, ControlFlags& flags) {
 absl::Status CheckFlags(const GivenFlags& given, ControlFlags& flags) {
   if (flags.dev && given.tick->count() == 0) flags.zookeeper_tick_ms = 200;
   if (flags.dev && given.timeout->count() == 0) flags.session_timeout_ms = 3'000;
+  flags.timeouts_were_named = given.timeout->count() + given.tick->count() > 0;
   absl::Status status = CheckTiming(flags);
   if (status.ok()) status = CheckEndpoints(flags);
   if (status.ok() && flags.dev && given.zookeeper->count() > 0) status = SetDevPort(flags);

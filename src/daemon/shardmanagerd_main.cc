@@ -150,6 +150,7 @@ orchestrator::ControllerOptions ControllerOptionsFor(const ControlFlags& flags,
   options.cell.set_buckets(64);
   options.wall_ms = WallMilliseconds;
   options.process = absl::StrCat(HostName(), "/", getpid());
+  options.timeouts_were_named = flags.timeouts_were_named;
   options.min_session_timeout_tells_tick = !flags.min_session_timeout_is_set;
   options.client_views = [&reports](const AppName& app) {
     const v1::ReportServersRequest said = reports.Sum(app);

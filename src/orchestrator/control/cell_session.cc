@@ -137,6 +137,12 @@ void CellSession::OnCell(absl::StatusOr<v1::CellConfig> config) {
   joined_ = true;
   joined_at_ = executor_.Now();
   cell_ = *std::move(config);
+  if (options_.timeouts_were_named && TermsOf(cell_) != TermsOf(options_.cell)) {
+    spdlog::warn(
+        "cell {} keeps the time-outs that it was made with: --session-timeout-ms {} and "
+        "--zookeeper-tick-ms {}; those of this process are not used",
+        cell_.cell(), cell_.session_timeout_ms(), cell_.zookeeper_tick_ms());
+  }
   callbacks_.joined();
 }
 

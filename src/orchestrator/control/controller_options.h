@@ -17,6 +17,8 @@ struct ControllerOptions {
   std::string process;
   // False: ZooKeeper's minSessionTimeout was set by hand, and says nothing of its tickTime.
   bool min_session_timeout_tells_tick = true;
+  // Somebody named the time-outs in `cell`: it is said if the cell there is was made with others.
+  bool timeouts_were_named = false;
   // The time of day. Also for CellConfig.made_ms of a cell that this process makes: asked when it
   // does, as a process that has run for long may find the store emptied. Empty: of this machine,
   // and made_ms as `cell` has it.

@@ -104,6 +104,8 @@ std::string_view ToString(MoveReason reason) {
       return "balance";
     case MoveReason::kMerge:
       return "merge";
+    case MoveReason::kAsked:
+      return "an operator asked for it";
   }
   return "unknown";
 }

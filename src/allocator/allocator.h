@@ -122,6 +122,7 @@ enum class MoveReason : uint8_t {
   kUtilization,
   kBalance,
   kMerge,  // with a shard there; never in a plan
+  kAsked,  // by an operator; never in a plan
 };
 
 struct Move {

@@ -209,6 +209,16 @@ absl::StatusOr<v1::RetryShardResponse> AdminClient::RetryShard(
     const v1::RetryShardRequest& request) {
   return impl_->Change(&v1::Admin::Stub::RetryShard, request);
 }
+absl::StatusOr<v1::MoveShardResponse> AdminClient::MoveShard(const v1::MoveShardRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::MoveShard, request);
+}
+absl::StatusOr<v1::LiftQuarantineResponse> AdminClient::LiftQuarantine(
+    const v1::LiftQuarantineRequest& request) {
+  return impl_->Change(&v1::Admin::Stub::LiftQuarantine, request);
+}
+absl::StatusOr<v1::PreviewResponse> AdminClient::Preview(const v1::PreviewRequest& request) {
+  return impl_->Call(&v1::Admin::Stub::Preview, request);
+}
 absl::StatusOr<v1::GetOperationsResponse> AdminClient::GetOperations(
     const v1::GetOperationsRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetOperations, request);

@@ -44,6 +44,10 @@ class AdminClient {
   absl::StatusOr<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request);
   absl::StatusOr<v1::ReleaseServerResponse> ReleaseServer(const v1::ReleaseServerRequest& request);
   absl::StatusOr<v1::RetryShardResponse> RetryShard(const v1::RetryShardRequest& request);
+  absl::StatusOr<v1::MoveShardResponse> MoveShard(const v1::MoveShardRequest& request);
+  absl::StatusOr<v1::LiftQuarantineResponse> LiftQuarantine(
+      const v1::LiftQuarantineRequest& request);
+  absl::StatusOr<v1::PreviewResponse> Preview(const v1::PreviewRequest& request);
   absl::StatusOr<v1::GetOperationsResponse> GetOperations(const v1::GetOperationsRequest& request);
   absl::StatusOr<v1::GetRolloutsResponse> GetRollouts(const v1::GetRolloutsRequest& request);
   absl::StatusOr<v1::EndOperationResponse> EndOperation(const v1::EndOperationRequest& request);

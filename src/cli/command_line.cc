@@ -107,6 +107,22 @@ bool SetOrder(const std::string& command, Words& words, CommandLine& line) {
   return true;
 }
 
+// What operators do by hand about one shard or server. False: the command is another one.
+bool SetLever(const std::string& command, Words& words, CommandLine& line) {
+  using Kind = LeverCommand::Kind;
+  if (command == "retry") {
+    words.lever.kind = Kind::kRetry;
+  } else if (command == "move") {
+    words.lever.kind = Kind::kMove;
+  } else if (command == "unquarantine") {
+    words.lever.kind = Kind::kUnquarantine;
+  } else {
+    return false;
+  }
+  line.command = std::move(words.lever);
+  return true;
+}
+
 // Of those that ask no control plane. False: it is none of them.
 bool SetOffline(const std::string& command, Words& words, CommandLine& line) {
   if (command == "place") {
@@ -145,8 +161,8 @@ CommandLine ToCommandLine(const std::string& command, Words words) {
     line.command = std::move(words.remove);
   } else if (command == "release") {
     line.command = std::move(words.release);
-  } else if (command == "retry") {
-    line.command = std::move(words.retry);
+  } else if (SetLever(command, words, line)) {
+    return line;
   } else if (command == "approve") {
     line.command = std::move(words.approve);
   } else if (command == "end") {

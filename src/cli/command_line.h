@@ -62,6 +62,7 @@ struct DrainCommand {
   bool primaries_only = false;
   std::string reason;
   bool wait = false;
+  bool dry_run = false;
 };
 struct DeleteCommand {
   std::string app;
@@ -71,9 +72,14 @@ struct ReleaseCommand {
   std::string server;
   std::string app;
 };
-struct RetryCommand {
-  std::string shard;
-  std::string app;
+struct LeverCommand {
+  enum class Kind : uint8_t { kRetry, kMove, kUnquarantine };
+  Kind kind = Kind::kRetry;
+  std::string name;  // of the shard; with kUnquarantine: of the server
+  std::string app;   // "": the only one that there is
+  std::string to;    // with kMove
+  std::string from;  // likewise; "": any of those that have the shard
+  bool dry_run = false;
 };
 struct ApproveCommand {
   std::string operation;
@@ -90,13 +96,16 @@ struct PauseCommand {
   bool resume = false;
   std::string app;
   bool failover = false;
+  bool only_balance = false;
   std::string reason;
+  bool dry_run = false;
 };
 struct PinCommand {
   bool unpin = false;
   std::string shard;
   std::string app;  // "": the only one that there is
   std::string reason;
+  bool dry_run = false;
 };
 struct PreferCommand {
   // One shard and its region, or the name of a file of them ("-": the standard input).
@@ -242,7 +251,7 @@ struct CommandLine {
   // How the control plane is connected to.
   Security security;
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,
-               DeleteCommand, ReleaseCommand, RetryCommand, ApproveCommand, EndCommand,
+               DeleteCommand, ReleaseCommand, LeverCommand, ApproveCommand, EndCommand,
                PauseCommand, PinCommand, PreferCommand, ReshapeCommand, MaintenanceCommand,
                RolloutCommand, SnapshotCommand, SimulateCommand, CapacityCommand, TopCommand,
                WatchCommand, HistoryCommand, RoleCommand, StatusCommand, PlaceCommand, CellCommand,

@@ -12,6 +12,7 @@
 #include "cli/commands/reshape_words.h"
 #include "cli/help_texts.h"
 #include "cli/history/history_words.h"
+#include "cli/levers/lever_words.h"
 #include "cli/roles/role_words.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
@@ -85,7 +86,9 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   AddDrain();
   AddDelete();
   AddRelease();
-  AddRetry();
+  AddLevers(cli_, {words_.lever, [this](CLI::App& command, const Values& values) {
+                     AddResource(command, values);
+                   }});
   AddApprove();
   AddEnd();
   AddPause();
@@ -226,11 +229,14 @@ void CommandTree::AddDrain() {
   drain.add_flag("--primaries-only", words_.drain.primaries_only, "Secondaries may stay");
   drain.add_option("--reason", words_.drain.reason, "For people; shown with the drain")
       ->type_name("TEXT");
-  drain.add_flag("-w,--wait", words_.drain.wait, "Show the progress, until all are empty");
+  CLI::Option* wait =
+      drain.add_flag("-w,--wait", words_.drain.wait, "Show the progress, until all are empty");
+  AddDryRun(drain, words_.drain.dry_run)->excludes(wait);
   CLI::App& undrain = *cli_.add_subcommand("undrain", "Take a drain back");
-  undrain.footer(kDrainFooter);
+  undrain.footer(kUndrainFooter);
   AddScope(undrain, words_.drain.level, words_.drain.name);
   undrain.add_option("-a,--app", words_.drain.app, "Of this app only")->type_name("APP");
+  AddDryRun(undrain, words_.drain.dry_run);
 }
 
 void CommandTree::AddDelete() {
@@ -248,15 +254,6 @@ void CommandTree::AddRelease() {
   AddResource(command, {"server"});
   command.add_option("NAME", words_.release.server, "Which one")->required()->type_name("");
   command.add_option("-a,--app", words_.release.app, "Of this app")->type_name("APP");
-}
-
-void CommandTree::AddRetry() {
-  CLI::App& command =
-      *cli_.add_subcommand("retry", "Try now what failed, when its cause is mended");
-  command.footer(kRetryFooter);
-  AddResource(command, {"shard"});
-  command.add_option("NAME", words_.retry.shard, "Which one")->required()->type_name("");
-  command.add_option("-a,--app", words_.retry.app, "Of this app")->type_name("APP");
 }
 
 void CommandTree::AddApprove() {
@@ -292,12 +289,16 @@ void CommandTree::AddPause() {
   pause.add_option("NAME", words_.pause.app, "Which one")->required()->type_name("");
   pause.add_flag("--failover", words_.pause.failover,
                  "What has no server, or whose server is lost, is given another one all the same");
+  pause.add_flag("--only-balance", words_.pause.only_balance,
+                 "Only balance stops: drains, failovers and container operations go on");
+  AddDryRun(pause, words_.pause.dry_run);
   pause.add_option("--reason", words_.pause.reason, "For people; shown with the pause")
       ->type_name("TEXT");
   CLI::App& resume = *cli_.add_subcommand("resume", "Take a pause back");
   resume.footer(kPauseFooter);
   AddResource(resume, {"app"});
   resume.add_option("NAME", words_.pause.app, "Which one")->required()->type_name("");
+  AddDryRun(resume, words_.pause.dry_run);
 }
 
 void CommandTree::AddPin() {
@@ -310,6 +311,7 @@ void CommandTree::AddPin() {
     AddResource(*command, {"shard"});
     command->add_option("NAME", words_.pin.shard, "Which one")->required()->type_name("");
     command->add_option("-a,--app", words_.pin.app, "Of this app")->type_name("APP");
+    AddDryRun(*command, words_.pin.dry_run);
   }
 }
 

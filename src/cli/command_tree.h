@@ -50,7 +50,7 @@ struct Words {
   DrainCommand drain;
   DeleteCommand remove;
   ReleaseCommand release;
-  RetryCommand retry;
+  LeverCommand lever;
   ApproveCommand approve;
   EndCommand end;
   PauseCommand pause;
@@ -97,7 +97,6 @@ class CommandTree {
   void AddDrain();
   void AddDelete();
   void AddRelease();
-  void AddRetry();
   void AddApprove();
   void AddEnd();
   void AddPause();

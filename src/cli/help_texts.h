@@ -36,8 +36,9 @@ Environment:
 
 inline constexpr char kApplyFooter[] = R"(
 Each YAML document is one app; the fields are those of app_spec.proto. All files are
-read before anything is changed. A change that would lose shards or hand keys to other
-shards is refused unless --force is given.
+read before anything is changed, and of several apps none is changed unless the control plane would
+take all of them. A change that would lose shards or hand keys to other shards is refused unless
+--force is given.
 Examples:
   shardctl apply -f kv.yaml                 create or change the app
   shardctl apply -f kv.yaml --dry-run       what would change? changes nothing
@@ -95,9 +96,20 @@ REGION/DATACENTER/RACK.
 Examples:
   shardctl drain server kv-3                       order it; `get servers` shows how far it is
   shardctl drain server kv-3 --wait                and stay until it is empty
+  shardctl drain server kv-3 --dry-run             how much would have to move?
   shardctl drain rack eu-west/dub1/r07 --reason "switch upgrade"
   shardctl drain region eu-west --app kv           of one app only
   shardctl undrain server kv-3)";
+
+inline constexpr char kUndrainFooter[] = R"(
+What `shardctl drain` ordered is over: the servers may be given shards again. What has moved does
+not come back for that alone; balance uses the servers again where that helps. Name what the drain
+named: a server, or the path of a fault domain. `get apps -o wide` and `describe app` list drains.
+Examples:
+  shardctl undrain server kv-3
+  shardctl undrain rack eu-west/dub1/r07
+  shardctl undrain region eu-west --app kv         of one app only
+  shardctl undrain server kv-3 --dry-run           is there a drain, and of which apps?)";
 
 inline constexpr char kDeleteFooter[] = R"(
 All servers drop their shards of the app; then the control plane forgets it. What the
@@ -112,14 +124,6 @@ the record may have granted is given up and placed anew, so the server must be s
 first. The record's bytes are kept.
 Examples:
   shardctl release server kv-3 --app kv)";
-
-inline constexpr char kRetryFooter[] = R"(
-What fails is tried again after a pause that grows, up to half an hour for a move. When
-you have mended the cause, this ends the pauses of one shard: its commands, its moves and
-the search for its places. Harmless when nothing failed.
-Examples:
-  shardctl explain kv shard-3               why it waits
-  shardctl retry shard shard-3 --app kv     when that is mended)";
 
 inline constexpr char kApproveFooter[] = R"(
 Container operations wait for the limits of the app's spec (availability) and for what has
@@ -143,8 +147,11 @@ inline constexpr char kPauseFooter[] = R"(
 While an app is paused nothing of it is moved, and no container operation is approved or begins;
 what is under way is finished. What is lost stays lost, unless --failover is given. A pause
 outlasts restarts and new leaders. `describe app` shows who paused it, and why.
+With --only-balance just balance stops: what has to leave its server moves, what is lost is given
+to other servers, and container operations go on.
 Examples:
   shardctl pause app kv --failover --reason "network work in dub1"
+  shardctl pause app kv --only-balance --reason "a load test: leave all where it is"
   shardctl resume app kv)";
 
 inline constexpr char kPinFooter[] = R"(

@@ -13,6 +13,7 @@
 #include "cli/complete.h"
 #include "cli/completion.h"
 #include "cli/history/history.h"
+#include "cli/levers/levers.h"
 #include "cli/roles/roles.h"
 #include "cli/status/status.h"
 #include "shardmanager/version.h"
@@ -64,7 +65,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
           [&](const DrainCommand& command) { return Drain(command, client, terminal); },
           [&](const DeleteCommand& command) { return Delete(command, client, terminal); },
           [&](const ReleaseCommand& command) { return Release(command, client, terminal); },
-          [&](const RetryCommand& command) { return Retry(command, client, terminal); },
+          [&](const LeverCommand& command) { return PullLever(command, client, terminal); },
           [&](const ApproveCommand& command) { return Approve(command, client, terminal); },
           [&](const EndCommand& command) { return End(command, client, terminal); },
           [&](const PauseCommand& command) { return Pause(command, client, terminal); },

@@ -31,12 +31,20 @@ absl::Status ValidateNote(std::string_view field, const std::string& text) {
                                                  " bytes; allowed: at most ", kMostBytes));
 }
 
-absl::Status ValidatePause(const v1::Pause& pause) { return ValidateNotes("pause", pause); }
+absl::Status ValidatePause(const v1::Pause& pause) {
+  if (pause.only_balance() && pause.failover()) {
+    return absl::InvalidArgumentError(
+        "pause.failover: found true; allowed with pause.only_balance: false, as what is lost is "
+        "given to other servers anyhow");
+  }
+  return ValidateNotes("pause", pause);
+}
 
 absl::Status ValidatePin(const v1::Pin& pin) { return ValidateNotes("pin", pin); }
 
 std::string PauseText(const v1::Pause& pause) {
-  return absl::StrCat("the app is paused", Since(pause));
+  return absl::StrCat(pause.only_balance() ? "the app's balance is paused" : "the app is paused",
+                      Since(pause));
 }
 
 std::string PinText(const v1::Pin& pin) { return absl::StrCat("pinned", Since(pin)); }

@@ -44,6 +44,10 @@ constexpr std::array kTable = {
     Rule{"Admin", "UnpinShard", kKeepers, kNamed, false},
     Rule{"Admin", "PreferRegions", kKeepers, kNamed, false},
     Rule{"Admin", "RetryShard", kKeepers, kNamed, false},
+    Rule{"Admin", "MoveShard", kKeepers, kNamed, false},
+    Rule{"Admin", "LiftQuarantine", kKeepers, kNamed, false},
+    // As the change that it is of, for which the caller is checked, too.
+    Rule{"Admin", "Preview", kKeepers, kNamed, false},
     Rule{"Admin", "ReleaseServer", kKeepers, kNamed, false},
     Rule{"Admin", "ApproveOperation", kKeepers, kNamed, false},
     Rule{"Admin", "EndOperation", kKeepers, kNamed, false},

@@ -132,6 +132,49 @@ class AdminService::Impl final : public v1::Admin::Service {
                           v1::RetryShardResponse* response) override {
     return calls_.Change(context, request, response, &Operations::RetryShard);
   }
+  grpc::Status MoveShard(grpc::ServerContext* context, const v1::MoveShardRequest* request,
+                         v1::MoveShardResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::MoveShard);
+  }
+  grpc::Status LiftQuarantine(grpc::ServerContext* context,
+                              const v1::LiftQuarantineRequest* request,
+                              v1::LiftQuarantineResponse* response) override {
+    return calls_.Change(context, request, response, &Operations::LiftQuarantine);
+  }
+  grpc::Status Preview(grpc::ServerContext* context, const v1::PreviewRequest* request,
+                       v1::PreviewResponse* response) override {
+    const auto preview = [&](const auto& change, auto method) {
+      return calls_.Preview(context, *request, change, method, response);
+    };
+    using enum v1::PreviewRequest::ChangeCase;
+    switch (request->change_case()) {
+      case kDrain:
+        return preview(request->drain(), &Operations::Drain);
+      case kUndrain:
+        return preview(request->undrain(), &Operations::Undrain);
+      case kPause:
+        return preview(request->pause(), &Operations::PauseApp);
+      case kResume:
+        return preview(request->resume(), &Operations::ResumeApp);
+      case kPin:
+        return preview(request->pin(), &Operations::PinShard);
+      case kUnpin:
+        return preview(request->unpin(), &Operations::UnpinShard);
+      case kRetry:
+        return preview(request->retry(), &Operations::RetryShard);
+      case kMove:
+        return preview(request->move(), &Operations::MoveShard);
+      case kLiftQuarantine:
+        return preview(request->lift_quarantine(), &Operations::LiftQuarantine);
+      case CHANGE_NOT_SET:
+        break;
+    }
+    const auto checked = calls_.Check(context, *request);
+    if (!checked.ok()) return checked.status;
+    return {grpc::StatusCode::INVALID_ARGUMENT,
+            "change: nothing that this version knows is set; allowed: drain, undrain, pause, "
+            "resume, pin, unpin, retry, move, lift_quarantine"};
+  }
   grpc::Status GetOperations(grpc::ServerContext* context, const v1::GetOperationsRequest* request,
                              v1::GetOperationsResponse* response) override {
     return calls_.Ask(context, request, response, &Operations::GetOperations);

@@ -134,6 +134,28 @@ class ControllerCalls {
     return status;
   }
 
+  // What `change` would come to, which is asked for within `request`. It is not made.
+  template <typename Request, typename Change, typename Response>
+  grpc::Status Preview(grpc::ServerContext* context, const Request& request, const Change& change,
+                       void (Operations::*method)(Change, Operations::Reply<Response>,
+                                                  orchestrator::Wanted),
+                       v1::PreviewResponse* preview) {
+    const Checked checked = Check(context, request);
+    if (!checked.ok()) return checked.status;
+    const absl::Status may = gate().Check(context, RuleFor<Change>(), AppOf(change));
+    if (!may.ok()) return Refused(context, may);
+    Change by_somebody = change;
+    if (!gate().IsUnknown(context)) PutWho(gate().WhoCalls(context), by_somebody);
+    using orchestrator::Difference;
+    const auto difference = std::make_shared<Difference>(Difference::Purpose::kPreview);
+    Response response;
+    grpc::Status status = Make(context, by_somebody, &response, method, difference);
+    if (!status.ok()) return status;
+    for (std::string& line : difference->lines()) preview->add_changes(std::move(line));
+    for (std::string& line : difference->consequences()) preview->add_follows(std::move(line));
+    return status;
+  }
+
   // So that a client that met a standby can turn to the leader.
   void NameLeader(grpc::ServerContext* context) {
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
@@ -208,6 +230,7 @@ class ControllerCalls {
         absl::StrCat(rule == nullptr ? Request::descriptor()->name() : std::string(rule->method),
                      " { ", request.ShortDebugString().substr(0, kLongestChange), " }");
     if constexpr (requires { request.server(); }) change.server = request.server();
+    if constexpr (requires { request.to(); }) change.server = request.to();
     if constexpr (requires { request.shard(); }) change.shard = request.shard();
     if constexpr (requires { request.pin().shard(); }) change.shard = request.pin().shard();
     if constexpr (requires { request.scope().server(); }) change.server = request.scope().server();

@@ -48,6 +48,8 @@ class FakeAdmin final : public FakeEvents {
   std::vector<v1::GetServersResponse> earlier_servers;  // the answers before that, in turn
   grpc::Status first_servers_refusal;                   // of the first such call alone
   v1::DrainResponse drained;
+  v1::MoveShardResponse moved;
+  v1::PreviewResponse previewed;
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
   v1::GetOperationsResponse operations;
@@ -207,6 +209,18 @@ class FakeAdmin final : public FakeEvents {
   grpc::Status RetryShard(Context context, const v1::RetryShardRequest* request,
                           v1::RetryShardResponse* response) override {
     return Answer(context, "RetryShard", *request, {}, response);
+  }
+  grpc::Status MoveShard(Context context, const v1::MoveShardRequest* request,
+                         v1::MoveShardResponse* response) override {
+    return Answer(context, "MoveShard", *request, moved, response);
+  }
+  grpc::Status LiftQuarantine(Context context, const v1::LiftQuarantineRequest* request,
+                              v1::LiftQuarantineResponse* response) override {
+    return Answer(context, "LiftQuarantine", *request, {}, response);
+  }
+  grpc::Status Preview(Context context, const v1::PreviewRequest* request,
+                       v1::PreviewResponse* response) override {
+    return Answer(context, "Preview", *request, previewed, response);
   }
   // A standby answers this one, too.
   grpc::Status GetStatus(Context, const v1::GetStatusRequest*,

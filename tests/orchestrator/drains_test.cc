@@ -269,6 +269,9 @@ TEST(ImpossibleDrainTest, F13_SaysWhyAndStarvesNobody) {
               Pair("draining", HasSubstr("6 of 6 replicas left, and no other server can take them: "
                                          "see `shardctl explain kv s-")));
   EXPECT_EQ(world.Served(), 12u) << "what cannot move stays and serves";
+  const std::string stuck = world.servers.at("kv-0").held.begin()->first;
+  EXPECT_THAT(world.WaitsOf(stuck),
+              ElementsAre(HasSubstr("kv-0 is to be emptied, and the last plan found no other")));
   world.Join("kv-2", "r1", 2);
   world.Advance(Seconds(60));
   EXPECT_EQ(world.Counts().at("kv-0"), 4u) << "as many as there is room for";

@@ -173,11 +173,25 @@ void History::Step() {
     case 11:
       return HappenTo(name, server);
     case 12:
-      return world_.Send(RetryAsked{AnyShard()});
+      return PullALever();
     case 13:
       return Order();
     default:
       world_.Advance(Milliseconds(20 * input_.Byte()));
+  }
+}
+
+// By hand.
+void History::PullALever() {
+  switch (input_.Below(3)) {
+    case 0:
+      return world_.Send(RetryAsked{AnyShard()});
+    case 1: {
+      const std::string from = AnyServer();
+      return world_.Send(MoveAsked{AnyShard(), from, AnyServer()});
+    }
+    default:
+      return world_.Send(QuarantineLifted{AnyServer()});
   }
 }
 

@@ -43,6 +43,7 @@ class History {
   WriteOutcome NextOutcome();
   std::string AnyShard();
   std::string AnyServer();
+  void PullALever();
   void TakeOver();
   void HappenTo(const std::string& name, World::AppServer& server);
   void Refuse(World::AppServer& server);

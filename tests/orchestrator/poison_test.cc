@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/explain.h"
+#include "orchestrator/decide/snapshot.h"
+#include "orchestrator/describe/explain_status.h"
 #include "tests/orchestrator/world.h"
 
 namespace shardmanager::orchestrator {
@@ -371,6 +374,24 @@ TEST_F(PoisonTest, AReplicaThatIsLostIsNotForgottenWhileAnotherOneGoes) {
     written.push_back(world->partition().tables().name(write.server));
   }
   EXPECT_THAT(written, UnorderedElementsAre("kv-1", "kv-2"));
+}
+
+// What `shardctl explain` shows.
+TEST_F(PoisonTest, IsExplainedWithTheOneReplicaThatItHas) {
+  Start({0, 1, 2, 3, 4});
+  for (int second = 0; second < 120; ++second) {
+    world->Advance(Seconds(1));
+    const PartitionState& state = world->partition().state();
+    const ShardIndex id = state.tables.FindShard("s-0");
+    const allocator::Explanation explanation =
+        allocator::Explain(ExplainSnapshot(state, id), {.most_candidates = 5});
+    ExplainSubject subject;
+    subject.shard = id;
+    subject.most_candidates = 5;
+    const v1::ExplainShardResponse said =
+        DescribeExplanation(state, world->now, subject, explanation);
+    ASSERT_LE(said.replicas_size(), 1) << second << "\n" << said.DebugString();
+  }
 }
 
 }  // namespace

@@ -66,6 +66,27 @@ TEST_P(SickServerTest, ItIsQuarantinedAndSaysWhy) {
   EXPECT_THAT(world.Quarantine("kv-0"), IsEmpty());
 }
 
+TEST_P(SickServerTest, ItIsGivenShardsAtOnceWhenAnOperatorLiftsTheQuarantine) {
+  world.Advance(Seconds(10));
+  world.servers["kv-2"].sick = false;
+  world.Send(QuarantineLifted{"kv-2"});
+  EXPECT_THAT(world.Quarantine("kv-2"), IsEmpty());
+  world.Advance(Seconds(10));
+  EXPECT_GE(world.Counts()["kv-2"], 2u) << "and not after 30 s, with one shard";
+  EXPECT_EQ(world.NoteCount(NoteKind::kQuarantineEnded), 1u);
+  world.Send(QuarantineLifted{"kv-2"});
+  world.Send(QuarantineLifted{"kv-9"});
+  EXPECT_EQ(world.NoteCount(NoteKind::kQuarantineEnded), 1u) << "repeats change nothing";
+}
+
+TEST_P(SickServerTest, ItIsQuarantinedAgainIfShardsFailOnItAgain) {
+  world.Advance(Seconds(10));
+  world.Send(QuarantineLifted{"kv-2"});
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.NoteCount(NoteKind::kServerQuarantined), 2u);
+  EXPECT_EQ(Serving(), 12u);
+}
+
 TEST_P(SickServerTest, NoStormFollows) {
   world.Advance(Seconds(30));
   world.commands.clear();

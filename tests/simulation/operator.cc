@@ -165,7 +165,7 @@ void Operator::ChangeSomething() {
     case 4:
       return DrainSomething();
     case 5:
-      return RetrySomething();
+      return PullSomeLever();
   }
   SetRevision(spec_, ++revision_);
   BeginSpec(/*again=*/false);
@@ -203,15 +203,34 @@ void Operator::NotifySomething() {
   Begin(SendNotice(notice), /*again=*/false);
 }
 
-void Operator::RetrySomething() {
-  v1::RetryShardRequest request;
-  request.set_app(kApp);
+void Operator::PullSomeLever() {
+  Random& random = cluster_.random;
   const auto& shards = spec_.key_space().shards();
-  request.set_shard(shards[static_cast<int>(cluster_.random.Below(shards.size()))].id());
+  const std::string shard = shards[static_cast<int>(random.Below(shards.size()))].id();
+  const std::string server = cluster_.servers()[random.Below(cluster_.servers().size())];
+  const uint64_t lever = random.Below(3);
   for (const std::string& host : cluster_.controls()) {
     SimControl* control = cluster_.control(host);
     if (control == nullptr || !cluster_.Running(host)) continue;
-    control->controller().operations().RetryShard(request, [](const auto&) {});
+    orchestrator::Operations& operations = control->controller().operations();
+    const auto whatever_comes = [](const auto&) {};
+    if (lever == 0) {
+      v1::RetryShardRequest request;
+      request.set_app(kApp);
+      request.set_shard(shard);
+      operations.RetryShard(request, whatever_comes);
+    } else if (lever == 1) {
+      v1::MoveShardRequest request;
+      request.set_app(kApp);
+      request.set_shard(shard);
+      request.set_to(server);
+      operations.MoveShard(request, whatever_comes);
+    } else {
+      v1::LiftQuarantineRequest request;
+      request.set_app(kApp);
+      request.set_server(server);
+      operations.LiftQuarantine(request, whatever_comes);
+    }
   }
 }
 

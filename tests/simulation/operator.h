@@ -43,8 +43,9 @@ class Operator {
   // Notice of a maintenance of some server or region, or that it does not take place; unless a
   // change is under way. It is over after 30 s.
   void NotifySomething();
-  // Says of some shard that what made it fail is mended, true or not.
-  void RetrySomething();
+  // By hand: says of some shard that what made it fail is mended, or of some server that it is
+  // well, true or not; or moves some shard to some server.
+  void PullSomeLever();
   // Servers that could hold a shard and are to: neither gone, nor sick, nor drained.
   std::set<std::string> Free() const;
 

@@ -131,19 +131,6 @@ ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& t
   return kOk;
 }
 
-ExitCode Retry(const RetryCommand& command, AdminClient& client, Terminal& terminal) {
-  const auto app = ChooseApp(command.app, client);
-  if (!app.ok()) return Fail(app.status(), client, terminal);
-  v1::RetryShardRequest request;
-  request.set_app(*app);
-  request.set_shard(command.shard);
-  const auto response = client.RetryShard(request);
-  if (!response.ok()) return Fail(response.status(), client, terminal);
-  *terminal.out << command.shard << " is tried again now; how it goes: shardctl explain " << *app
-                << " " << command.shard << "\n";
-  return kOk;
-}
-
 ExitCode Approve(const ApproveCommand& command, AdminClient& client, Terminal& terminal) {
   const auto app = ChooseApp(command.app, client);
   if (!app.ok()) return Fail(app.status(), client, terminal);

@@ -25,7 +25,6 @@ ExitCode Explain(const ExplainCommand& command, AdminClient& client, Terminal& t
 ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Delete(const DeleteCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Release(const ReleaseCommand& command, AdminClient& client, Terminal& terminal);
-ExitCode Retry(const RetryCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode Approve(const ApproveCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode End(const EndCommand& command, AdminClient& client, Terminal& terminal);
 ExitCode ExplainOperation(const ExplainCommand& command, AdminClient& client, Terminal& terminal);

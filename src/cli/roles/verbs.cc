@@ -22,6 +22,7 @@ constexpr std::array kVerbs = {
     Verb{"history", "Admin.GetHistory"},
     Verb{"maintenance", "Admin.AddMaintenance"},
     Verb{"merge", "Admin.ReshapeShards"},
+    Verb{"move", "Admin.MoveShard"},
     Verb{"pause", "Admin.PauseApp"},
     Verb{"pin", "Admin.PinShard"},
     Verb{"place", "Placer.Place"},
@@ -39,6 +40,7 @@ constexpr std::array kVerbs = {
     Verb{"top", "Admin.GetShards"},
     Verb{"undrain", "Admin.Undrain"},
     Verb{"unpin", "Admin.UnpinShard"},
+    Verb{"unquarantine", "Admin.LiftQuarantine"},
     Verb{"watch", "Admin.WatchEvents"},
     Verb{"watch-maps", "Discovery.Watch"},
 };

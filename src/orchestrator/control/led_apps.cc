@@ -144,11 +144,20 @@ absl::Status LedApps::NoSuch(const std::string& app) const {
   return absl::NotFoundError(absl::StrCat("no app \"", app, "\""));
 }
 
+SpecStore LedApps::Specs() const {
+  return SpecStore(&context_.session.store(), context_.session.paths(),
+                   context_.session.cell().buckets(), lead_->epoch);
+}
+
+absl::Status LedApps::CheckSize(const SpecToWrite& change) const {
+  return Specs().CheckSize(AppName(change.spec.spec().name()), change.spec, change.base == kNewApp);
+}
+
 void LedApps::WriteSpec(const SpecToWrite& change, Done done, const Wanted& wanted) {
-  const SpecStore specs(&context_.session.store(), context_.session.paths(),
-                        context_.session.cell().buckets(), lead_->epoch);
+  const SpecStore specs = Specs();
   const AppName app(change.spec.spec().name());
   if (wanted.is_noted()) wanted.Note(DifferenceOfSpec(Find(app.value()), change.spec));
+  if (wanted.is_preview()) return done(absl::OkStatus());
   auto posted = [this, done, change, epoch = lead_->epoch](absl::StatusOr<int32_t> version) {
     context_.executor.Post([this, done, change, epoch, version] {
       PartitionDriver* driver =

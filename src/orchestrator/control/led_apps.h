@@ -73,11 +73,14 @@ class LedApps {
   // OK means durable; else the errors of SpecStore.
   using Done = std::function<void(absl::Status)>;
   void WriteSpec(const SpecToWrite& change, Done done, const Wanted& wanted = {});
+  // RESOURCE_EXHAUSTED: WriteSpec() would say that it is too large.
+  absl::Status CheckSize(const SpecToWrite& change) const;
   // Answers once every write has ended: OK if all are durable, else with the first error; others
   // may be durable then. REQUIRES: `changes` is not empty.
   void WriteSpecs(const std::vector<SpecToWrite>& changes, Done done, const Wanted& wanted);
 
  private:
+  SpecStore Specs() const;
   struct Lead {
     LeaderEpoch epoch;
     bool listed = false;

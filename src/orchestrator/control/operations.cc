@@ -19,6 +19,7 @@
 #include "orchestrator/control/orders/change_answers.h"
 #include "orchestrator/control/orders/drain_scopes.h"
 #include "orchestrator/control/orders/maintenance_notices.h"
+#include "orchestrator/control/orders/moves.h"
 #include "orchestrator/control/orders/recording.h"
 #include "orchestrator/control/orders/region_orders.h"
 #include "orchestrator/control/orders/reshapes.h"
@@ -74,17 +75,18 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
       absl::Status may = CompareToApply(existing->spec().stored(), request, response);
       if (!may.ok()) return reply(may);
     }
-    if (request.dry_run() || response.outcome() == v1::ApplyAppResponse::UNCHANGED) {
-      wanted.NoteNone();
-      return reply(response);
-    }
-    wanted.Note({response.changes().begin(), response.changes().end()});
     v1::StoredSpec stored;
     if (existing != nullptr) stored = existing->spec().stored();
     *stored.mutable_spec() = spec;
+    const int32_t base = existing == nullptr ? LedApps::kNewApp : existing->spec().version();
+    if (request.dry_run() || response.outcome() == v1::ApplyAppResponse::UNCHANGED) {
+      wanted.NoteNone();
+      const absl::Status fits = apps_.CheckSize({stored, base});
+      return fits.ok() ? reply(response) : reply(fits);
+    }
+    wanted.Note({response.changes().begin(), response.changes().end()});
     const std::string name = spec.name();
     if (Planted(Defect::kAcknowledgeBeforeWrite)) reply(response);
-    const int32_t base = existing == nullptr ? LedApps::kNewApp : existing->spec().version();
     const auto written = [this, name, response, reply](absl::Status status) {
       if (!status.ok()) return reply(status);
       if (apps_.begun()) apps_.Add(name);
@@ -194,9 +196,10 @@ void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
     const auto edits = TakeNoticeBack(apps_, request.id());
     if (!edits.ok()) return reply(edits.status());
     const std::string what = absl::StrCat("maintenance ", request.id());
-    WriteEdits(apps_, *edits,
-               Recording(context_.events, reply, {"CancelMaintenanceAsked", what, request.who()}),
-               wanted);
+    WriteEdits(
+        apps_, *edits,
+        Recording(context_.events, reply, {"CancelMaintenanceAsked", what, request.who()}, wanted),
+        wanted);
   });
 }
 
@@ -236,7 +239,8 @@ void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResp
     };
     const std::string what = absl::StrCat("app ", request.app());
     WriteEdit(apps_, EditSpecOf(apps_, request.app(), resume),
-              Recording(context_.events, reply, {"ResumeAsked", what, request.who()}), wanted);
+              Recording(context_.events, reply, {"ResumeAsked", what, request.who()}, wanted),
+              wanted);
   });
 }
 
@@ -270,7 +274,8 @@ void Operations::UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardR
     };
     const std::string what = absl::StrCat("app ", request.app(), ", shard ", request.shard());
     WriteEdit(apps_, EditSpecOf(apps_, request.app(), take_out),
-              Recording(context_.events, reply, {"UnpinAsked", what, request.who()}), wanted);
+              Recording(context_.events, reply, {"UnpinAsked", what, request.who()}, wanted),
+              wanted);
   });
 }
 
@@ -334,8 +339,32 @@ void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardR
           absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
     }
     wanted.Note({"+ what failed is tried again now; nothing is stored"});
+    if (wanted.is_preview()) {
+      const TimePoint now = context_.executor.Now();
+      for (const std::string& wait : DescribeWaits(*driver->state(), shard, now)) {
+        wanted.NoteConsequence("now: " + wait);
+      }
+      return reply(v1::RetryShardResponse());
+    }
     driver->Hear(RetryAsked{request.shard()});
     reply(v1::RetryShardResponse());
+  });
+}
+
+void Operations::MoveShard(v1::MoveShardRequest request, Reply<v1::MoveShardResponse> reply,
+                           Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const auto may_change = [this, wanted] { return MayChange(wanted); };
+    OrderMove({apps_, context_.executor, context_.solver, may_change, wanted}, request, reply);
+  });
+}
+
+void Operations::LiftQuarantine(v1::LiftQuarantineRequest request,
+                                Reply<v1::LiftQuarantineResponse> reply, Wanted wanted) {
+  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const absl::Status done = OrderQuarantineLifted(apps_, request, wanted);
+    if (!done.ok()) return reply(done);
+    reply(v1::LiftQuarantineResponse());
   });
 }
 

@@ -74,6 +74,11 @@ class Operations {
   // NOT_FOUND: no such app or shard. Nothing is stored: another leader begins without failures.
   void RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
                   Wanted wanted = {});
+  // It may wait for a plan that is being made, as ExplainShard.
+  void MoveShard(v1::MoveShardRequest request, Reply<v1::MoveShardResponse> reply,
+                 Wanted wanted = {});
+  void LiftQuarantine(v1::LiftQuarantineRequest request, Reply<v1::LiftQuarantineResponse> reply,
+                      Wanted wanted = {});
   // Of this process, whoever leads. `with_problems`: and what is wrong in the cell, for which all
   // shards are looked at.
   void GetStatus(Reply<v1::GetStatusResponse> reply, bool with_problems = false);

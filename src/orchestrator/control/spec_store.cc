@@ -5,6 +5,7 @@
 
 #include "coordination/election.h"
 #include "coordination/envelope.h"
+#include "coordination/write_check.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -29,6 +30,15 @@ std::vector<WriteOp> SpecStore::Folders(const AppName& app) const {
     for (uint32_t b = 0; b < buckets_; ++b) ops.push_back(CreateNode{Paths::bucket(folder, b), ""});
   }
   return ops;
+}
+
+absl::Status SpecStore::CheckSize(const AppName& app, const v1::StoredSpec& spec,
+                                  bool is_new) const {
+  std::vector<WriteOp> ops;
+  if (is_new) ops = Folders(app);
+  ops.push_back(CreateNode{paths_.spec(app), Seal(spec)});
+  ops.push_back(LeaderFence(paths_, leader_epoch_));
+  return CheckWriteSize(ops);
 }
 
 void SpecStore::Create(const AppName& app, const v1::StoredSpec& spec, Done done,

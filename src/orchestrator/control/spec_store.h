@@ -30,6 +30,8 @@ class SpecStore {
   SpecStore(CoordinationStore* store, Paths paths, uint32_t buckets, LeaderEpoch leader_epoch)
       : store_(store), paths_(std::move(paths)), buckets_(buckets), leader_epoch_(leader_epoch) {}
 
+  // RESOURCE_EXHAUSTED: Create(), or else Replace(), would say so.
+  absl::Status CheckSize(const AppName& app, const v1::StoredSpec& spec, bool is_new) const;
   // A new app: its folders (unless an earlier app of that name left them) and spec. Nothing is
   // written that is not wanted any more; a write that was lost with the connection is repeated as
   // long as it is wanted.

@@ -210,7 +210,12 @@ void Commander::On(CommandResult& event) {
 
   switch (event.outcome) {
     case CommandOutcome::kLoading:
-      state_.progress[Key(event.shard, event.server)] = static_cast<uint8_t>(event.progress * 100);
+      // (0 says nothing: applications need not tell how far they are, and in PrepareAddShard
+      // cannot.)
+      if (event.progress > 0) {
+        state_.progress[Key(event.shard, event.server)] =
+            static_cast<uint8_t>(event.progress * 100);
+      }
       return;
     case CommandOutcome::kDone: {
       // What served before may only have said yes to a repeat.

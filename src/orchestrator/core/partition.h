@@ -96,6 +96,8 @@ class Partition {
   void On(PlanReady& event) { planner_.On(event); }
   void On(LaterLeaderSeen& event) { commander_.On(event); }
   void On(RetryAsked& event) { commander_.On(event); }
+  void On(MoveAsked& event) { planner_.On(event); }
+  void On(QuarantineLifted& event) { sick_servers_.On(event); }
   void On(OrdersChanged& event);
   void On(MapSupplied& event);
   void RecoverServer(StoredServer& stored);

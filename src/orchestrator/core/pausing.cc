@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "model/pause.h"
+#include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/pause.h"
 
 namespace shardmanager::orchestrator {
@@ -59,9 +60,12 @@ void Pausing::Tell(NoteKind kind, const v1::Pin& pin) {
 }
 
 void Pausing::ForgetPlans() {
-  state_.moves.Forget([&](ShardIndex shard, ServerIndex) { return StaysPut(state_, shard); });
+  state_.moves.Forget([&](ShardIndex shard, ServerIndex from) {
+    return StaysPut(state_, shard) || HoldsMove(state_, from);
+  });
   absl::erase_if(state_.switchovers.to, [&](const auto& planned) {
-    return StaysPut(state_, planned.first) && !state_.switchovers.under_way.contains(planned.first);
+    const bool stays = StaysPut(state_, planned.first) || OnlyBalanceIsPaused(state_);
+    return stays && !state_.switchovers.under_way.contains(planned.first);
   });
 }
 

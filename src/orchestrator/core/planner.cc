@@ -10,6 +10,7 @@
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/asked_moves.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -95,7 +96,8 @@ void Planner::ConsiderBalance() {
 
 // For what has begun elsewhere: only what has to leave its server moves.
 bool Planner::BalanceWaits() const {
-  return OrderThatHoldsBalance(state_) != nullptr || state_.mass_failure.on;
+  return OrderThatHoldsBalance(state_) != nullptr || state_.mass_failure.on ||
+         OnlyBalanceIsPaused(state_);
 }
 
 void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
@@ -113,7 +115,7 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
   }
   state_.balance.plan_out = true;
-  plan_may_balance_ = !state_.mass_failure.on && !roles_first_;
+  plan_may_balance_ = !state_.mass_failure.on && !roles_first_ && !OnlyBalanceIsPaused(state_);
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   // Moves that it finds, or a change, end that.
   if (!plan_is_emergency_) state_.balance.at_rest = !roles_first_;
@@ -181,6 +183,16 @@ void Planner::SetBalanceTimer() {
   const Duration interval = Milliseconds(state_.spec.moves().balance_interval_ms());
   state_.balance.next = state_.now + interval;
   agenda_.SetTimer(interval, TimerKind::kBalance);
+}
+
+void Planner::On(MoveAsked& event) {
+  const AskedMove move = FindAskedMove(state_, event);
+  if (!WhyNotMoved(state_, move).empty()) return;
+  state_.moves.intents.erase(move.shard);
+  AcceptMove({.shard = move.shard,
+              .from = move.from,
+              .to = move.to,
+              .reason = allocator::MoveReason::kAsked});
 }
 
 void Planner::On(PlanReady& event) {

@@ -27,6 +27,8 @@ class Planner {
   void SetBalanceTimer();
   // Every move is looked at again when it is used: the world went on meanwhile.
   void On(PlanReady& event);
+  // A move that no plan made.
+  void On(MoveAsked& event);
 
  private:
   std::vector<ShardIndex> TakeMissing();

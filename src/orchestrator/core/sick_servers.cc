@@ -34,6 +34,13 @@ void SickServers::NoteAdded(ServerIndex server) {
   }
 }
 
+void SickServers::On(QuarantineLifted& event) {
+  const ServerIndex server = state_.tables.FindServer(event.server);
+  if (server.valid() && state_.failures.quarantine.Lift(server)) {
+    EndQuarantine(server, "an operator lifted it");
+  }
+}
+
 void SickServers::EndQuarantine(ServerIndex server, const char* why) {
   agenda_.AddNote(NoteKind::kQuarantineEnded, server, ShardIndex(), why);
   agenda_.LookForPlaces();

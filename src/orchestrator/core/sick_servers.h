@@ -13,6 +13,7 @@ class SickServers {
   // A shard that failed on other servers, too, says nothing about this one.
   void NoteAddFailed(const Replica& replica, const std::string& error);
   void NoteAdded(ServerIndex server);
+  void On(QuarantineLifted& event);
   void EndQuarantine(ServerIndex server, const char* why);
 
  private:

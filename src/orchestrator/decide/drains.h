@@ -25,4 +25,10 @@ TimePoint OverdueAt(const PartitionState& state, const ServerOrder& order);
 // Is the server in the scope of the maintenance, whether it lives or not?
 bool IsIn(const PartitionState& state, const PlannedMaintenance& maintenance, ServerIndex id);
 
+// The allocator has found no other place for anything that is to move.
+inline bool NothingMoves(const PartitionState& state) {
+  return state.balance.at_rest && state.moves.budgets.planned_moves() == 0 &&
+         !state.balance.plan_out;
+}
+
 }  // namespace shardmanager::orchestrator

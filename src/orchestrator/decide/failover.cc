@@ -4,6 +4,7 @@
 
 #include "orchestrator/decide/census.h"
 #include "orchestrator/decide/failures.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/view.h"
 
@@ -56,7 +57,8 @@ uint32_t FailoverRank(const PartitionState& state, ShardIndex id) {
 }
 
 bool HoldsMove(const PartitionState& state, ServerIndex from) {
-  return state.mass_failure.on && CauseOfMove(state, from) == Cause::kBalance;
+  return (state.mass_failure.on || OnlyBalanceIsPaused(state)) &&
+         CauseOfMove(state, from) == Cause::kBalance;
 }
 
 bool IsLostByFailure(const Server& server) {

@@ -11,8 +11,15 @@
 
 namespace shardmanager::orchestrator {
 
+// Balance alone stops: what has to leave its server moves, and what is lost is given to others.
+inline bool OnlyBalanceIsPaused(const PartitionState& state) {
+  return state.ordered.pause.has_value() && state.ordered.pause->only_balance();
+}
+
 // No replica, and no role that is served, goes from one server to another.
-inline bool MovesNothing(const PartitionState& state) { return state.ordered.pause.has_value(); }
+inline bool MovesNothing(const PartitionState& state) {
+  return state.ordered.pause.has_value() && !OnlyBalanceIsPaused(state);
+}
 
 // The same of one shard. What it has lost is given to other servers all the same, unless
 // PlacesNothing().
@@ -34,7 +41,7 @@ inline const v1::Pin* PinOf(const PartitionState& state, ShardIndex id) {
 // What has no server, or whose server is lost, waits: no failover, no first place, no promotion in
 // place of a lost primary. MovesNothing(), but for a pause with `failover`.
 inline bool PlacesNothing(const PartitionState& state) {
-  return state.ordered.pause.has_value() && !state.ordered.pause->failover();
+  return MovesNothing(state) && !state.ordered.pause->failover();
 }
 
 }  // namespace shardmanager::orchestrator

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/pause.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/next_step.h"
@@ -139,6 +140,7 @@ void AddPlaceWaits(const PartitionState& state, ShardIndex id, TimePoint now,
 // Said of every shard that stays: nobody knows what would be done with it otherwise.
 void AddPause(const PartitionState& state, ShardIndex id, std::vector<Wait>& waits) {
   if (MovesNothing(state)) waits.push_back({WaitReason::kPaused});
+  if (OnlyBalanceIsPaused(state)) waits.push_back({WaitReason::kBalancePaused});
   if (const v1::Pin* pin = PinOf(state, id)) {
     waits.push_back({.reason = WaitReason::kPinned, .detail = PinText(*pin)});
   }
@@ -179,6 +181,10 @@ void AddMoveWaits(const PartitionState& state, ShardIndex id, std::vector<Wait>&
                      .count = state.moves.budgets.under_way(cause)});
   }
   state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    const bool leaves = state.tables.server(replica.server).draining;
+    if (leaves && NothingMoves(state)) {
+      waits.push_back({.reason = WaitReason::kDrainStuck, .server = replica.server});
+    }
     const Cause cause = CauseOfMove(state, replica.server);
     if (state.moves.budgets.Left(cause, replica.server)) return;
     waits.push_back({.reason = WaitReason::kMoveBudgetOfServer,

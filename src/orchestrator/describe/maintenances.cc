@@ -47,7 +47,9 @@ TimePoint EndOf(MaintenanceStage stage, const PlannedMaintenance& maintenance,
 
 // What it loses, and what the shard waits for.
 std::string Why(const PartitionState& state, const MaintenanceHit& hit, TimePoint now) {
-  const std::vector<Wait> waits = WaitsOf(state, hit.shard, now);
+  std::vector<Wait> waits = WaitsOf(state, hit.shard, now);
+  // That nothing can be done is said below, with where to look.
+  std::erase_if(waits, [](const Wait& wait) { return wait.reason == WaitReason::kDrainStuck; });
   if (!waits.empty()) return absl::StrCat(hit.what, ": ", Describe(state, waits.front(), now));
   const bool settled = state.balance.at_rest && !state.balance.plan_out;
   if (!hit.server.valid() || !settled) return hit.what;

@@ -16,12 +16,6 @@
 namespace shardmanager::orchestrator {
 namespace {
 
-// The allocator has found no other place for anything that is to move.
-bool NothingMoves(const PartitionState& state) {
-  return state.balance.at_rest && state.moves.budgets.planned_moves() == 0 &&
-         !state.balance.plan_out;
-}
-
 std::string LeftToDrain(const PartitionState& state, const Server& server, TimePoint now) {
   const size_t left = server.replicas.size();
   std::string text = absl::StrCat(

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "model/pause.h"
 #include "model/text.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/view.h"
@@ -78,6 +79,7 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "nothing of which $server has the primary is moved to $other, as $server could not bring it "
      "into step; tried again $until"},
     {WaitReason::kPaused, "Paused", "$paused"},
+    {WaitReason::kBalancePaused, "BalancePaused", "$balance_paused"},
     {WaitReason::kPinned, "Pinned",
      "it is not moved, and its primary does not change, before `shardctl unpin shard`: $detail"},
     {WaitReason::kNoPlace, "NoPlace",
@@ -109,6 +111,10 @@ constexpr std::array<Sentence, kWaitReasons> kSentences = {{
      "$limits.max_concurrent: all $count moves are taken; none is planned until some are done"},
     {WaitReason::kMoveBudgetOfServer, "MoveBudgetOfServer",
      "$limits.max_concurrent_per_server: all $count moves of $server are taken"},
+    {WaitReason::kDrainStuck, "DrainStuck",
+     "$server is to be emptied, and the last plan found no other server that can take it: what "
+     "rules "
+     "them out is counted below"},
     {WaitReason::kRegionUnsteady, "RegionUnsteady",
      "the region where it is wanted comes and goes: $server was lost $times in a row, and is given "
      "nothing that others can hold before it has lived for a while ($until)"},
@@ -154,6 +160,12 @@ std::string WhilePaused(const PartitionState& state) {
       " before `shardctl resume app ", state.spec.name(), "`: ", PauseText(*state.ordered.pause));
 }
 
+std::string WhileBalanceIsPaused(const PartitionState& state) {
+  if (!state.ordered.pause) return "";
+  return absl::StrCat("it is not moved for balance before `shardctl resume app ", state.spec.name(),
+                      "`: ", PauseText(*state.ordered.pause));
+}
+
 std::string LastResort(const PartitionState& state, TimePoint when, TimePoint now) {
   if (when <= now) return "";
   return absl::StrCat(
@@ -186,6 +198,7 @@ std::string Describe(const PartitionState& state, const Wait& wait, TimePoint no
        wait.count == 0 ? "" : absl::StrCat(", nor to ", Counted(wait.count, "more server"))},
       {"$unread", UnreadServers(state)},
       {"$paused", WhilePaused(state)},
+      {"$balance_paused", WhileBalanceIsPaused(state)},
       {"$until", In(wait.until, now)},
       {"$last_resort", LastResort(state, wait.until, now)},
       {"$within", absl::StrFormat("within %.0f s", std::ceil(InSeconds(wait.until - now)))},
@@ -236,6 +249,10 @@ std::string BalanceState(const PartitionState& state, TimePoint now) {
     absl::StrAppend(&text, "; moves that only balance wait for ",
                     Counted(state.switchovers.for_load.size(), "change"),
                     " of primaries, which may do without them");
+  }
+  if (OnlyBalanceIsPaused(state)) {
+    absl::StrAppend(&text, "; moves that only balance wait for `shardctl resume app ",
+                    state.spec.name(), "`");
   }
   if (state.mass_failure.on) {
     absl::StrAppend(&text, "; moves that only balance wait for the end of the mass failure");

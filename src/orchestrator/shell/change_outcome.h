@@ -37,6 +37,11 @@ class Wanted {
     if (difference_ != nullptr) difference_->SetNone();
   }
   bool is_noted() const { return difference_ != nullptr; }
+  // Nothing is to be written, or done: only what it would come to is asked for.
+  bool is_preview() const { return difference_ != nullptr && difference_->is_preview(); }
+  void NoteConsequence(std::string sentence) const {
+    if (difference_ != nullptr) difference_->AddConsequence(std::move(sentence));
+  }
 
  private:
   std::function<bool()> waits_;

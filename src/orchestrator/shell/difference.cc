@@ -104,4 +104,15 @@ bool Difference::is_none() const {
   return is_none_;
 }
 
+void Difference::AddConsequence(std::string sentence) {
+  if (!is_preview()) return;
+  const std::scoped_lock lock(mutex_);
+  consequences_.push_back(std::move(sentence));
+}
+
+std::vector<std::string> Difference::consequences() const {
+  const std::scoped_lock lock(mutex_);
+  return consequences_;
+}
+
 }  // namespace shardmanager::orchestrator

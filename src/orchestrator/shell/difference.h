@@ -3,6 +3,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -18,18 +19,28 @@ std::vector<std::string> DifferenceOf(const google::protobuf::Message& before,
                                       const google::protobuf::Message& after,
                                       std::string_view left_out = "");
 
-// That of one change, for who records that it was made. Thread-safe.
+// That of one change, for who records that it was made, or asks what it would come to. Thread-safe.
 class Difference {
  public:
+  // kPreview: the change is not made.
+  enum class Purpose : uint8_t { kRecord, kPreview };
+  explicit Difference(Purpose purpose = Purpose::kRecord) : purpose_(purpose) {}
+
+  bool is_preview() const { return purpose_ == Purpose::kPreview; }
   void Add(const std::vector<std::string>& lines);
   // All was so before: there is nothing to record.
   void SetNone();
   std::vector<std::string> lines() const;
   bool is_none() const;
+  // What follows from the change, in a sentence. Kept of previews only.
+  void AddConsequence(std::string sentence);
+  std::vector<std::string> consequences() const;
 
  private:
+  const Purpose purpose_;
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;
+  std::vector<std::string> consequences_;
   bool is_none_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include "model/pause.h"
 #include "orchestrator/decide/drains.h"
+#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/view.h"
 
@@ -53,7 +54,7 @@ FleetView ViewOf(const PartitionState& state) {
   const Tables& tables = state.tables;
   view.complete = IsComplete(state);
   if (IsMapMissing(state)) view.map_missing = WhyMapIsMissing(state);
-  if (state.ordered.pause) view.closed = PauseText(*state.ordered.pause);
+  if (MovesNothing(state)) view.closed = PauseText(*state.ordered.pause);
   if (state.deleting) view.closed = "the app is being deleted";
   view.shards.reserve(tables.shard_count());
   for (const ShardIndex id : IdRange<ShardIndex>(tables.shard_count())) {

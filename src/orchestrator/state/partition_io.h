@@ -219,6 +219,19 @@ struct RetryAsked {
   std::string shard;
 };
 
+// An operator wants a replica of the shard elsewhere. What may not be (describe/asked_moves.h)
+// changes nothing.
+struct MoveAsked {
+  std::string shard;
+  std::string from;
+  std::string to;
+};
+
+// An operator says that a server which is quarantined is well. Repeats change nothing.
+struct QuarantineLifted {
+  std::string server;
+};
+
 // What container operations ask for servers: all orders that hold, those before are void. May come
 // before Recovered, so that they hold from the first decision on. Repeats change nothing.
 struct OrdersChanged {
@@ -231,9 +244,9 @@ struct MapSupplied {
   SuppliedMap map;
 };
 
-using Event =
-    std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
-                 ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, OrdersChanged, MapSupplied>;
+using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
+                           ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, MoveAsked,
+                           QuarantineLifted, OrdersChanged, MapSupplied>;
 
 // ---- actions ----
 

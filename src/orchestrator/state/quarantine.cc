@@ -27,6 +27,10 @@ void Quarantine::Begin(ServerIndex server, TimePoint now) {
 bool Quarantine::Added(ServerIndex server, TimePoint now) {
   if (newest_.server != server) before_ = newest_;
   newest_ = {server, now};
+  return Lift(server);
+}
+
+bool Quarantine::Lift(ServerIndex server) {
   const auto found = cases_.find(server);
   if (found == cases_.end()) return false;
   const bool sick = found->second.sick;

@@ -43,6 +43,8 @@ class Quarantine {
   // A new process, which may be well. True: that ends its quarantine. The next one lasts as long
   // as if this one went on.
   bool Restarted(ServerIndex server);
+  // An operator says that it is well: nothing is held against it. True: that ends its quarantine.
+  bool Lift(ServerIndex server);
 
   bool IsSick(ServerIndex server) const {
     const Case* found = Find(server);

@@ -42,10 +42,11 @@ enum class WaitReason : uint8_t {
   kMemberNotInStep,    // [server, count] times in vain, [detail, until]
   kPairHeld,           // [server] could not bring [other] into step; [until]
   // Of places and moves.
-  kPaused,        // the app is paused
-  kPinned,        // [detail]: since when, by whom
-  kNoPlace,       // [detail, until]
-  kFleetGathers,  // [until]
+  kPaused,         // the app is paused
+  kBalancePaused,  // nothing is moved that need not leave its server
+  kPinned,         // [detail]: since when, by whom
+  kNoPlace,        // [detail, until]
+  kFleetGathers,   // [until]
   kPlanUnderWay,
   kPlanAwaited,
   kFailoverBudget,  // [count] replicas, of [limit], are in failover
@@ -59,6 +60,7 @@ enum class WaitReason : uint8_t {
   kMovedJustNow,
   kMoveBudget,          // [cause, count]
   kMoveBudgetOfServer,  // [cause, server, count]
+  kDrainStuck,          // [server] is to be emptied, and no plan finds another place
   kRegionUnsteady,      // [server, until] and all others of its region are not steady
   // Of an app with an orchestrator of its own.
   kMapMissing,   // [detail]: nobody knows where it is

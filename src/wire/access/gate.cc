@@ -125,6 +125,16 @@ std::string Gate::WhoCalls(const grpc::ServerContextBase* context) const {
   return identity.ok() ? security::ToPath(*identity) : "unknown";
 }
 
+std::string AppOf(const v1::PreviewRequest& request) {
+  const google::protobuf::Reflection& reflection = *request.GetReflection();
+  const FieldDescriptor* set =
+      reflection.GetOneofFieldDescriptor(request, request.GetDescriptor()->oneof_decl(0));
+  if (set == nullptr) return "";
+  const Message& change = reflection.GetMessage(request, set);
+  const FieldDescriptor* app = change.GetDescriptor()->FindFieldByName("app");
+  return app == nullptr ? "" : change.GetReflection()->GetString(change, app);
+}
+
 void PutWho(const std::string& who, Message& request) {
   const std::string text = who.substr(0, kLongestWho);
   const google::protobuf::Descriptor& type = *request.GetDescriptor();

@@ -16,6 +16,7 @@
 #include "security/access.h"
 #include "security/limits.h"
 #include "shardmanager/v1/access.pb.h"
+#include "shardmanager/v1/admin.pb.h"
 #include "wire/transport.h"
 
 namespace shardmanager::wire {
@@ -90,6 +91,9 @@ std::string AppOf(const Request& request) {
     return "";
   }
 }
+
+// Of the change that is previewed.
+std::string AppOf(const v1::PreviewRequest& request);
 
 // The row of the call with this request.
 template <typename Request>

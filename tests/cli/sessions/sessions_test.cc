@@ -179,6 +179,36 @@ TEST_F(SessionsTest, ChangeWhereReplicasAre) {
   Session("release server kv-3 -a kv");
 }
 
+TEST_F(SessionsTest, Levers) {
+  admin_.moved = FromText<v1::MoveShardResponse>(
+      R"(from: "kv-1" verdict: "equal" reason: "it is no better there, and a move is not for free")");
+  Session("move shard shard-1 --to kv-3 -a kv");
+  Session("move shard shard-1 --to kv-3 --from kv-1");
+  admin_.moved = FromText<v1::MoveShardResponse>(
+      R"(from: "kv-1" verdict: "worse" reason: "balance loses: cpu costs 3 there and 1 here")");
+  Session("move shard shard-1 --to kv-3 -a kv");
+  Session("move shard shard-1 -a kv");
+  Session("unquarantine server kv-3 -a kv");
+  Session("retry shard shard-1 -a kv");
+  Session("pause app kv --only-balance");
+}
+
+TEST_F(SessionsTest, DryRuns) {
+  admin_.previewed = FromText<v1::PreviewResponse>(R"(
+      changes: "+ drains { scope { server: \"kv-3\" } }"
+      follows: "it is about 12 replicas on 1 server of app \"kv\"")");
+  for (const char* line :
+       {"drain server kv-3 --dry-run", "undrain server kv-3 -a kv --dry-run",
+        "pause app kv --failover --dry-run", "resume app kv --dry-run",
+        "pin shard shard-1 -a kv --dry-run", "unpin shard shard-1 -a kv --dry-run",
+        "retry shard shard-1 -a kv --dry-run", "move shard shard-1 --to kv-3 -a kv --dry-run",
+        "unquarantine server kv-3 -a kv --dry-run", "drain server kv-3 --dry-run --wait"}) {
+    Session(line);
+  }
+  admin_.previewed.Clear();
+  Session("pin shard shard-1 -a kv --dry-run");
+}
+
 TEST_F(SessionsTest, SplitAndMerge) {
   Session("split users-3 --at k --into low,high -a kv");
   Session("split users-3 --at 1000 --at 2000 --form u64 --into a,b,c --dry-run");
@@ -312,6 +342,9 @@ TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
                            "pin shard s -a kv",
                            "unpin shard s -a kv",
                            "retry shard s -a kv",
+                           "move shard s --to kv-1 -a kv",
+                           "unquarantine server kv-1 -a kv",
+                           "drain server kv-1 --dry-run",
                            "release server kv-3 -a kv",
                            "approve operation o -a kv --force",
                            "end operation o -a kv",
@@ -341,6 +374,8 @@ TEST_F(SessionsTest, Help) {
                               "delete",
                               "release",
                               "retry",
+                              "move",
+                              "unquarantine",
                               "approve",
                               "end",
                               "pause",

@@ -175,5 +175,47 @@ TEST_F(PausedRolesTest, APrimaryIsNotMovedForADrain) {
   EXPECT_NE(Primary(), "kv-0");
 }
 
+class BalancePauseTest : public PauseTest {
+ protected:
+  void PauseBalance() {
+    world.ordered.pause = PauseBy("jo");
+    world.ordered.pause->set_only_balance(true);
+    world.Apply(spec);
+  }
+};
+
+TEST_F(BalancePauseTest, BalanceStopsUntilItIsResumed) {
+  PauseBalance();
+  world.Join("kv-3");
+  world.Advance(Seconds(300));
+  EXPECT_EQ(world.Counts()["kv-3"], 0u);
+  EXPECT_THAT(world.WaitsOf("s-0"), Contains(HasSubstr("it is not moved for balance before")));
+  Resume();
+  world.Advance(Seconds(300));
+  EXPECT_GE(world.Counts()["kv-3"], 2u);
+}
+
+TEST_F(BalancePauseTest, WhatHasToLeaveLeavesAndWhatIsLostIsFailedOver) {
+  PauseBalance();
+  Drain("kv-1");
+  world.Advance(Seconds(120));
+  EXPECT_EQ(world.Counts()["kv-1"], 0u);
+  world.Die("kv-2");
+  world.Advance(Seconds(60));
+  EXPECT_EQ(world.Served(), 12u);
+}
+
+TEST_F(BalancePauseTest, APlanFromBeforeMovesNothingForBalance) {
+  world.hold_plans = true;
+  world.Join("kv-3");
+  world.Advance(Seconds(30));
+  ASSERT_THAT(world.plans, Not(IsEmpty()));
+  PauseBalance();
+  world.hold_plans = false;
+  while (!world.plans.empty()) world.FinishPlan();
+  world.Advance(Seconds(120));
+  EXPECT_EQ(world.Counts()["kv-3"], 0u);
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

@@ -58,5 +58,15 @@ TEST_F(FleetViewTest, AServerInMaintenanceCountsAsAwayAsLongAsItHoldsSomething) 
   EXPECT_EQ(Trouble("kv-1"), "") << "it is empty";
 }
 
+TEST_F(FleetViewTest, APauseClosesTheAppUnlessOnlyItsBalanceIsPaused) {
+  world_.ordered.pause = v1::Pause();
+  world_.ordered.pause->set_only_balance(true);
+  world_.Apply(spec_);
+  EXPECT_EQ(ViewOf(world_.partition().state()).closed, "") << "container operations go on";
+  world_.ordered.pause->set_only_balance(false);
+  world_.Apply(spec_);
+  EXPECT_NE(ViewOf(world_.partition().state()).closed, "");
+}
+
 }  // namespace
 }  // namespace shardmanager::orchestrator

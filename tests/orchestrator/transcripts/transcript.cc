@@ -151,6 +151,12 @@ struct EventText {
   std::string operator()(const RetryAsked& e) const {
     return "an operator asks to try " + e.shard + " again now";
   }
+  std::string operator()(const MoveAsked& e) const {
+    return absl::StrCat("an operator asks to move ", e.shard, " from ", e.from, " to ", e.to);
+  }
+  std::string operator()(const QuarantineLifted& e) const {
+    return "an operator lifts the quarantine of " + e.server;
+  }
   std::string operator()(const MapSupplied& e) const {
     return absl::StrCat("the app supplies map ", e.map.life, "/", e.map.sequence);
   }

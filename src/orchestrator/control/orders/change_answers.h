@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "model/text.h"
 #include "orchestrator/control/led_apps.h"
 #include "orchestrator/control/orders/drain_scopes.h"
 #include "orchestrator/control/orders/spec_edits.h"
@@ -75,6 +77,11 @@ void WriteEdits(LedApps& apps, const SpecEdits& edits,
                 const std::function<void(absl::StatusOr<Response>)>& reply, const Wanted& wanted) {
   Response response;
   response.mutable_apps()->Assign(edits.apps.begin(), edits.apps.end());
+  for (const v1::DrainedApp& app : edits.apps) {
+    wanted.NoteConsequence(absl::StrCat(
+        "it is about ", shardmanager::Counted(app.replicas(), "replica"), " on ",
+        shardmanager::Counted(app.servers(), "server"), " of app ", Quoted(app.app())));
+  }
   apps.WriteSpecs(edits.specs, AnswerWith(reply, std::move(response)), wanted);
 }
 

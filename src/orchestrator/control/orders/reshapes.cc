@@ -34,7 +34,8 @@ void Order(const ReshapeContext& context, const v1::ReshapeShardsRequest& reques
   const auto change = EditSpecOf(context.apps, request.app(), put);
   if (!change.ok()) return reply(change.status());
   const std::string what = absl::StrCat("app ", request.app(), ", ", ReshapeText(ordered));
-  const Reply recording = Recording(context.events, reply, {"ReshapeOrdered", what, request.who()});
+  const Reply recording =
+      Recording(context.events, reply, {"ReshapeOrdered", what, request.who()}, context.wanted);
   context.apps.WriteSpec(
       *change,
       [recording, ordered](const absl::Status& status) {

@@ -1,0 +1,78 @@
+#include "cli/levers/levers.h"
+
+#include <string>
+
+#include "cli/commands/commands.h"
+#include "cli/levers/preview.h"
+#include "cli/render.h"
+
+namespace shardmanager::cli {
+namespace {
+
+ExitCode Retry(const v1::RetryShardRequest& request, AdminClient& client, Terminal& terminal) {
+  const auto response = client.RetryShard(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(request.shard()) << " is tried again now; how it goes: shardctl explain "
+                << request.app() << " " << Shown(request.shard()) << "\n";
+  return kOk;
+}
+
+ExitCode Move(const v1::MoveShardRequest& request, AdminClient& client, Terminal& terminal) {
+  const auto response = client.MoveShard(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(request.shard()) << " moves from " << Shown(response->from()) << " to "
+                << Shown(request.to()) << "; how it goes: shardctl explain " << request.app() << " "
+                << Shown(request.shard()) << "\n";
+  if (response->verdict() == "worse") {
+    *terminal.out << "balance may move it back, as " << Shown(response->reason())
+                  << "; to keep it there: shardctl pin shard " << Shown(request.shard())
+                  << " --app " << request.app() << "\n";
+  }
+  return kOk;
+}
+
+ExitCode Unquarantine(const v1::LiftQuarantineRequest& request, AdminClient& client,
+                      Terminal& terminal) {
+  const auto response = client.LiftQuarantine(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(request.server()) << " is given shards again; how it goes: shardctl "
+                << "describe server " << Shown(request.server()) << " --app " << request.app()
+                << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+ExitCode PullLever(const LeverCommand& command, AdminClient& client, Terminal& terminal) {
+  const auto app = ChooseApp(command.app, client);
+  if (!app.ok()) return Fail(app.status(), client, terminal);
+  v1::PreviewRequest preview;
+  switch (command.kind) {
+    case LeverCommand::Kind::kRetry: {
+      v1::RetryShardRequest& request = *preview.mutable_retry();
+      request.set_app(*app);
+      request.set_shard(command.name);
+      if (!command.dry_run) return Retry(request, client, terminal);
+      break;
+    }
+    case LeverCommand::Kind::kMove: {
+      v1::MoveShardRequest& request = *preview.mutable_move();
+      request.set_app(*app);
+      request.set_shard(command.name);
+      request.set_to(command.to);
+      request.set_from(command.from);
+      if (!command.dry_run) return Move(request, client, terminal);
+      break;
+    }
+    case LeverCommand::Kind::kUnquarantine: {
+      v1::LiftQuarantineRequest& request = *preview.mutable_lift_quarantine();
+      request.set_app(*app);
+      request.set_server(command.name);
+      if (!command.dry_run) return Unquarantine(request, client, terminal);
+      break;
+    }
+  }
+  return ShowPreview(preview, client, terminal);
+}
+
+}  // namespace shardmanager::cli

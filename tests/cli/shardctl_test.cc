@@ -70,12 +70,23 @@ TEST_F(ShardctlTest, ShowsWhereInTheFileTheControlPlaneFoundProblems) {
                               file + ": (only the first 2 problems are listed)\n"));
 }
 
-TEST_F(ShardctlTest, GoesOnWithOtherAppsAfterARefusal) {
+TEST_F(ShardctlTest, AppliesNoneOfSeveralSpecsIfOneIsRefused) {
   admin_.refusal = {grpc::StatusCode::FAILED_PRECONDITION, "3 shards would be lost"};
   input_ = std::string(kSpec) + "---\nname: other\n";
   EXPECT_EQ(Run({"apply", "-f", "-"}), kRefused);
-  EXPECT_EQ(err_, "error: 3 shards would be lost\nerror: 3 shards would be lost\n");
-  EXPECT_EQ(admin_.requests().size(), 2u);
+  EXPECT_EQ(err_,
+            "error: 3 shards would be lost\nerror: 3 shards would be lost\n"
+            "nothing was changed: one of several specs is not right\n");
+  EXPECT_THAT(admin_.requests(),
+              ElementsAre(HasSubstr("dry_run: true"), HasSubstr("dry_run: true")))
+      << "all are asked about before the first is applied";
+}
+
+TEST_F(ShardctlTest, AppliesSeveralSpecsThatAreAllRight) {
+  input_ = std::string(kSpec) + "---\nname: other\n";
+  EXPECT_EQ(Run({"apply", "-f", "-"}), kOk) << err_;
+  ASSERT_EQ(admin_.requests().size(), 4u);
+  for (size_t i = 2; i < 4; ++i) EXPECT_THAT(admin_.requests()[i], Not(HasSubstr("dry_run")));
 }
 
 // --- get, describe, delete, watch, status --------------------------------------------
@@ -119,9 +130,9 @@ TEST_F(ShardctlTest, GetsSpecsThatCanBeAppliedAgain) {
   EXPECT_EQ(Run({"get", "apps", "-o", "spec"}), kOk);
   input_ = out_;
   EXPECT_EQ(Run({"apply", "-f", "-"}), kOk) << err_;
-  EXPECT_EQ(admin_.requests()[1],
+  EXPECT_EQ(admin_.requests()[3],
             "ApplyApp{spec { " + admin_.apps.apps(0).spec().ShortDebugString() + " }}");
-  EXPECT_EQ(admin_.requests()[2],
+  EXPECT_EQ(admin_.requests()[4],
             "ApplyApp{spec { " + admin_.apps.apps(1).spec().ShortDebugString() + " }}");
   EXPECT_EQ(Run({"get", "servers", "-o", "spec"}), kUsage);
 }

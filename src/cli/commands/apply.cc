@@ -60,25 +60,51 @@ std::string OutcomeText(const v1::ApplyAppResponse& response) {
   }
 }
 
-ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const TextFile& file,
-                  AdminClient& client, Terminal& terminal) {
+v1::ApplyAppRequest RequestFor(const ApplyCommand& command, const Spec& spec) {
   v1::ApplyAppRequest request;
   *request.mutable_spec() = spec.spec;
   request.set_force(command.force);
   request.set_dry_run(command.dry_run);
-  const auto response = client.ApplyApp(request);
-  if (absl::IsInvalidArgument(response.status())) {
-    *terminal.err << WithPlaces(std::string(response.status().message()), file.text, file.name,
-                                v1::AppSpec(), spec.document);
-    return kUsage;
-  }
-  if (!response.ok()) return Fail(response.status(), client, terminal);
+  return request;
+}
+
+// Says why the spec is not taken.
+ExitCode Refused(const absl::Status& status, const Spec& spec, const TextFile& file,
+                 AdminClient& client, Terminal& terminal) {
+  if (!absl::IsInvalidArgument(status)) return Fail(status, client, terminal);
+  *terminal.err << WithPlaces(std::string(status.message()), file.text, file.name, v1::AppSpec(),
+                              spec.document);
+  return kUsage;
+}
+
+ExitCode ApplyOne(const ApplyCommand& command, const Spec& spec, const TextFile& file,
+                  AdminClient& client, Terminal& terminal) {
+  const auto response = client.ApplyApp(RequestFor(command, spec));
+  if (!response.ok()) return Refused(response.status(), spec, file, client, terminal);
   *terminal.out << spec.spec.name() << " " << OutcomeText(*response)
                 << (command.dry_run ? " (dry run: nothing was changed)" : "") << "\n";
   for (const std::string& change : response->changes()) {
     *terminal.out << "  " << Shown(change) << "\n";
   }
   return kOk;
+}
+
+// Would all be taken? One that would not be says why, and nothing is changed.
+ExitCode CheckAll(ApplyCommand command, const std::vector<Spec>& specs,
+                  const std::vector<TextFile>& files, AdminClient& client, Terminal& terminal) {
+  command.dry_run = true;
+  ExitCode code = kOk;
+  for (const Spec& spec : specs) {
+    const auto response = client.ApplyApp(RequestFor(command, spec));
+    if (response.ok()) continue;
+    const ExitCode one = Refused(response.status(), spec, files[spec.file], client, terminal);
+    if (code == kOk) code = one;
+    if (one == kUnreachable) break;
+  }
+  if (code != kOk && code != kUnreachable) {
+    *terminal.err << "nothing was changed: one of several specs is not right\n";
+  }
+  return code;
 }
 
 }  // namespace
@@ -88,6 +114,10 @@ ExitCode Apply(const ApplyCommand& command, AdminClient& client, Terminal& termi
   const std::vector<Spec> specs = ReadSpecs(command.files, &files, terminal);
   if (specs.empty()) return kUsage;
   ExitCode code = kOk;
+  if (specs.size() > 1 && !command.dry_run) {
+    code = CheckAll(command, specs, files, client, terminal);
+    if (code != kOk) return code;
+  }
   for (const Spec& spec : specs) {
     const ExitCode one = ApplyOne(command, spec, files[spec.file], client, terminal);
     if (code == kOk) code = one;

@@ -1,6 +1,7 @@
 // What the service answers to requests that were admitted.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -45,6 +46,25 @@ class Answers {
     if (!value.ok()) return ToGrpc(value.status());
     response.set_found(value->has_value());
     if (value->has_value()) response.set_value(**value);
+    return grpc::Status::OK;
+  }
+
+  template <typename Admitted>
+  grpc::Status To(const Admitted& admitted, const kv::ScanRequest& request,
+                  kv::ScanResponse& response) {
+    Sign(admitted, response.mutable_served_by());
+    KvShard::Range range{.start = request.start(), .end = request.end()};
+    if (request.max_rows() > 0) {
+      range.max_rows = std::min<size_t>(request.max_rows(), range.max_rows);
+    }
+    auto page = store_.Find(admitted.shard())->Scan(range);
+    if (!page.ok()) return ToGrpc(page.status());
+    for (KvShard::Row& row : page->rows) {
+      kv::Row* to = response.add_rows();
+      to->set_key(std::move(row.key));
+      to->set_value(std::move(row.value));
+    }
+    response.set_more(page->more);
     return grpc::Status::OK;
   }
 

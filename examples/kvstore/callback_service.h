@@ -65,6 +65,13 @@ class CallbackKvService final : public kv::KeyValue::CallbackService {
                                        Work(request, response));
   }
 
+  grpc::ServerUnaryReactor* Scan(grpc::CallbackServerContext* context,
+                                 const kv::ScanRequest* request,
+                                 kv::ScanResponse* response) override {
+    return server_.Admit<kv::KeyValue>(*context, &Async::Scan, request, response,
+                                       Work(request, response));
+  }
+
   class EachPut;
   grpc::ServerBidiReactor<kv::PutEachRequest, kv::PutEachResponse>* PutEach(
       grpc::CallbackServerContext* context) override;

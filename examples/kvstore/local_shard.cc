@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "page.h"
 
 namespace kvstore {
 
@@ -86,8 +87,7 @@ absl::Status LocalShard::Prepare() {
       reading_.get(),
       {{&snapshot_, "BEGIN"},
        {&end_snapshot_, "COMMIT"},
-       {&rows_, "SELECT key, value FROM kv ORDER BY key"},
-       {&rows_after_, "SELECT key, value FROM kv WHERE key > ? ORDER BY key"},
+       {&rows_from_, kRowsFrom},
        {&changes_, "SELECT sequence, key FROM feed WHERE sequence > ? ORDER BY sequence"},
        {&read_row_, "SELECT value FROM kv WHERE key = ?"},
        {&read_beside_, beside},
@@ -121,6 +121,16 @@ absl::StatusOr<std::optional<std::string>> LocalShard::Get(std::string_view key)
   std::lock_guard lock(mutex_);
   ++requests_;
   return Read(get_, key);
+}
+
+// Beside the clients' writes: a long scan does not hold them up.
+absl::StatusOr<KvShard::Page> LocalShard::Scan(const Range& range) {
+  {
+    std::lock_guard lock(mutex_);
+    ++requests_;
+  }
+  std::lock_guard lock(read_mutex_);
+  return ReadPage(rows_from_, range);
 }
 
 KvShard::Load LocalShard::TakeLoad(std::chrono::steady_clock::time_point now) {
@@ -208,8 +218,8 @@ absl::StatusOr<LocalShard::Contents> LocalShard::State() {
 absl::StatusOr<LocalShard::Rows> LocalShard::ReadRows(const std::optional<std::string>& after,
                                                       uint64_t max_bytes) {
   std::lock_guard lock(read_mutex_);
-  Statement& select = after ? rows_after_ : rows_;
-  if (after) select.Bind(1, *after);
+  const std::string first = after ? KeyAfter(*after) : "";
+  Statement& select = rows_from_.Bind(1, first);
   Rows batch{.done = true};
   for (uint64_t bytes = 0; select.Step();) {
     if (bytes >= max_bytes) {

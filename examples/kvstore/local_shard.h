@@ -26,6 +26,7 @@ class LocalShard final : public KvShard, public shardmanager::TransferableShard 
                    std::string_view value) override;
   absl::StatusOr<bool> Delete(shardmanager::ShardEpoch epoch, std::string_view key) override;
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
+  absl::StatusOr<Page> Scan(const Range& range) override;
   Load TakeLoad(std::chrono::steady_clock::time_point now) override;
 
   // ---- for state transfer ----
@@ -74,7 +75,7 @@ class LocalShard final : public KvShard, public shardmanager::TransferableShard 
   std::mutex read_mutex_;
   Database reading_;
   Statement snapshot_, end_snapshot_;
-  Statement rows_, rows_after_, changes_, read_row_, read_beside_, read_first_, all_rows_;
+  Statement rows_from_, changes_, read_row_, read_beside_, read_first_, all_rows_;
 };
 
 }  // namespace kvstore

@@ -246,6 +246,11 @@ absl::StatusOr<std::optional<std::string>> ReplicatedShard::Get(std::string_view
   return file_->Get(key);
 }
 
+absl::StatusOr<KvShard::Page> ReplicatedShard::Scan(const Range& range) {
+  if (unread_) return absl::UnavailableError("its other replicas may lack what this one has");
+  return file_->Scan(range);
+}
+
 KvShard::Load ReplicatedShard::TakeLoad(std::chrono::steady_clock::time_point now) {
   return file_->TakeLoad(now);
 }

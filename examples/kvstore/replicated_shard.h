@@ -54,6 +54,7 @@ class ReplicatedShard final : public KvShard {
   absl::Status Put(ShardEpoch epoch, std::string_view key, std::string_view value) override;
   absl::StatusOr<bool> Delete(ShardEpoch epoch, std::string_view key) override;
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
+  absl::StatusOr<Page> Scan(const Range& range) override;
   Load TakeLoad(std::chrono::steady_clock::time_point now) override;
 
   // ---- what the primary says ----

@@ -34,6 +34,13 @@ grpc::Status KvService::Delete(grpc::ServerContext* context, const kv::DeleteReq
   return answers_.To(admission, *request, *response);
 }
 
+grpc::Status KvService::Scan(grpc::ServerContext* context, const kv::ScanRequest* request,
+                             kv::ScanResponse* response) {
+  const shardmanager::Admission admission = server_.Admit(*context, &Stub::Scan, request, response);
+  if (!admission.ok()) return admission.status();
+  return answers_.To(admission, *request, *response);
+}
+
 grpc::Status KvService::PutEach(
     grpc::ServerContext* context,
     grpc::ServerReaderWriter<kv::PutEachResponse, kv::PutEachRequest>* stream) {

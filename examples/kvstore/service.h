@@ -19,6 +19,8 @@ class KvService final : public kv::KeyValue::Service {
                    kv::GetResponse* response) override;
   grpc::Status Delete(grpc::ServerContext* context, const kv::DeleteRequest* request,
                       kv::DeleteResponse* response) override;
+  grpc::Status Scan(grpc::ServerContext* context, const kv::ScanRequest* request,
+                    kv::ScanResponse* response) override;
   grpc::Status PutEach(
       grpc::ServerContext* context,
       grpc::ServerReaderWriter<kv::PutEachResponse, kv::PutEachRequest>* stream) override;

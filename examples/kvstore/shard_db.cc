@@ -1,9 +1,11 @@
 #include "shard_db.h"
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "page.h"
 #include "shardmanager/routing.h"
 
 namespace kvstore {
@@ -55,8 +57,7 @@ absl::Status ShardDb::Prepare() {
       {&put_, "INSERT OR REPLACE INTO kv VALUES (?, ?)"},
       {&delete_, "DELETE FROM kv WHERE key = ?"},
       {&get_, "SELECT value FROM kv WHERE key = ?"},
-      {&rows_, "SELECT key, value FROM kv ORDER BY key LIMIT ?1"},
-      {&rows_after_, "SELECT key, value FROM kv WHERE key > ?2 ORDER BY key LIMIT ?1"},
+      {&rows_from_, kRowsFrom},
       {&next_run_,
        "UPDATE runs SET run = max(run + 1, CAST((julianday('now') - 2440587.5) * 86400000 AS "
        "INTEGER)) RETURNING run"},
@@ -129,13 +130,17 @@ absl::StatusOr<std::optional<std::string>> ShardDb::Get(std::string_view key) {
 absl::StatusOr<std::vector<ShardDb::Row>> ShardDb::Rows(const std::optional<std::string>& after,
                                                         int most) {
   std::lock_guard lock(mutex_);
-  Statement& statement = after ? rows_after_ : rows_;
-  statement.Bind(1, int64_t{most});
-  if (after) statement.Bind(2, *after);
-  std::vector<Row> rows;
-  while (statement.Step()) rows.push_back({statement.Bytes(0), statement.Bytes(1)});
-  if (absl::Status s = statement.Reset(); !s.ok()) return s;
-  return rows;
+  auto page = ReadPage(rows_from_, {.start = after ? KeyAfter(*after) : "",
+                                    .max_rows = static_cast<size_t>(most),
+                                    .max_bytes = std::numeric_limits<size_t>::max()});
+  if (!page.ok()) return page.status();
+  return std::move(page->rows);
+}
+
+absl::StatusOr<ShardDb::Page> ShardDb::Scan(const Range& range) {
+  std::lock_guard lock(mutex_);
+  ++requests_;
+  return ReadPage(rows_from_, range);
 }
 
 absl::Status ShardDb::TakeOver(ShardDb& from, const std::string& name,

@@ -40,6 +40,7 @@ class ShardDb final : public KvShard {
   // No token: the file is shared, so what is read is what was last committed by
   // anyone. A service that answers from its own memory needs a check here, too.
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
+  absl::StatusOr<Page> Scan(const Range& range) override;
 
   // After a split or a merge: copies the rows of `from`, the file of the shard `name`, that are
   // this shard's now. All of them or none; once, however often it is called. From then on nobody
@@ -49,10 +50,6 @@ class ShardDb final : public KvShard {
                         const shardmanager::ShardOrigin& origin, ShardEpoch epoch);
 
   // ---- for copies of the file ----
-  struct Row {
-    std::string key;
-    std::string value;
-  };
   // A number for who writes from now on. Greater than all before in this file, and than those of
   // a file that was lost (it is at least the time, in milliseconds since 1970).
   absl::StatusOr<uint64_t> NextRun();
@@ -77,7 +74,7 @@ class ShardDb final : public KvShard {
   const std::string server_;
   Statement begin_, commit_, rollback_;
   Statement raise_token_, token_, audit_;
-  Statement put_, delete_, get_, rows_, rows_after_, next_run_;
+  Statement put_, delete_, get_, rows_from_, next_run_;
   Statement pages_, page_bytes_;
   Statement was_taken_, note_taken_;
   uint64_t requests_ = 0;

@@ -236,13 +236,18 @@ void Story::Keep() {
   const std::string certs =
       "  export SM_CERTS=" + cluster_->folder() + "/certs   # all connections have TLS\n";
   const std::string shardctl = cluster_->Bin("shardctl") + (options_.insecure ? " --insecure" : "");
+  const std::string kv = cluster_->Bin("kv") + " --discovery " + cluster_->discovery_endpoint() +
+                         (options_.insecure ? " --insecure" : "");
   std::cout << "\nThe cluster is up until you press Ctrl-C. Data and logs: " << cluster_->folder()
             << "\nTry, in another terminal:\n\n"
             << "  export SHARDCTL_SERVER=" << cluster_->admin_endpoint() << "\n"
             << (options_.insecure ? "" : certs) << "  alias shardctl='" << shardctl << "'\n"
+            << "  alias kv='" << kv << "'\n"
             << "  shardctl get apps\n"
             << "  shardctl get servers --app kv\n"
             << "  shardctl describe shard shard-042 --app kv\n"
+            << "  kv put apple red; kv get apple; kv scan a c\n"
+            << "  kv load --seconds 30          # puts and gets, checked\n"
             << "  shardctl watch --app kv        # what happens; then, in a third terminal:\n"
             << "  kill -9 " << pid << "                   # kv-1\n\n"
             << std::flush;

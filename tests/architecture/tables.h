@@ -246,7 +246,7 @@ struct Large {
   int size;
 };
 inline constexpr std::array kLarge = {
-    Large{"examples/kvstore/local_shard.h LocalShard", "fields", 33},
+    Large{"examples/kvstore/local_shard.h LocalShard", "fields", 32},
     Large{"tests/local_cluster/cluster.h Cluster", "methods", 44},
     Large{"src/allocator/solver/state.h State", "methods", 34},
     Large{"src/coordination/memory/memory_ensemble.h MemoryEnsemble", "methods", 51},

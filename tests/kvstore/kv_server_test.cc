@@ -122,6 +122,31 @@ TEST_F(KvServerTest, MoveTakesTheKeysAlong) {
   EXPECT_EQ(Get("kv-2", "k"), "after");
 }
 
+TEST_F(KvServerTest, ScansAShardInPagesInBothForms) {
+  for (const std::string at : {"kv-1", "kv-2"}) {
+    ASSERT_TRUE(cell_.Assign("s", at).ok());
+    for (const char* key : {"a", "b", "c", "d"}) ASSERT_TRUE(Put(at, key, "v").ok());
+    kv::ScanRequest request;
+    request.set_start("b");
+    request.set_end("d");
+    request.set_max_rows(1);
+    kv::ScanResponse first;
+    ASSERT_TRUE(cell_.Call(at, "s", &kv::KeyValue::Stub::Scan, request, &first).ok());
+    ASSERT_EQ(first.rows_size(), 1);
+    EXPECT_EQ(first.rows(0).key(), "b");
+    EXPECT_EQ(first.rows(0).value(), "v");
+    EXPECT_TRUE(first.more());
+    EXPECT_EQ(first.served_by().server(), at);
+    request.set_start(std::string("b\0", 2));
+    kv::ScanResponse second;
+    ASSERT_TRUE(cell_.Call(at, "s", &kv::KeyValue::Stub::Scan, request, &second).ok());
+    ASSERT_EQ(second.rows_size(), 1);
+    EXPECT_EQ(second.rows(0).key(), "c");
+    EXPECT_FALSE(second.more());
+    ASSERT_TRUE(cell_.Drop("s", at).ok());
+  }
+}
+
 TEST_F(KvServerTest, DeletesAreForwardedToo) {
   ASSERT_TRUE(cell_.Assign("s", "kv-1").ok());
   ASSERT_TRUE(Put("kv-1", "k", "v").ok());

@@ -52,6 +52,16 @@ TEST_F(LocalShardTest, TotalIsThatOfTheRowsWhateverHappenedToThem) {
   EXPECT_EQ(Open()->State()->total, wanted);  // and survives
 }
 
+TEST_F(LocalShardTest, ScansARange) {
+  for (const char* key : {"c", "a", "b"}) Put(key, "1");
+  const auto page = shard_->Scan({.start = "a", .end = "c", .max_rows = 1});
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->rows.size(), 1u);
+  EXPECT_EQ(page->rows[0].key, "a");
+  EXPECT_EQ(page->rows[0].value, "1");
+  EXPECT_TRUE(page->more);
+}
+
 TEST_F(LocalShardTest, RowsComeInKeyOrderInBatchesThatResume) {
   for (int i = 0; i < 10; ++i) Put(absl::StrCat("k", i), std::string(100, 'v'));
   std::optional<std::string> after;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -72,6 +73,25 @@ TEST_F(ShardDbTest, KeysAndValuesMayHoldAnyBytes) {
   ASSERT_TRUE(db->Put(ShardEpoch(1), "", key).ok());
   EXPECT_THAT(*db->Get(key), Optional(std::string()));
   EXPECT_THAT(*db->Get(""), Optional(key));
+}
+
+// "a=1 b=2 more".
+std::string Text(const absl::StatusOr<KvShard::Page>& page) {
+  if (!page.ok()) return page.status().ToString();
+  std::string text;
+  for (const KvShard::Row& row : page->rows) absl::StrAppend(&text, row.key, "=", row.value, " ");
+  return text + (page->more ? "more" : "");
+}
+
+TEST_F(ShardDbTest, ScansARangeInKeyOrderAndSaysWhetherThereIsMore) {
+  auto db = Open("a");
+  for (const char* key : {"c", "a", "b", "d"}) ASSERT_TRUE(db->Put(ShardEpoch(1), key, "1").ok());
+  EXPECT_EQ(Text(db->Scan({})), "a=1 b=1 c=1 d=1 ");
+  EXPECT_EQ(Text(db->Scan({.start = "b", .end = "d"})), "b=1 c=1 ");
+  EXPECT_EQ(Text(db->Scan({.start = "aa", .end = "b"})), "");
+  EXPECT_EQ(Text(db->Scan({.max_rows = 2})), "a=1 b=1 more");
+  EXPECT_EQ(Text(db->Scan({.end = "c", .max_rows = 2})), "a=1 b=1 ");
+  EXPECT_EQ(Text(db->Scan({.max_bytes = 3})), "a=1 b=1 more");
 }
 
 TEST_F(ShardDbTest, DeleteSaysWhetherTheKeyWasThere) {

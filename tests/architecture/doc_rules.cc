@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace shardmanager::architecture {
@@ -46,9 +50,33 @@ std::string Resolve(const File& document, const std::string& link) {
   return (folder / link).lexically_normal().generic_string();
 }
 
+// Headings that are alerts' names, "docs/a.md#shardmanagerx", with whether there is text below
+// them.
+std::map<std::string, bool> AlertSections(const Tree& documents) {
+  static const std::regex heading(R"(^#+ (ShardManager\w+)$)");
+  std::map<std::string, bool> sections;
+  for (const File& document : documents) {
+    std::string current;
+    for (std::string_view view : Lines(document.text)) {
+      const std::string line(view);
+      std::smatch match;
+      if (std::regex_match(line, match, heading)) {
+        current = absl::StrCat(document.path, "#", absl::AsciiStrToLower(match[1].str()));
+        sections[current] = false;
+      } else if (line.starts_with('#')) {
+        current.clear();
+      } else if (!current.empty() && !line.empty()) {
+        sections[current] = true;
+      }
+    }
+  }
+  return sections;
+}
+
 }  // namespace
 
 Tree LoadDocuments(const fs::path& root) { return Load(root, ".md"); }
+Tree LoadAlertRules(const fs::path& root) { return Load(root / "deploy", ".yml"); }
 Tree LoadTests(const fs::path& root) { return Load(root / "tests", "_test.cc"); }
 
 Violations CheckDocumentPaths(const Tree& documents, const Exists& exists) {
@@ -107,6 +135,38 @@ Violations CheckDocumentTests(const Tree& documents, const Tree& tests) {
       if (known.contains(test)) return;
       found.push_back(absl::StrCat(document.path, ":", line, ": there is no test ", test));
     });
+  }
+  return found;
+}
+
+Violations CheckRunbooks(const Tree& rules, const Tree& documents) {
+  static const std::regex alert(R"(^ *- alert: *(\S+))");
+  static const std::regex url(R"re(^ *runbook_url: *"(\S+)")re");
+  std::map<std::string, bool> sections = AlertSections(documents);
+  std::set<std::string> gone;
+  for (const auto& [section, text] : sections) gone.insert(section);
+  Violations found;
+  for (const File& file : rules) {
+    std::map<std::string, std::string> runbooks;  // by alert
+    std::string current;
+    for (std::string_view view : Lines(file.text)) {
+      const std::string line(view);
+      std::smatch match;
+      if (std::regex_search(line, match, alert)) runbooks[current = match[1].str()];
+      if (std::regex_search(line, match, url)) runbooks[current] = match[1].str();
+    }
+    for (const auto& [name, runbook] : runbooks) {
+      const bool named = absl::EndsWith(runbook, absl::StrCat("#", absl::AsciiStrToLower(name)));
+      const auto section = sections.find(runbook);
+      if (named && section != sections.end() && section->second) {
+        gone.erase(runbook);
+        continue;
+      }
+      found.push_back(absl::StrCat(file.path, ": ", name, " has no runbook at \"", runbook, "\""));
+    }
+  }
+  for (const std::string& section : gone) {
+    found.push_back(absl::StrCat(section, ": no alert with this name has its runbook there"));
   }
   return found;
 }

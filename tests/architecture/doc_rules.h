@@ -26,4 +26,12 @@ Violations CheckDocumentNames(const Tree& documents, const Tree& code);
 // `SomeTest.Name` in backticks is a test; `SomeTest.*` a test suite.
 Violations CheckDocumentTests(const Tree& documents, const Tree& tests);
 
+// All *.yml files below `root`/deploy.
+Tree LoadAlertRules(const std::filesystem::path& root);
+
+// Each `alert:` of the rules has its runbook: a runbook_url that leads to the section with its name
+// in one of the documents, and there is text below that heading. No section is of an alert that is
+// gone.
+Violations CheckRunbooks(const Tree& rules, const Tree& documents);
+
 }  // namespace shardmanager::architecture

@@ -61,5 +61,34 @@ TEST(DocumentRulesTest, RefusesTestsThatAreNot) {
               ElementsAre("docs/a.md:1: there is no test ATest.Gone"));
 }
 
+TEST(DocumentsTest, HaveARunbookForEachAlert) {
+  const Tree rules = LoadAlertRules(SourceRoot());
+  ASSERT_FALSE(rules.empty());
+  const Violations found = CheckRunbooks(rules, LoadDocuments(SourceRoot()));
+  EXPECT_THAT(found, IsEmpty()) << absl::StrJoin(found, "\n");
+}
+
+TEST(DocumentRulesTest, RefusesAlertsWithoutRunbooksAndRunbooksWithoutAlerts) {
+  const Tree documents = {
+      {"docs/a.md",
+       "### ShardManagerGood\n\nDo this.\n### ShardManagerEmpty\n\n## ShardManagerGone\nText\n"}};
+  const Tree rules = {{"deploy/r.yml",
+                       "  - alert: ShardManagerGood\n"
+                       "      runbook_url: \"docs/a.md#shardmanagergood\"\n"
+                       "  - alert: ShardManagerEmpty\n"
+                       "      runbook_url: \"docs/a.md#shardmanagerempty\"\n"
+                       "  - alert: ShardManagerNone\n"
+                       "  - alert: ShardManagerOther\n"
+                       "      runbook_url: \"docs/a.md#shardmanagergood\"\n"}};
+  EXPECT_THAT(
+      CheckRunbooks(rules, documents),
+      ElementsAre(
+          "deploy/r.yml: ShardManagerEmpty has no runbook at \"docs/a.md#shardmanagerempty\"",
+          "deploy/r.yml: ShardManagerNone has no runbook at \"\"",
+          "deploy/r.yml: ShardManagerOther has no runbook at \"docs/a.md#shardmanagergood\"",
+          "docs/a.md#shardmanagerempty: no alert with this name has its runbook there",
+          "docs/a.md#shardmanagergone: no alert with this name has its runbook there"));
+}
+
 }  // namespace
 }  // namespace shardmanager::architecture

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/endpoint.h"
+#include "daemon/log_flags.h"
 #include "daemon/refusal_metrics.h"
 #include "daemon/relay_health.h"
 #include "daemon/relay_metrics.h"
@@ -50,6 +51,7 @@ struct Flags {
   std::string listen = "127.0.0.1:7401";
   std::string metrics_listen;
   uint32_t streams = 10'000;
+  LogOptions log;
   Security security;
 };
 
@@ -156,6 +158,7 @@ int Main(int argc, char** argv) {
   cli.add_option("--metrics-listen", flags.metrics_listen,
                  "Serve Prometheus metrics at http://HOST:PORT/metrics, and /healthz and /readyz. "
                  "HOST: a numeric address. Default: off");
+  daemon::AddLogFlags(cli, flags.log);
   security::AddFlags(cli, flags.security);
   security::AddStreamsFlag(cli, flags.streams);
   CLI11_PARSE(cli, argc, argv);
@@ -163,7 +166,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", wrong.c_str());
     return 2;
   }
-  if (absl::Status status = InitLogging("shard-discoveryd"); !status.ok()) {
+  if (absl::Status status = InitLogging("shard-discoveryd", flags.log); !status.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }

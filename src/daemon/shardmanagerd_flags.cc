@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/endpoint.h"
+#include "daemon/log_flags.h"
 #include "shardmanager/version.h"
 
 namespace shardmanager::daemon {
@@ -128,6 +129,7 @@ GivenFlags AddFlags(CLI::App& cli, ControlFlags& flags) {
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
   AddConsoleFlags(cli, flags.console);
+  AddLogFlags(cli, flags.log);
   security::AddFlags(cli, flags.security);
   AddLimitFlags(cli, flags);
   AddHistoryFlags(cli, flags.history);

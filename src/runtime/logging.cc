@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
+#include "runtime/json_lines.h"
 
 namespace shardmanager {
 namespace {
@@ -24,12 +25,23 @@ std::string ChosenLevel(const LogOptions& options) {
   return environment != nullptr && *environment != '\0' ? environment : "info";
 }
 
-std::shared_ptr<spdlog::logger> ToStderr(std::string name, spdlog::level::level_enum level) {
+std::string ChosenFormat(const LogOptions& options) {
+  if (!options.format.empty()) return options.format;
+  const char* environment = std::getenv("SM_LOG_FORMAT");
+  return environment != nullptr && *environment != '\0' ? environment : "text";
+}
+
+std::shared_ptr<spdlog::logger> ToStderr(std::string name, spdlog::level::level_enum level,
+                                         bool json) {
   // This sink colours its lines only when stderr is a terminal.
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   auto logger = std::make_shared<spdlog::logger>(std::move(name), std::move(sink));
   logger->set_level(level);
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P]: %v", spdlog::pattern_time_type::utc);
+  if (json) {
+    logger->set_formatter(std::make_unique<JsonLines>());
+  } else {
+    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P]: %v", spdlog::pattern_time_type::utc);
+  }
   logger->flush_on(spdlog::level::trace);  // stderr is a log, not a buffer
   return logger;
 }
@@ -51,8 +63,8 @@ bool WritesToStdout(const spdlog::logger& logger) {
 std::shared_ptr<spdlog::logger> DefaultLogger() {
   std::shared_ptr<spdlog::logger> current = spdlog::default_logger();
   if (current != nullptr && !WritesToStdout(*current)) return current;
-  static const auto* stderr_logger = new std::shared_ptr<spdlog::logger>(
-      ToStderr("shardmanager", spdlog::level::from_str(ChosenLevel({}))));
+  static const auto* stderr_logger = new std::shared_ptr<spdlog::logger>(ToStderr(
+      "shardmanager", spdlog::level::from_str(ChosenLevel({})), ChosenFormat({}) == "json"));
   return *stderr_logger;
 }
 
@@ -98,7 +110,12 @@ absl::Status InitLogging(std::string_view program, const LogOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("no such log level: \"", name, "\"; allowed: ", std::string(kLevels)));
   }
-  spdlog::set_default_logger(ToStderr(std::string(program), level));
+  const std::string format = ChosenFormat(options);
+  if (format != "text" && format != "json") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no such log format: \"", format, "\"; allowed: text, json"));
+  }
+  spdlog::set_default_logger(ToStderr(std::string(program), level, format == "json"));
   return absl::OkStatus();
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/json_lines.h"
 
 namespace shardmanager {
 namespace {
@@ -73,6 +74,38 @@ TEST(LoggingTest, RefusesALevelThatDoesNotExist) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\"; allowed: trace, debug"));
   EXPECT_TRUE(InitLogging("testd", {.level = "off"}).ok());
+}
+
+TEST(LoggingTest, WritesJsonLinesByChoice) {
+  const auto speak = [] { spdlog::warn("key \"a\\b\"\n\x01 is \xc3\xa4 \xff"); };
+  const std::string wanted =
+      "\\{\"time\":\"[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+\\.[0-9][0-9][0-9]Z\","
+      "\"level\":\"warning\",\"program\":\"testd\",\"pid\":[0-9]+,"
+      "\"message\":\"key \\\\\"a\\\\\\\\b\\\\\"\\\\u000a\\\\u0001 is \xc3\xa4 \\\\ufffd\"\\}\n";
+  EXPECT_THAT(Logged(speak, {.level = "info", .format = "json"}), MatchesRegex(wanted));
+  setenv("SM_LOG_FORMAT", "json", 1);
+  EXPECT_THAT(Logged(speak), MatchesRegex(wanted));
+  EXPECT_THAT(Logged(speak, {.level = "info", .format = "text"}), HasSubstr("Z warning testd["));
+  unsetenv("SM_LOG_FORMAT");
+}
+
+TEST(LoggingTest, RefusesAFormatThatDoesNotExist) {
+  const absl::Status status = InitLogging("testd", {.format = "xml"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\"xml\"; allowed: text, json"));
+}
+
+TEST(JsonQuotedTest, EveryTextBecomesUtf8) {
+  EXPECT_EQ(JsonQuoted(""), "\"\"");
+  EXPECT_EQ(JsonQuoted("a\tb\x7f"), "\"a\\u0009b\\u007f\"");
+  EXPECT_EQ(JsonQuoted("\xe2\x82\xac \xf0\x9f\x98\x80"), "\"\xe2\x82\xac \xf0\x9f\x98\x80\"");
+  // Cut off, too long, a surrogate, too great, a byte of the middle.
+  for (const std::string_view bad :
+       {"\xe2\x82", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"}) {
+    std::string wanted = "\"";
+    for (size_t i = 0; i < bad.size(); ++i) wanted += "\\ufffd";
+    EXPECT_EQ(JsonQuoted(bad), wanted + "\"");
+  }
 }
 
 class KeptLines final : public Logger {

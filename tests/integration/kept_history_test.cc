@@ -1,6 +1,7 @@
 // What happened is known to the next leader, too.
 #include <signal.h>
 
+#include <filesystem>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -77,6 +78,28 @@ TEST_F(KeptHistoryTest, OutlivesTheLeaderWhoseEventsTheyAre) {
   EXPECT_THAT(Await({"history", "app", "kv", "--kind", "AppTakenOver", "-o", "json"},
                     cluster_->admin_endpoint(), "\"leader_epoch\": \"2\""),
               HasSubstr("AppTakenOver"));
+}
+
+TEST_F(KeptHistoryTest, FaultsAreToldAfterTheLeaderThatSawThemIsGone) {
+  SM_ASSERT_OK(cluster_->StartCore());
+  SM_ASSERT_OK(cluster_->StartStandby());
+  SM_ASSERT_OK(StartServers(3));
+  // Its file is no database, wherever it goes.
+  std::filesystem::create_directories(cluster_->data_folder() + "/shard-2.db");
+  SM_ASSERT_OK(cluster_->admin().Apply(KvSpec(6)).status());
+  const std::vector<std::string> poisoned = {"history", "shard", "shard-2", "--app", "kv"};
+  Await(poisoned, cluster_->standby_endpoint(), "ShardPoisoned");
+  cluster_->server("kv-1").Kill();
+  const std::vector<std::string> lost = {"history", "server", "kv-1"};
+  Await(lost, cluster_->standby_endpoint(), "FailoverFinished");
+
+  cluster_->control_plane().Kill();
+  Await({"history", "app", "kv"}, cluster_->standby_endpoint(), "which leads");
+  EXPECT_THAT(cluster_->Shardctl(poisoned, cluster_->standby_endpoint()).output,
+              AllOf(HasSubstr("CommandFailed"), HasSubstr("ShardPoisoned")));
+  EXPECT_THAT(
+      cluster_->Shardctl(lost, cluster_->standby_endpoint()).output,
+      AllOf(HasSubstr("ServerLost"), HasSubstr("others serve what it had"), HasSubstr("ms after")));
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 #include "orchestrator/describe/asked_moves.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "model/pause.h"
-#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/next_step.h"
 #include "orchestrator/decide/pause.h"

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -205,20 +206,6 @@ absl::StatusOr<v1::ExplainShardResponse> AdminClient::ExplainShard(
     const v1::ExplainShardRequest& request) {
   return impl_->Call(&v1::Admin::Stub::ExplainShard, request);
 }
-absl::StatusOr<v1::RetryShardResponse> AdminClient::RetryShard(
-    const v1::RetryShardRequest& request) {
-  return impl_->Change(&v1::Admin::Stub::RetryShard, request);
-}
-absl::StatusOr<v1::MoveShardResponse> AdminClient::MoveShard(const v1::MoveShardRequest& request) {
-  return impl_->Change(&v1::Admin::Stub::MoveShard, request);
-}
-absl::StatusOr<v1::LiftQuarantineResponse> AdminClient::LiftQuarantine(
-    const v1::LiftQuarantineRequest& request) {
-  return impl_->Change(&v1::Admin::Stub::LiftQuarantine, request);
-}
-absl::StatusOr<v1::PreviewResponse> AdminClient::Preview(const v1::PreviewRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::Preview, request);
-}
 absl::StatusOr<v1::GetOperationsResponse> AdminClient::GetOperations(
     const v1::GetOperationsRequest& request) {
   return impl_->Call(&v1::Admin::Stub::GetOperations, request);
@@ -279,10 +266,6 @@ absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatus() {
 absl::StatusOr<v1::GetStatusResponse> AdminClient::GetStatusOfLeader() {
   return impl_->FindLeader();
 }
-absl::StatusOr<v1::GetHistoryResponse> AdminClient::GetHistory(
-    const v1::GetHistoryRequest& request) {
-  return impl_->Call(&v1::Admin::Stub::GetHistory, request);
-}
 absl::Status AdminClient::WatchEvents(
     const v1::WatchEventsRequest& request,
     const std::function<void(const v1::ControlEvent&)>& on_event) {
@@ -298,20 +281,40 @@ auto MethodOf(const v1::GetPolicyRequest&) { return &AccessStub::GetPolicy; }
 auto MethodOf(const v1::WhoAmIRequest&) { return &AccessStub::WhoAmI; }
 auto MethodOf(const v1::CanIRequest&) { return &AccessStub::CanI; }
 
+auto MethodOf(const v1::RetryShardRequest&) { return &v1::Admin::Stub::RetryShard; }
+auto MethodOf(const v1::MoveShardRequest&) { return &v1::Admin::Stub::MoveShard; }
+auto MethodOf(const v1::LiftQuarantineRequest&) { return &v1::Admin::Stub::LiftQuarantine; }
+auto MethodOf(const v1::PreviewRequest&) { return &v1::Admin::Stub::Preview; }
+auto MethodOf(const v1::GetHistoryRequest&) { return &v1::Admin::Stub::GetHistory; }
+
+template <typename Request>
+constexpr bool IsChange() {
+  return requires(const Request& request) { request.who(); }
+  || std::is_same_v<Request, v1::RetryShardRequest> ||
+      std::is_same_v<Request, v1::MoveShardRequest> ||
+      std::is_same_v<Request, v1::LiftQuarantineRequest>;
+}
+
 }  // namespace
 
 template <typename Response, typename Request>
-absl::StatusOr<Response> AdminClient::Access(const Request& request) {
-  if constexpr (requires { request.who(); })
+absl::StatusOr<Response> AdminClient::Send(const Request& request) {
+  if constexpr (IsChange<Request>())
     return impl_->Change(MethodOf(request), request);
   else
     return impl_->Call(MethodOf(request), request);
 }
-template absl::StatusOr<v1::GrantResponse> AdminClient::Access(const v1::GrantRequest&);
-template absl::StatusOr<v1::RevokeResponse> AdminClient::Access(const v1::RevokeRequest&);
-template absl::StatusOr<v1::GetPolicyResponse> AdminClient::Access(const v1::GetPolicyRequest&);
-template absl::StatusOr<v1::WhoAmIResponse> AdminClient::Access(const v1::WhoAmIRequest&);
-template absl::StatusOr<v1::CanIResponse> AdminClient::Access(const v1::CanIRequest&);
+template absl::StatusOr<v1::GrantResponse> AdminClient::Send(const v1::GrantRequest&);
+template absl::StatusOr<v1::RevokeResponse> AdminClient::Send(const v1::RevokeRequest&);
+template absl::StatusOr<v1::GetPolicyResponse> AdminClient::Send(const v1::GetPolicyRequest&);
+template absl::StatusOr<v1::WhoAmIResponse> AdminClient::Send(const v1::WhoAmIRequest&);
+template absl::StatusOr<v1::CanIResponse> AdminClient::Send(const v1::CanIRequest&);
+template absl::StatusOr<v1::RetryShardResponse> AdminClient::Send(const v1::RetryShardRequest&);
+template absl::StatusOr<v1::MoveShardResponse> AdminClient::Send(const v1::MoveShardRequest&);
+template absl::StatusOr<v1::LiftQuarantineResponse> AdminClient::Send(
+    const v1::LiftQuarantineRequest&);
+template absl::StatusOr<v1::PreviewResponse> AdminClient::Send(const v1::PreviewRequest&);
+template absl::StatusOr<v1::GetHistoryResponse> AdminClient::Send(const v1::GetHistoryRequest&);
 
 void AdminClient::AwaitChange(std::chrono::milliseconds longest) { impl_->AwaitChange(longest); }
 

@@ -43,11 +43,6 @@ class AdminClient {
   absl::StatusOr<v1::DrainResponse> Drain(const v1::DrainRequest& request);
   absl::StatusOr<v1::UndrainResponse> Undrain(const v1::UndrainRequest& request);
   absl::StatusOr<v1::ReleaseServerResponse> ReleaseServer(const v1::ReleaseServerRequest& request);
-  absl::StatusOr<v1::RetryShardResponse> RetryShard(const v1::RetryShardRequest& request);
-  absl::StatusOr<v1::MoveShardResponse> MoveShard(const v1::MoveShardRequest& request);
-  absl::StatusOr<v1::LiftQuarantineResponse> LiftQuarantine(
-      const v1::LiftQuarantineRequest& request);
-  absl::StatusOr<v1::PreviewResponse> Preview(const v1::PreviewRequest& request);
   absl::StatusOr<v1::GetOperationsResponse> GetOperations(const v1::GetOperationsRequest& request);
   absl::StatusOr<v1::GetRolloutsResponse> GetRollouts(const v1::GetRolloutsRequest& request);
   absl::StatusOr<v1::EndOperationResponse> EndOperation(const v1::EndOperationRequest& request);
@@ -70,16 +65,16 @@ class AdminClient {
   // The same of the leader that this process knows, which is asked from now on. UNAVAILABLE also:
   // nobody is known to lead.
   absl::StatusOr<v1::GetStatusResponse> GetStatusOfLeader();
-  absl::StatusOr<v1::GetHistoryResponse> GetHistory(const v1::GetHistoryRequest& request);
   // Calls `on_event` for each event until the stream ends: OK, it was complete. The
   // leader is asked, for it is the one that acts; whoever does not answer is asked
   // for it no more, but the process that was named first.
   absl::Status WatchEvents(const v1::WatchEventsRequest& request,
                            const std::function<void(const v1::ControlEvent&)>& on_event);
 
-  // The calls of access.proto, by their requests. Example: Access<v1::GrantResponse>(request).
+  // Calls by their requests: those of access.proto, levers and their previews, and history.
+  // Example: Send<v1::GrantResponse>(request).
   template <typename Response, typename Request>
-  absl::StatusOr<Response> Access(const Request& request);
+  absl::StatusOr<Response> Send(const Request& request);
 
   // Returns when the connection to server() comes or goes, or after `longest`.
   void AwaitChange(std::chrono::milliseconds longest);

@@ -19,6 +19,7 @@
 
 namespace shardmanager::wire {
 using orchestrator::Controller;
+using orchestrator::Levers;
 using orchestrator::Operations;
 
 namespace {
@@ -45,6 +46,38 @@ void AddProblemsAround(v1::GetStatusResponse& status) {
                      relay.apps_behind(), " of its ", relay.apps(), " apps, for ",
                      relay.behind_ms() / 1'000, " s: it does not take what it is sent"));
   }
+}
+
+// NOT_FOUND: the app is not there, and nothing is known of it. OUT_OF_RANGE: the caller knows of
+// later leaders.
+grpc::Status MayWatch(const v1::WatchEventsRequest& request, Controller& controller,
+                      history::History* history) {
+  const history::Position last = history::ToPosition(controller.events().last());
+  if (history::ToPosition(request.after()) > last) {
+    return {grpc::StatusCode::OUT_OF_RANGE,
+            absl::StrCat("after: found ", history::ToPosition(request.after()).ToString(),
+                         "; allowed: at most ", last.ToString(),
+                         ", the leader's last one: the cell was made anew, or was restored")};
+  }
+  if (request.app().empty() || controller.events().Knows(request.app())) {
+    return grpc::Status::OK;
+  }
+  v1::GetHistoryRequest of_app;
+  of_app.set_app(request.app());
+  of_app.set_limit(1);
+  if (history != nullptr && history->Read(of_app).ok()) return grpc::Status::OK;
+  auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetAppsResponse>>>();
+  controller.operations().GetApps({}, [answer](auto apps) { answer->set_value(apps); });
+  absl::StatusOr<v1::GetAppsResponse> apps = answer->get_future().get();
+  if (!apps.ok()) return ToGrpc(apps.status());
+  std::vector<std::string> names;
+  for (const v1::AppStatus& app : apps->apps()) {
+    if (app.spec().name() == request.app()) return grpc::Status::OK;
+    names.push_back(app.spec().name());
+  }
+  return {grpc::StatusCode::NOT_FOUND,
+          absl::StrCat("no app \"", request.app(),
+                       "\"; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", "))};
 }
 
 }  // namespace
@@ -130,16 +163,16 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status RetryShard(grpc::ServerContext* context, const v1::RetryShardRequest* request,
                           v1::RetryShardResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::RetryShard);
+    return calls_.Change(context, request, response, &Levers::RetryShard);
   }
   grpc::Status MoveShard(grpc::ServerContext* context, const v1::MoveShardRequest* request,
                          v1::MoveShardResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::MoveShard);
+    return calls_.Change(context, request, response, &Levers::MoveShard);
   }
   grpc::Status LiftQuarantine(grpc::ServerContext* context,
                               const v1::LiftQuarantineRequest* request,
                               v1::LiftQuarantineResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::LiftQuarantine);
+    return calls_.Change(context, request, response, &Levers::LiftQuarantine);
   }
   grpc::Status Preview(grpc::ServerContext* context, const v1::PreviewRequest* request,
                        v1::PreviewResponse* response) override {
@@ -161,11 +194,11 @@ class AdminService::Impl final : public v1::Admin::Service {
       case kUnpin:
         return preview(request->unpin(), &Operations::UnpinShard);
       case kRetry:
-        return preview(request->retry(), &Operations::RetryShard);
+        return preview(request->retry(), &Levers::RetryShard);
       case kMove:
-        return preview(request->move(), &Operations::MoveShard);
+        return preview(request->move(), &Levers::MoveShard);
       case kLiftQuarantine:
-        return preview(request->lift_quarantine(), &Operations::LiftQuarantine);
+        return preview(request->lift_quarantine(), &Levers::LiftQuarantine);
       case CHANGE_NOT_SET:
         break;
     }
@@ -225,7 +258,7 @@ class AdminService::Impl final : public v1::Admin::Service {
       calls_.NameLeader(context);
       return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};
     }
-    if (grpc::Status may = MayWatch(*request); !may.ok()) return may;
+    if (grpc::Status may = MayWatch(*request, controller_, around_.history); !may.ok()) return may;
     EventStream stream(controller_.events(), around_.history,
                        history::ToPosition(request->after()));
     if (request->has_after() && request->after().leader_epoch() == 0) stream.FromTheBeginning();
@@ -262,37 +295,6 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
 
  private:
-  // NOT_FOUND: the app is not there, and nothing is known of it. OUT_OF_RANGE: the caller knows of
-  // later leaders.
-  grpc::Status MayWatch(const v1::WatchEventsRequest& request) {
-    const history::Position last = history::ToPosition(controller_.events().last());
-    if (history::ToPosition(request.after()) > last) {
-      return {grpc::StatusCode::OUT_OF_RANGE,
-              absl::StrCat("after: found ", history::ToPosition(request.after()).ToString(),
-                           "; allowed: at most ", last.ToString(),
-                           ", the leader's last one: the cell was made anew, or was restored")};
-    }
-    if (request.app().empty() || controller_.events().Knows(request.app())) {
-      return grpc::Status::OK;
-    }
-    v1::GetHistoryRequest of_app;
-    of_app.set_app(request.app());
-    of_app.set_limit(1);
-    if (around_.history != nullptr && around_.history->Read(of_app).ok()) return grpc::Status::OK;
-    auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetAppsResponse>>>();
-    controller_.operations().GetApps({}, [answer](auto apps) { answer->set_value(apps); });
-    absl::StatusOr<v1::GetAppsResponse> apps = answer->get_future().get();
-    if (!apps.ok()) return ToGrpc(apps.status());
-    std::vector<std::string> names;
-    for (const v1::AppStatus& app : apps->apps()) {
-      if (app.spec().name() == request.app()) return grpc::Status::OK;
-      names.push_back(app.spec().name());
-    }
-    return {grpc::StatusCode::NOT_FOUND,
-            absl::StrCat("no app \"", request.app(),
-                         "\"; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", "))};
-  }
-
   Controller& controller_;
   ControllerCalls calls_;
   const std::string version_;

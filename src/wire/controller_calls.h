@@ -135,10 +135,10 @@ class ControllerCalls {
   }
 
   // What `change` would come to, which is asked for within `request`. It is not made.
-  template <typename Request, typename Change, typename Response>
+  template <typename Target, typename Request, typename Change, typename Response>
   grpc::Status Preview(grpc::ServerContext* context, const Request& request, const Change& change,
-                       void (Operations::*method)(Change, Operations::Reply<Response>,
-                                                  orchestrator::Wanted),
+                       void (Target::*method)(Change, Operations::Reply<Response>,
+                                              orchestrator::Wanted),
                        v1::PreviewResponse* preview) {
     const Checked checked = Check(context, request);
     if (!checked.ok()) return checked.status;
@@ -168,6 +168,7 @@ class ControllerCalls {
 
  private:
   Operations& Of(Operations*) { return context_.controller.operations(); }
+  orchestrator::Levers& Of(orchestrator::Levers*) { return context_.controller.levers(); }
   LedPolicy& Of(LedPolicy*) { return context_.controller.policy(); }
 
   template <typename Target, typename Request, typename Response>

@@ -14,12 +14,12 @@
 #include "shardmanager/v1/admin.grpc.pb.h"
 #include "tests/cli/answers.h"
 #include "tests/cli/fake_access.h"
-#include "tests/cli/fake_events.h"
+#include "tests/cli/fake_levers.h"
 
 namespace shardmanager::cli {
 
 // Set the answers before the first call. A `refusal` that is set answers every call.
-class FakeAdmin final : public FakeEvents {
+class FakeAdmin final : public FakeLevers {
  public:
   FakeAdmin() {
     grpc::ServerBuilder builder;
@@ -48,8 +48,6 @@ class FakeAdmin final : public FakeEvents {
   std::vector<v1::GetServersResponse> earlier_servers;  // the answers before that, in turn
   grpc::Status first_servers_refusal;                   // of the first such call alone
   v1::DrainResponse drained;
-  v1::MoveShardResponse moved;
-  v1::PreviewResponse previewed;
   v1::UndrainResponse undrained;
   v1::GetShardsResponse shards;
   v1::GetOperationsResponse operations;
@@ -205,22 +203,6 @@ class FakeAdmin final : public FakeEvents {
     v1::CancelMaintenanceResponse cancelled;
     *cancelled.mutable_apps() = drained.apps();
     return Answer(context, "CancelMaintenance", *request, cancelled, response);
-  }
-  grpc::Status RetryShard(Context context, const v1::RetryShardRequest* request,
-                          v1::RetryShardResponse* response) override {
-    return Answer(context, "RetryShard", *request, {}, response);
-  }
-  grpc::Status MoveShard(Context context, const v1::MoveShardRequest* request,
-                         v1::MoveShardResponse* response) override {
-    return Answer(context, "MoveShard", *request, moved, response);
-  }
-  grpc::Status LiftQuarantine(Context context, const v1::LiftQuarantineRequest* request,
-                              v1::LiftQuarantineResponse* response) override {
-    return Answer(context, "LiftQuarantine", *request, {}, response);
-  }
-  grpc::Status Preview(Context context, const v1::PreviewRequest* request,
-                       v1::PreviewResponse* response) override {
-    return Answer(context, "Preview", *request, previewed, response);
   }
   // A standby answers this one, too.
   grpc::Status GetStatus(Context, const v1::GetStatusRequest*,

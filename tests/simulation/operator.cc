@@ -212,24 +212,24 @@ void Operator::PullSomeLever() {
   for (const std::string& host : cluster_.controls()) {
     SimControl* control = cluster_.control(host);
     if (control == nullptr || !cluster_.Running(host)) continue;
-    orchestrator::Operations& operations = control->controller().operations();
+    orchestrator::Levers& levers = control->controller().levers();
     const auto whatever_comes = [](const auto&) {};
     if (lever == 0) {
       v1::RetryShardRequest request;
       request.set_app(kApp);
       request.set_shard(shard);
-      operations.RetryShard(request, whatever_comes);
+      levers.RetryShard(request, whatever_comes);
     } else if (lever == 1) {
       v1::MoveShardRequest request;
       request.set_app(kApp);
       request.set_shard(shard);
       request.set_to(server);
-      operations.MoveShard(request, whatever_comes);
+      levers.MoveShard(request, whatever_comes);
     } else {
       v1::LiftQuarantineRequest request;
       request.set_app(kApp);
       request.set_server(server);
-      operations.LiftQuarantine(request, whatever_comes);
+      levers.LiftQuarantine(request, whatever_comes);
     }
   }
 }

@@ -41,7 +41,7 @@ ExitCode ShowHistory(const HistoryCommand& command, AdminClient& client, Termina
                   << "\n";
     return kUsage;
   }
-  const auto history = client.GetHistory(RequestOf(command, terminal.now_ms));
+  const auto history = client.Send<v1::GetHistoryResponse>(RequestOf(command, terminal.now_ms));
   if (!history.ok()) return Fail(history.status(), client, terminal);
   if (ShowForPrograms(*history, command.format, terminal)) return kOk;
   for (const v1::ControlEvent& event : history->events()) {

@@ -10,7 +10,7 @@ namespace shardmanager::cli {
 namespace {
 
 ExitCode Retry(const v1::RetryShardRequest& request, AdminClient& client, Terminal& terminal) {
-  const auto response = client.RetryShard(request);
+  const auto response = client.Send<v1::RetryShardResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(request.shard()) << " is tried again now; how it goes: shardctl explain "
                 << request.app() << " " << Shown(request.shard()) << "\n";
@@ -18,7 +18,7 @@ ExitCode Retry(const v1::RetryShardRequest& request, AdminClient& client, Termin
 }
 
 ExitCode Move(const v1::MoveShardRequest& request, AdminClient& client, Terminal& terminal) {
-  const auto response = client.MoveShard(request);
+  const auto response = client.Send<v1::MoveShardResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(request.shard()) << " moves from " << Shown(response->from()) << " to "
                 << Shown(request.to()) << "; how it goes: shardctl explain " << request.app() << " "
@@ -33,7 +33,7 @@ ExitCode Move(const v1::MoveShardRequest& request, AdminClient& client, Terminal
 
 ExitCode Unquarantine(const v1::LiftQuarantineRequest& request, AdminClient& client,
                       Terminal& terminal) {
-  const auto response = client.LiftQuarantine(request);
+  const auto response = client.Send<v1::LiftQuarantineResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(request.server()) << " is given shards again; how it goes: shardctl "
                 << "describe server " << Shown(request.server()) << " --app " << request.app()

@@ -6,7 +6,7 @@
 namespace shardmanager::cli {
 
 ExitCode ShowPreview(const v1::PreviewRequest& request, AdminClient& client, Terminal& terminal) {
-  const auto response = client.Preview(request);
+  const auto response = client.Send<v1::PreviewResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   if (response->changes().empty()) {
     *terminal.out << "nothing would change: it is so already\n";

@@ -20,7 +20,7 @@ ExitCode Grant(const RoleCommand& command, AdminClient& client, Terminal& termin
   request.set_role(command.role);
   request.mutable_apps()->Assign(command.apps.begin(), command.apps.end());
   request.set_who(User());
-  const auto response = client.Access<v1::GrantResponse>(request);
+  const auto response = client.Send<v1::GrantResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(response->grant().identity())
                 << (response->changed() ? " is " : " was before: ") << RoleText(response->grant())
@@ -34,7 +34,7 @@ ExitCode Revoke(const RoleCommand& command, AdminClient& client, Terminal& termi
   request.set_role(command.role);
   request.mutable_apps()->Assign(command.apps.begin(), command.apps.end());
   request.set_who(User());
-  const auto response = client.Access<v1::RevokeResponse>(request);
+  const auto response = client.Send<v1::RevokeResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.identity) << " is no " << Shown(command.role);
   if (!command.apps.empty()) *terminal.out << " of " << Shown(absl::StrJoin(command.apps, ", "));
@@ -47,7 +47,7 @@ ExitCode Revoke(const RoleCommand& command, AdminClient& client, Terminal& termi
 }
 
 ExitCode WhoAmI(const RoleCommand& command, AdminClient& client, Terminal& terminal) {
-  const auto who = client.Access<v1::WhoAmIResponse>(v1::WhoAmIRequest());
+  const auto who = client.Send<v1::WhoAmIResponse>(v1::WhoAmIRequest());
   if (!who.ok()) return Fail(who.status(), client, terminal);
   if (!ShowForPrograms(*who, command.format, terminal)) {
     *terminal.out << WhoText(*who, terminal.colour);
@@ -60,7 +60,7 @@ ExitCode CanI(const RoleCommand& command, AdminClient& client, Terminal& termina
   request.set_call(std::string(CallOfVerb(command.verb)));
   request.set_app(command.app);
   request.set_identity(command.as);
-  const auto answer = client.Access<v1::CanIResponse>(request);
+  const auto answer = client.Send<v1::CanIResponse>(request);
   if (!answer.ok()) return Fail(answer.status(), client, terminal);
   if (answer->allowed()) {
     *terminal.out << (answer->insecure()
@@ -91,7 +91,7 @@ ExitCode RunRoles(const RoleCommand& command, AdminClient& client, Terminal& ter
 ExitCode GetGrants(const GetCommand& command, AdminClient& client, Terminal& terminal) {
   v1::GetPolicyRequest request;
   request.set_identity(command.name);
-  auto response = client.Access<v1::GetPolicyResponse>(request);
+  auto response = client.Send<v1::GetPolicyResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   if (!command.app.empty()) {
     auto& grants = *response->mutable_grants();

@@ -31,7 +31,9 @@ Controller::Controller(ControllerOptions options, CoordinationStoreFactory& stor
              options_.meter}),
       policy_({session_, leadership_, *executor_, events}),
       client_drains_({session_, leadership_, apps_, *executor_, events, options_.client_views}),
-      operations_({session_, leadership_, apps_, client_drains_, *executor_, *solver_, events}) {}
+      operations_({session_, leadership_, apps_, client_drains_, *executor_, *solver_, events}),
+      levers_({apps_, *executor_, *solver_},
+              LedThread({session_, leadership_, apps_, *executor_})) {}
 
 Controller::~Controller() { Stop(); }
 

@@ -17,6 +17,7 @@
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"
 #include "orchestrator/control/led_policy.h"
+#include "orchestrator/control/levers.h"
 #include "orchestrator/control/operations.h"
 #include "orchestrator/shell/event_log.h"
 #include "orchestrator/shell/ports.h"
@@ -46,6 +47,7 @@ class Controller {
   void Stop();
 
   Operations& operations() { return operations_; }
+  Levers& levers() { return levers_; }
   LedPolicy& policy() { return policy_; }
   const LedPolicy& policy() const { return policy_; }
   // A subscriber holds a map of this app and this cell from a leader with a higher epoch than that
@@ -87,6 +89,7 @@ class Controller {
   LedPolicy policy_;
   ClientDrains client_drains_;
   Operations operations_;
+  Levers levers_;
   std::map<AppName, MapVersion> ahead_;  // the highest that subscribers hold, until it is looked at
 };
 

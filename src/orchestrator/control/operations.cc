@@ -19,7 +19,6 @@
 #include "orchestrator/control/orders/change_answers.h"
 #include "orchestrator/control/orders/drain_scopes.h"
 #include "orchestrator/control/orders/maintenance_notices.h"
-#include "orchestrator/control/orders/moves.h"
 #include "orchestrator/control/orders/recording.h"
 #include "orchestrator/control/orders/region_orders.h"
 #include "orchestrator/control/orders/reshapes.h"
@@ -33,32 +32,11 @@
 
 namespace shardmanager::orchestrator {
 
-// ---- who may ask ----
-
-absl::Status Operations::MayAnswer() const {
-  if (!apps_.begun()) return context_.leadership.NotLeading();
-  if (!context_.leadership.InTouch()) return context_.leadership.OutOfTouch();
-  if (apps_.listed()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      context_.leadership.process(), " was elected just now, and reads what is stored; try again"));
-}
-
-// A write that waits for a connection would happen long after its caller was told that it
-// failed.
-absl::Status Operations::MayChange(const Wanted& wanted) const {
-  if (absl::Status may = MayAnswer(); !may.ok()) return may;
-  if (!IsWanted(wanted)) return NobodyWaits();
-  if (context_.session.connected()) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("nothing was changed: ", context_.leadership.process(),
-                   " leads, but has lost its connection to ZooKeeper and tries to connect again"));
-}
-
 // ---- changes ----
 
 void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply,
                           Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     const v1::AppSpec& spec = request.spec();
     if (absl::Status valid = ToStatus(ValidateSpec(spec)); !valid.ok()) return reply(valid);
     PartitionDriver* existing = apps_.Find(spec.name());
@@ -98,7 +76,7 @@ void Operations::ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppRespons
 
 void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
                            Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     PartitionDriver* existing = apps_.Find(request.app());
     if (existing == nullptr) return reply(apps_.NoSuch(request.app()));
     if (absl::Status may = MayChangeSpec(*existing); !may.ok()) return reply(may);
@@ -114,7 +92,7 @@ void Operations::DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResp
 }
 
 void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     v1::Drain drain = request.drain();
     if (absl::Status valid = ValidateDrain(drain); !valid.ok()) return reply(valid);
     if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
@@ -149,7 +127,7 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
 
 void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> reply,
                          Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateScope(request.scope()); !valid.ok()) return reply(valid);
     if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
       return reply(apps_.NoSuch(request.app()));
@@ -178,7 +156,7 @@ void Operations::Undrain(v1::UndrainRequest request, Reply<v1::UndrainResponse> 
 
 void Operations::AddMaintenance(v1::AddMaintenanceRequest request,
                                 Reply<v1::AddMaintenanceResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     const int64_t now_ms = context_.session.WallMs();
     v1::Maintenance notice = WithDefaults(request.maintenance(), now_ms);
     if (absl::Status valid = ValidateMaintenance(notice, now_ms); !valid.ok()) return reply(valid);
@@ -191,7 +169,7 @@ void Operations::AddMaintenance(v1::AddMaintenanceRequest request,
 
 void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
                                    Reply<v1::CancelMaintenanceResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const auto edits = TakeNoticeBack(apps_, request.id());
     if (!edits.ok()) return reply(edits.status());
@@ -205,7 +183,7 @@ void Operations::CancelMaintenance(v1::CancelMaintenanceRequest request,
 
 void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppResponse> reply,
                           Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidatePause(request.pause()); !valid.ok()) return reply(valid);
     v1::PauseAppResponse response;
     const auto pause = [&](const PartitionDriver&, v1::StoredSpec& stored) {
@@ -227,7 +205,7 @@ void Operations::PauseApp(v1::PauseAppRequest request, Reply<v1::PauseAppRespons
 
 void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResponse> reply,
                            Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const auto resume = [&](const PartitionDriver&, v1::StoredSpec& stored) {
       if (!stored.has_pause()) {
@@ -246,7 +224,7 @@ void Operations::ResumeApp(v1::ResumeAppRequest request, Reply<v1::ResumeAppResp
 
 void Operations::PinShard(v1::PinShardRequest request, Reply<v1::PinShardResponse> reply,
                           Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     v1::Pin pin = request.pin();
     if (absl::Status valid = ValidatePin(pin); !valid.ok()) return reply(valid);
     pin.set_since_ms(context_.session.WallMs());
@@ -267,7 +245,7 @@ void Operations::PinShard(v1::PinShardRequest request, Reply<v1::PinShardRespons
 
 void Operations::UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardResponse> reply,
                             Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const auto take_out = [&](const PartitionDriver&, v1::StoredSpec& stored) {
       return TakeOutPin(request.shard(), stored);
@@ -281,7 +259,7 @@ void Operations::UnpinShard(v1::UnpinShardRequest request, Reply<v1::UnpinShardR
 
 void Operations::PreferRegions(v1::PreferRegionsRequest request,
                                Reply<v1::PreferRegionsResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     v1::PreferRegionsResponse response;
     const auto prefer = [&](const PartitionDriver& app, v1::StoredSpec& stored) {
@@ -300,15 +278,15 @@ void Operations::PreferRegions(v1::PreferRegionsRequest request,
 
 void Operations::ReshapeShards(v1::ReshapeShardsRequest request,
                                Reply<v1::ReshapeShardsResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
-    const auto may_change = [this, wanted] { return MayChange(wanted); };
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const auto may_change = [this, wanted] { return thread_.MayChange(wanted); };
     AskAndOrderReshape({apps_, context_.events, may_change, wanted}, request, reply);
   });
 }
 
 void Operations::ReleaseServer(v1::ReleaseServerRequest request,
                                Reply<v1::ReleaseServerResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
     const auto released = [this, request, reply, wanted](absl::StatusOr<std::string> kept_at) {
@@ -327,49 +305,8 @@ void Operations::ReleaseServer(v1::ReleaseServerRequest request,
   });
 }
 
-void Operations::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
-                            Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
-    const ShardIndex shard = driver->state()->tables.FindShard(request.shard());
-    if (!shard.valid() || driver->state()->tables.shard(shard).map_index == Shard::kNotInMap) {
-      return reply(absl::NotFoundError(
-          absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
-    }
-    wanted.Note({"+ what failed is tried again now; nothing is stored"});
-    if (wanted.is_preview()) {
-      const TimePoint now = context_.executor.Now();
-      for (const std::string& wait : DescribeWaits(*driver->state(), shard, now)) {
-        wanted.NoteConsequence("now: " + wait);
-      }
-      return reply(v1::RetryShardResponse());
-    }
-    driver->Hear(RetryAsked{request.shard()});
-    reply(v1::RetryShardResponse());
-  });
-}
-
-void Operations::MoveShard(v1::MoveShardRequest request, Reply<v1::MoveShardResponse> reply,
-                           Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
-    const auto may_change = [this, wanted] { return MayChange(wanted); };
-    OrderMove({apps_, context_.executor, context_.solver, may_change, wanted}, request, reply);
-  });
-}
-
-void Operations::LiftQuarantine(v1::LiftQuarantineRequest request,
-                                Reply<v1::LiftQuarantineResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
-    const absl::Status done = OrderQuarantineLifted(apps_, request, wanted);
-    if (!done.ok()) return reply(done);
-    reply(v1::LiftQuarantineResponse());
-  });
-}
-
 void Operations::Report(v1::ReportRequest request, Reply<v1::ReportResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply] {
     const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
     if (!tasks.ok()) return reply(tasks.status());
     (*tasks)->Report(request, reply);
@@ -380,14 +317,14 @@ void Operations::SupplyMap(v1::SupplyMapRequest request, Reply<v1::SupplyMapResp
   absl::StatusOr<SuppliedMap> parsed = ParseMap(request);  // maps are large: not on the one thread
   if (!parsed.ok()) return reply(parsed.status());
   auto map = std::make_shared<SuppliedMap>(*std::move(parsed));
-  OnThread(reply, [this, app = request.app(), map, reply] {
+  thread_.ToAnswer(reply, [this, app = request.app(), map, reply] {
     reply(TakeMap(apps_, app, std::move(*map), context_.executor.Now()));
   });
 }
 
 void Operations::ApproveOperation(v1::ApproveOperationRequest request,
                                   Reply<v1::ApproveOperationResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
     if (!tasks.ok()) return reply(tasks.status());
     if (absl::Status done = (*tasks)->Approve(request); !done.ok()) return reply(done);
@@ -398,7 +335,7 @@ void Operations::ApproveOperation(v1::ApproveOperationRequest request,
 
 void Operations::EndOperation(v1::EndOperationRequest request,
                               Reply<v1::EndOperationResponse> reply, Wanted wanted) {
-  ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     if (absl::Status valid = ValidateNote("who", request.who()); !valid.ok()) return reply(valid);
     const absl::StatusOr<AppTasks*> tasks = TasksOf(apps_, request.app());
     if (!tasks.ok()) return reply(tasks.status());
@@ -412,20 +349,20 @@ void Operations::EndOperation(v1::EndOperationRequest request,
 
 void Operations::GetOperations(v1::GetOperationsRequest request,
                                Reply<v1::GetOperationsResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     reply(FindOperations(apps_, request, context_.executor.Now()));
   });
 }
 
 void Operations::GetRollouts(v1::GetRolloutsRequest request, Reply<v1::GetRolloutsResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     reply(FindRollouts(apps_, request, context_.executor.Now()));
   });
 }
 
 void Operations::GetMaintenances(v1::GetMaintenancesRequest request,
                                  Reply<v1::GetMaintenancesResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     if (!request.app().empty() && apps_.Find(request.app()) == nullptr) {
       return reply(apps_.NoSuch(request.app()));
     }
@@ -440,7 +377,7 @@ void Operations::GetMaintenances(v1::GetMaintenancesRequest request,
 }
 
 void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     v1::GetAppsResponse response;
     for (const auto& [name, driver] : apps_.drivers()) {
       if (!request.app().empty() && request.app() != name) continue;
@@ -474,7 +411,7 @@ void Operations::GetApps(v1::GetAppsRequest request, Reply<v1::GetAppsResponse> 
 }
 
 void Operations::GetServers(v1::GetServersRequest request, Reply<v1::GetServersResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     if (absl::Status may = MayNameServers(apps_, request.app()); !may.ok()) return reply(may);
     v1::GetServersResponse response;
     for (const auto& [name, driver] : apps_.drivers()) {
@@ -497,7 +434,7 @@ void Operations::GetServers(v1::GetServersRequest request, Reply<v1::GetServersR
 }
 
 void Operations::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     if (absl::Status valid = ValidateFilter(request); !valid.ok()) return reply(valid);
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
@@ -517,7 +454,7 @@ void Operations::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResp
 
 void Operations::ExplainShard(v1::ExplainShardRequest request,
                               Reply<v1::ExplainShardResponse> reply) {
-  OnThread(reply, [this, request = std::move(request), reply] {
+  thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
     PartitionDriver* driver = apps_.Find(request.app());
     if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
     if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
@@ -534,7 +471,7 @@ void Operations::ExplainShard(v1::ExplainShardRequest request,
           *snapshot, {.only = subject.server, .most_candidates = subject.most_candidates});
       context_.executor.Post([this, reply, app, subject, life,
                               explanation = std::move(explanation)] {
-        if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
+        if (absl::Status may = thread_.MayAnswer(); !may.ok()) return reply(may);
         PartitionDriver* still = life.expired() ? nullptr : apps_.Find(app);
         if (still == nullptr) return reply(apps_.NoSuch(app));
         reply(DescribeExplanation(*still->state(), context_.executor.Now(), subject, explanation));
@@ -551,7 +488,7 @@ void Operations::GetStatus(Reply<v1::GetStatusResponse> reply, bool with_problem
     const bool led = leadership.epoch().has_value();
     v1::GetStatusResponse response;
     response.set_cell(cell.cell);
-    response.set_leading(MayAnswer().ok());
+    response.set_leading(thread_.MayAnswer().ok());
     response.set_leader_epoch(cell.leader_epoch);
     if (leadership.leader() && (cell.in_touch || !led)) {
       response.set_leader_endpoint(leadership.leader()->endpoint());

@@ -9,6 +9,7 @@
 #include "orchestrator/control/client_drains.h"
 #include "orchestrator/control/leadership.h"
 #include "orchestrator/control/led_apps.h"
+#include "orchestrator/control/led_thread.h"
 #include "orchestrator/shell/event_log.h"
 #include "runtime/executor.h"
 #include "shardmanager/v1/admin.pb.h"
@@ -28,7 +29,7 @@ namespace shardmanager::orchestrator {
 class Operations {
  public:
   template <typename T>
-  using Reply = std::function<void(absl::StatusOr<T>)>;
+  using Reply = LedThread::Reply<T>;
 
   // All must outlive it.
   struct Context {
@@ -40,7 +41,10 @@ class Operations {
     Executor& solver;
     EventLog& events;
   };
-  explicit Operations(Context context) : context_(context), apps_(context.apps) {}
+  explicit Operations(Context context)
+      : context_(context),
+        thread_({context.session, context.leadership, context.apps, context.executor}),
+        apps_(context.apps) {}
 
   void ApplyApp(v1::ApplyAppRequest request, Reply<v1::ApplyAppResponse> reply, Wanted wanted = {});
   void DeleteApp(v1::DeleteAppRequest request, Reply<v1::DeleteAppResponse> reply,
@@ -71,14 +75,6 @@ class Operations {
                          Reply<v1::CancelMaintenanceResponse> reply, Wanted wanted = {});
   void ReleaseServer(v1::ReleaseServerRequest request, Reply<v1::ReleaseServerResponse> reply,
                      Wanted wanted = {});
-  // NOT_FOUND: no such app or shard. Nothing is stored: another leader begins without failures.
-  void RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
-                  Wanted wanted = {});
-  // It may wait for a plan that is being made, as ExplainShard.
-  void MoveShard(v1::MoveShardRequest request, Reply<v1::MoveShardResponse> reply,
-                 Wanted wanted = {});
-  void LiftQuarantine(v1::LiftQuarantineRequest request, Reply<v1::LiftQuarantineResponse> reply,
-                      Wanted wanted = {});
   // Of this process, whoever leads. `with_problems`: and what is wrong in the cell, for which all
   // shards are looked at.
   void GetStatus(Reply<v1::GetStatusResponse> reply, bool with_problems = false);
@@ -93,35 +89,8 @@ class Operations {
   void SupplyMap(v1::SupplyMapRequest request, Reply<v1::SupplyMapResponse> reply);
 
  private:
-  // OK: this process leads and can prove it.
-  absl::Status MayAnswer() const;
-  // OK: MayAnswer(), somebody still waits for the answer, and the store is connected.
-  absl::Status MayChange(const Wanted& wanted) const;
-
-  // Runs `work` on the executor's thread if this process leads and can prove it.
-  template <typename T>
-  void OnThread(const Reply<T>& reply, std::function<void()> work) {
-    context_.executor.Post([this, reply, work = std::move(work)] {
-      if (absl::Status may = MayAnswer(); !may.ok()) return reply(may);
-      work();
-    });
-  }
-  // The same for a change. While the lease cannot be proved it waits for the next renewal, at most
-  // kHoldChanges: the operator who asks for it is waiting, too.
-  template <typename T>
-  void ToChange(const Reply<T>& reply, const Wanted& wanted, std::function<void()> work) {
-    context_.executor.Post([this, reply, wanted, work = std::move(work)] {
-      context_.leadership.OnceInTouch(context_.executor.Now() + kHoldChanges,
-                                      [this, reply, wanted, work] {
-                                        if (absl::Status may = MayChange(wanted); !may.ok())
-                                          return reply(may);
-                                        work();
-                                      });
-    });
-  }
-  static constexpr Duration kHoldChanges = Seconds(2);
-
   const Context context_;
+  const LedThread thread_;
   LedApps& apps_;
 };
 

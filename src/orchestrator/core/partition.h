@@ -91,12 +91,13 @@ class Partition {
   }
   void On(ServerDown& event);
   void On(WriteDone& event) { batch_.On(event); }
-  void On(CommandResult& event) { commander_.On(event); }
   void On(ServerReport& event);
-  void On(PlanReady& event) { planner_.On(event); }
-  void On(LaterLeaderSeen& event) { commander_.On(event); }
-  void On(RetryAsked& event) { commander_.On(event); }
-  void On(MoveAsked& event) { planner_.On(event); }
+  template <typename ForPlanner>
+  requires requires(Planner& planner, ForPlanner& event) { planner.On(event); }
+  void On(ForPlanner& event) { planner_.On(event); }
+  template <typename ForCommander>
+  requires requires(Commander& commander, ForCommander& event) { commander.On(event); }
+  void On(ForCommander& event) { commander_.On(event); }
   void On(QuarantineLifted& event) { sick_servers_.On(event); }
   void On(OrdersChanged& event);
   void On(MapSupplied& event);

@@ -96,7 +96,7 @@ TEST_F(ControllerTest, RetriesOnlyShardsThatThereAre) {
     v1::RetryShardRequest request;
     request.set_app(app);
     request.set_shard(shard);
-    controller_->operations().RetryShard(
+    controller_->levers().RetryShard(
         request, [&answer](const auto& response) { answer = response.status(); });
     RunAll();
     return answer;
@@ -369,8 +369,8 @@ TEST_F(ControllerTest, WhileTheRecordsOfAnAppCannotBeReadARetryIsRefused) {
   request.set_app("kv");
   request.set_shard("s-0");
   absl::Status answer = absl::UnknownError("no answer");
-  controller_->operations().RetryShard(
-      request, [&answer](const auto& response) { answer = response.status(); });
+  controller_->levers().RetryShard(request,
+                                   [&answer](const auto& response) { answer = response.status(); });
   RunAll();
   EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
   EXPECT_THAT(std::string(answer.message()), HasSubstr("the connection broke"));

@@ -23,14 +23,14 @@ class PreviewTest : public ControllerTest {
     before_ = Stored();
   }
   // Asks what the change would come to, and checks that it is not made.
-  template <typename Request, typename Response>
-  absl::Status Preview(void (Operations::*change)(Request, Operations::Reply<Response>, Wanted),
+  template <typename Target, typename Request, typename Response>
+  absl::Status Preview(void (Target::*change)(Request, LedThread::Reply<Response>, Wanted),
                        const Request& request) {
     uint64_t cursor = 0;
     const size_t events = events_.Read(&cursor, Duration(0)).size();
     difference_ = std::make_shared<Difference>(Difference::Purpose::kPreview);
     absl::Status answer = absl::UnknownError("no answer");
-    (controller_->operations().*change)(
+    (Of(static_cast<Target*>(nullptr)).*change)(
         request, [&answer](const auto& response) { answer = response.status(); },
         Wanted([] { return true; }, difference_));
     RunAll();
@@ -39,6 +39,9 @@ class PreviewTest : public ControllerTest {
     EXPECT_EQ(events_.Read(&cursor, Duration(0)).size(), events) << "nothing was done";
     return answer;
   }
+
+  Operations& Of(Operations*) { return controller_->operations(); }
+  Levers& Of(Levers*) { return controller_->levers(); }
 
   v1::StoredSpec before_;
   std::shared_ptr<Difference> difference_;
@@ -87,7 +90,7 @@ TEST_F(PreviewTest, OfARetrySaysWhatTheShardWaitsFor) {
   v1::RetryShardRequest retry;
   retry.set_app("kv");
   retry.set_shard("s-0");
-  EXPECT_EQ(Preview(&Operations::RetryShard, retry), absl::OkStatus());
+  EXPECT_EQ(Preview(&Levers::RetryShard, retry), absl::OkStatus());
   EXPECT_THAT(difference_->lines(), ElementsAre(HasSubstr("is tried again now")));
   EXPECT_THAT(difference_->consequences(), Contains(HasSubstr("now: ")));
 }
@@ -96,17 +99,17 @@ TEST_F(PreviewTest, OfAMoveAndOfAQuarantineIsRefusedAsTheyAre) {
   v1::MoveShardRequest move;
   move.set_app("kv");
   move.set_shard("s-0");
-  EXPECT_EQ(Preview(&Operations::MoveShard, move), absl::InvalidArgumentError("to: REQUIRED"));
+  EXPECT_EQ(Preview(&Levers::MoveShard, move), absl::InvalidArgumentError("to: REQUIRED"));
   move.set_to("kv-1");
-  EXPECT_THAT(std::string(Preview(&Operations::MoveShard, move).message()),
+  EXPECT_THAT(std::string(Preview(&Levers::MoveShard, move).message()),
               HasSubstr("server \"kv-1\" is not live"));
   v1::LiftQuarantineRequest lift;
   lift.set_app("kv");
   lift.set_server("kv-1");
-  EXPECT_EQ(Preview(&Operations::LiftQuarantine, lift),
+  EXPECT_EQ(Preview(&Levers::LiftQuarantine, lift),
             absl::FailedPreconditionError("server \"kv-1\" is not quarantined"));
   lift.set_server("kv-9");
-  EXPECT_EQ(Preview(&Operations::LiftQuarantine, lift).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Preview(&Levers::LiftQuarantine, lift).code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

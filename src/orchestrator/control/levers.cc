@@ -1,0 +1,54 @@
+#include "orchestrator/control/levers.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/control/orders/moves.h"
+#include "orchestrator/describe/explain_status.h"
+
+namespace shardmanager::orchestrator {
+
+void Levers::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
+                        Wanted wanted) {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    PartitionDriver* driver = context_.apps.Find(request.app());
+    if (driver == nullptr) return reply(context_.apps.NoSuch(request.app()));
+    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
+    const ShardIndex shard = driver->state()->tables.FindShard(request.shard());
+    if (!shard.valid() || driver->state()->tables.shard(shard).map_index == Shard::kNotInMap) {
+      return reply(absl::NotFoundError(
+          absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
+    }
+    wanted.Note({"+ what failed is tried again now; nothing is stored"});
+    if (wanted.is_preview()) {
+      const TimePoint now = context_.executor.Now();
+      for (const std::string& wait : DescribeWaits(*driver->state(), shard, now)) {
+        wanted.NoteConsequence("now: " + wait);
+      }
+      return reply(v1::RetryShardResponse());
+    }
+    driver->Hear(RetryAsked{request.shard()});
+    reply(v1::RetryShardResponse());
+  });
+}
+
+void Levers::MoveShard(v1::MoveShardRequest request, Reply<v1::MoveShardResponse> reply,
+                       Wanted wanted) {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const auto may_change = [this, wanted] { return thread_.MayChange(wanted); };
+    OrderMove({context_.apps, context_.executor, context_.solver, may_change, wanted}, request,
+              reply);
+  });
+}
+
+void Levers::LiftQuarantine(v1::LiftQuarantineRequest request,
+                            Reply<v1::LiftQuarantineResponse> reply, Wanted wanted) {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    const absl::Status done = OrderQuarantineLifted(context_.apps, request, wanted);
+    if (!done.ok()) return reply(done);
+    reply(v1::LiftQuarantineResponse());
+  });
+}
+
+}  // namespace shardmanager::orchestrator

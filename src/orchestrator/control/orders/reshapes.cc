@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/drain.h"
 #include "model/keys/reshape.h"
+#include "model/pause.h"
 #include "orchestrator/control/orders/recording.h"
 #include "orchestrator/control/orders/spec_edits.h"
 #include "orchestrator/decide/keys/reshape_orders.h"

@@ -106,6 +106,7 @@ void Judge(const std::vector<Difference>& differences, bool placed, Candidate& c
     candidate.verdict = Verdict::kRefused;
     candidate.reason = WhyRefused(*decides);
     if (decides->family == RuleFamily::kLoad) candidate.short_of = decides->metric;
+    candidate.closed = decides->family == RuleFamily::kClosed;
   } else if (decides != nullptr && IsNoReturn(decides->argument.rule) && change > 0) {
     candidate.verdict = Verdict::kWorse;
     candidate.reason = "a replica of the shard left it for balance within the last hour";

@@ -38,6 +38,7 @@ struct Candidate {
   std::string reason;  // what decides; a sentence for a person
   // With kRefused, where it has no room: the metric. Example: "cpu".
   std::string short_of = "";
+  bool closed = false;              // with kRefused: it takes no shards, whichever they are
   std::vector<Argument> arguments;  // what differs, the most important first
 };
 

@@ -325,10 +325,10 @@ std::string DescribeApp(const v1::AppStatus& app,
     fields.Add("Moves", MovesText(app));
   }
   if (app.has_pause()) {
-    fields.Add("Paused",
-               Shown(absl::StrCat(PauseText(app.pause()), app.pause().failover()
-                                                              ? " (what is lost is failed over)"
-                                                              : " (what is lost stays lost)")));
+    fields.Add("Paused", Shown(absl::StrCat(PauseText(app.pause()),
+                                            app.pause().failover() || app.pause().only_balance()
+                                                ? " (what is lost is failed over)"
+                                                : " (what is lost stays lost)")));
   }
   if (!mirrored) {
     fields.Add("Map version", VersionText(app.map_version()));

@@ -10,6 +10,7 @@
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/decide/unread.h"
 #include "orchestrator/decide/view.h"
+#include "orchestrator/describe/servers.h"
 #include "orchestrator/state/record_size.h"
 
 namespace shardmanager::orchestrator {
@@ -29,19 +30,7 @@ std::string WhyNotTo(const PartitionState& state, ShardIndex shard, ServerIndex 
   if (state.tables.FindReplica(shard, id).valid()) {
     return absl::StrCat(name, " has a replica of the shard already");
   }
-  if (server.draining) return absl::StrCat(name, " is to be emptied");
-  if (server.planned.closed) {
-    return absl::StrCat(name,
-                        " is given nothing: a container operation or a maintenance is about "
-                        "to stop it");
-  }
-  if (!RegionAllowed(state, id)) {
-    return absl::StrCat(name, " is in a region that placement.regions does not name");
-  }
-  if (state.failures.quarantine.IsSick(id)) {
-    return absl::StrCat(name, " is quarantined: `shardctl unquarantine server ", name,
-                        "` when it is well");
-  }
+  if (std::string why = WhyClosed(state, id); !why.empty()) return absl::StrCat(name, " ", why);
   if (!RecordTakes(state, id, ReplicaBytes(state.tables.name(shard)))) {
     return absl::StrCat("the record of ", name, " has no room for one more replica");
   }

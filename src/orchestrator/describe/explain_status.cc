@@ -9,6 +9,7 @@
 #include "orchestrator/decide/load/loads.h"
 #include "orchestrator/decide/room.h"
 #include "orchestrator/decide/waits.h"
+#include "orchestrator/describe/servers.h"
 #include "orchestrator/describe/status.h"
 #include "orchestrator/describe/waits.h"
 
@@ -56,6 +57,27 @@ v1::ExplainedReplica DescribeReplica(const PartitionState& state, ShardIndex sha
   return out;
 }
 
+// Of a server that has no room: how much is used, of what, and whose limit that is.
+std::string Shortage(const PartitionState& state, const allocator::Candidate& candidate) {
+  if (candidate.short_of.empty()) return "";
+  const Server& server = state.tables.server(candidate.server);
+  if (candidate.short_of == kReplicaCountMetric) {
+    const uint32_t most = ReplicaCapacity(state, candidate.server);
+    if (most == 0) return "";
+    return absl::StrCat("; it has ", Counted(server.replicas.size(), "replica"), ", and may have ",
+                        most,
+                        most == server.capacity ? " (the capacity that it registered)"
+                                                : " (placement.max_replicas_per_server)");
+  }
+  for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
+    if (state.loads.metrics[m] != candidate.short_of) continue;
+    const v1::MetricUse use = DescribeUse(state, candidate.server, m);
+    return absl::StrFormat("; %.4g of its %.4g %s are used", use.used(), use.capacity(),
+                           candidate.short_of);
+  }
+  return "";
+}
+
 v1::ExplainedCandidate DescribeCandidate(const PartitionState& state,
                                          const allocator::Candidate& candidate) {
   const Tables& tables = state.tables;
@@ -67,7 +89,7 @@ v1::ExplainedCandidate DescribeCandidate(const PartitionState& state,
   out.mutable_fault_domain()->set_rack(at.rack);
   if (candidate.from.valid()) out.set_from(tables.name(candidate.from));
   out.set_verdict(std::string(allocator::ToString(candidate.verdict)));
-  out.set_reason(absl::StrCat(candidate.reason, DescribeShortage(state, candidate)));
+  out.set_reason(WhyThere(state, candidate));
   AddArguments(candidate.arguments, *out.mutable_arguments());
   AddServerUse(state, candidate.server, *out.mutable_loads());
   return out;
@@ -117,24 +139,10 @@ std::vector<std::string> DescribeWaits(const PartitionState& state, ShardIndex s
   return sentences;
 }
 
-std::string DescribeShortage(const PartitionState& state, const allocator::Candidate& candidate) {
-  if (candidate.short_of.empty()) return "";
-  const Server& server = state.tables.server(candidate.server);
-  if (candidate.short_of == kReplicaCountMetric) {
-    const uint32_t most = ReplicaCapacity(state, candidate.server);
-    if (most == 0) return "";
-    return absl::StrCat("; it has ", Counted(server.replicas.size(), "replica"), ", and may have ",
-                        most,
-                        most == server.capacity ? " (the capacity that it registered)"
-                                                : " (placement.max_replicas_per_server)");
-  }
-  for (size_t m = 0; m < state.loads.metrics.size(); ++m) {
-    if (state.loads.metrics[m] != candidate.short_of) continue;
-    const v1::MetricUse use = DescribeUse(state, candidate.server, m);
-    return absl::StrFormat("; %.4g of its %.4g %s are used", use.used(), use.capacity(),
-                           candidate.short_of);
-  }
-  return "";
+std::string WhyThere(const PartitionState& state, const allocator::Candidate& candidate) {
+  const std::string closed = candidate.closed ? WhyClosed(state, candidate.server) : "";
+  if (!closed.empty()) return "it " + closed;
+  return absl::StrCat(candidate.reason, Shortage(state, candidate));
 }
 
 v1::ExplainShardResponse DescribeExplanation(const PartitionState& state, TimePoint now,
@@ -167,7 +175,7 @@ v1::ExplainShardResponse DescribeExplanation(const PartitionState& state, TimePo
   out.set_servers_considered(explanation.servers_considered);
   for (const allocator::RefusedCount& refused : explanation.refused) {
     v1::RefusedCount& added = *out.add_refused();
-    added.set_rule(refused.rule);
+    added.set_rule(refused.rule == "closed" ? "closed to new replicas" : refused.rule);
     added.set_servers(refused.servers);
   }
   out.set_balance(BalanceState(state, now));

@@ -28,9 +28,9 @@ absl::StatusOr<ExplainSubject> FindSubject(const PartitionState& state,
 std::vector<std::string> DescribeWaits(const PartitionState& state, ShardIndex shard,
                                        TimePoint now);
 
-// Of a candidate that has no room: how much is used, of what, and whose limit that is. Goes on
-// where its reason ends; else "".
-std::string DescribeShortage(const PartitionState& state, const allocator::Candidate& candidate);
+// What decides about a candidate, with what the partition knows of it: why it takes no shards; or
+// how much is used, of what, and whose limit that is.
+std::string WhyThere(const PartitionState& state, const allocator::Candidate& candidate);
 
 // `explanation` is of the partition's ExplainSnapshot(subject.shard), which may have
 // changed since.

@@ -81,6 +81,25 @@ bool IsFailedOver(const Server& server) {
   return server.state == ServerState::kLost && server.failing_over && server.replicas.empty();
 }
 
+std::string WhyClosed(const PartitionState& state, ServerIndex id) {
+  const Server& server = state.tables.server(id);
+  if (server.draining) return "is to be emptied";
+  if (server.planned.closed) {
+    return "is given nothing: a container operation or a maintenance is about to stop it";
+  }
+  if (!RegionAllowed(state, id)) {
+    return absl::StrCat("is in ",
+                        server.location.fault_domain.region.empty()
+                            ? "no region"
+                            : absl::StrCat("region ", server.location.fault_domain.region),
+                        ", and placement.regions names others");
+  }
+  if (state.failures.quarantine.IsSick(id)) {
+    return "is quarantined: `shardctl unquarantine server` when it is well";
+  }
+  return "";
+}
+
 bool IsQuarantined(const PartitionState& state, ServerIndex id) {
   return state.tables.server(id).state == ServerState::kLive &&
          state.failures.quarantine.IsSick(id);

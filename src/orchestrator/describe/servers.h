@@ -24,6 +24,9 @@ DrainStage DrainStageOf(const PartitionState& state, ServerIndex id);
 // A lost server that has nothing left to give to others is just down.
 bool IsFailedOver(const Server& server);
 // A live server that gets nothing new, as it cannot add shards.
+// Why the server, which lives, is given no replicas, whichever they are: goes on where its name
+// ends. Empty: it may be given some.
+std::string WhyClosed(const PartitionState& state, ServerIndex id);
 bool IsQuarantined(const PartitionState& state, ServerIndex id);
 
 // Of a live server: "live", "draining" or "drained"; and how far that is.

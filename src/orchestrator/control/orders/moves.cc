@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/explain.h"
 #include "model/text.h"
-#include "orchestrator/decide/pause.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/asked_moves.h"
@@ -38,15 +37,11 @@ absl::Status MayMove(const PartitionState& state, const v1::MoveShardRequest& re
   const std::string what =
       absl::StrCat("shard ", Quoted(request.shard()), " is not moved to ", request.to(), ": ");
   if (candidate.verdict == allocator::Verdict::kRefused) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, candidate.reason, DescribeShortage(state, candidate)));
+    return absl::FailedPreconditionError(absl::StrCat(what, WhyThere(state, candidate)));
   }
   const std::string why =
       WhyNotMoved(state, {.shard = shard, .from = candidate.from, .to = candidate.server});
-  if (why.empty()) return absl::OkStatus();
-  const bool stays = StaysPut(state, shard) || Mirrors(state);
-  return stays ? absl::FailedPreconditionError(absl::StrCat(what, why))
-               : absl::UnavailableError(absl::StrCat(what, why));
+  return why.empty() ? absl::OkStatus() : absl::FailedPreconditionError(absl::StrCat(what, why));
 }
 
 // The rules have answered: `candidate` is the server that is to have the replica.
@@ -78,7 +73,7 @@ absl::Status MayAskRules(const PartitionState& state, const ExplainSubject& subj
                                                       " has a replica of the shard already"));
   }
   if (!from.valid() && !state.tables.shard(subject.shard).first.valid()) {
-    return absl::UnavailableError(
+    return absl::FailedPreconditionError(
         "the shard has no replica that could be moved; `shardctl explain` says what it waits for");
   }
   return absl::OkStatus();
@@ -118,8 +113,10 @@ void OrderMove(const MoveContext& context, const v1::MoveShardRequest& request,
       if (!still.ok()) return reply(still.status());
       if (life.expired() || explanation.candidates.size() != 1 ||
           !explanation.candidates.front().from.valid()) {
-        return reply(absl::UnavailableError(
-            "a replica of the shard is missing, or the app has changed meanwhile: ask again"));
+        return reply(
+            absl::FailedPreconditionError("a replica of the shard is missing, or the app has "
+                                          "changed meanwhile; `shardctl explain` "
+                                          "says what the shard waits for"));
       }
       reply(MoveAs(context, **still, request, shard, explanation.candidates.front()));
     });

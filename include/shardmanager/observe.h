@@ -38,8 +38,7 @@ class Logger {
 //
 // Default: spdlog's default logger, if the application has set one that does not write to the
 // standard output; else lines on stderr, from the level on that the environment's SM_LOG_LEVEL
-// names (default "info"), as text, or as JSON if SM_LOG_FORMAT is "json". Nothing is ever written
-// to the standard output.
+// names (default "info"). Nothing is ever written to the standard output.
 void SetLogger(std::shared_ptr<Logger> logger);
 
 // ---- attributes of metrics and spans

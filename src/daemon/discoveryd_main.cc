@@ -51,7 +51,6 @@ struct Flags {
   std::string listen = "127.0.0.1:7401";
   std::string metrics_listen;
   uint32_t streams = 10'000;
-  LogOptions log;
   Security security;
 };
 
@@ -158,7 +157,7 @@ int Main(int argc, char** argv) {
   cli.add_option("--metrics-listen", flags.metrics_listen,
                  "Serve Prometheus metrics at http://HOST:PORT/metrics, and /healthz and /readyz. "
                  "HOST: a numeric address. Default: off");
-  daemon::AddLogFlags(cli, flags.log);
+  daemon::AddLogFlags(cli);
   security::AddFlags(cli, flags.security);
   security::AddStreamsFlag(cli, flags.streams);
   CLI11_PARSE(cli, argc, argv);
@@ -166,7 +165,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", wrong.c_str());
     return 2;
   }
-  if (absl::Status status = InitLogging("shard-discoveryd", flags.log); !status.ok()) {
+  if (absl::Status status = InitLogging("shard-discoveryd"); !status.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }

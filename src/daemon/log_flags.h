@@ -2,16 +2,21 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
 
-#include "runtime/logging.h"
+#include "runtime/log_format.h"
 
 namespace shardmanager::daemon {
 
-// `log` must outlive `cli`.
-inline void AddLogFlags(CLI::App& cli, LogOptions& log) {
-  cli.add_option("--log-format", log.format,
-                 "Of the lines on stderr: text, or json, one object per line. Default: "
-                 "$SM_LOG_FORMAT, else text")
+// What is given holds from when the command line is parsed.
+inline void AddLogFlags(CLI::App& cli) {
+  const std::function<void(const std::string&)> set = [](const std::string& format) {
+    SetLogFormat(format == "json" ? LogFormat::kJson : LogFormat::kText);
+  };
+  cli.add_option_function("--log-format", set,
+                          "Of the lines on stderr: text, or json, one object per line. Default: "
+                          "$SM_LOG_FORMAT, else text")
       ->check(CLI::IsMember({"text", "json"}));
 }
 

@@ -129,7 +129,7 @@ GivenFlags AddFlags(CLI::App& cli, ControlFlags& flags) {
   cli.add_option("--data-dir", flags.data_dir,
                  "With --dev: where that ZooKeeper keeps its data. Default: a new folder");
   AddConsoleFlags(cli, flags.console);
-  AddLogFlags(cli, flags.log);
+  AddLogFlags(cli);
   security::AddFlags(cli, flags.security);
   AddLimitFlags(cli, flags);
   AddHistoryFlags(cli, flags.history);

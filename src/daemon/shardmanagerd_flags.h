@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "daemon/console_wiring.h"
 #include "daemon/history_keeper.h"
-#include "runtime/logging.h"
 #include "security/flags.h"
 
 namespace shardmanager::daemon {
@@ -17,7 +16,6 @@ struct ControlFlags {
   std::string cell = "default";
   std::string zookeeper = "127.0.0.1:2181";
   std::string zookeeper_credentials;
-  LogOptions log;
   Security security;
   std::string listen = "127.0.0.1:7400";
   std::string advertise;

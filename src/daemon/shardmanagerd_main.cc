@@ -368,7 +368,7 @@ int Main(int argc, char** argv) {
     Fail(access.status());
     return 2;
   }
-  absl::Status status = InitLogging("shardmanagerd", flags.log);
+  absl::Status status = InitLogging("shardmanagerd");
   if (!status.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;

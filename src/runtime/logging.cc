@@ -5,14 +5,18 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/clock.h"
 #include "runtime/json_lines.h"
+#include "runtime/log_format.h"
 
 namespace shardmanager {
 namespace {
@@ -25,19 +29,28 @@ std::string ChosenLevel(const LogOptions& options) {
   return environment != nullptr && *environment != '\0' ? environment : "info";
 }
 
-std::string ChosenFormat(const LogOptions& options) {
-  if (!options.format.empty()) return options.format;
+std::atomic<std::optional<LogFormat>>& SetFormat() {
+  static std::atomic<std::optional<LogFormat>> format;
+  return format;
+}
+
+absl::StatusOr<LogFormat> ChosenFormat() {
+  if (const std::optional<LogFormat> set = SetFormat().load()) return *set;
   const char* environment = std::getenv("SM_LOG_FORMAT");
-  return environment != nullptr && *environment != '\0' ? environment : "text";
+  const std::string name = environment != nullptr ? environment : "";
+  if (name.empty() || name == "text") return LogFormat::kText;
+  if (name == "json") return LogFormat::kJson;
+  return absl::InvalidArgumentError(
+      absl::StrCat("no such log format: \"", name, "\" (SM_LOG_FORMAT); allowed: text, json"));
 }
 
 std::shared_ptr<spdlog::logger> ToStderr(std::string name, spdlog::level::level_enum level,
-                                         bool json) {
+                                         LogFormat format) {
   // This sink colours its lines only when stderr is a terminal.
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   auto logger = std::make_shared<spdlog::logger>(std::move(name), std::move(sink));
   logger->set_level(level);
-  if (json) {
+  if (format == LogFormat::kJson) {
     logger->set_formatter(std::make_unique<JsonLines>());
   } else {
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P]: %v", spdlog::pattern_time_type::utc);
@@ -63,8 +76,9 @@ bool WritesToStdout(const spdlog::logger& logger) {
 std::shared_ptr<spdlog::logger> DefaultLogger() {
   std::shared_ptr<spdlog::logger> current = spdlog::default_logger();
   if (current != nullptr && !WritesToStdout(*current)) return current;
-  static const auto* stderr_logger = new std::shared_ptr<spdlog::logger>(ToStderr(
-      "shardmanager", spdlog::level::from_str(ChosenLevel({})), ChosenFormat({}) == "json"));
+  static const auto* stderr_logger = new std::shared_ptr<spdlog::logger>(
+      ToStderr("shardmanager", spdlog::level::from_str(ChosenLevel({})),
+               ChosenFormat().value_or(LogFormat::kText)));
   return *stderr_logger;
 }
 
@@ -102,6 +116,8 @@ std::shared_ptr<Logger> CurrentLogger() {
 
 }  // namespace
 
+void SetLogFormat(std::optional<LogFormat> format) { SetFormat() = format; }
+
 absl::Status InitLogging(std::string_view program, const LogOptions& options) {
   const std::string name = ChosenLevel(options);
   const auto level = spdlog::level::from_str(name);
@@ -110,12 +126,9 @@ absl::Status InitLogging(std::string_view program, const LogOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("no such log level: \"", name, "\"; allowed: ", std::string(kLevels)));
   }
-  const std::string format = ChosenFormat(options);
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no such log format: \"", format, "\"; allowed: text, json"));
-  }
-  spdlog::set_default_logger(ToStderr(std::string(program), level, format == "json"));
+  const absl::StatusOr<LogFormat> format = ChosenFormat();
+  if (!format.ok()) return format.status();
+  spdlog::set_default_logger(ToStderr(std::string(program), level, *format));
   return absl::OkStatus();
 }
 

@@ -2,8 +2,6 @@
 // lines of processes in different regions can be merged by sorting.
 //
 //   2026-03-01T12:00:00.123Z info shardmanagerd[4711]: leads cell prod, epoch 12
-//
-// or, by choice, one JSON object per line with the same parts (runtime/json_lines.h).
 #pragma once
 
 #include <spdlog/fmt/fmt.h>
@@ -25,12 +23,10 @@ struct LogOptions {
   // "trace", "debug", "info", "warning", "error", "critical" or "off". Empty: the
   // environment's SM_LOG_LEVEL, else "info".
   std::string level;
-  // "text" or "json". Empty: the environment's SM_LOG_FORMAT, else "text".
-  std::string format = {};
 };
 
 // Sets up spdlog's default logger. Call it first in main(). Errors:
-// INVALID_ARGUMENT, no such level or format.
+// INVALID_ARGUMENT, no such level.
 absl::Status InitLogging(std::string_view program, const LogOptions& options = {});
 
 // ---- For code that applications link: all that it says goes to the application's logger, or to

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/json_lines.h"
+#include "runtime/log_format.h"
 
 namespace shardmanager {
 namespace {
@@ -82,17 +84,23 @@ TEST(LoggingTest, WritesJsonLinesByChoice) {
       "\\{\"time\":\"[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+\\.[0-9][0-9][0-9]Z\","
       "\"level\":\"warning\",\"program\":\"testd\",\"pid\":[0-9]+,"
       "\"message\":\"key \\\\\"a\\\\\\\\b\\\\\"\\\\u000a\\\\u0001 is \xc3\xa4 \\\\ufffd\"\\}\n";
-  EXPECT_THAT(Logged(speak, {.level = "info", .format = "json"}), MatchesRegex(wanted));
   setenv("SM_LOG_FORMAT", "json", 1);
   EXPECT_THAT(Logged(speak), MatchesRegex(wanted));
-  EXPECT_THAT(Logged(speak, {.level = "info", .format = "text"}), HasSubstr("Z warning testd["));
+  SetLogFormat(LogFormat::kText);
+  EXPECT_THAT(Logged(speak), HasSubstr("Z warning testd["));
   unsetenv("SM_LOG_FORMAT");
+  SetLogFormat(LogFormat::kJson);
+  EXPECT_THAT(Logged(speak), MatchesRegex(wanted));
+  SetLogFormat(std::nullopt);
 }
 
 TEST(LoggingTest, RefusesAFormatThatDoesNotExist) {
-  const absl::Status status = InitLogging("testd", {.format = "xml"});
+  setenv("SM_LOG_FORMAT", "xml", 1);
+  const absl::Status status = InitLogging("testd");
+  unsetenv("SM_LOG_FORMAT");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("\"xml\"; allowed: text, json"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("\"xml\" (SM_LOG_FORMAT); allowed: text, json"));
 }
 
 TEST(JsonQuotedTest, EveryTextBecomesUtf8) {

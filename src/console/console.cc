@@ -1,6 +1,7 @@
 #include "console/console.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -13,7 +14,10 @@
 namespace shardmanager::console {
 namespace {
 
-constexpr int kThreads = 16;
+constexpr int kThreads = 32;
+// Browsers open connections ahead of their use, and close those that were not used after 10 s. If
+// one were cut off here just when it is used, a person would see an error.
+constexpr std::chrono::milliseconds kRequestTimeout{12'000};
 constexpr std::string_view kApi = "/api/v1/";
 
 // "[::1]:80" -> "[::1]"; also without a port.
@@ -79,7 +83,7 @@ absl::StatusOr<std::unique_ptr<Console>> Console::Start(const Options& options, 
     return response;
   };
   auto http = HttpServer::Start(
-      {.listen = options.listen, .threads = kThreads},
+      {.listen = options.listen, .threads = kThreads, .request_timeout = kRequestTimeout},
       {{.path = "/", .get = serve}, {.path = std::string(kApi), .get = serve, .post = serve}});
   if (!http.ok()) {
     return absl::Status(http.status().code(),

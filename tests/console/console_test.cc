@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "console/files.h"
 #include "tests/console/fake_source.h"
 #include "tests/support/http_get.h"
@@ -195,6 +198,25 @@ TEST_F(ConsoleTest, NoScriptOrStyleIsInThePageItself) {
   for (const File& file : Files()) {
     EXPECT_THAT(std::string(file.content), Not(HasSubstr("innerHTML"))) << file.path;
   }
+}
+
+// Else a browser asks for them one after the other, as it finds the imports.
+TEST_F(ConsoleTest, AllModulesAreFetchedAtTheSameTime) {
+  const auto page = std::find_if(Files().begin(), Files().end(),
+                                 [](const File& file) { return file.path == "/"; });
+  ASSERT_NE(page, Files().end());
+  for (const File& file : Files()) {
+    if (!file.path.ends_with(".js")) continue;
+    EXPECT_THAT(std::string(page->content),
+                HasSubstr(absl::StrCat("=\"", std::string(file.path), "\">")));
+  }
+}
+
+// Browsers open some ahead of their use.
+TEST_F(ConsoleTest, AnUnusedConnectionIsNotCutOffSoon) {
+  const testing::Connection unused(console_->port());
+  ASSERT_TRUE(unused.connected());
+  EXPECT_TRUE(unused.StaysIdle(std::chrono::milliseconds(3'000)));
 }
 
 TEST_F(ConsoleTest, AnswersWhoCallsItByItsNamesOnly) {

@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 
 namespace shardmanager::testing {
@@ -39,6 +41,12 @@ class Connection {
     for (ssize_t n; (n = read(fd_, buffer, sizeof buffer)) > 0;)
       answer.append(buffer, static_cast<size_t>(n));
     return answer;
+  }
+
+  // The server neither closes the connection nor sends anything for so long.
+  bool StaysIdle(std::chrono::milliseconds for_at_least) const {
+    pollfd wanted{.fd = fd_, .events = POLLIN, .revents = 0};
+    return poll(&wanted, 1, static_cast<int>(for_at_least.count())) == 0;
   }
 
   // Whether the server has neither closed the connection nor sent anything so far.

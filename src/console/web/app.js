@@ -82,6 +82,9 @@ function whyNotLeading(status) {
 async function work() {
   const shown = page;
   try {
+    const next = shown.failed ? {...choose(where()), abort: shown.abort} : shown;
+    const refreshed = next.refresh(next.abort.signal);  // beside the question who leads
+    refreshed.catch(() => {});                          // it is awaited below, if this process leads
     const {status} = await get('status', {}, shown.abort.signal);
     showWho(status);
     if (!status.leading) {
@@ -90,8 +93,7 @@ async function work() {
       say(whyNotLeading(status));
       return true;
     }
-    const next = shown.failed ? {...choose(where()), abort: shown.abort} : shown;
-    await next.refresh(next.abort.signal);
+    await refreshed;
     if (shown === page) {
       page = next;
       if (!main.contains(next.element)) fill(main, h('h1', {}, next.title), next.element);

@@ -54,7 +54,13 @@ std::string AppOf(const Variant& variant) {
 }
 
 bool IsPlain(const Variant& variant) {
-  return variant.way != Way::kRouted && variant.way != Way::kAdmitted;
+  return variant.way == Way::kPlain || variant.way == Way::kBeside || variant.way == Way::kHeaded;
+}
+
+// Null: it is called without one.
+Router* RouterOf(const Variant& variant, const Target& target) {
+  if (IsPlain(variant)) return nullptr;
+  return variant.way == Way::kMeasured ? target.measured : target.router;
 }
 
 std::string HeaderOf(const Variant& variant) {
@@ -119,7 +125,7 @@ Once OnceOf(const Variant& variant, const Target& target) {
     return [stub, once, to = HeaderOf(variant)](Script& script) { return once(*stub, to, script); };
   }
   const auto once = variant.kind == Kind::kUnary ? &SayRouted : &TalkRouted;
-  return [&router = *target.router, app = AppOf(variant), once](Script& script) {
+  return [&router = *RouterOf(variant, target), app = AppOf(variant), once](Script& script) {
     return once(router, app, script);
   };
 }
@@ -148,7 +154,7 @@ class Chain {
   Chain(int client, const Variant& variant, const Target& target, std::latch& over)
       : script_(client),
         stub_(Ping::NewStub(target.channel)),
-        router_(IsPlain(variant) ? nullptr : target.router),
+        router_(RouterOf(variant, target)),
         app_(AppOf(variant)),
         to_(HeaderOf(variant)),
         over_(over) {}

@@ -27,6 +27,7 @@ enum class Way {
   kHeaded,    // that, with a header as long as the router's and a trailer as long as Admit's
               // has in a blocking service: what gRPC takes for them alone
   kRouted,    // through the router, to the server without Admit
+  kMeasured,  // that, through a router with metrics (observe.h)
   kAdmitted,  // through the router, to the server with Admit
 };
 
@@ -45,6 +46,7 @@ std::string NameOf(const Variant& variant);  // without the way
 struct Target {
   std::shared_ptr<grpc::Channel> channel;  // of kPlain, kBeside and kHeaded
   Router* router = nullptr;                // of the others
+  Router* measured = nullptr;              // of kMeasured
 };
 
 // Of calls, or of messages on streams. Ends the program if one fails.

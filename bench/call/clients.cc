@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -16,6 +17,21 @@
 
 namespace shardmanager::call_bench {
 namespace {
+
+// As a cheap adapter would: a sum for each metric.
+class CountingSink final : public MetricsSink {
+ public:
+  void Count(const Metric& metric, double amount, Attributes) override { Add(metric, amount); }
+  void Record(const Metric& metric, double value, Attributes) override { Add(metric, value); }
+
+ private:
+  void Add(const Metric& of, double amount) {
+    std::atomic<double>& sum = of.name == metric::kClientAttempts.name ? attempts_ : calls_;
+    sum.fetch_add(amount, std::memory_order_relaxed);
+  }
+  std::atomic<double> attempts_{0};
+  std::atomic<double> calls_{0};
+};
 
 constexpr char kAdmitNs[] = "admit-ns";
 constexpr std::chrono::seconds kPatience{20};
@@ -45,7 +61,7 @@ int64_t Switches() {
 Target MakeTarget(Wire wire, const std::string& plain, Router* router) {
   const auto channel = TransportOf(wire)->Open(plain, security::Anybody());
   channel->WaitForConnected(std::chrono::system_clock::now() + kPatience);
-  return {channel, router};
+  return {.channel = channel, .router = router};
 }
 
 }  // namespace
@@ -99,9 +115,15 @@ int MakeCalls(const std::vector<std::string>& arguments) {
   std::ifstream questions(arguments[3]);
   std::ofstream answers(arguments[4]);
   std::optional<Router> router;
-  if (arguments.size() > 5)
-    router.emplace(RouterOptions{.discovery = {arguments[5]}, .security = SecurityOf(wire)});
-  const Target target = MakeTarget(wire, arguments[2], router ? &*router : nullptr);
+  std::optional<Router> measured;
+  if (arguments.size() > 5) {
+    RouterOptions options{.discovery = {arguments[5]}, .security = SecurityOf(wire)};
+    router.emplace(options);
+    options.metrics = std::make_shared<CountingSink>();
+    measured.emplace(options);
+  }
+  Target target = MakeTarget(wire, arguments[2], router ? &*router : nullptr);
+  target.measured = measured ? &*measured : nullptr;
   for (std::string question; std::getline(questions, question);) {
     if (question == kAdmitNs) {
       answers << MeasureAdmitNs(*router) << std::endl;

@@ -39,14 +39,16 @@
 namespace shardmanager::call_bench {
 namespace {
 
-constexpr Way kWays[] = {Way::kPlain, Way::kBeside, Way::kHeaded, Way::kRouted, Way::kAdmitted};
-constexpr const char* kNamesOfWays[] = {"plain", "beside", "headed", "routed", "admitted"};
+constexpr Way kWays[] = {Way::kPlain,  Way::kBeside,   Way::kHeaded,
+                         Way::kRouted, Way::kMeasured, Way::kAdmitted};
+constexpr const char* kNamesOfWays[] = {"plain",  "beside",   "headed",
+                                        "routed", "measured", "admitted"};
 // In this order. The cell that servers with Admit are of here knows no TLS; what Admit takes has
 // nothing to do with it.
 std::span<const Way> WaysOf(Wire wire) {
   return wire == Wire::kTls ? std::span(kWays).first(std::size(kWays) - 1) : std::span(kWays);
 }
-constexpr size_t kBeside = 1, kHeaded = 2, kRouted = 3, kAdmitted = 4;  // places in these
+constexpr size_t kBeside = 1, kHeaded = 2, kRouted = 3, kMeasured = 4, kAdmitted = 5;  // in these
 
 struct Flags {
   int rounds = 40;
@@ -264,6 +266,7 @@ class Bench {
       loss("router_beside_plain_pct", kBeside);
       loss("header_over_plain_pct", kHeaded);
       loss("router_over_plain_pct", kRouted);
+      loss("router_metrics_pct", kMeasured, kRouted);  // aim 3
       const std::span<const Way> ways = WaysOf(variants[plain].wire);
       if (variants[plain].wire == Wire::kTls) {
         const size_t text = plain - std::size(kWays);  // the same without

@@ -4,8 +4,7 @@
 //   console_first_paint_ms      from navigation until the list of shards is painted: median of 10
 //   console_filter_ms           from a keystroke in the filter until the rows that fit are painted:
 //                               median of 40; console_filter_p95_ms: the 95th percentile
-//   console_deciding_ms         processor time that the deciding thread pays for one answer with
-//   all
+//   console_deciding_ms         processor time that the deciding thread pays for an answer with all
 //                               shards, which is asked of it at most once a second: median of 10
 //   console_table_ms            to make the table of rows of it, on the console's own thread
 //   console_query_ms            to filter it and sort it by requests

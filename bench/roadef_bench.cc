@@ -1,6 +1,7 @@
-// scripts/bench roadef [--set a|b] [--seconds 60] [--instances a1_1,a2_4] [--seed 1]: a set of the
-// ROADEF/EURO 2012 challenge through the generic specs, one core, judged by a checker
-// that knows nothing of the solver. The files are read from SM_ROADEF_DIR or from
+// scripts/bench roadef [--set a|b] [--seconds 60] [--steps 0] [--instances a1_1,a2_4] [--seed 1]: a
+// set of the ROADEF/EURO 2012 challenge through the generic specs, one core, so many seconds of
+// processor time or steps each, judged by a checker that knows nothing of the solver. The files are
+// read from SM_ROADEF_DIR or from
 // ../shared/data/roadef beside the source tree.
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +10,7 @@
 #include <string>
 
 #include "allocator/roadef/challenge.h"
-#include "allocator/solver/search.h"
+#include "allocator/solver/anytime/improve.h"
 #include "tests/allocator/roadef_checker.h"
 #include "tests/allocator/roadef_files.h"
 
@@ -23,12 +24,15 @@ double Now() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// The annealing does the work; the descent only takes what lies on the way.
+constexpr uint64_t kDescentSteps = 100'000;
+
 struct Options {
   double seconds = 60;
   std::string set = "a";
   std::string instances;  // of the set; "": all
   uint64_t seed = 1;
-  solver::AnnealOptions anneal;
+  uint64_t steps = 0;  // 0: `seconds` instead
 };
 
 struct Result {
@@ -38,23 +42,6 @@ struct Result {
   double steps_per_s = 0;
   double seconds = 0;
 };
-
-// Slices of a few milliseconds, each as far in the annealing as the clock is.
-void AnnealFor(solver::Search& search, const Options& options, double start) {
-  solver::AnnealOptions slice = options.anneal;
-  slice.steps = 20'000;
-  double now = Now() - start;
-  double length = 1e-6 * static_cast<double>(slice.steps);  // of a slice: a guess, then as it was
-  while (now < options.seconds) {
-    slice.progress = now / options.seconds;
-    slice.progress_after = std::min(1.0, (now + length) / options.seconds);
-    search.Anneal(slice);
-    const double end = Now() - start;
-    length = end - now;
-    now = end;
-    if (length < 0.02) slice.steps *= 2;
-  }
-}
 
 Result RunOne(const Published& published, const std::string& folder, const Options& options) {
   const std::string model = ReadText(ModelPath(folder, published.name));
@@ -66,11 +53,15 @@ Result RunOne(const Published& published, const std::string& folder, const Optio
     std::fprintf(stderr, "error: %s: %s\n", published.name, challenge.status().ToString().c_str());
     std::exit(1);
   }
-  // The annealing does the work; the descent only takes what lies on the way.
-  solver::Search search((*challenge)->model(), {.seed = options.seed, .step_budget = 100'000});
-  search.Descend();
-  const double descended = Challenge::CostOf(search.BestScore());
-  AnnealFor(search, options, start);
+  solver::Search search((*challenge)->model(), {.seed = options.seed});
+  solver::ImproveOptions improve{.descent_steps = kDescentSteps};
+  if (options.steps > 0) {
+    improve.budget.steps = options.steps;
+  } else {
+    improve.budget.cpu_seconds = options.seconds;
+  }
+  improve.clocks = [&] { return solver::Spent{.cpu_seconds = Now() - start}; };
+  solver::Improve(search, improve);
   Result result;
   result.seconds = Now() - start;
   const Verdict verdict = Judge(model, original, (*challenge)->ToText(search.Where()));
@@ -79,8 +70,8 @@ Result RunOne(const Published& published, const std::string& folder, const Optio
   result.gap_pct = 100.0 * static_cast<double>(verdict.cost - published.reference) /
                    static_cast<double>(published.original);
   result.steps_per_s = static_cast<double>(search.steps()) / result.seconds;
-  std::printf("%-6s %12ld %12ld %12.0f %12ld %8.3f %6.2f %7.1f  %s%s\n", published.name,
-              published.original, published.reference, descended, result.cost, result.gap_pct,
+  std::printf("%-6s %12ld %12ld %12ld %8.3f %6.2f %7.1f  %s%s\n", published.name,
+              published.original, published.reference, result.cost, result.gap_pct,
               result.steps_per_s / 1e6, result.seconds,
               result.valid ? "valid" : "BROKEN: ", verdict.broken.c_str());
   std::fflush(stdout);
@@ -97,8 +88,8 @@ int RunAll(const Options& options) {
     std::fprintf(stderr, "error: the challenge's files are not there: set SM_ROADEF_DIR\n");
     return 1;
   }
-  std::printf("%-6s %12s %12s %12s %12s %8s %6s %7s\n", "", "original", "reference", "descent",
-              "cost", "gap %", "M/s", "s");
+  std::printf("%-6s %12s %12s %12s %8s %6s %7s\n", "", "original", "reference", "cost", "gap %",
+              "M/s", "s");
   double gap = 0, steps = 0, seconds = 0, worst = -100;
   int runs = 0, invalid = 0;
   for (const Published& published : Instances(options.set)) {
@@ -126,8 +117,8 @@ int RunAll(const Options& options) {
 
 int Usage() {
   std::fprintf(stderr,
-               "usage: bench_roadef [--set a|b] [--seconds 60] [--instances a1_1,a2_4] [--seed 1] "
-               "[--hot 1e-4] [--cold 1e-8]\n");
+               "usage: bench_roadef [--set a|b] [--seconds 60] [--steps 0] [--instances a1_1,a2_4] "
+               "[--seed 1]\n");
   return 2;
 }
 
@@ -146,10 +137,8 @@ int Main(int argc, char** argv) {
       options.instances = value;
     } else if (flag == "--seed") {
       options.seed = std::strtoull(value, nullptr, 10);
-    } else if (flag == "--hot") {
-      options.anneal.hot = std::atof(value);
-    } else if (flag == "--cold") {
-      options.anneal.cold = std::atof(value);
+    } else if (flag == "--steps") {
+      options.steps = std::strtoull(value, nullptr, 10);
     } else {
       return Usage();
     }

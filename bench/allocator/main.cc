@@ -9,6 +9,7 @@
 #include <string>
 
 #include "allocator/solver/search.h"
+#include "balancing.h"
 #include "problems.h"
 #include "solve.h"
 
@@ -212,11 +213,14 @@ int main(int argc, char** argv) {
   CLI::App app("Benchmarks of the allocator, on one core.");
   std::string only;
   app.add_option("--only", only,
-                 "One part: balance, scale, tight, emergency, small, ablation, steady");
+                 "One part: balance, scale, tight, emergency, small, moves, ablation, steady");
   std::string csv;
   app.add_option("--csv", csv, "Where `steady` writes the day, step by step");
   std::string problems;
-  app.add_option("--write-problems", problems, "A folder where `small` writes its problems");
+  app.add_option("--write-problems", problems,
+                 "A folder where `small` and `moves` write their problems");
+  double seconds = 10;
+  app.add_option("--seconds", seconds, "Processor time of each problem of `moves`");
   CLI11_PARSE(app, argc, argv);
   using namespace shardmanager::bench;
   if (only.empty() || only == "balance") BalanceOnly();
@@ -224,6 +228,7 @@ int main(int argc, char** argv) {
   if (only.empty() || only == "tight") Tight();
   if (only.empty() || only == "emergency") Emergency();
   if (only.empty() || only == "small") SmallProblems(problems);
+  if (only.empty() || only == "moves") FewestMoves(problems, seconds);
   if (only.empty() || only == "ablation") Ablation();
   if (only.empty() || only == "steady") SteadyState(csv);
   return 0;

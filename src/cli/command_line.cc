@@ -81,10 +81,19 @@ bool SetWatch(const std::string& command, Words& words, Format format, CommandLi
   return true;
 }
 
+constexpr std::chrono::seconds kUsualPlaceTime{10};
+
 PlaceCommand ToPlace(const Words& words) {
   PlaceCommand command = words.offline.place;
   command.roadef = words.offline.place_texts.format == "roadef";
-  command.time = *ParseAge(words.offline.place_texts.time);
+  const PlaceTexts& texts = words.offline.place_texts;
+  if (!texts.cpu_time.empty()) command.cpu_time = *ParseAge(texts.cpu_time);
+  const bool limited = command.steps > 0 || !texts.cpu_time.empty();
+  if (!texts.time.empty()) {
+    command.time = *ParseAge(texts.time);
+  } else if (!limited) {
+    command.time = kUsualPlaceTime;
+  }
   return command;
 }
 

@@ -209,8 +209,12 @@ struct PlaceCommand {
   std::vector<std::string> files;  // one of YAML, or the two of the ROADEF challenge
   bool roadef = false;
   std::string output = "text";  // text, json, yaml or the name of a file
+  // What is spent first ends the search; 0: no such limit.
   std::chrono::milliseconds time{0};
+  std::chrono::milliseconds cpu_time{0};
+  uint64_t steps = 0;
   uint64_t seed = 1;
+  bool progress = false;
   bool dry_run = false;
 };
 struct CellCommand {

@@ -26,6 +26,9 @@ namespace {
 
 // --- What a flag's value may be; "" when it is fine ---------------------------------
 
+// Nobody waits for more; and the numbers that follow from it fit.
+constexpr uint64_t kMostPlaceSteps = 1'000'000'000'000'000;
+
 std::string CheckTimeout(const std::string& text) {
   const auto timeout = ParseAge(text);
   if (timeout.has_value() && timeout->count() > 0) return "";
@@ -502,14 +505,24 @@ void CommandTree::AddPlace() {
       .add_option("-o,--output", words_.offline.place.output, "text|json|yaml, or a file to write")
       ->type_name("OUTPUT")
       ->capture_default_str();
+  const auto limit = [&](const char* flag, std::string& text, const char* meaning) {
+    command.add_option(flag, text, meaning)
+        ->check(CLI::Validator(CheckTimeout, ""))
+        ->type_name("TIME");
+  };
+  limit("--time", words_.offline.place_texts.time,
+        "How long to look for better plans (10s unless another limit is given)");
+  limit("--cpu-time", words_.offline.place_texts.cpu_time, "So long, in processor time");
   command
-      .add_option("--time", words_.offline.place_texts.time, "How long to look for better plans")
-      ->check(CLI::Validator(CheckTimeout, ""))
-      ->type_name("TIME")
-      ->capture_default_str();
+      .add_option("--steps", words_.offline.place.steps,
+                  "So many steps: if alone, the run repeats exactly for a seed")
+      ->check(CLI::Range(uint64_t{1}, kMostPlaceSteps))
+      ->type_name("NUMBER");
   command.add_option("--seed", words_.offline.place.seed, "Of the search's random choices")
       ->type_name("NUMBER")
       ->capture_default_str();
+  command.add_flag("--progress", words_.offline.place.progress,
+                   "Tell cost and moves of the best plan so far, on the standard error");
   command.add_flag("--dry-run", words_.offline.place.dry_run, "Show every move; write no file");
 }
 

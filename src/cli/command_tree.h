@@ -19,7 +19,8 @@ struct MaintenanceTimes {
 };
 
 struct PlaceTexts {
-  std::string time = "10s";
+  std::string time;      // "": 10s if nothing else limits the search
+  std::string cpu_time;  // "": no limit
   std::string format = "yaml";
 };
 

@@ -2,15 +2,16 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/placer/placer.h"
+#include "runtime/stopwatch.h"
 #include "shardmanager/v1/placer.grpc.pb.h"
 #include "wire/grpc_status.h"
-#include "wire/place_for.h"
 
 namespace shardmanager::wire {
 namespace {
@@ -47,10 +48,16 @@ class PlacerService::Impl final : public v1::Placer::Service {
  private:
   grpc::Status Solve(grpc::ServerContext* context, const v1::PlaceRequest& request,
                      v1::PlaceResponse* response) {
-    const std::chrono::milliseconds time(request.time_ms() == 0 ? kUsualMs : request.time_ms());
-    auto placer = placer::Placer::Make(request.problem(), OptionsFor(time, request.seed()));
+    const Stopwatch watch;
+    auto placer =
+        placer::Placer::Make(request.problem(), {.seed = std::max<uint64_t>(1, request.seed())});
     if (!placer.ok()) return ToGrpc(placer.status());
-    PlaceFor(**placer, time, [&](double) { return !ending_ && !context->IsCancelled(); });
+    const uint32_t time_ms = request.time_ms() == 0 ? kUsualMs : request.time_ms();
+    (*placer)->Improve({
+        .budget = {.seconds = time_ms * 1e-3},
+        .clocks = [&] { return solver::Spent{.seconds = watch.seconds()}; },
+        .go_on = [&](const auto&...) { return !ending_ && !context->IsCancelled(); },
+    });
     *response = (*placer)->Answer();
     return grpc::Status::OK;
   }

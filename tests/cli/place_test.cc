@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "cli/commands/place_progress.h"
 #include "cli/commands/place_report.h"
 #include "cli/shardctl.h"
 
@@ -55,7 +57,11 @@ class PlaceTest : public testing::Test {
     err_.str("");
     Terminal terminal{.in = &in, .out = &out_, .err = &err_, .interactive = interactive_};
     arguments.insert(arguments.begin(), "place");
-    arguments.insert(arguments.end(), {"--time", "50ms"});
+    const auto limit = {"--time", "--cpu-time", "--steps"};
+    const bool limited = std::any_of(limit.begin(), limit.end(), [&](const char* flag) {
+      return std::find(arguments.begin(), arguments.end(), flag) != arguments.end();
+    });
+    if (!limited) arguments.insert(arguments.end(), {"--time", "50ms"});
     return RunShardctl(arguments, terminal);
   }
 
@@ -91,6 +97,60 @@ TEST_F(PlaceTest, SpeaksJsonAndYaml) {
   EXPECT_THAT(out_.str(), HasSubstr("\"feasible\": true"));
   EXPECT_EQ(Run({"-", "-o", "yaml"}, kProblem), kOk);
   EXPECT_THAT(out_.str(), StartsWith("feasible: true"));
+}
+
+// Ten shards of three on seven servers: no balance is perfect, so a search never ends by itself.
+std::string Unbalanced() {
+  std::string problem = "metrics: [cpu]\nservers:\n";
+  for (int i = 0; i < 7; ++i) {
+    problem += "- {name: v" + std::to_string(i) + ", capacity: [{metric: cpu, amount: 10}]}\n";
+  }
+  problem += "shards:\n";
+  for (int i = 0; i < 10; ++i) {
+    problem += "- {name: s" + std::to_string(i) + ", load: [{metric: cpu, amount: 3}]}\n";
+  }
+  return problem;
+}
+
+TEST_F(PlaceTest, RepeatsExactlyForABudgetOfSteps) {
+  EXPECT_EQ(Run({"-", "-o", "json", "--steps", "30000"}, Unbalanced()), kOk) << err_.str();
+  const std::string first = out_.str();
+  EXPECT_THAT(first, HasSubstr("\"steps\": \"30000\""));
+  EXPECT_EQ(Run({"-", "-o", "json", "--steps", "30000"}, Unbalanced()), kOk);
+  EXPECT_EQ(out_.str(), first);
+}
+
+TEST_F(PlaceTest, EndsWithItsProcessorTime) {
+  EXPECT_EQ(Run({"-", "--cpu-time", "20ms"}, Unbalanced()), kOk) << err_.str();
+  EXPECT_EQ(Run({"-", "--steps", "0"}, kProblem), kUsage);
+  EXPECT_EQ(Run({"-", "--cpu-time", "0s"}, kProblem), kUsage);
+}
+
+TEST_F(PlaceTest, TellsTheCurveOfItsSearch) {
+  EXPECT_EQ(Run({"-", "--progress", "--steps", "30000"}, Unbalanced()), kOk);
+  EXPECT_THAT(err_.str(), StartsWith(" SECONDS  COST "));
+  EXPECT_THAT(err_.str(), HasSubstr("  0, 10 unplaced         0\n")) << "at the beginning";
+  EXPECT_THAT(err_.str(), testing::EndsWith("             0        10\n"));
+}
+
+TEST_F(PlaceTest, SaysWhenTheAnnealingFoundNothing) {
+  EXPECT_EQ(Run({"-", "--steps", "30000"}, Unbalanced()), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr(" steps) found nothing better than the descent.\n"));
+}
+
+TEST_F(PlaceTest, SaysThatNoPlanHasFewerMoves) {
+  EXPECT_EQ(Run({"-"}, R"(metrics: [cpu]
+servers:
+- {name: a, capacity: [{metric: cpu, amount: 8}]}
+- {name: b, capacity: [{metric: cpu, amount: 8}]}
+shards:
+- {name: s1, load: [{metric: cpu, amount: 5}], servers: [a]}
+- {name: s2, load: [{metric: cpu, amount: 5}], servers: [a]}
+goals:
+- {drain: {}}
+)"),
+            kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("1 move; every constraint holds.\nNo plan has fewer moves.\n"));
 }
 
 TEST_F(PlaceTest, SaysWhyNothingFits) {
@@ -172,6 +232,29 @@ TEST_F(PlaceTest, TheHelpsProblemIsAProblem) {
   ASSERT_NE(begin, std::string::npos);
   ASSERT_LT(begin, end);
   EXPECT_EQ(Run({"-"}, help.substr(begin, end - begin)), kOk) << err_.str();
+}
+
+TEST(PlaceProgressTest, ShowsTheCostOfEachPriorityInUse) {
+  PlanSoFar plan{.score = {}, .levels = std::vector<bool>(solver::kLevels), .moves = 43};
+  EXPECT_EQ(CurveLine(1.25, plan),
+            "     1.2  0                                        0        43\n");
+  plan.levels[2] = plan.levels[4] = true;
+  plan.score[2] = 3;
+  plan.score[4] = 0.12345678;
+  plan.score[solver::kConstraintLevel] = 2;
+  EXPECT_EQ(CurveLine(100, plan),
+            "   100.0  3/0.123457                               2        43\n");
+}
+
+TEST(PlaceProgressTest, ACurveHasALineASecondAndATwentiethOfTheBudget) {
+  std::ostringstream out;
+  Curve curve(&out);
+  EXPECT_TRUE(curve.Due({}, 0));
+  curve.Show({}, 0, {.score = {}, .levels = std::vector<bool>(solver::kLevels)});
+  EXPECT_FALSE(curve.Due({.seconds = 0.9}, 0.04));
+  EXPECT_TRUE(curve.Due({.seconds = 1}, 0.04));
+  EXPECT_TRUE(curve.Due({.seconds = 0.1}, 0.05));
+  EXPECT_FALSE(Curve(nullptr).Due({}, 0));
 }
 
 TEST(PlanTextTest, MarksAMetricThatIsAboveTheCapacitySomewhere) {

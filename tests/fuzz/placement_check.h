@@ -36,17 +36,15 @@ inline void CheckAnswer(const v1::PlacementProblem& problem, const v1::PlaceResp
 
 inline void SolveAndCheck(const v1::PlacementProblem& problem) {
   if (!IsSmall(problem)) return;
-  auto made = placer::Placer::Make(problem, {.seed = 1, .step_budget = 2'000});
+  auto made = placer::Placer::Make(problem, {.seed = 1});
   if (!made.ok()) {
     SM_CHECK(!made.status().message().empty(), "an error says what is wrong");
     return;
   }
   placer::Placer& placer = **made;
   const auto not_worse = [&] { return !placer.start_score().BetterThan(placer.best_score()); };
-  placer.Descend();
-  SM_CHECK(not_worse(), "a descent never ends worse than it began");
-  placer.Anneal(300, 0, 1);
-  SM_CHECK(not_worse(), "nor does annealing");
+  placer.Improve({.budget = {.steps = 2'000}});
+  SM_CHECK(not_worse(), "a search never ends worse than it began");
   CheckAnswer(problem, placer.Answer());
 }
 

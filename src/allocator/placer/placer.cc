@@ -48,7 +48,7 @@ Placer::Placer(std::unique_ptr<ReadProblem> read, const v1::PlacementProblem& me
                const PlacerOptions& options)
     : read_(std::move(read)),
       start_score_(State(*read_->model).Total()),
-      search_(*read_->model, {.seed = options.seed, .step_budget = options.step_budget}) {
+      search_(*read_->model, {.seed = options.seed}) {
   shards_.reserve(static_cast<size_t>(message.shards_size()));
   for (const v1::PlacerShard& shard : message.shards()) shards_.push_back(shard.name());
 }
@@ -60,19 +60,8 @@ absl::StatusOr<std::unique_ptr<Placer>> Placer::Make(const v1::PlacementProblem&
   return std::unique_ptr<Placer>(new Placer(*std::move(read), message, options));
 }
 
-void Placer::Descend() { finished_ = search_.Descend(); }
-
-void Placer::Anneal(uint64_t steps, double progress, double progress_after) {
-  search_.Anneal({.steps = steps, .progress = progress, .progress_after = progress_after});
-}
-
-bool Placer::Perfect() const {
-  const Score score = search_.BestScore();
-  // Moves were needed for it; how few, the descent has seen to.
-  for (int l = 0; l < solver::kMovementLevel; ++l) {
-    if (score[l] > solver::kTolerance) return false;
-  }
-  return true;
+void Placer::Improve(const solver::ImproveOptions& options) {
+  outcome_ = solver::Improve(search_, options);
 }
 
 Placer::Placement Placer::Best() const {
@@ -159,7 +148,15 @@ v1::PlaceResponse Placer::Answer() const {
   AddRules(before, after, answer);
   AddMetrics(before, after, answer);
   answer.set_steps(search_.steps());
-  answer.set_finished(finished_);
+  answer.set_finished(!outcome_.phases.empty() && outcome_.phases.front().finished);
+  answer.set_fewest_moves(outcome_.fewest_moves);
+  for (const solver::Phase& phase : outcome_.phases) {
+    auto* added = answer.add_phases();
+    added->set_phase(phase.name);
+    added->set_steps(phase.steps);
+    added->set_improved(phase.improved);
+    added->set_finished(phase.finished);
+  }
   return answer;
 }
 

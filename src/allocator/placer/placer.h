@@ -1,10 +1,8 @@
 // The allocator alone: a PlacementProblem in, a plan out, both as messages
-// (placer.proto). Pure: who has a deadline calls in small pieces and looks at a clock in
-// between.
+// (placer.proto). Pure: who has a deadline brings the clock.
 //
 //   auto placer = Placer::Make(problem, {});
-//   (*placer)->Descend();
-//   while (time is left) (*placer)->Anneal(steps, part that is over, part after it);
+//   (*placer)->Improve({.budget = {.steps = 1'000'000}});
 //   v1::PlaceResponse plan = (*placer)->Answer();
 #pragma once
 
@@ -12,14 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "allocator/placer/problem_reader.h"
+#include "allocator/solver/anytime/improve.h"
 #include "allocator/solver/search.h"
 
 namespace shardmanager::placer {
 
 struct PlacerOptions {
   uint64_t seed = 1;
-  // Of Descend(). About a million of them are a second.
-  uint64_t step_budget = 20'000'000;
 };
 
 class Placer {
@@ -28,17 +25,14 @@ class Placer {
   static absl::StatusOr<std::unique_ptr<Placer>> Make(const v1::PlacementProblem& message,
                                                       const PlacerOptions& options);
 
-  // To a plan that no single step improves, or out of steps.
-  void Descend();
-  // On from there. `progress` of the whole time is over before, `progress_after` after it:
-  // 0 to 1.
-  void Anneal(uint64_t steps, double progress, double progress_after);
-  // True: there is nothing that costs anything, so nothing to look for.
-  bool Perfect() const;
+  // Looks for a better plan until the budget is spent, or there is nothing left to look for. Once.
+  void Improve(const solver::ImproveOptions& options);
   // The best seen; never worse than what stood.
   v1::PlaceResponse Answer() const;
 
   uint64_t steps() const { return search_.steps(); }
+  const solver::Search& search() const { return search_; }
+  const solver::Outcome& outcome() const { return outcome_; }
   const solver::Score& start_score() const { return start_score_; }
   solver::Score best_score() const { return search_.BestScore(); }
 
@@ -59,7 +53,7 @@ class Placer {
   std::vector<std::string> shards_;  // names
   const solver::Score start_score_;
   solver::Search search_;
-  bool finished_ = false;
+  solver::Outcome outcome_;
 };
 
 }  // namespace shardmanager::placer

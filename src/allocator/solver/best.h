@@ -11,6 +11,8 @@ class Best {
   bool empty() const { return where_.empty(); }
   const Score& score() const { return score_; }
   const Table<ObjectId, ContainerId>& where() const { return where_; }
+  // Objects that stand elsewhere than at their start.
+  uint32_t moves() const { return moves_; }
 
   // Remembers what stands if it is better than what was noted before. True: it is.
   bool Note(const State& state) {
@@ -18,6 +20,7 @@ class Best {
     if (!empty() && !score.BetterThan(score_)) return false;
     score_ = score;
     where_ = Placement(state);
+    moves_ = state.moved();
     return true;
   }
   void Forget() { where_.resize(0); }
@@ -31,6 +34,7 @@ class Best {
  private:
   Table<ObjectId, ContainerId> where_;
   Score score_;
+  uint32_t moves_ = 0;
 };
 
 }  // namespace shardmanager::solver

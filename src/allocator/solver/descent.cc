@@ -47,7 +47,8 @@ Descent::Descent(State& state, const SearchOptions& options)
                    [&](GroupId a, GroupId b) { return board.FactorOf(a) > board.FactorOf(b); });
 }
 
-bool Descent::Run() {
+bool Descent::Run(const Patience& patience) {
+  patience_ = &patience;
   bool improved = true;
   while (improved && !OutOfSteps()) {
     improved = PlaceMissing();
@@ -157,7 +158,8 @@ bool Descent::RepairGroups(Reach reach) {
 bool Descent::ImproveGroup(GroupId g, Reach reach) {
   bool improved = false;
   const GroupBoard& board = state_.group_board();
-  for (uint32_t round = board.Begin(g).index(); round < board.End(g).index(); ++round) {
+  const uint32_t end = board.End(g).index();
+  for (uint32_t round = board.Begin(g).index(); round < end && !OutOfSteps(); ++round) {
     Candidate best{};
     // Who stands well need not go, unless one is missing elsewhere.
     const bool wishes = board.Lacks(g);
@@ -257,7 +259,7 @@ bool Descent::RepairCustom() {
 
 bool Descent::PolishWindows() {
   if (OutOfSteps()) return false;
-  return polish_.Run(options_.step_budget - state_.steps());
+  return polish_.Run(options_.step_budget - state_.steps(), *patience_);
 }
 
 // Objects that moved and need not have: home again if nothing else gets worse.

@@ -14,8 +14,8 @@ class Descent {
  public:
   Descent(State& state, const SearchOptions& options);
 
-  // False: out of steps.
-  bool Run();
+  // False: out of steps, or of patience.
+  bool Run(const Patience& patience);
 
  private:
   // Which places are looked at.
@@ -80,11 +80,13 @@ class Descent {
   std::vector<ContainerId> HotContainers(int level) const;
   std::vector<int> LoadLevels() const;
   bool OutOfSteps() const {
-    return state_.steps() >= options_.step_budget || state_.moved() >= options_.most_moves;
+    return state_.steps() >= options_.step_budget || state_.moved() >= options_.most_moves ||
+           patience_->Over(state_.steps());
   }
 
   State& state_;
   const SearchOptions options_;
+  const Patience* patience_ = nullptr;  // during Run()
   TargetIndex targets_;
   Random random_;
   Polish polish_;

@@ -38,7 +38,8 @@ Polish::Polish(State& state, uint64_t seed)
   }
 }
 
-bool Polish::Run(uint64_t most_steps) {
+bool Polish::Run(uint64_t most_steps, const Patience& patience) {
+  patience_ = &patience;
   const uint64_t begin = state_.steps();
   const uint64_t allowed = Tiny()    ? kStepsIfTiny
                            : Small() ? kStepsIfSmall
@@ -64,7 +65,7 @@ bool Polish::Small() const { return state_.problem().objects <= kSmallObjects; }
 
 bool Polish::Improve(uint64_t most_steps) {
   if (objects_.empty()) return false;
-  return window_.Improve(objects_, places_, std::min(most_steps, StepsLeft()));
+  return window_.Improve(objects_, places_, std::min(most_steps, StepsLeft()), *patience_);
 }
 
 bool Polish::TryAll() {

@@ -2,6 +2,7 @@
 // (roles, for example) and between a few containers. Exact for tiny problems.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "allocator/solver/window.h"
@@ -15,7 +16,7 @@ class Polish {
 
   // True if something got better. Takes about `most_steps` steps at most; all calls
   // together take so many that a large problem does not notice.
-  bool Run(uint64_t most_steps);
+  bool Run(uint64_t most_steps, const Patience& patience);
 
  private:
   bool Tiny() const;
@@ -30,14 +31,18 @@ class Polish {
   void AddResidents(ContainerId home, size_t n);
   void AddSome(ContainerId c, size_t n);
   bool Improve(uint64_t most_steps);
-  uint64_t StepsLeft() const { return state_.steps() < end_ ? end_ - state_.steps() : 0; }
+  uint64_t StepsLeft() const {
+    const uint64_t steps = state_.steps();
+    return steps < end_ ? std::min(end_ - steps, patience_->Left(steps)) : 0;
+  }
 
   State& state_;
   Window window_;
   Random random_;
   std::vector<ContainerId> open_;
   uint64_t spent_ = 0;
-  uint64_t end_ = 0;  // state_.steps() at which to stop
+  uint64_t end_ = 0;                    // state_.steps() at which to stop
+  const Patience* patience_ = nullptr;  // during Run()
   // The window that is tried next.
   std::vector<ObjectId> objects_;
   std::vector<ContainerId> places_;

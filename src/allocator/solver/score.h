@@ -41,6 +41,14 @@ struct Score {
     }
     return false;
   }
+
+  // True: nothing costs anything but moves, which do.
+  bool OnlyMovement() const {
+    for (int l = 0; l < kMovementLevel; ++l) {
+      if ((*this)[l] > kTolerance) return false;
+    }
+    return (*this)[kMovementLevel] > kTolerance;
+  }
 };
 
 // A change is for the better if it is BetterThan() this.

@@ -11,16 +11,16 @@ class Search::Impl {
   Impl(const Model& model, const SearchOptions& options)
       : state_(model), descent_(state_, options), annealer_(state_, options.seed) {}
 
-  bool Descend() {
+  bool Descend(const Patience& patience) {
     BackToBest();
-    const bool finished = descent_.Run();
+    const bool finished = descent_.Run(patience);
     annealer_.Forget();
     best_.Forget();
     return finished;
   }
 
   void Anneal(const AnnealOptions& options) {
-    best_.Note(state_);
+    if (best_.empty()) best_.Note(state_);
     annealer_.Run(options, best_);
   }
 
@@ -42,13 +42,17 @@ Search::Search(const Model& model, const SearchOptions& options)
     : impl_(std::make_unique<Impl>(model, options)) {}
 Search::~Search() = default;
 
-bool Search::Descend() { return impl_->Descend(); }
+bool Search::Descend(const Patience& patience) { return impl_->Descend(patience); }
 void Search::Anneal(const AnnealOptions& options) { impl_->Anneal(options); }
 Table<ObjectId, ContainerId> Search::Where() const {
   return impl_->best_.empty() ? Best::Placement(impl_->state_) : impl_->best_.where();
 }
 Score Search::BestScore() const {
   return impl_->best_.empty() ? impl_->state_.Total() : impl_->best_.score();
+}
+uint32_t Search::Moves() const {
+  const Best& best = impl_->best_;
+  return best.empty() ? impl_->state_.moved() : best.moves();
 }
 uint64_t Search::steps() const { return impl_->state_.steps() + impl_->annealer_.steps(); }
 const State& Search::state() const { return impl_->state_; }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "allocator/solver/anytime/patience.h"
 #include "allocator/solver/state.h"
 
 namespace shardmanager::solver {
@@ -54,7 +55,9 @@ class Search {
 
   // Places what is nowhere, repairs what is broken, then improves until nothing does.
   // False: out of steps before that.
-  bool Descend();
+  bool Descend() { return Descend(Patience()); }
+  // The same; no longer than `patience` lasts.
+  bool Descend(const Patience& patience);
 
   // Simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983) with single moves and swaps
   // on the sum of all goals. Constraints may be broken on the way, less and less; the best
@@ -65,6 +68,8 @@ class Search {
   // The best placement seen, and its score.
   Table<ObjectId, ContainerId> Where() const;
   Score BestScore() const;
+  // Of the best placement: objects that stand elsewhere than at their start.
+  uint32_t Moves() const;
   uint64_t steps() const;
   // What the search stands on now (after Descend(): the best).
   const State& state() const;

@@ -204,6 +204,18 @@ bool State::PaysElsewhere(ContainerId c) const {
                      [c](const ContainerRule& r) { return r.cost[c] > 0; });
 }
 
+std::vector<bool> State::LevelsInUse() const {
+  std::vector<bool> used(kLevels);
+  const auto use = [&](int level) { used[static_cast<size_t>(level)] = true; };
+  for (const LoadRule& rule : model_.load_rules()) use(rule.level);
+  for (const GroupRule& rule : model_.group_rules()) use(rule.rank.level);
+  for (const ContainerRule& rule : model_.container_rules()) use(rule.level);
+  for (const ObjectRule& rule : model_.object_rules()) use(rule.rank.level);
+  for (const auto& rule : custom_) use(rule->level());
+  use(model_.movement().rank.level);
+  return used;
+}
+
 Score State::Total() const {
   Score total;
   for (const LoadBoard& board : boards_) {

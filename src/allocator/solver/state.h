@@ -48,6 +48,8 @@ class State {
 
   // What there is to pay now: all, for the loads of one container, for one group.
   Score Total() const;
+  // By level: whether a rule is of that level.
+  std::vector<bool> LevelsInUse() const;
   Score LoadCost(ContainerId c) const;
   Score GroupCost(GroupId g) const;
   bool Overloaded(ContainerId c) const;

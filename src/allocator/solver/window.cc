@@ -87,7 +87,7 @@ void Window::Try(size_t i, const Score& so_far) {
     const Score price = so_far + offer.score;
     // The offers that follow cost more still.
     if (bounded_ && !(price + seat.cheapest_after).BetterThan(best_)) return;
-    if (state_.steps() >= end_) return;
+    if (state_.steps() >= end_ || patience_->Over(state_.steps())) return;
     Put(seat, offer.place);
     Try(i + 1, price);
     state_.Lift(seat.object);
@@ -95,7 +95,8 @@ void Window::Try(size_t i, const Score& so_far) {
 }
 
 bool Window::Improve(std::span<const ObjectId> objects, std::span<const ContainerId> places,
-                     uint64_t most_steps) {
+                     uint64_t most_steps, const Patience& patience) {
+  patience_ = &patience;
   end_ = state_.steps() + most_steps;
   improved_ = false;
   Collect(objects, places);

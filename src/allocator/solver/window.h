@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "allocator/solver/anytime/patience.h"
 #include "allocator/solver/state.h"
 
 namespace shardmanager::solver {
@@ -17,9 +18,9 @@ class Window {
   // Puts the objects at the best of the places together; their own places and their
   // starts are among them. True if that is better than what stands; otherwise nothing
   // changes. Takes about `most_steps` steps at most, and is exact unless it runs out of
-  // them. REQUIRES: the objects may move, and each is named once.
+  // them, or of patience. REQUIRES: the objects may move, and each is named once.
   bool Improve(std::span<const ObjectId> objects, std::span<const ContainerId> places,
-               uint64_t most_steps);
+               uint64_t most_steps, const Patience& patience);
 
  private:
   struct Seat {
@@ -48,7 +49,8 @@ class Window {
   std::vector<Seat> seats_;
   Score best_;
   bool improved_ = false;
-  uint64_t end_ = 0;  // state_.steps() at which to stop
+  uint64_t end_ = 0;                    // state_.steps() at which to stop
+  const Patience* patience_ = nullptr;  // during Improve()
 };
 
 }  // namespace shardmanager::solver

@@ -1,4 +1,3 @@
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,18 +6,18 @@
 #include "absl/strings/str_format.h"
 #include "allocator/placer/placer.h"
 #include "allocator/roadef/challenge.h"
+#include "allocator/solver/anytime/improve.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/place_progress.h"
 #include "cli/commands/place_report.h"
 #include "cli/render.h"
 #include "cli/text_file.h"
 #include "cli/yaml/proto_to_text.h"
 #include "cli/yaml/yaml_to_proto.h"
-#include "wire/place_for.h"
+#include "runtime/stopwatch.h"
 
 namespace shardmanager::cli {
 namespace {
-
-using std::chrono::steady_clock;
 
 // The challenge starts from a valid placement; annealing does the work.
 constexpr uint64_t kRoadefDescentSteps = 100'000;
@@ -26,22 +25,73 @@ constexpr uint64_t kRoadefDescentSteps = 100'000;
 // A bar on the standard error, where a person watches; gone at the end.
 class ProgressBar {
  public:
-  explicit ProgressBar(Terminal& terminal) : terminal_(terminal) {}
+  ProgressBar(Terminal& terminal, bool wanted)
+      : terminal_(terminal), wanted_(wanted && terminal.interactive) {}
   ~ProgressBar() {
     if (shown_ >= 0) *terminal_.err << "\r" << std::string(60, ' ') << "\r" << std::flush;
   }
-  // For PlaceFor: goes on always.
-  bool Show(double part) {
+  void Show(double part) {
     const int percent = static_cast<int>(part * 100);
-    if (!terminal_.interactive || percent == shown_) return true;
+    if (!wanted_ || percent == shown_) return;
     shown_ = percent;
     *terminal_.err << "\rLooking for better plans " << ProgressText(part) << std::flush;
-    return true;
   }
 
  private:
   Terminal& terminal_;
+  const bool wanted_;
   int shown_ = -1;
+};
+
+solver::Budget BudgetOf(const PlaceCommand& command) {
+  solver::Budget budget;
+  if (command.steps > 0) budget.steps = command.steps;
+  if (command.time.count() > 0) budget.seconds = static_cast<double>(command.time.count()) * 1e-3;
+  if (command.cpu_time.count() > 0) {
+    budget.cpu_seconds = static_cast<double>(command.cpu_time.count()) * 1e-3;
+  }
+  return budget;
+}
+
+// Runs a search within the command's budget, and shows how far it is.
+class Watched {
+ public:
+  Watched(const PlaceCommand& command, const Stopwatch& watch, Terminal& terminal)
+      : command_(command),
+        watch_(watch),
+        bar_(terminal, !command.progress),
+        curve_(command.progress ? terminal.err : nullptr) {}
+
+  // `improve` is told what the search is to be told.
+  template <typename ImproveWith>
+  void Run(const solver::Search& search, ImproveWith improve) {
+    levels_ = search.state().LevelsInUse();
+    improve(solver::ImproveOptions{
+        .budget = BudgetOf(command_),
+        .clocks = [this] { return Now(); },
+        .go_on =
+            [&](const solver::Spent& spent, double part) {
+              bar_.Show(part);
+              if (curve_.Due(spent, part)) curve_.Show(spent, part, PlanOf(search));
+              return true;
+            },
+    });
+    curve_.Show(Now(), 1, PlanOf(search));
+  }
+
+ private:
+  solver::Spent Now() const {
+    return {.seconds = watch_.seconds(), .cpu_seconds = watch_.cpu_seconds()};
+  }
+  PlanSoFar PlanOf(const solver::Search& search) const {
+    return {.score = search.BestScore(), .levels = levels_, .moves = search.Moves()};
+  }
+
+  const PlaceCommand& command_;
+  const Stopwatch& watch_;
+  ProgressBar bar_;
+  Curve curve_;
+  std::vector<bool> levels_;
 };
 
 bool IsFile(const PlaceCommand& command) {
@@ -63,13 +113,14 @@ absl::StatusOr<v1::PlacementProblem> ReadProblem(const TextFile& file, size_t* d
 }
 
 ExitCode ShowPlan(const PlaceCommand& command, const v1::PlacementProblem& problem,
-                  const v1::PlaceResponse& plan, Terminal& terminal) {
+                  const placer::Placer& placer, Terminal& terminal) {
+  const v1::PlaceResponse plan = placer.Answer();
   const ExitCode code = plan.feasible() ? kOk : kRefused;
   if (command.output == "json" || command.output == "yaml") {
     *terminal.out << (command.output == "json" ? ToJson(plan) : ToYaml(plan));
     return code;
   }
-  *terminal.out << PlanText(plan, terminal.colour);
+  *terminal.out << PlanText(plan, terminal.colour) << OutcomeText(placer.outcome());
   if (command.dry_run) *terminal.out << MovesText(plan, terminal.colour);
   if (!IsFile(command) || command.dry_run) return code;
   const absl::Status written = WriteTextFile(command.output, ToYaml(After(problem, plan)));
@@ -79,6 +130,7 @@ ExitCode ShowPlan(const PlaceCommand& command, const v1::PlacementProblem& probl
 }
 
 ExitCode PlaceYaml(const PlaceCommand& command, Terminal& terminal) {
+  const Stopwatch watch;
   if (command.files.size() != 1) {
     return Wrong(absl::InvalidArgumentError(absl::StrCat("place: found ", command.files.size(),
                                                          " files; allowed: one problem")),
@@ -92,17 +144,16 @@ ExitCode PlaceYaml(const PlaceCommand& command, Terminal& terminal) {
     *terminal.err << std::string(problem.status().message()) << "\n";
     return kUsage;
   }
-  auto placer = placer::Placer::Make(*problem, wire::OptionsFor(command.time, command.seed));
+  auto placer = placer::Placer::Make(*problem, {.seed = command.seed});
   if (!placer.ok()) {
     *terminal.err << WithPlaces(std::string(placer.status().message()), file->text, file->name,
                                 v1::PlacementProblem(), document);
     return kUsage;
   }
-  {
-    ProgressBar bar(terminal);
-    wire::PlaceFor(**placer, command.time, [&](double part) { return bar.Show(part); });
-  }
-  return ShowPlan(command, *problem, (*placer)->Answer(), terminal);
+  Watched(command, watch, terminal).Run((*placer)->search(), [&](const auto& options) {
+    (*placer)->Improve(options);
+  });
+  return ShowPlan(command, *problem, **placer, terminal);
 }
 
 // --- The ROADEF challenge ------------------------------------------------------------
@@ -112,26 +163,25 @@ struct Solved {
   double before = 0;
   double after = 0;
   bool valid = false;
+  std::string said;  // of the search
 };
 
 absl::StatusOr<Solved> Solve(const std::string& model, const std::string& assignment,
                              const PlaceCommand& command, Terminal& terminal) {
-  const auto start = steady_clock::now();
+  const Stopwatch watch;
   const auto posed = roadef::ParseInstance(model, assignment);
   if (!posed.ok()) return posed.status();
   const auto challenge = roadef::Challenge::Make(*posed);
   if (!challenge.ok()) return challenge.status();
   Solved solved;
   solved.before = roadef::Challenge::CostOf(solver::State((*challenge)->model()).Total());
-  solver::Search search((*challenge)->model(),
-                        {.seed = command.seed, .step_budget = kRoadefDescentSteps});
-  search.Descend();
-  ProgressBar bar(terminal);
-  wire::AnnealFor(
-      start, command.time, [&](double part) { return bar.Show(part); },
-      [&](uint64_t steps, double progress, double after) {
-        search.Anneal({.steps = steps, .progress = progress, .progress_after = after});
-      });
+  solver::Search search((*challenge)->model(), {.seed = command.seed});
+  solver::Outcome outcome;
+  Watched(command, watch, terminal).Run(search, [&](solver::ImproveOptions options) {
+    options.descent_steps = kRoadefDescentSteps;
+    outcome = solver::Improve(search, options);
+  });
+  solved.said = OutcomeText(outcome);
   solved.assignment = (*challenge)->ToText(search.Where());
   solved.after = roadef::Challenge::CostOf(search.BestScore());
   solved.valid = search.BestScore()[solver::kConstraintLevel] <= solver::kTolerance;
@@ -152,7 +202,8 @@ ExitCode PlaceRoadef(const PlaceCommand& command, Terminal& terminal) {
   const auto solved = Solve(model->text, assignment->text, command, terminal);
   if (!solved.ok()) return Wrong(solved.status(), terminal);
   *terminal.err << absl::StrFormat("cost %.0f, was %.0f; every constraint %s\n", solved->after,
-                                   solved->before, solved->valid ? "holds" : "does NOT hold");
+                                   solved->before, solved->valid ? "holds" : "does NOT hold")
+                << solved->said;
   if (!IsFile(command)) *terminal.out << solved->assignment;
   if (IsFile(command) && !command.dry_run) {
     const absl::Status written = WriteTextFile(command.output, solved->assignment);

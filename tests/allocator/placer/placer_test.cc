@@ -36,11 +36,10 @@ v1::PlacementProblem SmallProblem(int servers, int shards, double load) {
 }
 
 v1::PlaceResponse Solve(const v1::PlacementProblem& problem) {
-  auto placer = Placer::Make(problem, {.step_budget = 100'000});
+  auto placer = Placer::Make(problem, {});
   EXPECT_TRUE(placer.ok()) << placer.status();
   if (!placer.ok()) return {};
-  (*placer)->Descend();
-  (*placer)->Anneal(5'000, 0, 1);
+  (*placer)->Improve({.budget = {.steps = 100'000}});
   return (*placer)->Answer();
 }
 
@@ -228,15 +227,14 @@ TEST(PlacerTest, AnyProblemEndsWithAPlanThatIsNoWorseOrWithAnError) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const v1::PlacementProblem problem = RandomProblem(random);
-    auto placer = Placer::Make(problem, {.seed = seed, .step_budget = 3'000});
+    auto placer = Placer::Make(problem, {.seed = seed});
     if (!placer.ok()) {
       EXPECT_TRUE(absl::IsInvalidArgument(placer.status()));
       EXPECT_NE(placer.status().message(), "");
       continue;
     }
     ++solved;
-    (*placer)->Descend();
-    (*placer)->Anneal(2'000, 0, 1);
+    (*placer)->Improve({.budget = {.steps = 2'000}});
     const solver::Score best = (*placer)->best_score();
     ASSERT_FALSE((*placer)->start_score().BetterThan(best));
     const auto plan = (*placer)->Answer();

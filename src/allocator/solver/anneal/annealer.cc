@@ -97,9 +97,17 @@ void Annealer::Collect() {
   }
 }
 
+void Annealer::CollectFavoured() {
+  favoured_.clear();
+  favour_at_ = steps_ + std::max<uint64_t>(kStride, movable_.size());
+  if (repairing_) CollectBlamed();
+  if (!saving_) return;
+  for (ObjectId o : movable_) {
+    if (state_.Moved(o) && state_.problem().start[o].valid()) favoured_.push_back(o);
+  }
+}
+
 void Annealer::CollectBlamed() {
-  blamed_.clear();
-  blame_at_ = steps_ + std::max<uint64_t>(kStride, movable_.size());
   const GroupBoard& groups = state_.group_board();
   std::vector<ObjectId> payers;
   for (const auto& rule : state_.custom()) {
@@ -110,11 +118,11 @@ void Annealer::CollectBlamed() {
     const bool pays = state_.Arrival(o, at)[kConstraintLevel] > kTolerance;
     state_.Put(o, at, at);
     if (pays || state_.GroupCost(groups.GroupOf(o))[kConstraintLevel] > kTolerance) {
-      blamed_.push_back(o);
+      favoured_.push_back(o);
     }
   }
   for (ObjectId o : payers) {
-    if (state_.MayMove(o) && state_.where(o).valid()) blamed_.push_back(o);
+    if (state_.MayMove(o) && state_.where(o).valid()) favoured_.push_back(o);
   }
 }
 
@@ -123,8 +131,8 @@ void Annealer::CollectBlamed() {
 double Annealer::Limit() { return temperature_ * draws_[random_.Below(draws_.size())]; }
 
 ObjectId Annealer::Draw() {
-  if (repairing_ && !blamed_.empty() && random_.Next() >> 63 == 0) {
-    return blamed_[random_.Below(blamed_.size())];
+  if ((repairing_ || saving_) && !favoured_.empty() && random_.Next() >> 63 == 0) {
+    return favoured_[random_.Below(favoured_.size())];
   }
   return movable_[random_.Below(movable_.size())];
 }
@@ -135,7 +143,8 @@ void Annealer::NoteBest(double margin) {
   if (!repairing_ && (energy_ >= best_energy_ - margin || !meter_->Keeps())) return;
   note_at_ = steps_ + movable_.size();
   if (!best_->Note(state_)) return;
-  best_energy_ = energy_;
+  // Exact again: sums of many changes are not.
+  energy_ = best_energy_ = course_.Energy(best_->score());
   if (repairing_) meter_->Settle();
 }
 
@@ -151,9 +160,23 @@ void Annealer::TryMove() {
   NoteBest(temperature_);
 }
 
+// Where only moves cost anything, often one that stays where `a` would be at home: the two change
+// roles, and no more objects are away than before.
+ObjectId Annealer::Partner(ObjectId a) {
+  const ContainerId home = state_.problem().start[a];
+  if (saving_ && home.valid() && state_.Moved(a) && random_.Next() >> 63 == 0) {
+    const auto on = state_.On(home);
+    if (!on.empty()) {
+      const ObjectId b = on[random_.Below(on.size())];
+      if (state_.MayMove(b)) return b;
+    }
+  }
+  return movable_[random_.Below(movable_.size())];
+}
+
 void Annealer::TrySwap() {
   const ObjectId a = Draw();
-  const ObjectId b = movable_[random_.Below(movable_.size())];
+  const ObjectId b = Partner(a);
   const ContainerId at_a = state_.where(a);
   const ContainerId at_b = state_.where(b);
   if (at_a == at_b) return;
@@ -167,8 +190,9 @@ void Annealer::TrySwap() {
 void Annealer::BackToBest() {
   for (ObjectId o : movable_) {
     const ContainerId to = best_->where()[o];
-    if (state_.where(o) != to) energy_ += meter_->Move(o, to);
+    if (state_.where(o) != to) meter_->Move(o, to);
   }
+  energy_ = best_energy_ = course_.Energy(best_->score());
   kept_at_ = progress_;
 }
 
@@ -183,26 +207,32 @@ void Annealer::Try(uint64_t steps) {
   NoteBest(kTolerance);
 }
 
+// Most of it once, and not for each slice of an annealing: it looks at all objects.
 void Annealer::Prepare(const AnnealOptions& options) {
-  Collect();
-  const Score now = state_.Total();
-  for (int l = 0; l < kLevels; ++l) bad_[l] = std::max(bad_[l], now[l]);
-  best_energy_ = course_.Energy(best_->score());
-  energy_ = course_.Energy(now);
+  if (!meter_) Collect();
   const double objects = std::max<double>(1, static_cast<double>(movable_.size()));
   steps_per_object_ = AllSteps(options) / objects;
   if (meter_ || movable_.empty()) return;
+  const Score now = state_.Total();
+  for (int l = 0; l < kLevels; ++l) bad_[l] = std::max(bad_[l], now[l]);
   course_ = CourseFor(state_, bad_, random_);
+  if (now.OnlyMovement()) {
+    course_.ForMoves(
+        now, static_cast<double>(std::count_if(movable_.begin(), movable_.end(), [&](ObjectId o) {
+          return state_.Moved(o) && state_.problem().start[o].valid();
+        })));
+  }
   best_energy_ = course_.Energy(best_->score());
   energy_ = course_.Energy(now);
   meter_.emplace(state_, course_.weights, std::max(course_.Energy(bad_), 1e-6));
   gone_back_ = false;
   kept_at_ = options.progress;
-  note_at_ = blame_at_ = 0;
+  note_at_ = favour_at_ = 0;
   repairing_ = best_->score()[kConstraintLevel] > kTolerance;
+  saving_ = best_->score().OnlyMovement();
 }
 
-void Annealer::TurnTo(const AnnealOptions& options, double progress) {
+void Annealer::TurnTo(const AnnealOptions& options, double progress, uint64_t steps_left) {
   const double before = progress_;
   progress_ = progress;
   const auto passes = [&](double at) { return before < at && progress >= at; };
@@ -217,7 +247,9 @@ void Annealer::TurnTo(const AnnealOptions& options, double progress) {
     BackToBest();
     gone_back_ = true;
   }
-  if (repairing_ && steps_ >= blame_at_) CollectBlamed();
+  // Not at the very end: it takes as many steps as there are objects.
+  const bool time = options.progress_after < 1 || steps_left >= movable_.size();
+  if ((repairing_ || saving_) && time && steps_ >= favour_at_) CollectFavoured();
   const double steps_for_ties = kStepsForTies * static_cast<double>(movable_.size());
   meter_->KeepTies(!repairing_ && (gone_back_ || steps_per_object_ < steps_for_ties));
   temperature_ = Temperature(options);
@@ -227,12 +259,13 @@ void Annealer::Run(const AnnealOptions& options, Best& best) {
   best_ = &best;
   Prepare(options);
   if (movable_.empty() || state_.problem().containers < 2) return;
-  for (uint64_t done = 0; done < options.steps;) {
+  const uint64_t begin = AllStepsSoFar();
+  for (uint64_t done = 0; done < options.steps; done = AllStepsSoFar() - begin) {
     const double part = static_cast<double>(done) / static_cast<double>(options.steps);
-    TurnTo(options, options.progress + (options.progress_after - options.progress) * part);
-    const uint64_t stride = std::min(kStride, options.steps - done);
-    Try(stride);
-    done += stride;
+    TurnTo(options, options.progress + (options.progress_after - options.progress) * part,
+           options.steps - done);
+    done = AllStepsSoFar() - begin;
+    if (done < options.steps) Try(std::min(kStride, options.steps - done));
     meter_->AdjustPrices(Policy(options));
   }
   if (options.progress_after < 1) return;

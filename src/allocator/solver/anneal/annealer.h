@@ -25,16 +25,22 @@ class Annealer {
   uint64_t steps() const { return steps_; }
 
  private:
+  // Of all kinds: proposals, and looks at the state in between.
+  uint64_t AllStepsSoFar() const { return steps_ + state_.steps(); }
   void Prepare(const AnnealOptions& options);
   void Collect();
-  // Those that constraints which are broken are about.
+  // Those that constraints which are broken are about; if only moves cost anything, those that
+  // moved.
+  void CollectFavoured();
   void CollectBlamed();
   // What is to be done before a stride: see the constants in annealer.cc.
-  void TurnTo(const AnnealOptions& options, double progress);
+  void TurnTo(const AnnealOptions& options, double progress, uint64_t steps_left);
   void Try(uint64_t steps);
   void TryMove();
   void TrySwap();
   ObjectId Draw();
+  // What `a` may trade places with.
+  ObjectId Partner(ObjectId a);
   // The most that a step may add to be taken (Metropolis et al. 1953).
   double Limit();
   double Temperature(const AnnealOptions& options) const;
@@ -49,19 +55,20 @@ class Annealer {
   Course course_;
   std::optional<ChangeMeter> meter_;
   std::vector<ObjectId> movable_;
-  std::vector<ObjectId> blamed_;  // while it repairs
+  std::vector<ObjectId> favoured_;  // every other proposal is for one of these
   double progress_ = 0;
   double kept_at_ = 0;           // progress at which all constraints were kept last
   double steps_per_object_ = 0;  // in the whole annealing
   bool gone_back_ = false;       // from a placement that stayed broken
   bool repairing_ = false;
+  bool saving_ = false;  // nothing costs anything but moves
   double temperature_ = 0;
   double energy_ = 0;
   double best_energy_ = 0;
   Best* best_ = nullptr;
-  uint64_t steps_ = 0;
-  uint64_t note_at_ = 0;   // steps from which on the best is noted again
-  uint64_t blame_at_ = 0;  // likewise, for CollectBlamed()
+  uint64_t steps_ = 0;      // proposals
+  uint64_t note_at_ = 0;    // steps from which on the best is noted again
+  uint64_t favour_at_ = 0;  // likewise, for CollectFavoured()
 };
 
 }  // namespace shardmanager::solver

@@ -16,24 +16,15 @@ constexpr double kCold = 0.01;
 constexpr double kStepsFromHot = 2000;
 constexpr double kLeastHot = 0.2;  // as a part of kHot
 
+// The same where only moves cost anything, as parts of what one of them costs.
+constexpr double kHotForMoves = 0.5;
+constexpr double kColdForMoves = 0.05;
+
 // What a level is worth beside the next one; less if there are so many that sums would get inexact.
 constexpr double kLevelFactor = 30;
 constexpr double kMostFactor = 1e9;  // of all levels together
 
 constexpr int kSamples = 512;
-
-std::vector<bool> LevelsInUse(const State& state) {
-  const Model& model = state.model();
-  std::vector<bool> used(kLevels);
-  const auto use = [&](int level) { used[static_cast<size_t>(level)] = true; };
-  for (const LoadRule& rule : model.load_rules()) use(rule.level);
-  for (const GroupRule& rule : model.group_rules()) use(rule.rank.level);
-  for (const ContainerRule& rule : model.container_rules()) use(rule.level);
-  for (const ObjectRule& rule : model.object_rules()) use(rule.rank.level);
-  for (const auto& rule : state.custom()) use(rule->level());
-  use(model.movement().rank.level);
-  return used;
-}
 
 // The mean of what a random move changes at each level.
 Score MeanChange(State& state, Random& random) {
@@ -60,8 +51,14 @@ double Course::HotFor(double steps) const {
   return hot * std::clamp(steps / kStepsFromHot, kLeastHot, 1.0);
 }
 
+void Course::ForMoves(const Score& now, double moves) {
+  const double move = Energy(now) / std::max(1.0, moves);
+  hot = kHotForMoves * move;
+  cold = kColdForMoves * move;
+}
+
 Course CourseFor(State& state, const Score& bad, Random& random) {
-  const std::vector<bool> used = LevelsInUse(state);
+  const std::vector<bool> used = state.LevelsInUse();
   const Score change = MeanChange(state, random);
   const Score now = state.Total();
   const auto levels =

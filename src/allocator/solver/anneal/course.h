@@ -20,6 +20,9 @@ struct Course {
 
   // Where to begin with so many steps for each object.
   double HotFor(double steps) const;
+  // Where nothing costs anything but `moves` moves, at `now`: between temperatures at which one
+  // more move is nothing much, and at which none is made.
+  void ForMoves(const Score& now, double moves);
   double Energy(const Score& score) const {
     double sum = 0;
     for (int l = kFirstGoalLevel; l < kLevels; ++l)

@@ -1,0 +1,58 @@
+// How a search keeps within a budget: cuts an annealing into slices, each as far in the course of
+// temperatures as the budget is spent. It reads no clock: the caller says what has been spent.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace shardmanager::solver {
+
+// Whatever is spent first ends the search.
+struct Budget {
+  static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+  // The only limit with which a search repeats bit for bit: what is done then depends on no clock.
+  uint64_t steps = UINT64_MAX;
+  double seconds = kUnlimited;      // of a wall clock
+  double cpu_seconds = kUnlimited;  // of processor time
+};
+
+struct Spent {
+  uint64_t steps = 0;
+  double seconds = 0;
+  double cpu_seconds = 0;
+};
+
+class Pace {
+ public:
+  explicit Pace(const Budget& budget) : budget_(budget) {}
+
+  // The part of the budget that is spent: 0 to 1; 1: no more.
+  double Part(const Spent& spent) const;
+
+  struct Slice {
+    uint64_t steps = 0;
+    // Of what was left of the budget at the first slice: 0 to 1.
+    double progress = 0;
+    double progress_after = 0;
+  };
+  // The next slice; nothing: the budget is spent. The steps of a slice are those that a small part
+  // of the budget is enough for, by the pace of the last one.
+  std::optional<Slice> Next(const Spent& spent);
+
+ private:
+  bool HasClock() const {
+    return budget_.seconds < Budget::kUnlimited || budget_.cpu_seconds < Budget::kUnlimited;
+  }
+  void Learn(const Spent& spent, double part);
+
+  const Budget budget_;
+  std::optional<double> begin_;  // the part that was spent at the first slice
+  // The last slice.
+  uint64_t steps_ = 0;
+  double part_ = 0;
+  double part_of_step_ = 0;  // of the budget; 0: not known yet
+};
+
+}  // namespace shardmanager::solver

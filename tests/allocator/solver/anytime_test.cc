@@ -1,0 +1,178 @@
+// Budgets: that they are kept, and that one of steps makes a run repeat.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "allocator/solver/anytime/improve.h"
+#include "allocator/solver/anytime/least_moves.h"
+#include "allocator/solver/specs/all.h"
+#include "base/random.h"
+#include "tests/allocator/solver/small_fleet.h"
+
+namespace shardmanager::solver {
+namespace {
+
+constexpr double kExact = 0.02;  // of a budget
+
+// A search in a problem in which something is always left to improve.
+class ImproveTest : public testing::Test {
+ protected:
+  ImproveTest() : problem_(RandomFleet(7, 40, 400, 0.95)), model_(problem_) {
+    AddEverything(model_);
+  }
+
+  struct Result {
+    Table<ObjectId, ContainerId> where;
+    std::vector<Phase> phases;
+    uint64_t steps = 0;
+  };
+  // A clock that shows `step_s` more after each step.
+  Result Run(const Budget& budget, double step_s, uint64_t seed = 1) const {
+    Search search(model_, {.seed = seed});
+    const auto clocks = [&] {
+      const double now = step_s * static_cast<double>(search.steps());
+      return Spent{.seconds = now, .cpu_seconds = now / 2};
+    };
+    Result result;
+    result.phases = Improve(search, {.budget = budget, .clocks = clocks}).phases;
+    result.where = search.Where();
+    result.steps = search.steps();
+    return result;
+  }
+
+  const Problem problem_;
+  Model model_;
+};
+
+TEST_F(ImproveTest, RepeatsExactlyForASeedAndABudgetOfSteps) {
+  const Result quick = Run({.steps = 300'000}, 1e-9);
+  const Result slow = Run({.steps = 300'000}, 1e-3);
+  const Result other = Run({.steps = 300'000}, 1e-9, /*seed=*/2);
+  EXPECT_EQ(quick.steps, slow.steps);
+  EXPECT_TRUE(std::equal(quick.where.begin(), quick.where.end(), slow.where.begin()));
+  EXPECT_FALSE(std::equal(quick.where.begin(), quick.where.end(), other.where.begin()));
+}
+
+TEST_F(ImproveTest, KeepsABudgetOfSteps) {
+  for (uint64_t steps : {10'000, 100'000, 300'000}) {
+    EXPECT_NEAR(static_cast<double>(Run({.steps = steps}, 0).steps), static_cast<double>(steps),
+                kExact * static_cast<double>(steps));
+  }
+}
+
+TEST_F(ImproveTest, KeepsBudgetsOfTimeHoweverLongAStepTakes) {
+  for (double step_s : {5e-6, 2e-5}) {
+    const Result wall = Run({.seconds = 2}, step_s);
+    EXPECT_NEAR(step_s * static_cast<double>(wall.steps), 2, 2 * kExact);
+    const Result cpu = Run({.cpu_seconds = 1}, step_s);
+    EXPECT_NEAR(step_s * static_cast<double>(cpu.steps), 2, 2 * kExact);
+  }
+}
+
+TEST_F(ImproveTest, EndsWithTheBudgetThatIsSpentFirst) {
+  EXPECT_NEAR(static_cast<double>(Run({.steps = 1'000'000, .seconds = 1}, 1e-5).steps), 1e5,
+              1e5 * kExact);
+  EXPECT_NEAR(static_cast<double>(Run({.steps = 50'000, .seconds = 1}, 1e-6).steps), 5e4,
+              5e4 * kExact);
+}
+
+TEST_F(ImproveTest, ADescentLeavesHalfOfTheBudgetToTheAnnealing) {
+  const Result result = Run({.steps = 3'000}, 0);
+  ASSERT_EQ(result.phases.size(), 2u);
+  EXPECT_FALSE(result.phases[0].finished);
+  EXPECT_GT(result.phases[1].steps, 1'000u);
+}
+
+TEST_F(ImproveTest, EndsWhenItIsTold) {
+  Search search(model_, {});
+  int asked = 0;
+  Improve(search, {.go_on = [&](const Spent&, double) { return ++asked < 9; }});
+  EXPECT_EQ(asked, 9);
+  Search none(model_, {});
+  EXPECT_TRUE(Improve(none, {.go_on = [](const Spent&, double) { return false; }}).phases.empty());
+}
+
+// Sixteen servers of eight objects; the limit is a twentieth above the mean.
+TEST(FewestMovesTest, LooksForFewerUntilThereAreProvedToBeNone) {
+  int fewer = 0;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SmallFleet fleet;
+    Random random(seed);
+    Amount sum = 0;
+    std::vector<Item> items;
+    for (int i = 0; i < 128; ++i) {
+      items.push_back(
+          {{static_cast<Load>(1'000 + random.Below(9'000))}, static_cast<int>(random.Below(16))});
+      sum += items.back().load.front();
+    }
+    for (int i = 0; i < 16; ++i) fleet.Server(sum / 16 * 21 / 20);
+    const Problem p = fleet.Objects(items).Make();
+    Model model(p);
+    ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+    Search descent(model, {});
+    descent.Descend();
+    ASSERT_EQ(descent.BestScore()[kConstraintLevel], 0);
+    Search search(model, {});
+    const double least = LeastMovement(search.state());
+    const Outcome outcome = Improve(search, {.budget = {.steps = 500'000}});
+    EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);
+    EXPECT_LE(search.Moves(), descent.Moves());
+    EXPECT_EQ(outcome.fewest_moves, search.Moves() == least);
+    fewer += search.Moves() < descent.Moves();
+  }
+  EXPECT_GE(fewer, 1);
+}
+
+TEST(FewestMovesTest, ALowerBoundCountsEachServerAlone) {
+  const Problem p = SmallFleet()
+                        .Server(10)
+                        .Server(10)
+                        .Server(10)
+                        .Closed()
+                        .Objects({{{9}, 0}, {{6}, 0}, {{4}, 0}, {{5}, 1}, {{5}, 1}, {{1}, 2}})
+                        .Make();
+  Model model(p);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  EXPECT_EQ(LeastMovement(State(model)), 1) << "the largest, and nothing must leave server 2";
+  ASSERT_TRUE(model.AddGoal(DrainSpec{.containers = {ContainerId(2)}}, {}).ok());
+  EXPECT_EQ(LeastMovement(State(model)), 2);
+  MoveCostSpec costs;
+  for (double cost : {7.0, 5.0, 6.0, 1.0, 1.0, 2.0}) costs.cost.push_back(cost);
+  ASSERT_TRUE(costs.AddTo(model, {.level = kMovementLevel}).ok());
+  EXPECT_EQ(LeastMovement(State(model)), 7) << "by the cheapest";
+}
+
+TEST(PaceTest, TheCourseOfTemperaturesIsInWhatIsLeft) {
+  Pace pace({.seconds = 10});
+  const auto first = pace.Next({.seconds = 6});
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->progress, 0);
+  EXPECT_NEAR(pace.Next({.seconds = 8})->progress, 0.5, 1e-9);
+  EXPECT_FALSE(pace.Next({.seconds = 10}).has_value());
+}
+
+TEST(PaceTest, StepsFollowWhatTheLastOnesTook) {
+  Pace pace({.seconds = 1});
+  double now = 0;
+  uint64_t last = 0;
+  double end = 0;
+  while (const auto slice = pace.Next({.seconds = now})) {
+    EXPECT_GE(slice->progress_after, slice->progress);
+    now += static_cast<double>(slice->steps) * 3e-6;
+    last = std::max(last, slice->steps);
+    end = slice->progress_after;
+  }
+  EXPECT_NEAR(now, 1, 0.005);
+  EXPECT_NEAR(end, 1, 0.005);
+  EXPECT_NEAR(static_cast<double>(last) * 3e-6, 0.0025, 0.0005);
+}
+
+TEST(PaceTest, AClockThatStandsStillIsNoEndlessSlice) {
+  Pace pace({.seconds = 1});
+  uint64_t most = 0;
+  for (int i = 0; i < 100; ++i) most = std::max(most, pace.Next({})->steps);
+  EXPECT_LE(most, uint64_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace shardmanager::solver

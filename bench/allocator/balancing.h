@@ -10,9 +10,8 @@
 namespace shardmanager::bench {
 
 // 1,024 shards on 128 servers, each of which may have 5 % more than the mean. One metric; the
-// capacity is the limit. Seeds 1 to 10: every shard on a random server, the largest load 8 times
-// (odd seeds) or 20 times the smallest. Seeds above: eight shards on each server, with exponential
-// loads; no optimum of these is known.
+// capacity is the limit. Every shard is on a random server; the largest load is 8 times (odd seeds)
+// or 20 times the smallest.
 solver::Problem BalancingProblem(uint64_t seed);
 
 // scripts/bench allocator --only moves: so many seconds of processor time each. `write_to`: "", or

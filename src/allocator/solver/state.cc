@@ -204,18 +204,6 @@ bool State::PaysElsewhere(ContainerId c) const {
                      [c](const ContainerRule& r) { return r.cost[c] > 0; });
 }
 
-std::vector<bool> State::LevelsInUse() const {
-  std::vector<bool> used(kLevels);
-  const auto use = [&](int level) { used[static_cast<size_t>(level)] = true; };
-  for (const LoadRule& rule : model_.load_rules()) use(rule.level);
-  for (const GroupRule& rule : model_.group_rules()) use(rule.rank.level);
-  for (const ContainerRule& rule : model_.container_rules()) use(rule.level);
-  for (const ObjectRule& rule : model_.object_rules()) use(rule.rank.level);
-  for (const auto& rule : custom_) use(rule->level());
-  use(model_.movement().rank.level);
-  return used;
-}
-
 Score State::Total() const {
   Score total;
   for (const LoadBoard& board : boards_) {
@@ -240,6 +228,18 @@ Score State::Total() const {
   }
   for (const auto& rule : custom_) total[rule->level()] += rule->Total();
   return total;
+}
+
+std::vector<bool> LevelsInUse(const State& state) {
+  std::vector<bool> used(kLevels);
+  const auto use = [&](int level) { used[static_cast<size_t>(level)] = true; };
+  for (const LoadRule& rule : state.model().load_rules()) use(rule.level);
+  for (const GroupRule& rule : state.model().group_rules()) use(rule.rank.level);
+  for (const ContainerRule& rule : state.model().container_rules()) use(rule.level);
+  for (const ObjectRule& rule : state.model().object_rules()) use(rule.rank.level);
+  for (const auto& rule : state.custom()) use(rule->level());
+  use(state.model().movement().rank.level);
+  return used;
 }
 
 }  // namespace shardmanager::solver

@@ -48,8 +48,6 @@ class State {
 
   // What there is to pay now: all, for the loads of one container, for one group.
   Score Total() const;
-  // By level: whether a rule is of that level.
-  std::vector<bool> LevelsInUse() const;
   Score LoadCost(ContainerId c) const;
   Score GroupCost(GroupId g) const;
   bool Overloaded(ContainerId c) const;
@@ -102,5 +100,8 @@ class State {
   uint64_t steps_ = 0;
   uint32_t moved_ = 0;
 };
+
+// By level: whether a rule is of that level.
+std::vector<bool> LevelsInUse(const State& state);
 
 }  // namespace shardmanager::solver

@@ -65,7 +65,7 @@ class Watched {
   // `improve` is told what the search is to be told.
   template <typename ImproveWith>
   void Run(const solver::Search& search, ImproveWith improve) {
-    levels_ = search.state().LevelsInUse();
+    levels_ = solver::LevelsInUse(search.state());
     improve(solver::ImproveOptions{
         .budget = BudgetOf(command_),
         .clocks = [this] { return Now(); },

@@ -58,7 +58,7 @@ void Course::ForMoves(const Score& now, double moves) {
 }
 
 Course CourseFor(State& state, const Score& bad, Random& random) {
-  const std::vector<bool> used = state.LevelsInUse();
+  const std::vector<bool> used = LevelsInUse(state);
   const Score change = MeanChange(state, random);
   const Score now = state.Total();
   const auto levels =

@@ -10,8 +10,8 @@ namespace {
 
 // What is left when the descent ends is for the annealing.
 constexpr double kDescentPart = 0.5;
-// However late it is, a descent takes so many steps (some 20 ms): an answer has something to say, also
-// where the clock has run on while the problem was read.
+// However late it is, a descent takes so many steps (some 20 ms): an answer has something to say,
+// also where the clock has run on while the problem was read.
 constexpr uint64_t kLeastDescentSteps = 20'000;
 
 class Run {

@@ -6,7 +6,7 @@
 namespace shardmanager::cli {
 namespace {
 
-constexpr char kFooter[] = R"(
+constexpr char kHistoryFooter[] = R"(
 Each shardmanagerd keeps what the control plane did and why, for two weeks unless it was told
 otherwise, also what happened under leaders before. The process at --server answers, whether it
 leads or stands by. Events of one kind that repeat are shown in one line, with their number.
@@ -32,7 +32,7 @@ std::string CheckSince(const std::string& text) {
 void AddHistory(CLI::App& cli, const HistoryWords& words) {
   CLI::App& command =
       *cli.add_subcommand("history", "Show what happened, and who changed what, days back");
-  command.footer(kFooter);
+  command.footer(kHistoryFooter);
   words
       .limit(command.add_option("RESOURCE", words.command.resource,
                                 "shard, server, app, operation or changes"),

@@ -30,8 +30,8 @@ inline std::string RequestBytes(const google::protobuf::MethodDescriptor& method
     google::protobuf::Message* inner = reflection.MutableMessage(request.get(), spec);
     inner->GetReflection()->SetString(inner, inner->GetDescriptor()->FindFieldByName("name"), app);
   } else if (method.input_type()->real_oneof_decl_count() > 0) {  // of changes of an app
-    google::protobuf::Message* change = reflection.MutableMessage(
-        request.get(), method.input_type()->real_oneof_decl(0)->field(0));
+    google::protobuf::Message* change =
+        reflection.MutableMessage(request.get(), method.input_type()->oneof_decl(0)->field(0));
     const google::protobuf::FieldDescriptor* field =
         change->GetDescriptor()->FindFieldByName("app");
     if (field != nullptr) change->GetReflection()->SetString(change, field, app);

@@ -156,18 +156,18 @@ TEST(PaceTest, StepsFollowWhatTheLastOnesTook) {
   double now = 0;
   uint64_t last = 0;
   double end = 0;
-  while (const auto slice = pace.Next({.seconds = now})) {
-    EXPECT_GE(slice->progress_after, slice->progress);
-    now += static_cast<double>(slice->steps) * 3e-6;
-    last = std::max(last, slice->steps);
-    end = slice->progress_after;
+  while (const auto stretch = pace.Next({.seconds = now})) {
+    EXPECT_GE(stretch->progress_after, stretch->progress);
+    now += static_cast<double>(stretch->steps) * 3e-6;
+    last = std::max(last, stretch->steps);
+    end = stretch->progress_after;
   }
   EXPECT_NEAR(now, 1, 0.005);
   EXPECT_NEAR(end, 1, 0.005);
   EXPECT_NEAR(static_cast<double>(last) * 3e-6, 0.0025, 0.0005);
 }
 
-TEST(PaceTest, AClockThatStandsStillIsNoEndlessSlice) {
+TEST(PaceTest, AClockThatStandsStillIsNoEndlessStretch) {
   Pace pace({.seconds = 1});
   uint64_t most = 0;
   for (int i = 0; i < 100; ++i) most = std::max(most, pace.Next({})->steps);

@@ -207,7 +207,7 @@ void Annealer::Try(uint64_t steps) {
   NoteBest(kTolerance);
 }
 
-// Most of it once, and not for each slice of an annealing: it looks at all objects.
+// Most of it once, and not for each stretch of an annealing: it looks at all objects.
 void Annealer::Prepare(const AnnealOptions& options) {
   if (!meter_) Collect();
   const double objects = std::max<double>(1, static_cast<double>(movable_.size()));

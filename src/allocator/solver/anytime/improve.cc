@@ -77,11 +77,11 @@ class Run {
     if (ended_ || pace_.Part(Now()) >= 1) return;
     Do(search_.BestScore().OnlyMovement() ? "fewer moves" : "annealing", [this] {
       search_.Anneal({.steps = 0});  // what must be set up before the first step takes time, too
-      while (const auto slice = pace_.Next(Now())) {
+      while (const auto stretch = pace_.Next(Now())) {
         const uint64_t before = search_.steps();
-        search_.Anneal({.steps = slice->steps,
-                        .progress = slice->progress,
-                        .progress_after = slice->progress_after});
+        search_.Anneal({.steps = stretch->steps,
+                        .progress = stretch->progress,
+                        .progress_after = stretch->progress_after});
         // (Without a step nothing can move, however long it is tried.)
         if (Perfect() || search_.steps() == before) return true;
         if (!GoesOn()) break;

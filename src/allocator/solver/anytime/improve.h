@@ -20,7 +20,7 @@ struct ImproveOptions {
   // What the clocks say that has been spent (steps are known without it). OPTIONAL: without it only
   // steps count.
   std::function<Spent()> clocks;
-  // Called at the beginning, after every slice and at the end, with what has been spent and the
+  // Called at the beginning, after every stretch and at the end, with what has been spent and the
   // part of the budget that it is. False ends the search; what was found stays. OPTIONAL.
   std::function<bool(const Spent& spent, double part)> go_on;
 };

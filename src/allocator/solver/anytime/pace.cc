@@ -6,14 +6,14 @@
 namespace shardmanager::solver {
 namespace {
 
-// Of a slice: so long that looking at a clock does not count, and so short that neither the budget
-// is overdrawn by much nor whoever watches waits.
-constexpr double kPartOfSlice = 0.0025;  // of the budget
-constexpr double kSecondsOfSlice = 0.02;
+// Of a stretch: so long that looking at a clock does not count, and so short that neither the
+// budget is overdrawn by much nor whoever watches waits.
+constexpr double kPartOfStretch = 0.0025;  // of the budget
+constexpr double kSecondsOfStretch = 0.02;
 constexpr uint64_t kFirstSteps = 512;
 constexpr uint64_t kLeastSteps = 64;
 constexpr uint64_t kMostSteps = uint64_t{1} << 20;
-constexpr uint64_t kMostGrowth = 4;  // from one slice to the next
+constexpr uint64_t kMostGrowth = 4;  // from one stretch to the next
 // Without a clock, so that a search repeats whatever the machine does.
 constexpr uint64_t kStepsWithoutClock = 16'384;
 
@@ -34,8 +34,8 @@ void Pace::Learn(const Spent& spent, double part) {
   } else if (part > part_) {
     part_of_step_ = (part - part_) / static_cast<double>(steps_);
     const double seconds = std::min(budget_.seconds, budget_.cpu_seconds);
-    const double slice = std::min({kPartOfSlice, kSecondsOfSlice / seconds, 1 - part});
-    const auto wanted = static_cast<uint64_t>(std::min(1e12, slice / part_of_step_));
+    const double stretch = std::min({kPartOfStretch, kSecondsOfStretch / seconds, 1 - part});
+    const auto wanted = static_cast<uint64_t>(std::min(1e12, stretch / part_of_step_));
     steps_ = std::clamp(wanted, kLeastSteps, std::min(steps_ * kMostGrowth, kMostSteps));
   } else {
     steps_ = std::min(steps_ * kMostGrowth, kMostSteps);  // too quick for the clock
@@ -43,7 +43,7 @@ void Pace::Learn(const Spent& spent, double part) {
   steps_ = std::min(steps_, budget_.steps - spent.steps);
 }
 
-std::optional<Pace::Slice> Pace::Next(const Spent& spent) {
+std::optional<Pace::Stretch> Pace::Next(const Spent& spent) {
   const double part = Part(spent);
   if (part >= 1) return std::nullopt;
   if (!begin_) begin_ = part;
@@ -56,13 +56,13 @@ std::optional<Pace::Slice> Pace::Next(const Spent& spent) {
   part_ = part;
   const double after = std::min(1.0, part + part_of_step_ * static_cast<double>(steps_));
   const double left = 1 - *begin_;
-  Slice slice{.steps = steps_, .progress = (part - *begin_) / left};
-  // A guess at first: that this slice is as long as what is left permits.
-  slice.progress_after =
-      part_of_step_ > 0 ? (after - *begin_) / left : std::min(1.0, slice.progress + kPartOfSlice);
+  Stretch stretch{.steps = steps_, .progress = (part - *begin_) / left};
+  // A guess at first: that this stretch is as long as what is left permits.
+  stretch.progress_after = part_of_step_ > 0 ? (after - *begin_) / left
+                                             : std::min(1.0, stretch.progress + kPartOfStretch);
   // The last steps there are.
-  if (budget_.steps - spent.steps == steps_) slice.progress_after = 1;
-  return slice;
+  if (budget_.steps - spent.steps == steps_) stretch.progress_after = 1;
+  return stretch;
 }
 
 }  // namespace shardmanager::solver

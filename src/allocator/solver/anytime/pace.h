@@ -1,5 +1,5 @@
-// How a search keeps within a budget: cuts an annealing into slices, each as far in the course of
-// temperatures as the budget is spent. It reads no clock: the caller says what has been spent.
+// How a search keeps within a budget: cuts an annealing into stretches, each as far in the course
+// of temperatures as the budget is spent. It reads no clock: the caller says what has been spent.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ class Pace {
   // The part of the budget that is spent: 0 to 1; 1: no more.
   double Part(const Spent& spent) const;
 
-  struct Slice {
+  struct Stretch {
     uint64_t steps = 0;
-    // Of what was left of the budget at the first slice: 0 to 1.
+    // Of what was left of the budget at the first stretch: 0 to 1.
     double progress = 0;
     double progress_after = 0;
   };
-  // The next slice; nothing: the budget is spent. The steps of a slice are those that a small part
-  // of the budget is enough for, by the pace of the last one.
-  std::optional<Slice> Next(const Spent& spent);
+  // The next stretch; nothing: the budget is spent. The steps of a stretch are those that a small
+  // part of the budget is enough for, by the pace of the last one.
+  std::optional<Stretch> Next(const Spent& spent);
 
  private:
   bool HasClock() const {
@@ -48,8 +48,8 @@ class Pace {
   void Learn(const Spent& spent, double part);
 
   const Budget budget_;
-  std::optional<double> begin_;  // the part that was spent at the first slice
-  // The last slice.
+  std::optional<double> begin_;  // the part that was spent at the first stretch
+  // The last stretch.
   uint64_t steps_ = 0;
   double part_ = 0;
   double part_of_step_ = 0;  // of the budget; 0: not known yet

@@ -156,20 +156,12 @@ TEST(ToYamlTest, ReadsEveryCharacterBack) {
 }
 
 TEST(ToJsonTest, WritesAllFieldsUnderTheirProtoNames) {
-  v1::ControlEvent event;
-  event.set_time_ms(5);
-  event.set_kind("ServerLost");
-  EXPECT_EQ(
-      ToJsonLine(event),
-      R"({"time_ms":"5","app":"","kind":"ServerLost","server":"","shard":"","message":"","by":""})");
-  EXPECT_EQ(ToJson(event), R"({
- "time_ms": "5",
- "app": "",
- "kind": "ServerLost",
- "server": "",
- "shard": "",
- "message": "",
- "by": ""
+  v1::EventPosition position;
+  position.set_sequence(5);
+  EXPECT_EQ(ToJsonLine(position), R"({"leader_epoch":"0","sequence":"5"})");
+  EXPECT_EQ(ToJson(position), R"({
+ "leader_epoch": "0",
+ "sequence": "5"
 }
 )");
 }

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -50,28 +51,28 @@ void AddProblemsAround(v1::GetStatusResponse& status) {
 
 // NOT_FOUND: the app is not there, and nothing is known of it. OUT_OF_RANGE: the caller knows of
 // later leaders.
-grpc::Status MayWatch(const v1::WatchEventsRequest& request, Controller& controller,
-                      history::History* history) {
-  const history::Position last = history::ToPosition(controller.events().last());
+// `get_apps` asks the controller.
+grpc::Status MayWatch(const v1::WatchEventsRequest& request, const orchestrator::EventLog& events,
+                      history::History* history,
+                      const std::function<grpc::Status(v1::GetAppsResponse*)>& get_apps) {
+  const history::Position last = history::ToPosition(events.last());
   if (history::ToPosition(request.after()) > last) {
     return {grpc::StatusCode::OUT_OF_RANGE,
             absl::StrCat("after: found ", history::ToPosition(request.after()).ToString(),
                          "; allowed: at most ", last.ToString(),
                          ", the leader's last one: the cell was made anew, or was restored")};
   }
-  if (request.app().empty() || controller.events().Knows(request.app())) {
+  if (request.app().empty() || events.Knows(request.app())) {
     return grpc::Status::OK;
   }
   v1::GetHistoryRequest of_app;
   of_app.set_app(request.app());
   of_app.set_limit(1);
   if (history != nullptr && history->Read(of_app).ok()) return grpc::Status::OK;
-  auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetAppsResponse>>>();
-  controller.operations().GetApps({}, [answer](auto apps) { answer->set_value(apps); });
-  absl::StatusOr<v1::GetAppsResponse> apps = answer->get_future().get();
-  if (!apps.ok()) return ToGrpc(apps.status());
+  v1::GetAppsResponse apps;
+  if (grpc::Status asked = get_apps(&apps); !asked.ok()) return asked;
   std::vector<std::string> names;
-  for (const v1::AppStatus& app : apps->apps()) {
+  for (const v1::AppStatus& app : apps.apps()) {
     if (app.spec().name() == request.app()) return grpc::Status::OK;
     names.push_back(app.spec().name());
   }
@@ -258,7 +259,14 @@ class AdminService::Impl final : public v1::Admin::Service {
       calls_.NameLeader(context);
       return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};
     }
-    if (grpc::Status may = MayWatch(*request, controller_, around_.history); !may.ok()) return may;
+    const auto get_apps = [&](v1::GetAppsResponse* apps) {
+      auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetAppsResponse>>>();
+      controller_.operations().GetApps(
+          {}, [answer](auto result) { answer->set_value(std::move(result)); });
+      return calls_.Await(*context, *answer, apps);
+    };
+    const grpc::Status may = MayWatch(*request, controller_.events(), around_.history, get_apps);
+    if (!may.ok()) return may;
     EventStream stream(controller_.events(), around_.history,
                        history::ToPosition(request->after()));
     if (request->has_after() && request->after().leader_epoch() == 0) stream.FromTheBeginning();

@@ -25,10 +25,9 @@ absl::Status ForEachApp(const LedApps& apps, const std::string& app, F f) {
 }  // namespace
 
 absl::StatusOr<AppTasks*> TasksOf(const LedApps& apps, const std::string& app) {
-  const PartitionDriver* driver = apps.Find(app);
-  if (driver == nullptr) return apps.NoSuch(app);
-  if (absl::Status may = MayLookAt(app, *driver); !may.ok()) return may;
-  return driver->tasks();
+  const auto driver = FindToLookAt(apps, app);
+  if (!driver.ok()) return driver.status();
+  return (*driver)->tasks();
 }
 
 absl::StatusOr<v1::GetOperationsResponse> FindOperations(const LedApps& apps,
@@ -72,10 +71,9 @@ std::string OperationsUnread(const PartitionDriver& app, const std::string& path
 
 absl::StatusOr<v1::SupplyMapResponse> TakeMap(const LedApps& apps, const std::string& app,
                                               SuppliedMap map, TimePoint now) {
-  PartitionDriver* driver = apps.Find(app);
-  if (driver == nullptr) return apps.NoSuch(app);
-  if (absl::Status may = MayLookAt(app, *driver); !may.ok()) return may;
-  const PartitionState& state = *driver->state();
+  const auto driver = FindToLookAt(apps, app);
+  if (!driver.ok()) return driver.status();
+  const PartitionState& state = *(*driver)->state();
   if (!Mirrors(state)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "app ", Quoted(app), " has no orchestrator of its own, so it supplies no map: ",
@@ -97,7 +95,7 @@ absl::StatusOr<v1::SupplyMapResponse> TakeMap(const LedApps& apps, const std::st
   if (absl::Status fit = FillRolesIn(state.spec.replication().strategy(), map); !fit.ok()) {
     return fit;
   }
-  driver->Hear(MapSupplied{std::move(map)});
+  (*driver)->Hear(MapSupplied{std::move(map)});
   return DescribeRequests(state, now);
 }
 

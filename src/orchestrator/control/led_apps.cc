@@ -200,6 +200,13 @@ absl::Status MayLookAt(const std::string& name, const PartitionDriver& app) {
                    app.problem().ok() ? "" : ": ", std::string(app.problem().message())));
 }
 
+absl::StatusOr<PartitionDriver*> FindToLookAt(const LedApps& apps, const std::string& name) {
+  PartitionDriver* app = apps.Find(name);
+  if (app == nullptr) return apps.NoSuch(name);
+  if (absl::Status may = MayLookAt(name, *app); !may.ok()) return may;
+  return app;
+}
+
 absl::Status MayChangeSpec(const PartitionDriver& app) {
   if (DamagedSpec(app) == nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(

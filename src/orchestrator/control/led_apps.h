@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "orchestrator/control/cell_session.h"
 #include "orchestrator/control/spec_store.h"
 #include "orchestrator/shell/event_log.h"
@@ -104,6 +105,8 @@ class LedApps {
 // OK: the app's state has been read. UNAVAILABLE: not yet, or its records cannot be read; the
 // message says why.
 absl::Status MayLookAt(const std::string& name, const PartitionDriver& app);
+// The app, if MayLookAt(). NOT_FOUND also: there is none.
+absl::StatusOr<PartitionDriver*> FindToLookAt(const LedApps& apps, const std::string& name);
 // OK, or FAILED_PRECONDITION: what is stored is the base of a change, and cannot be read.
 absl::Status MayChangeSpec(const PartitionDriver& app);
 

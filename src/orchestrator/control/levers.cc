@@ -12,23 +12,23 @@ namespace shardmanager::orchestrator {
 void Levers::RetryShard(v1::RetryShardRequest request, Reply<v1::RetryShardResponse> reply,
                         Wanted wanted) {
   thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
-    PartitionDriver* driver = context_.apps.Find(request.app());
-    if (driver == nullptr) return reply(context_.apps.NoSuch(request.app()));
-    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
-    const ShardIndex shard = driver->state()->tables.FindShard(request.shard());
-    if (!shard.valid() || driver->state()->tables.shard(shard).map_index == Shard::kNotInMap) {
+    const auto app = FindToLookAt(context_.apps, request.app());
+    if (!app.ok()) return reply(app.status());
+    const PartitionState& state = *(*app)->state();
+    const ShardIndex shard = state.tables.FindShard(request.shard());
+    if (!shard.valid() || state.tables.shard(shard).map_index == Shard::kNotInMap) {
       return reply(absl::NotFoundError(
           absl::StrCat("app \"", request.app(), "\" has no shard \"", request.shard(), "\"")));
     }
     wanted.Note({"+ what failed is tried again now; nothing is stored"});
     if (wanted.is_preview()) {
       const TimePoint now = context_.executor.Now();
-      for (const std::string& wait : DescribeWaits(*driver->state(), shard, now)) {
+      for (const std::string& wait : DescribeWaits(state, shard, now)) {
         wanted.NoteConsequence("now: " + wait);
       }
       return reply(v1::RetryShardResponse());
     }
-    driver->Hear(RetryAsked{request.shard()});
+    (*app)->Hear(RetryAsked{request.shard()});
     reply(v1::RetryShardResponse());
   });
 }
@@ -37,7 +37,7 @@ void Levers::MoveShard(v1::MoveShardRequest request, Reply<v1::MoveShardResponse
                        Wanted wanted) {
   thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
     const auto may_change = [this, wanted] { return thread_.MayChange(wanted); };
-    OrderMove({context_.apps, context_.executor, context_.solver, may_change, wanted}, request,
+    OrderMove({{context_.apps, context_.executor, context_.solver, may_change}, wanted}, request,
               reply);
   });
 }

@@ -24,6 +24,7 @@
 #include "orchestrator/control/orders/reshapes.h"
 #include "orchestrator/control/orders/shard_pins.h"
 #include "orchestrator/control/orders/spec_edits.h"
+#include "orchestrator/control/rules.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
 #include "orchestrator/describe/explain_status.h"
@@ -455,28 +456,23 @@ void Operations::GetShards(v1::GetShardsRequest request, Reply<v1::GetShardsResp
 void Operations::ExplainShard(v1::ExplainShardRequest request,
                               Reply<v1::ExplainShardResponse> reply) {
   thread_.ToAnswer(reply, [this, request = std::move(request), reply] {
-    PartitionDriver* driver = apps_.Find(request.app());
-    if (driver == nullptr) return reply(apps_.NoSuch(request.app()));
-    if (absl::Status may = MayLookAt(request.app(), *driver); !may.ok()) return reply(may);
-    const auto subject = FindSubject(*driver->state(), request);
+    const auto app = FindToLookAt(apps_, request.app());
+    if (!app.ok()) return reply(app.status());
+    const PartitionState& state = *(*app)->state();
+    const auto subject = FindSubject(state, request);
     if (!subject.ok()) return reply(subject.status());
-    if (Mirrors(*driver->state())) {  // there is nothing to weigh
-      return reply(DescribeExplanation(*driver->state(), context_.executor.Now(), *subject, {}));
+    if (Mirrors(state)) {  // there is nothing to weigh
+      return reply(DescribeExplanation(state, context_.executor.Now(), *subject, {}));
     }
-    auto snapshot = std::make_shared<const allocator::Snapshot>(
-        ExplainSnapshot(*driver->state(), subject->shard));
-    context_.solver.Post([this, reply, app = request.app(), subject = *subject, snapshot,
-                          life = driver->life()] {
-      allocator::Explanation explanation = allocator::Explain(
-          *snapshot, {.only = subject.server, .most_candidates = subject.most_candidates});
-      context_.executor.Post([this, reply, app, subject, life,
-                              explanation = std::move(explanation)] {
-        if (absl::Status may = thread_.MayAnswer(); !may.ok()) return reply(may);
-        PartitionDriver* still = life.expired() ? nullptr : apps_.Find(app);
-        if (still == nullptr) return reply(apps_.NoSuch(app));
-        reply(DescribeExplanation(*still->state(), context_.executor.Now(), subject, explanation));
-      });
-    });
+    const auto may_answer = [this] { return thread_.MayAnswer(); };
+    AskRules({apps_, context_.executor, context_.solver, may_answer}, request.app(),
+             std::make_shared<const allocator::Snapshot>(ExplainSnapshot(state, subject->shard)),
+             {.only = subject->server, .most_candidates = subject->most_candidates},
+             [this, reply, subject = *subject](const absl::StatusOr<RulesAnswer>& answer) {
+               if (!answer.ok()) return reply(answer.status());
+               reply(DescribeExplanation(*answer->app.state(), context_.executor.Now(), subject,
+                                         answer->explanation));
+             });
   });
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/explain.h"
 #include "model/text.h"
 #include "orchestrator/decide/snapshot.h"
 #include "orchestrator/decide/supply.h"
@@ -14,13 +13,6 @@
 
 namespace shardmanager::orchestrator {
 namespace {
-
-absl::StatusOr<PartitionDriver*> FindApp(LedApps& apps, const std::string& name) {
-  PartitionDriver* driver = apps.Find(name);
-  if (driver == nullptr) return apps.NoSuch(name);
-  if (absl::Status may = MayLookAt(name, *driver); !may.ok()) return may;
-  return driver;
-}
 
 // Of several replicas the one that the rules would rather move is chosen later.
 absl::StatusOr<ServerIndex> FindSource(const PartitionState& state,
@@ -36,8 +28,13 @@ absl::Status MayMove(const PartitionState& state, const v1::MoveShardRequest& re
                      ShardIndex shard, const allocator::Candidate& candidate) {
   const std::string what =
       absl::StrCat("shard ", Quoted(request.shard()), " is not moved to ", request.to(), ": ");
-  if (candidate.verdict == allocator::Verdict::kRefused) {
+  const bool holds = candidate.verdict == allocator::Verdict::kHolds;
+  if (holds || candidate.verdict == allocator::Verdict::kRefused) {
     return absl::FailedPreconditionError(absl::StrCat(what, WhyThere(state, candidate)));
+  }
+  if (!candidate.from.valid() && !Mirrors(state)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, "a replica of the shard is missing; `shardctl explain` says what it waits for"));
   }
   const std::string why =
       WhyNotMoved(state, {.shard = shard, .from = candidate.from, .to = candidate.server});
@@ -65,28 +62,14 @@ absl::StatusOr<v1::MoveShardResponse> MoveAs(const MoveContext& context, Partiti
   return response;
 }
 
-// A replica has to be somewhere for it to be moved: without one the rules say nothing of a move.
-absl::Status MayAskRules(const PartitionState& state, const ExplainSubject& subject,
-                         ServerIndex from) {
-  if (state.tables.FindReplica(subject.shard, subject.server).valid()) {
-    return absl::FailedPreconditionError(absl::StrCat("to: ", state.tables.name(subject.server),
-                                                      " has a replica of the shard already"));
-  }
-  if (!from.valid() && !state.tables.shard(subject.shard).first.valid()) {
-    return absl::FailedPreconditionError(
-        "the shard has no replica that could be moved; `shardctl explain` says what it waits for");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void OrderMove(const MoveContext& context, const v1::MoveShardRequest& request,
                std::function<void(absl::StatusOr<v1::MoveShardResponse>)> reply) {
-  const auto driver = FindApp(context.apps, request.app());
-  if (!driver.ok()) return reply(driver.status());
-  const PartitionState& state = *(*driver)->state();
+  const auto app = FindToLookAt(context.rules.apps, request.app());
+  if (!app.ok()) return reply(app.status());
   if (request.to().empty()) return reply(absl::InvalidArgumentError("to: REQUIRED"));
+  const PartitionState& state = *(*app)->state();
   v1::ExplainShardRequest question;
   question.set_app(request.app());
   question.set_shard(request.shard());
@@ -95,39 +78,29 @@ void OrderMove(const MoveContext& context, const v1::MoveShardRequest& request,
   if (!subject.ok()) return reply(subject.status());
   const auto from = FindSource(state, request, subject->shard);
   if (!from.ok()) return reply(from.status());
-  if (absl::Status may = MayAskRules(state, *subject, *from); !may.ok()) return reply(may);
-  if (Mirrors(state)) {
-    return reply(absl::FailedPreconditionError(
-        "the app's own orchestrator decides where replicas are (orchestrator: APPLICATION)"));
+  if (Mirrors(state)) {  // there is nothing to ask the rules
+    return reply(
+        MayMove(state, request, subject->shard, {.server = subject->server, .from = *from}));
   }
-  auto snapshot =
-      std::make_shared<const allocator::Snapshot>(ExplainSnapshot(state, subject->shard));
-  const allocator::ExplainOptions options{
-      .only = subject->server, .from = *from, .most_candidates = 1};
-  context.solver.Post([context, request, reply, snapshot, options, shard = subject->shard,
-                       life = (*driver)->life()] {
-    const allocator::Explanation explanation = allocator::Explain(*snapshot, options);
-    context.executor.Post([context, request, reply, explanation, shard, life] {
-      if (absl::Status may = context.may_change(); !may.ok()) return reply(may);
-      const auto still = FindApp(context.apps, request.app());
-      if (!still.ok()) return reply(still.status());
-      if (life.expired() || explanation.candidates.size() != 1 ||
-          !explanation.candidates.front().from.valid()) {
-        return reply(
-            absl::FailedPreconditionError("a replica of the shard is missing, or the app has "
-                                          "changed meanwhile; `shardctl explain` "
-                                          "says what the shard waits for"));
-      }
-      reply(MoveAs(context, **still, request, shard, explanation.candidates.front()));
-    });
-  });
+  AskRules(
+      context.rules, request.app(),
+      std::make_shared<const allocator::Snapshot>(ExplainSnapshot(state, subject->shard)),
+      {.only = subject->server, .from = *from, .most_candidates = 1},
+      [context, request, reply, shard = subject->shard](const absl::StatusOr<RulesAnswer>& answer) {
+        if (!answer.ok()) return reply(answer.status());
+        const auto& candidates = answer->explanation.candidates;
+        if (candidates.empty()) {
+          return reply(absl::InternalError("the rules say nothing of the server"));
+        }
+        reply(MoveAs(context, answer->app, request, shard, candidates.front()));
+      });
 }
 
 absl::Status OrderQuarantineLifted(LedApps& apps, const v1::LiftQuarantineRequest& request,
                                    const Wanted& wanted) {
-  const auto driver = FindApp(apps, request.app());
-  if (!driver.ok()) return driver.status();
-  const PartitionState& state = *(*driver)->state();
+  const auto app = FindToLookAt(apps, request.app());
+  if (!app.ok()) return app.status();
+  const PartitionState& state = *(*app)->state();
   const ServerIndex server = state.tables.FindServer(request.server());
   if (!server.valid()) {
     return absl::NotFoundError(
@@ -139,11 +112,9 @@ absl::Status OrderQuarantineLifted(LedApps& apps, const v1::LiftQuarantineReques
         absl::StrCat("server ", Quoted(request.server()), " is not quarantined"));
   }
   wanted.Note({"- it is given nothing new, but for a trial", "+ it is given shards again"});
-  wanted.NoteConsequence(
-      absl::StrCat("if shards fail on it again, so is its quarantine; the last "
-                   "one failed as follows: ",
-                   found->error));
-  if (!wanted.is_preview()) (*driver)->Hear(QuarantineLifted{request.server()});
+  wanted.NoteConsequence(absl::StrCat(
+      "if shards fail on it again, it is quarantined again; the last error was: ", found->error));
+  if (!wanted.is_preview()) (*app)->Hear(QuarantineLifted{request.server()});
   return absl::OkStatus();
 }
 

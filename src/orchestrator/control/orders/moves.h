@@ -6,19 +6,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "orchestrator/control/led_apps.h"
+#include "orchestrator/control/rules.h"
 #include "orchestrator/shell/change_outcome.h"
-#include "runtime/executor.h"
 #include "shardmanager/v1/admin.pb.h"
 
 namespace shardmanager::orchestrator {
 
 // What it needs of the process that leads.
 struct MoveContext {
-  LedApps& apps;
-  Executor& executor;
-  Executor& solver;
-  // May anything be changed now? Asked again when the rules were asked.
-  std::function<absl::Status()> may_change;
+  RulesContext rules;  // its may_answer: may anything be changed now?
   Wanted wanted;
 };
 

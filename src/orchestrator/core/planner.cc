@@ -96,8 +96,7 @@ void Planner::ConsiderBalance() {
 
 // For what has begun elsewhere: only what has to leave its server moves.
 bool Planner::BalanceWaits() const {
-  return OrderThatHoldsBalance(state_) != nullptr || state_.mass_failure.on ||
-         OnlyBalanceIsPaused(state_);
+  return OrderThatHoldsBalance(state_) != nullptr || HoldsBalance(state_);
 }
 
 void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
@@ -115,7 +114,7 @@ void Planner::Send(allocator::Snapshot snapshot, allocator::Mode mode) {
     options.step_budget = kPeriodicSteps + kPeriodicStepsPerShard * snapshot.shards.size();
   }
   state_.balance.plan_out = true;
-  plan_may_balance_ = !state_.mass_failure.on && !roles_first_ && !OnlyBalanceIsPaused(state_);
+  plan_may_balance_ = !HoldsBalance(state_) && !roles_first_;
   plan_is_emergency_ = mode == allocator::Mode::kEmergency;
   // Moves that it finds, or a change, end that.
   if (!plan_is_emergency_) state_.balance.at_rest = !roles_first_;

@@ -56,9 +56,12 @@ uint32_t FailoverRank(const PartitionState& state, ShardIndex id) {
   return served ? rank + regions + 1 : rank;
 }
 
+bool HoldsBalance(const PartitionState& state) {
+  return state.mass_failure.on || OnlyBalanceIsPaused(state);
+}
+
 bool HoldsMove(const PartitionState& state, ServerIndex from) {
-  return (state.mass_failure.on || OnlyBalanceIsPaused(state)) &&
-         CauseOfMove(state, from) == Cause::kBalance;
+  return HoldsBalance(state) && CauseOfMove(state, from) == Cause::kBalance;
 }
 
 bool IsLostByFailure(const Server& server) {

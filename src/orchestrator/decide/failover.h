@@ -19,7 +19,9 @@ std::optional<Wait> FailoverWait(const PartitionState& state, ShardIndex id);
 // those whose replica was lost in a region that failover.region_order names before the others'.
 uint32_t FailoverRank(const PartitionState& state, ShardIndex id);
 
-// In a mass failure moves for balance wait: one off this server would be such a move.
+// Moves for balance wait: in a mass failure, and while balance is paused.
+bool HoldsBalance(const PartitionState& state);
+// And one off this server would be such a move.
 bool HoldsMove(const PartitionState& state, ServerIndex from);
 
 // Lost without a good-bye and not as planned, with replicas to be restored.

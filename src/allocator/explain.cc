@@ -250,7 +250,9 @@ class Explainer {
     }
     for (uint32_t o = 0; o < problem_.objects; ++o) {
       for (const solver::Refusal& refusal : solver::WhyNot(state_, ObjectId(o), refusing[o])) {
-        Refused(out, refusal.rule).servers += refusal.containers;
+        const bool closed = refusal.family == RuleFamily::kClosed;
+        Refused(out, closed ? "closed to new replicas" : refusal.rule).servers +=
+            refusal.containers;
       }
     }
     std::stable_sort(

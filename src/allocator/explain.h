@@ -35,10 +35,9 @@ struct Candidate {
   ServerIndex server;
   ServerIndex from;  // of the replica that would come; invalid: a missing one
   Verdict verdict = Verdict::kEqual;
-  std::string reason;  // what decides; a sentence for a person
-  // With kRefused, where it has no room: the metric. Example: "cpu".
-  std::string short_of = "";
-  bool closed = false;              // with kRefused: it takes no shards, whichever they are
+  std::string reason;         // what decides; a sentence for a person
+  std::string short_of = "";  // with kRefused, where it has no room: the metric. Example: "cpu"
+  bool closed = false;        // with kRefused: it takes no shards, whichever they are
   std::vector<Argument> arguments;  // what differs, the most important first
 };
 

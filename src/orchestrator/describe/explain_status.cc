@@ -175,7 +175,7 @@ v1::ExplainShardResponse DescribeExplanation(const PartitionState& state, TimePo
   out.set_servers_considered(explanation.servers_considered);
   for (const allocator::RefusedCount& refused : explanation.refused) {
     v1::RefusedCount& added = *out.add_refused();
-    added.set_rule(refused.rule == "closed" ? "closed to new replicas" : refused.rule);
+    added.set_rule(refused.rule);
     added.set_servers(refused.servers);
   }
   out.set_balance(BalanceState(state, now));

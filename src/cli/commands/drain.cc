@@ -75,11 +75,7 @@ ExitCode Undrain(const DrainCommand& command, const v1::DrainScope& scope, Admin
   v1::UndrainRequest request;
   request.set_app(command.app);
   *request.mutable_scope() = scope;
-  if (command.dry_run) {
-    v1::PreviewRequest preview;
-    *preview.mutable_undrain() = request;
-    return ShowPreview(preview, client, terminal);
-  }
+  if (command.dry_run) return ShowPreview(request, client, terminal);
   const auto response = client.Undrain(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   ShowApps(response->apps(), scope, "may be used again", terminal);
@@ -98,11 +94,7 @@ ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& termi
   request.mutable_drain()->set_primaries_only(command.primaries_only);
   request.mutable_drain()->set_reason(command.reason);
   request.mutable_drain()->set_who(User());
-  if (command.dry_run) {
-    v1::PreviewRequest preview;
-    *preview.mutable_drain() = request;
-    return ShowPreview(preview, client, terminal);
-  }
+  if (command.dry_run) return ShowPreview(request, client, terminal);
   const auto response = client.Drain(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   ShowApps(response->apps(), *scope, "is to be emptied", terminal);

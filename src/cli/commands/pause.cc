@@ -10,11 +10,7 @@ ExitCode Resume(const PauseCommand& command, AdminClient& client, Terminal& term
   v1::ResumeAppRequest request;
   request.set_app(command.app);
   request.set_who(User());
-  if (command.dry_run) {
-    v1::PreviewRequest preview;
-    *preview.mutable_resume() = request;
-    return ShowPreview(preview, client, terminal);
-  }
+  if (command.dry_run) return ShowPreview(request, client, terminal);
   const auto response = client.ResumeApp(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.app) << " goes on\n";
@@ -42,11 +38,7 @@ ExitCode Pause(const PauseCommand& command, AdminClient& client, Terminal& termi
   request.mutable_pause()->set_only_balance(command.only_balance);
   request.mutable_pause()->set_reason(command.reason);
   request.mutable_pause()->set_who(User());
-  if (command.dry_run) {
-    v1::PreviewRequest preview;
-    *preview.mutable_pause() = request;
-    return ShowPreview(preview, client, terminal);
-  }
+  if (command.dry_run) return ShowPreview(request, client, terminal);
   const auto response = client.PauseApp(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.app) << Paused(command) << "\n" << AlreadyText(*response);

@@ -14,11 +14,7 @@ ExitCode Unpin(const PinCommand& command, const std::string& app, AdminClient& c
   request.set_app(app);
   request.set_shard(command.shard);
   request.set_who(User());
-  if (command.dry_run) {
-    v1::PreviewRequest preview;
-    *preview.mutable_unpin() = request;
-    return ShowPreview(preview, client, terminal);
-  }
+  if (command.dry_run) return ShowPreview(request, client, terminal);
   const auto response = client.UnpinShard(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.shard) << " may move again\n";
@@ -36,11 +32,7 @@ ExitCode Pin(const PinCommand& command, AdminClient& client, Terminal& terminal)
   request.mutable_pin()->set_shard(command.shard);
   request.mutable_pin()->set_reason(command.reason);
   request.mutable_pin()->set_who(User());
-  if (command.dry_run) {
-    v1::PreviewRequest preview;
-    *preview.mutable_pin() = request;
-    return ShowPreview(preview, client, terminal);
-  }
+  if (command.dry_run) return ShowPreview(request, client, terminal);
   const auto response = client.PinShard(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(command.shard) << " stays where it is; what is lost is failed over\n"

@@ -46,33 +46,32 @@ ExitCode Unquarantine(const v1::LiftQuarantineRequest& request, AdminClient& cli
 ExitCode PullLever(const LeverCommand& command, AdminClient& client, Terminal& terminal) {
   const auto app = ChooseApp(command.app, client);
   if (!app.ok()) return Fail(app.status(), client, terminal);
-  v1::PreviewRequest preview;
   switch (command.kind) {
     case LeverCommand::Kind::kRetry: {
-      v1::RetryShardRequest& request = *preview.mutable_retry();
+      v1::RetryShardRequest request;
       request.set_app(*app);
       request.set_shard(command.name);
-      if (!command.dry_run) return Retry(request, client, terminal);
-      break;
+      return command.dry_run ? ShowPreview(request, client, terminal)
+                             : Retry(request, client, terminal);
     }
     case LeverCommand::Kind::kMove: {
-      v1::MoveShardRequest& request = *preview.mutable_move();
+      v1::MoveShardRequest request;
       request.set_app(*app);
       request.set_shard(command.name);
       request.set_to(command.to);
       request.set_from(command.from);
-      if (!command.dry_run) return Move(request, client, terminal);
-      break;
+      return command.dry_run ? ShowPreview(request, client, terminal)
+                             : Move(request, client, terminal);
     }
     case LeverCommand::Kind::kUnquarantine: {
-      v1::LiftQuarantineRequest& request = *preview.mutable_lift_quarantine();
+      v1::LiftQuarantineRequest request;
       request.set_app(*app);
       request.set_server(command.name);
-      if (!command.dry_run) return Unquarantine(request, client, terminal);
-      break;
+      return command.dry_run ? ShowPreview(request, client, terminal)
+                             : Unquarantine(request, client, terminal);
     }
   }
-  return ShowPreview(preview, client, terminal);
+  return kUsage;  // there is no other one
 }
 
 }  // namespace shardmanager::cli

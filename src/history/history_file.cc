@@ -44,7 +44,7 @@ COMMIT;)";
 constexpr char kColumns[] =
     "epoch, seq, last_seq, time_ms, last_ms, count, app, kind, server, shard, operation, by_whom, "
     "message, changes";
-// Bytes of a row, about, with its entries in the indexes.
+// Bytes of a row, about, with its entries in the indexes; the same as BytesOf().
 constexpr char kRowBytes[] = "250 + 2 * length(shard) + length(message) + length(changes)";
 
 constexpr char kInsert[] =
@@ -63,6 +63,7 @@ constexpr char kNoteDeleted[] =
 
 constexpr int64_t kDeleteOldEveryMs = 3'600'000;
 
+// The same as kRowBytes.
 uint64_t BytesOf(const v1::ControlEvent& event) {
   uint64_t bytes = 250 + 2 * event.shard().size() + event.message().size();
   for (const std::string& line : event.changes()) bytes += line.size() + 1;

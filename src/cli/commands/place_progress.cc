@@ -59,10 +59,10 @@ std::string OutcomeText(const solver::Outcome& outcome) {
   std::string text;
   for (const solver::Phase& phase : outcome.phases) {
     if (phase.improved) continue;
-    if (phase.name == "annealing") {
+    if (phase.name == solver::kAnnealingPhase) {
       absl::StrAppend(&text, "The annealing (", phase.steps,
                       " steps) found nothing better than the descent.\n");
-    } else if (phase.name == "fewer moves") {
+    } else if (phase.name == solver::kFewerMovesPhase) {
       absl::StrAppend(&text, "Fewer moves were looked for (", phase.steps,
                       " steps) and not found.\n");
     }

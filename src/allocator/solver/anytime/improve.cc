@@ -70,12 +70,12 @@ class Run {
       return !GoesOn() ||
              (search_.steps() >= kLeastDescentSteps && pace_.Part(Now()) >= kDescentPart);
     };
-    Do("descent", [&] { return search_.Descend(Patience(end, enough)); });
+    Do(kDescentPhase, [&] { return search_.Descend(Patience(end, enough)); });
   }
 
   void Anneal() {
     if (ended_ || pace_.Part(Now()) >= 1) return;
-    Do(search_.BestScore().OnlyMovement() ? "fewer moves" : "annealing", [this] {
+    Do(search_.BestScore().OnlyMovement() ? kFewerMovesPhase : kAnnealingPhase, [this] {
       search_.Anneal({.steps = 0});  // what must be set up before the first step takes time, too
       while (const auto stretch = pace_.Next(Now())) {
         const uint64_t before = search_.steps();

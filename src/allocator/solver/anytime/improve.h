@@ -25,9 +25,13 @@ struct ImproveOptions {
   std::function<bool(const Spent& spent, double part)> go_on;
 };
 
+inline constexpr char kDescentPhase[] = "descent";
+inline constexpr char kAnnealingPhase[] = "annealing";
+inline constexpr char kFewerMovesPhase[] = "fewer moves";
+
 // One part of a search, and what came of it.
 struct Phase {
-  std::string name;  // "descent", "annealing", or "fewer moves"
+  std::string name;  // one of the above
   uint64_t steps = 0;
   // It ended with something better than it began with.
   bool improved = false;

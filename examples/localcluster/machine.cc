@@ -139,7 +139,9 @@ absl::Status Machine::GiveNotice(const std::string& region, std::chrono::millise
   notice.set_start_ms(now_ms + in.count());
   notice.set_end_ms(notice.start_ms() + length.count());
   notice.set_reason("maintenance by hand");
-  cli::AdminClient control_plane(options_.control_plane, std::chrono::seconds(2),
+  cli::AdminClient control_plane({.server = options_.control_plane,
+                                  .timeout = std::chrono::seconds(2),
+                                  .operation = notice.id()},
                                  options_.transport);
   return control_plane.AddMaintenance(request).status();
 }

@@ -33,15 +33,18 @@ std::shared_ptr<grpc::Channel> Connect(const wire::Transport& transport,
 
 class AdminClient::Impl {
  public:
-  Impl(const std::string& server, std::chrono::milliseconds timeout,
-       std::shared_ptr<const wire::Transport> transport)
-      : timeout_(timeout), homes_(EndpointList(server)), transport_(std::move(transport)) {
-    if (homes_.empty()) homes_.push_back(server);
+  Impl(const Options& options, std::shared_ptr<const wire::Transport> transport)
+      : timeout_(options.timeout),
+        operation_(options.operation),
+        homes_(EndpointList(options.server)),
+        transport_(std::move(transport)) {
+    if (homes_.empty()) homes_.push_back(options.server);
     TurnTo(homes_.front());
   }
 
   const std::string& server() const { return server_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
+  const std::string& operation() const { return operation_; }
 
   template <typename Stub, typename Request, typename Response>
   using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
@@ -152,6 +155,7 @@ class AdminClient::Impl {
                         Response* response, std::string* leader) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout_);
+    if (!operation_.empty()) context.AddMetadata(request_metadata::kOperation, operation_);
     const grpc::Status status =
         (StubOf(static_cast<Stub*>(nullptr)).*method)(&context, request, response);
     leader->clear();
@@ -164,6 +168,7 @@ class AdminClient::Impl {
   }
 
   const std::chrono::milliseconds timeout_;
+  const std::string operation_;
   std::vector<std::string> homes_;  // as the user named them; at least one
   const std::shared_ptr<const wire::Transport> transport_;
   std::string server_;
@@ -172,13 +177,13 @@ class AdminClient::Impl {
   std::unique_ptr<v1::Access::Stub> access_stub_;
 };
 
-AdminClient::AdminClient(const std::string& server, std::chrono::milliseconds timeout,
-                         std::shared_ptr<const wire::Transport> transport)
-    : impl_(std::make_unique<Impl>(server, timeout, std::move(transport))) {}
+AdminClient::AdminClient(const Options& options, std::shared_ptr<const wire::Transport> transport)
+    : impl_(std::make_unique<Impl>(options, std::move(transport))) {}
 AdminClient::~AdminClient() = default;
 
 const std::string& AdminClient::server() const { return impl_->server(); }
 std::chrono::milliseconds AdminClient::timeout() const { return impl_->timeout(); }
+const std::string& AdminClient::operation() const { return impl_->operation(); }
 
 absl::StatusOr<v1::ApplyAppResponse> AdminClient::ApplyApp(const v1::ApplyAppRequest& request) {
   return impl_->Change(&v1::Admin::Stub::ApplyApp, request);

@@ -22,10 +22,14 @@ namespace shardmanager::cli {
 // once per call; later calls go to that leader directly.
 class AdminClient {
  public:
-  // `server`: "host:port[,host:port...]": of several, the first that can be reached is asked.
-  // `timeout`: for one call.
-  AdminClient(const std::string& server, std::chrono::milliseconds timeout,
-              std::shared_ptr<const wire::Transport> transport);
+  struct Options {
+    // "host:port[,host:port...]": of several, the first that can be reached is asked.
+    std::string server;
+    std::chrono::milliseconds timeout;  // for one call
+    // With all calls: by which id what follows from a change is found (runtime/operation_id.h).
+    std::string operation;
+  };
+  AdminClient(const Options& options, std::shared_ptr<const wire::Transport> transport);
   ~AdminClient();
   AdminClient(const AdminClient&) = delete;
   AdminClient& operator=(const AdminClient&) = delete;
@@ -33,6 +37,7 @@ class AdminClient {
   // Who is asked now, and for how long.
   const std::string& server() const;
   std::chrono::milliseconds timeout() const;
+  const std::string& operation() const;
 
   absl::StatusOr<v1::ApplyAppResponse> ApplyApp(const v1::ApplyAppRequest& request);
   absl::StatusOr<v1::DeleteAppResponse> DeleteApp(const v1::DeleteAppRequest& request);

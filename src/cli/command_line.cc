@@ -10,6 +10,7 @@
 #include "cli/command_tree.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
+#include "runtime/operation_id.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -149,6 +150,8 @@ bool SetOffline(const std::string& command, Words& words, CommandLine& line) {
 CommandLine ToCommandLine(const std::string& command, Words words) {
   CommandLine line{.server = words.connection.server,
                    .timeout = *ParseAge(words.connection.timeout),
+                   .operation = words.connection.operation.empty() ? MakeOperationId()
+                                                                   : words.connection.operation,
                    .security = words.connection.security};
   const Format format = kFormats.at(words.format);
   if (command == "apply") {
@@ -218,7 +221,7 @@ std::string UnknownCommand(const CLI::App& cli, const std::vector<std::string>& 
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "-s" || word == "--server" || word == "--timeout" || word == "--certs" ||
-        word.rfind("--tls-", 0) == 0) {
+        word == "--operation-id" || word.rfind("--tls-", 0) == 0) {
       ++i;
     }
     if (word.rfind('-', 0) == 0) continue;

@@ -218,9 +218,16 @@ struct PlaceCommand {
   bool dry_run = false;
 };
 struct CellCommand {
-  enum class Action { kCellCredentials, kAppCredentials, kServerCredentials, kSecure, kStatus };
+  enum class Action {
+    kCellCredentials,
+    kAppCredentials,
+    kServerCredentials,
+    kSecure,
+    kStatus,
+    kRaiseEpochs
+  };
   Action action = Action::kStatus;
-  std::string cell;       // with kCellCredentials
+  std::string cell;       // with kCellCredentials and kRaiseEpochs
   std::string app;        // with kAppCredentials and kServerCredentials
   std::string name;       // with kServerCredentials: the server's
   std::string from;       // a file with the cell's credentials; kCellCredentials: those to replace
@@ -229,6 +236,8 @@ struct CellCommand {
   std::string zookeeper;  // "host:port[,host:port...]"
   bool undo = false;      // with kSecure
   bool only_newest = false;  // with kSecure
+  uint32_t by = 10'000;      // with kRaiseEpochs
+  bool dry_run = false;      // likewise
 };
 struct CertsCommand {
   enum class Action { kInit, kIssue, kList, kRenew, kCheck, kAddCa, kUseCa, kDropCa };
@@ -252,6 +261,8 @@ struct CommandLine {
   std::string server;
   // For one call.
   std::chrono::milliseconds timeout{0};
+  // By which id what is changed is followed.
+  std::string operation;
   // How the control plane is connected to.
   Security security;
   std::variant<ApplyCommand, GetCommand, DescribeCommand, ExplainCommand, DrainCommand,

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/endpoint.h"
 #include "cli/cell/cell_words.h"
 #include "cli/certs/certs_words.h"
 #include "cli/commands/reshape_words.h"
@@ -18,7 +17,6 @@
 #include "cli/time_text.h"
 #include "model/region_preferences.h"
 #include "model/text.h"
-#include "security/flags.h"
 #include "shardmanager/v1/types.pb.h"
 
 namespace shardmanager::cli {
@@ -29,25 +27,9 @@ namespace {
 // Nobody waits for more; and the numbers that follow from it fit.
 constexpr uint64_t kMostPlaceSteps = 1'000'000'000'000'000;
 
-std::string CheckTimeout(const std::string& text) {
-  const auto timeout = ParseAge(text);
-  if (timeout.has_value() && timeout->count() > 0) return "";
-  return absl::StrCat("found \"", text, "\"; allowed: a time such as 500ms, 10s or 2m");
-}
-
 std::string CheckMoment(const std::string& text) {
   if (ParseMoment(text).has_value()) return "";
   return absl::StrCat("found \"", text, "\"; allowed: a moment such as 2026-03-01T12:00Z");
-}
-
-std::string CheckEndpoints(const std::string& text) {
-  const std::vector<std::string> endpoints = EndpointList(text);
-  if (endpoints.empty()) return WhatIsWrongWithEndpoint(text);
-  for (const std::string& endpoint : endpoints) {
-    const std::string wrong = WhatIsWrongWithEndpoint(endpoint);
-    if (!wrong.empty()) return absl::StrCat(wrong, ", as in ", ConnectionWords().server);
-  }
-  return "";
 }
 
 CLI::Validator OneOf(const std::vector<std::string>& names) {
@@ -70,18 +52,7 @@ CommandTree::CommandTree() : cli_(kAbout, "shardctl") {
   cli_.require_subcommand(1);
   // Flags for all commands may stand before or after the command.
   cli_.fallthrough();
-  cli_.add_option(
-          "-s,--server", words_.connection.server,
-          "Where the control plane answers; of several, the first that can be reached is asked")
-      ->envname("SHARDCTL_SERVER")
-      ->check(CLI::Validator(CheckEndpoints, ""))
-      ->type_name("HOST:PORT[,...]")
-      ->capture_default_str();
-  cli_.add_option("--timeout", words_.connection.timeout, "How long to wait for one answer")
-      ->check(CLI::Validator(CheckTimeout, ""))
-      ->type_name("TIME")
-      ->capture_default_str();
-  security::AddFlags(cli_, words_.connection.security);
+  AddConnection(cli_, words_.connection);
   AddApply();
   AddGet();
   AddDescribe();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "cli/connection_words.h"
 
 namespace shardmanager::cli {
 
@@ -30,13 +31,6 @@ struct OfflineWords {
   PlaceTexts place_texts;
   CellCommand cell;
   CertsCommand certs;
-};
-
-// Of all commands.
-struct ConnectionWords {
-  std::string server = "127.0.0.1:7400";
-  std::string timeout = "10s";
-  Security security;
 };
 
 // What CLI11 fills while it parses.

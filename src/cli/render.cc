@@ -181,7 +181,8 @@ std::string EventLine(const v1::ControlEvent& event, bool colour) {
                                         : absl::StrCat("  ", event.count(), " times until ",
                                                        TimeText(event.last_ms()), ", last:"),
                       event.message().empty() ? "" : "  ", Shown(event.message()),
-                      event.by().empty() ? "" : ", by ", Shown(event.by()));
+                      event.by().empty() ? "" : ", by ", Shown(event.by()),
+                      event.operation().empty() ? "" : ", operation ", Shown(event.operation()));
 }
 
 }  // namespace shardmanager::cli

@@ -10,8 +10,8 @@
 #include "cli/cell/cell.h"
 #include "cli/certs/certs.h"
 #include "cli/commands/commands.h"
-#include "cli/complete.h"
-#include "cli/completion.h"
+#include "cli/completion/complete.h"
+#include "cli/completion/completion.h"
 #include "cli/history/history.h"
 #include "cli/levers/levers.h"
 #include "cli/roles/roles.h"
@@ -55,7 +55,7 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
     *terminal.err << "error: " << transport.status().message() << "\n";
     return kUsage;
   }
-  AdminClient client(line.server, line.timeout, *transport);
+  AdminClient client({line.server, line.timeout, line.operation}, *transport);
   return std::visit(
       Overloaded{
           [&](const ApplyCommand& command) { return Apply(command, client, terminal); },

@@ -18,6 +18,12 @@ namespace {
 // write (kMaxWriteBytes) with the longest path.
 constexpr int32_t kRaisesInOneWrite = 1'000;
 
+v1::LeaderRecord RecordOf(const Node& holder) {
+  v1::LeaderRecord record;
+  if (!Open(holder.data, &record).ok()) record.set_process("unknown");
+  return record;
+}
+
 // Keeps itself alive by what it awaits.
 class Raise : public std::enable_shared_from_this<Raise> {
  public:
@@ -41,6 +47,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
   void Look() {
     store_.Get(paths_.leader_holder(), [self = shared_from_this()](const auto& holder) {
       if (absl::IsUnavailable(holder.status())) return self->Look();
+      if (self->options_.dry_run) return self->LookOnly(holder);
       const bool ours = holder.ok() && holder->stat.ephemeral_session == self->store_.session_id();
       if (holder.ok() && !ours) return self->AwaitTurn();
       if (!holder.ok() && !absl::IsNotFound(holder.status())) {
@@ -50,15 +57,19 @@ class Raise : public std::enable_shared_from_this<Raise> {
     });
   }
 
+  void LookOnly(const absl::StatusOr<Node>& holder) {
+    if (!holder.ok() && !absl::IsNotFound(holder.status())) return done_(holder.status());
+    if (holder.ok()) waits_for_ = RecordOf(*holder);
+    Read(/*leads=*/false);
+  }
+
   void AwaitTurn() {
     const uint64_t turn = waits_ = ++last_wait_;
     store_.Get(
         paths_.leader_holder(),
         [self = shared_from_this(), turn](const auto& holder) {
           if (!holder.ok()) return self->StopWaiting(turn);
-          v1::LeaderRecord record;
-          if (!Open(holder->data, &record).ok()) record.set_process("unknown");
-          if (self->options_.on_wait) self->options_.on_wait(record);
+          if (self->options_.on_wait) self->options_.on_wait(RecordOf(*holder));
         },
         [self = shared_from_this(), turn] { self->StopWaiting(turn); });
   }
@@ -78,6 +89,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
       if (!self->from_) self->from_ = version;
       const int64_t to = int64_t{*self->from_} + self->options_.by;
       if (version >= to) return self->ReadCell(version);
+      if (self->options_.dry_run) return self->ReadCell(static_cast<int32_t>(to));
       self->Write(leads, version, static_cast<int32_t>(to - version));
     });
   }
@@ -106,9 +118,10 @@ class Raise : public std::enable_shared_from_this<Raise> {
       if (!self->made_ms_) {
         self->made_ms_ = std::max(self->options_.now_ms, config.made_ms() + 1);
       }
-      if (config.made_ms() >= *self->made_ms_) {
+      if (config.made_ms() >= *self->made_ms_ || self->options_.dry_run) {
         return self->done_(RaisedEpochs{static_cast<uint32_t>(*self->from_),
-                                        static_cast<uint32_t>(version), config.made_ms()});
+                                        static_cast<uint32_t>(version), *self->made_ms_,
+                                        self->waits_for_});
       }
       config.set_made_ms(*self->made_ms_);
       std::vector<WriteOp> ops;
@@ -132,6 +145,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
   const RaiseEpochsOptions options_;
   const Paths paths_;
   const Done done_;
+  std::optional<v1::LeaderRecord> waits_for_;  // of a dry run
   std::optional<int32_t> from_;
   std::optional<int64_t> made_ms_;  // what it is to be
   uint64_t last_wait_ = 0;

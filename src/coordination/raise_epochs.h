@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,8 @@ struct RaisedEpochs {
   uint32_t from = 0;  // the newest leader epoch before
   uint32_t to = 0;
   int64_t made_ms = 0;  // when the cell counts as made from now on
+  // Who leads, or did until now, and would be waited for; only of a dry run.
+  std::optional<v1::LeaderRecord> waits_for = std::nullopt;
 };
 
 struct RaiseEpochsOptions {
@@ -28,6 +31,8 @@ struct RaiseEpochsOptions {
   // The time of day. The cell counts as made then, or a moment after it was made before, if that is
   // later.
   int64_t now_ms = 0;
+  // Changes nothing and waits for nobody: the answer is what would come of it now.
+  bool dry_run = false;
   // As the holder of the cell's leadership meanwhile: nobody leads while epochs are raised.
   v1::LeaderRecord self;
   // Somebody else holds it: waits for it to go. May be empty.

@@ -146,12 +146,6 @@ GivenFlags AddFlags(CLI::App& cli, ControlFlags& flags) {
   cli.add_flag("--min-session-timeout-is-set", flags.min_session_timeout_is_set,
                "ZooKeeper's minSessionTimeout was set by hand: do not conclude from it that its "
                "tickTime is larger than the cell's");
-  cli.add_option(
-         "--raise-epochs", flags.raise_epochs,
-         "After ZooKeeper was restored from a backup: raises the cell's leader epochs by so "
-         "many (10000 is right), past all that were issued since the backup, has the cell count as "
-         "made now, and exits. First stop all processes of the control plane, and the servers")
-      ->check(CLI::Range(1, 10'000'000));
   return given;
 }
 

@@ -28,7 +28,6 @@ struct ControlFlags {
   uint32_t session_timeout_ms = 10'000;
   uint32_t zookeeper_tick_ms = 2'000;
   bool timeouts_were_named = false;  // one of the two was given
-  uint32_t raise_epochs = 0;
   uint32_t calls_per_s = 100;
   uint32_t calls_at_once = 64;
   uint32_t streams = 10'000;

@@ -17,7 +17,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordination/access/store_access.h"
-#include "coordination/raise_epochs.h"
 #include "coordination/zookeeper/ensemble_watch.h"
 #include "coordination/zookeeper/private_zookeeper.h"
 #include "coordination/zookeeper/zookeeper_store.h"
@@ -35,6 +34,7 @@
 #include "runtime/metrics.h"
 #include "runtime/metrics_server.h"
 #include "runtime/process_metrics.h"
+#include "runtime/process_name.h"
 #include "runtime/signals.h"
 #include "security/cert_folder.h"
 #include "security/files.h"
@@ -85,12 +85,6 @@ class HubPublisher final : public orchestrator::MapPublisher {
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
   return 1;
-}
-
-std::string HostName() {
-  char host[256] = "localhost";
-  gethostname(host, sizeof host - 1);
-  return host;
 }
 
 // --dev: a ZooKeeper of our own, in a folder of its own, gone with us.
@@ -149,7 +143,7 @@ orchestrator::ControllerOptions ControllerOptionsFor(const ControlFlags& flags,
   options.cell.set_session_timeout_ms(flags.session_timeout_ms);
   options.cell.set_buckets(64);
   options.wall_ms = WallMilliseconds;
-  options.process = absl::StrCat(HostName(), "/", getpid());
+  options.process = HostAndPid();
   options.timeouts_were_named = flags.timeouts_were_named;
   options.min_session_timeout_tells_tick = !flags.min_session_timeout_is_set;
   options.client_views = [&reports](const AppName& app) {
@@ -157,34 +151,6 @@ orchestrator::ControllerOptions ControllerOptionsFor(const ControlFlags& flags,
     return std::vector<v1::ServerSeen>(said.servers().begin(), said.servers().end());
   };
   return options;
-}
-
-// --raise-epochs: the whole of the run.
-int RaiseEpochsOnce(const ControlFlags& flags, std::shared_ptr<StoreAccess> access) {
-  StopSignals signals;
-  ZookeeperStoreFactory stores(flags.zookeeper, std::move(access));
-  const auto session = stores.NewSession({.timeout = std::chrono::milliseconds(10'000)});
-  RaiseEpochsOptions options{
-      .cell = flags.cell, .by = flags.raise_epochs, .now_ms = WallMilliseconds()};
-  options.self.set_process(absl::StrCat(HostName(), "/", getpid(), " --raise-epochs"));
-  options.on_wait = [](const v1::LeaderRecord& holder) {
-    spdlog::info(
-        "{} leads the cell, or did until now (at {}): waiting for it to stop, or for its "
-        "session to end",
-        holder.process(), holder.endpoint());
-  };
-  std::optional<absl::StatusOr<RaisedEpochs>> raised;
-  RaiseEpochs(*session, std::move(options), [&](absl::StatusOr<RaisedEpochs> result) {
-    raised = std::move(result);
-    signals.RequestStop();
-  });
-  signals.Wait();
-  session->Close();  // no callback comes after it
-  if (!raised) return Fail(absl::CancelledError("stopped before epochs were raised; run it again"));
-  if (!raised->ok()) return Fail(raised->status());
-  std::printf("cell %s: leader epochs go on from %u (were at %u), made_ms is now %" PRId64 "\n",
-              flags.cell.c_str(), (*raised)->to, (*raised)->from, (*raised)->made_ms);
-  return 0;
 }
 
 // Maps go to subscribers as long as the controller is in touch with the store; while another
@@ -373,7 +339,6 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
-  if (flags.raise_epochs > 0) return RaiseEpochsOnce(flags, *access);
   const auto transport = MakeTransport(flags);
   if (!transport.ok()) {
     Fail(transport.status());

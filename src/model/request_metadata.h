@@ -50,6 +50,11 @@ inline constexpr char kAdmitted[] = "sm-admitted";
 inline constexpr char kYes[] = "1";
 inline constexpr char kYesAndKnowsTo[] = "2";
 
+// Request, of an admin call: the id by which what follows from it is found in all logs and in the
+// history (runtime/operation_id.h). Without it the leader makes one up. Trailing, in the answer:
+// the same.
+inline constexpr char kOperation[] = "sm-operation";
+
 // Trailing, with a standby's FAILED_PRECONDITION to an admin call: the "host:port" of
 // the control-plane process that leads.
 inline constexpr char kLeader[] = "sm-leader";

@@ -21,6 +21,8 @@ struct ServerOrder {
   bool closed = false;
   // These leave it, and do not come back before that is over.
   Leaving leaving;
+  // The id of the container operation for which they leave; of several, of one.
+  std::string operation = {};
   // It is to be stopped sooner or later: what leaves other servers goes elsewhere if there is room.
   bool avoid = false;
   // It is away as planned until then: until failover.delay_ms after that it is not given up.

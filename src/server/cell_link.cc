@@ -1,7 +1,5 @@
 #include "server/cell_link.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "coordination/quarantine.h"
 #include "coordination/records.h"
 #include "coordination/session_check.h"
+#include "runtime/process_name.h"
 #include "server/control/assignment_of.h"
 
 namespace shardmanager::server {
@@ -22,12 +21,6 @@ namespace {
 Answer ToAnswer(const absl::Status& status) {
   if (status.ok()) return Answer::kOk;
   return absl::IsNotFound(status) ? Answer::kNotYet : Answer::kUnknown;
-}
-
-std::string HostAndPid() {
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  return absl::StrCat(host, "/", getpid());
 }
 
 // `id`: of the session that asks.

@@ -55,6 +55,10 @@ void Engine::Obey(Command command) {
     let_go_at_ = executor_.Now().time_since_epoch().count();
   }
   command.cut_off = gates_.IsCutOff();
+  if (!command.operations.empty()) {
+    LogInfo("server {} of app {}: {} for operation {}", options_.name, options_.app,
+            ToString(command.kind), command.operations);
+  }
   book_.Post(std::move(command));
 }
 

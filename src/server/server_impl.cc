@@ -1,7 +1,6 @@
 #include "server/server_impl.h"
 
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "model/request_metadata.h"
 #include "runtime/clock.h"
 #include "runtime/logging.h"
+#include "runtime/process_name.h"
 #include "server/contain.h"
 #include "wire/keepalive.h"
 
@@ -51,9 +51,7 @@ std::string AdvertisedHost(const ServerOptions& options) {
   if (!options.advertise_host.empty()) return options.advertise_host;
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   if (host != "0.0.0.0" && host != "[::]" && !host.empty()) return host;
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
+  return HostName();
 }
 
 // Of the call's own time.

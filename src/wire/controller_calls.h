@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "model/request_metadata.h"
 #include "orchestrator/control/controller.h"
+#include "runtime/operation_id.h"
 #include "wire/access/gate.h"
 #include "wire/grpc_status.h"
 
@@ -123,14 +124,19 @@ class ControllerCalls {
       }
       return checked.status;
     }
+    const auto operation = OperationOf(context);
+    if (!operation.ok()) return ToGrpc(operation.status());
     Request by_somebody = *request;
     if (!gate().IsUnknown(context)) PutWho(who, by_somebody);
     const bool leads = context_.controller.leads();
     const auto difference = std::make_shared<orchestrator::Difference>();
-    const grpc::Status status = Make(context, by_somebody, response, method, difference);
+    const grpc::Status status =
+        Make(context, by_somebody, response, method, difference, *operation);
     // Of a leader, UNAVAILABLE: the change may have happened, or may still happen.
     const bool may_be = leads && status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    if (status.ok() || may_be) Record(by_somebody, who, status, *difference);
+    if (status.ok() || may_be) {
+      Record(by_somebody, {who, *operation}, status, *difference);
+    }
     return status;
   }
 
@@ -175,14 +181,16 @@ class ControllerCalls {
   grpc::Status Make(grpc::ServerContext* context, const Request& request, Response* response,
                     void (Target::*method)(Request, Operations::Reply<Response>,
                                            orchestrator::Wanted),
-                    std::shared_ptr<orchestrator::Difference> difference) {
+                    std::shared_ptr<orchestrator::Difference> difference,
+                    const std::string& operation = "") {
     const Clock::time_point asked = Clock::now();
     auto caller = std::make_shared<Caller>(*context);
     auto answer = std::make_shared<std::promise<absl::StatusOr<Response>>>();
     auto future = answer->get_future();
     (Of(static_cast<Target*>(nullptr)).*method)(
         request, [answer](auto r) { answer->set_value(std::move(r)); },
-        orchestrator::Wanted([caller] { return caller->Waits(); }, std::move(difference)));
+        orchestrator::Wanted([caller] { return caller->Waits(); }, std::move(difference),
+                             operation));
     const Clock::time_point until = caller->Patience();
     while (future.wait_until(std::min(until, Clock::now() + kLook)) != std::future_status::ready) {
       if (!context->IsCancelled() && Clock::now() < until) continue;
@@ -194,15 +202,34 @@ class ControllerCalls {
     return status;
   }
 
+  // By which id the change is followed: the caller's, or a new one; the answer names it.
+  static absl::StatusOr<std::string> OperationOf(grpc::ServerContext* context) {
+    const auto found = context->client_metadata().find(request_metadata::kOperation);
+    std::string id = found == context->client_metadata().end()
+                         ? MakeOperationId()
+                         : std::string(found->second.data(), found->second.size());
+    if (absl::Status valid = CheckOperationId(id); !valid.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(request_metadata::kOperation, ": ", valid.message()));
+    }
+    context->AddTrailingMetadata(request_metadata::kOperation, id);
+    return id;
+  }
+
+  struct Asked {
+    const std::string& who;
+    const std::string& operation;
+  };
   // Who changed what; also of a change that may still happen.
   template <typename Request>
-  void Record(const Request& request, const std::string& who, const grpc::Status& status,
+  void Record(const Request& request, Asked by, const grpc::Status& status,
               const orchestrator::Difference& difference) {
     if constexpr (requires { request.dry_run(); }) {
       if (request.dry_run()) return;
     }
     if (!context_.record || difference.is_none()) return;
-    orchestrator::AskedChange change = AskedBy(request, who);
+    orchestrator::AskedChange change = AskedBy(request, by.who);
+    if (change.operation.empty()) change.operation = by.operation;
     if (!status.ok()) absl::StrAppend(&change.what, ": ", status.error_message());
     change.changes = difference.lines();
     context_.controller.events().RecordChange(std::move(change));

@@ -17,6 +17,7 @@
 #include "discovery/publisher_outlook.h"
 #include "discovery/reconnect_policy.h"
 #include "runtime/clock.h"
+#include "runtime/process_name.h"
 #include "runtime/serial_executor.h"
 #include "shardmanager/v1/discovery.grpc.pb.h"
 #include "wire/calls_under_way.h"
@@ -27,11 +28,7 @@ namespace shardmanager::wire {
 namespace {
 
 DiscoveryClientOptions WithDefaults(DiscoveryClientOptions options) {
-  if (options.subscriber.empty()) {
-    char host[256] = "unknown";
-    gethostname(host, sizeof host - 1);
-    options.subscriber = absl::StrCat(host, "/", getpid());
-  }
+  if (options.subscriber.empty()) options.subscriber = HostAndPid();
   if (options.seed == 0) {
     options.seed = static_cast<uint64_t>(MonotonicNow().time_since_epoch().count()) ^
                    static_cast<uint64_t>(getpid()) << 32;

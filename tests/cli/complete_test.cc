@@ -1,4 +1,4 @@
-#include "cli/complete.h"
+#include "cli/completion/complete.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,12 +48,13 @@ TEST_F(CompleteTest, OffersCommandsThatBeginWithTheWord) {
 TEST_F(CompleteTest, OffersFlagsOfTheCommandAndOfAll) {
   EXPECT_THAT(Words({"apply", "--d"}), ElementsAre("--dry-run"));
   EXPECT_THAT(Words({"delete", "--"}),
-              testing::UnorderedElementsAre("--help", "--yes", "--server", "--timeout", "--certs",
-                                            "--tls-ca", "--tls-cert", "--tls-key",
+              testing::UnorderedElementsAre("--help", "--yes", "--server", "--timeout",
+                                            "--operation-id", "--certs", "--tls-ca", "--tls-cert",
+                                            "--tls-key", "--tls-migration", "--insecure"));
+  EXPECT_THAT(Words({"-"}),
+              testing::UnorderedElementsAre("--help", "--server", "--timeout", "--operation-id",
+                                            "--certs", "--tls-ca", "--tls-cert", "--tls-key",
                                             "--tls-migration", "--insecure"));
-  EXPECT_THAT(Words({"-"}), testing::UnorderedElementsAre(
-                                "--help", "--server", "--timeout", "--certs", "--tls-ca",
-                                "--tls-cert", "--tls-key", "--tls-migration", "--insecure"));
 }
 
 TEST_F(CompleteTest, OffersTheWordsThatAValueMayBe) {

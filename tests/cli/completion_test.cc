@@ -1,5 +1,5 @@
 // The completion scripts, run by the shells that they are for.
-#include "cli/completion.h"
+#include "cli/completion/completion.h"
 
 #include <array>
 #include <cstdio>

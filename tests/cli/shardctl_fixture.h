@@ -15,8 +15,8 @@ namespace shardmanager::cli {
 class ShardctlTest : public testing::Test {
  protected:
   ExitCode Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(),
-                     {"--server", admin_.endpoint(), "--timeout", "20s", "--insecure"});
+    arguments.insert(arguments.begin(), {"--server", admin_.endpoint(), "--timeout", "20s",
+                                         "--insecure", "--operation-id", "op-0000cafe"});
     return RunAsIs(arguments);
   }
   ExitCode RunAsIs(const std::vector<std::string>& arguments) {

@@ -35,12 +35,14 @@ class RaiseEpochsTest : public StoreTest<Harness> {
     return s;
   }
   // Whom it waits for goes to the log: "waits for a".
-  Answer<Result> Begin(const Session& session, uint32_t by, const std::string& cell = "c") {
+  Answer<Result> Begin(const Session& session, uint32_t by, const std::string& cell = "c",
+                       bool dry_run = false) {
     Answer<Result> answer(this->harness);
     RaiseEpochs(*session,
                 {.cell = cell,
                  .by = by,
                  .now_ms = kNowMs,
+                 .dry_run = dry_run,
                  .on_wait =
                      [this](const v1::LeaderRecord& holder) {
                        this->log.Add("waits for " + holder.process());
@@ -106,6 +108,27 @@ TYPED_TEST(RaiseEpochsTest, NobodyLeadsMeanwhile) {
   const auto holder = this->Get(s, this->paths.leader_holder());
   ASSERT_TRUE(holder.ok()) << holder.status();
   EXPECT_EQ(holder->stat.ephemeral_session, s->session_id());
+}
+
+TYPED_TEST(RaiseEpochsTest, ADryRunSaysWhatWouldComeOfItAndChangesNothing) {
+  auto leader = this->ConnectWithCell();
+  const auto look = [&] { return this->Wait(this->Begin(leader, 10, "c", /*dry_run=*/true)); };
+  const Result alone = look();
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_FALSE(alone->waits_for.has_value());
+  v1::LeaderRecord record;
+  record.set_process("a");
+  ASSERT_TRUE(this->Write(leader, {CreateNode{this->paths.leader_holder(), Seal(record),
+                                              /*ephemeral=*/true}})
+                  .status.ok());
+  const Result led = look();
+  ASSERT_TRUE(led.ok()) << led.status();
+  EXPECT_EQ(led->from, 0u);
+  EXPECT_EQ(led->to, 10u);
+  EXPECT_EQ(led->made_ms, this->kNowMs);
+  EXPECT_EQ(led->waits_for->process(), "a");
+  EXPECT_EQ(this->Epoch(leader), 0);
+  EXPECT_EQ(this->Cell(leader).made_ms(), 1'000);
 }
 
 TYPED_TEST(RaiseEpochsTest, WaitsForALeaderToGo) {

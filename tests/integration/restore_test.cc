@@ -9,6 +9,7 @@ namespace shardmanager::testing {
 namespace {
 
 using local::MapView;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kShards = 12;
@@ -66,11 +67,11 @@ class RestoreTest : public ClusterTest {
     SM_ASSERT_OK(cluster_->StartZookeeper());
   }
 
-  local::Cluster::CommandResult RaiseEpochs() {
-    return cluster_->Run("shardmanagerd",
-                         {"--cell", cluster_->options().cell, "--zookeeper",
-                          cluster_->zookeeper_endpoint(), "--raise-epochs", "10000"});
+  local::Cluster::CommandResult RaiseEpochsOr(const std::string& flag) {
+    return cluster_->Shardctl({"cell", "raise-epochs", cluster_->options().cell, "--zookeeper",
+                               cluster_->zookeeper_endpoint(), flag});
   }
+  local::Cluster::CommandResult RaiseEpochs() { return RaiseEpochsOr("--by=10000"); }
 
   static constexpr const char* kServers[] = {"kv-1", "kv-2", "kv-3"};
 };
@@ -122,8 +123,13 @@ TEST_F(RestoreTest, WithoutThatItSaysWhatToDo) {
   Restore();
   SM_ASSERT_OK(cluster_->StartControlPlane());
   ASSERT_TRUE(events_->WaitFor("EpochsBehind", "", TimePoint(), kPatience));
-  EXPECT_THAT(cluster_->Shardctl({"get", "apps"}).output, HasSubstr("--raise-epochs"));
+  EXPECT_THAT(cluster_->Shardctl({"get", "apps"}).output, HasSubstr("shardctl cell raise-epochs"));
 
+  const auto dry_run = RaiseEpochsOr("--dry-run");
+  EXPECT_EQ(dry_run.exit_code, 0) << dry_run.output;
+  EXPECT_THAT(dry_run.output,
+              AllOf(HasSubstr("would go on from 1000"), HasSubstr("would wait for it to stop"),
+                    HasSubstr("nothing was changed")));
   cluster_->control_plane().Kill();
   const auto raised = RaiseEpochs();
   ASSERT_EQ(raised.exit_code, 0) << raised.output;

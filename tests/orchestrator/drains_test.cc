@@ -60,6 +60,21 @@ class DrainsTest : public ::testing::Test {
   World world{spec};
 };
 
+TEST_F(DrainsTest, WhatFollowsFromADrainCarriesItsOperation) {
+  v1::Drain drain = DrainOfServer("kv-0");
+  drain.set_operation("op-7");
+  world.notes.clear();
+  world.ordered.drains = {drain};
+  world.Apply(TestSpec(12));
+  world.Advance(Seconds(30));
+  std::map<NoteKind, int> told;
+  for (const Note& note : world.notes) told[note.kind] += note.operation == "op-7";
+  EXPECT_EQ(told[NoteKind::kDrainStarted], 1);
+  EXPECT_EQ(told[NoteKind::kMoveStarted], 4);
+  EXPECT_EQ(told[NoteKind::kMoveFinished], 4);
+  EXPECT_EQ(told[NoteKind::kDrained], 1);
+}
+
 TEST_F(DrainsTest, EmptiesTheServerAndSaysHowFarItIs) {
   v1::Drain drain = DrainOfServer("kv-1");
   drain.set_reason("new disk");

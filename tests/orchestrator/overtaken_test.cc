@@ -29,7 +29,7 @@ class OvertakenTest : public testing::Test {
 
 TEST_F(OvertakenTest, EpochsThatLieBehindAreToldOfOnce) {
   EXPECT_EQ(world_.NoteCount(NoteKind::kEpochsBehind), 1u);
-  EXPECT_THAT(world_.WaitsOf("s-0"), Contains(HasSubstr("--raise-epochs")));
+  EXPECT_THAT(world_.WaitsOf("s-0"), Contains(HasSubstr("shardctl cell raise-epochs")));
   world_.Advance(Seconds(600));
   EXPECT_EQ(world_.NoteCount(NoteKind::kEpochsBehind), 1u);
 }
@@ -90,7 +90,7 @@ TEST(LeaderBehindTest, AClientThatHasTheMapOfALaterLeaderIsToldOfOnce) {
   EXPECT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 0u);
   for (int i = 0; i < 2; ++i) world.Send(LaterLeaderSeen{.where = "a client holds map 57.1"});
   ASSERT_EQ(world.NoteCount(NoteKind::kEpochsBehind), 1u);
-  EXPECT_THAT(world.notes.back().detail, HasSubstr("--raise-epochs"));
+  EXPECT_THAT(world.notes.back().detail, HasSubstr("shardctl cell raise-epochs"));
   EXPECT_THAT(world.notes.back().detail, HasSubstr("a client holds map 57.1"));
   EXPECT_TRUE(world.partition().state().failures.overtaken.leader_is_behind())
       << "the app's condition says so";

@@ -11,8 +11,10 @@
 #include "coordination/access/secure_cell.h"
 #include "coordination/cell.h"
 #include "coordination/paths.h"
+#include "coordination/raise_epochs.h"
 #include "model/text.h"
 #include "runtime/logging.h"
+#include "runtime/process_name.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -189,11 +191,53 @@ ExitCode Secure(const CellCommand& command, std::chrono::milliseconds patience,
   return std::max(code, ShowDenied(*report, terminal));
 }
 
+// ---- After a restore.
+
+ExitCode ShowRaised(const CellCommand& command, const RaisedEpochs& raised, Terminal& terminal) {
+  *terminal.out << "cell " << command.cell << ": leader epochs "
+                << (command.dry_run ? "would go on from " : "go on from ") << raised.to
+                << (command.dry_run ? " (they are at " : " (were at ") << raised.from
+                << "), and the cell counts as made at " << TimeText(raised.made_ms) << "\n";
+  if (raised.waits_for) {
+    *terminal.out << Shown(raised.waits_for->process()) << " at "
+                  << Shown(raised.waits_for->endpoint())
+                  << " leads, or did until now: the command would wait for it to stop\n";
+  }
+  if (command.dry_run) *terminal.out << "nothing was changed\n";
+  return kOk;
+}
+
+ExitCode RaiseCellEpochs(const CellCommand& command, std::chrono::milliseconds patience,
+                         Terminal& terminal) {
+  auto access = AccessOfControlPlane(command.from, command.cell);
+  if (!access.ok()) return Wrong(access.status(), terminal);
+  auto session = StoreSession::Open(command.zookeeper, *std::move(access), patience);
+  if (!session.ok()) return Failed(session.status(), terminal);
+  RaiseEpochsOptions options{.cell = command.cell,
+                             .by = command.by,
+                             .now_ms = terminal.now_ms,
+                             .dry_run = command.dry_run};
+  options.self.set_process(HostAndPid() + " raise-epochs");
+  options.on_wait = [&](const v1::LeaderRecord& holder) {
+    *terminal.err << Shown(holder.process()) << " at " << Shown(holder.endpoint())
+                  << " leads the cell, or did until now: waiting for it to stop, or for its "
+                     "session to end\n"
+                  << std::flush;
+  };
+  const auto raised = (*session)->Await<absl::StatusOr<RaisedEpochs>>(
+      [&](auto done) { RaiseEpochs((*session)->store(), std::move(options), done); });
+  if (!raised.ok()) return Failed(raised.status(), terminal);
+  return ShowRaised(command, *raised, terminal);
+}
+
 }  // namespace
 
 ExitCode RunCell(const CellCommand& command, std::chrono::milliseconds patience,
                  Terminal& terminal) {
   if (absl::Status s = InitLogging("shardctl"); !s.ok()) return Wrong(s, terminal);
+  if (command.action == CellAction::kRaiseEpochs) {
+    return RaiseCellEpochs(command, patience, terminal);
+  }
   const bool secures =
       command.action == CellAction::kSecure || command.action == CellAction::kStatus;
   return secures ? Secure(command, patience, terminal)

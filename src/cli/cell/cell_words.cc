@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "cli/connection_words.h"
+
 namespace shardmanager::cli {
 namespace {
 
@@ -15,6 +17,7 @@ Examples:
   shardctl cell credentials cell prod --out cell.zk
   shardctl cell credentials server kv kv-1 --from cell.zk --zookeeper zk-1:2181 --out kv-1.zk
   shardctl cell secure --from cell.zk --zookeeper zk-1:2181
+  shardctl cell raise-epochs prod --zookeeper zk-1:2181 --dry-run
   shardctl cell status --from cell.zk --zookeeper zk-1:2181)";
 
 constexpr char kCredentialsFooter[] = R"(
@@ -34,6 +37,16 @@ If it is stopped, run it again. Exit code 1: not (wholly) done.)";
 constexpr char kStatusFooter[] = R"(
 Exit code 0: the cell is secure, and each node has the access list that it should have; 1: not.)";
 
+constexpr char kRaiseEpochsFooter[] = R"(
+After ZooKeeper was restored from a backup, epochs that were issued since the backup would be issued
+once more, and whoever remembers the first ones refuses the second ones as old: shards stay unserved
+(EpochsBehind). First stop all processes of the control plane: if one leads, the command waits for
+it to go. If it is stopped, run it again: epochs are raised, or not, and never lowered.
+docs/operations.md has the whole way back from a backup.
+Examples:
+  shardctl cell raise-epochs prod --zookeeper zk-1:2181 --dry-run
+  shardctl cell raise-epochs prod --zookeeper zk-1:2181 --zookeeper-credentials cell.zk)";
+
 // Each command sets what it is when it is parsed.
 void Is(CLI::App& command, CellCommand& words, CellAction action) {
   command.callback([&words, action] { words.action = action; });
@@ -46,7 +59,12 @@ void AddFrom(CLI::App& command, CellCommand& words) {
 }
 
 CLI::Option* AddZookeeper(CLI::App& command, CellCommand& words, const char* help) {
-  return command.add_option("--zookeeper", words.zookeeper, help)->type_name("HOST:PORT[,...]");
+  const auto check = [](const std::string& text) {  // (without the path that may follow)
+    return CheckEndpoints(text.substr(0, text.find('/')), "zk-1:2181");
+  };
+  return command.add_option("--zookeeper", words.zookeeper, help)
+      ->check(CLI::Validator(check, ""))
+      ->type_name("HOST:PORT[,...]");
 }
 
 void AddOut(CLI::App& command, CellCommand& words) {
@@ -87,11 +105,30 @@ void AddCredentials(CLI::App& cell, CellCommand& words) {
   for (CLI::App* command : {&of_cell, &of_app, &of_server}) AddOut(*command, words);
 }
 
+void AddRaiseEpochs(CLI::App& cell, CellCommand& words) {
+  CLI::App& raise = *cell.add_subcommand(
+      "raise-epochs", "After a restore: raise leader epochs past all that were issued");
+  raise.footer(kRaiseEpochsFooter);
+  Is(raise, words, CellAction::kRaiseEpochs);
+  raise.add_option("CELL", words.cell, "The name of the cell")->required()->type_name("");
+  AddZookeeper(raise, words, "Where the cell's records are")->required();
+  raise
+      .add_option("--from,--zookeeper-credentials", words.from,
+                  "The cell's credentials, if it is secure")
+      ->type_name("FILE");
+  raise
+      .add_option("--by", words.by, "By how many; each change of leader since the backup took one")
+      ->check(CLI::Range(1, 10'000'000))
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  raise.add_flag("--dry-run", words.dry_run, "Only say what would be changed");
+}
+
 }  // namespace
 
 void AddCell(CLI::App& cli, CellCommand& words) {
   CLI::App& cell =
-      *cli.add_subcommand("cell", "Close the cell's records in ZooKeeper to strangers");
+      *cli.add_subcommand("cell", "The cell's records in ZooKeeper: close them, restore them");
   cell.footer(kCellFooter);
   cell.require_subcommand(1);
   AddCredentials(cell, words);
@@ -101,6 +138,7 @@ void AddCell(CLI::App& cli, CellCommand& words) {
   secure.add_flag("--undo", words.undo, "The other way round: open all nodes to everybody");
   secure.add_flag("--only-newest", words.only_newest,
                   "Afterwards the older secret of the file opens nothing any more");
+  AddRaiseEpochs(cell, words);
   CLI::App& status = *cell.add_subcommand("status", "Which nodes are open to strangers?");
   status.footer(kStatusFooter);
   Is(status, words, CellAction::kStatus);

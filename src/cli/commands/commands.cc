@@ -44,6 +44,11 @@ std::string User() {
   return user == nullptr ? "" : user;
 }
 
+std::string FollowText(const AdminClient& client) {
+  return absl::StrCat("what follows from it: shardctl history operation ", client.operation(),
+                      "\n");
+}
+
 bool MayPass(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsFailedPrecondition(status);

@@ -69,6 +69,9 @@ std::string AlreadyText(const Response& response) {
       response.already_by().empty() ? "" : ", by ", Shown(response.already_by()), "\n");
 }
 
+// How to find what follows from the change that was just made: a line.
+std::string FollowText(const AdminClient& client);
+
 // Whether an error is about who leads, or whether anybody does: that changes.
 bool MayPass(const absl::Status& status);
 

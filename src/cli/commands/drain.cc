@@ -99,6 +99,7 @@ ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& termi
   if (!response.ok()) return Fail(response.status(), client, terminal);
   ShowApps(response->apps(), *scope, "is to be emptied", terminal);
   *terminal.out << AlreadyText(*response);
+  if (AlreadyText(*response).empty()) *terminal.out << FollowText(client);
   return command.wait ? Await(*response, *scope, client, terminal) : kOk;
 }
 

@@ -17,6 +17,7 @@ Examples:
   shardctl history server kv-3 --since 2h         of one server, in the last two hours
   shardctl history app kv --kind MoveStarted      only events of this kind
   shardctl history operation rollout-42/kv-3      from the first report to the end
+  shardctl history operation op-4f8a01c2          what followed from one of your commands
   shardctl history changes --since 2026-03-01T12:00Z
   shardctl history changes -o json | jq -r '.events[].by')";
 

@@ -22,7 +22,8 @@ ExitCode Move(const v1::MoveShardRequest& request, AdminClient& client, Terminal
   if (!response.ok()) return Fail(response.status(), client, terminal);
   *terminal.out << Shown(request.shard()) << " moves from " << Shown(response->from()) << " to "
                 << Shown(request.to()) << "; how it goes: shardctl explain " << request.app() << " "
-                << Shown(request.shard()) << "\n";
+                << Shown(request.shard()) << "\n"
+                << FollowText(client);
   if (response->verdict() == "worse") {
     *terminal.out << "balance may move it back, as " << Shown(response->reason())
                   << "; to keep it there: shardctl pin shard " << Shown(request.shard())

@@ -102,6 +102,7 @@ void Operations::Drain(v1::DrainRequest request, Reply<v1::DrainResponse> reply,
     if (absl::Status may = MayNameServers(apps_, request.app()); !may.ok()) return reply(may);
     drain.set_since_ms(context_.session.WallMs());
     drain.clear_by_clients();
+    drain.set_operation(wanted.operation());
     std::set<std::string> known;
     const auto edits = EditSpecs(apps_, request.app(),
                                  [&](const std::string& app, const PartitionState& state,

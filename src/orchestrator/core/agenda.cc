@@ -1,6 +1,7 @@
 #include "orchestrator/core/agenda.h"
 
 #include "base/defect.h"
+#include "orchestrator/decide/view.h"
 
 namespace shardmanager::orchestrator {
 
@@ -49,8 +50,10 @@ void Agenda::LookForPlaces() {
   RetryUnplaceable();
 }
 
-void Agenda::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail) {
-  Do(Note{kind, server, shard, std::move(detail)});
+void Agenda::AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail,
+                     std::string operation) {
+  if (operation.empty() && shard.valid()) operation = OperationOf(state_, shard);
+  Do(Note{kind, server, shard, std::move(detail), std::move(operation)});
 }
 
 Output<Action> Agenda::TakeOutput() {

@@ -53,7 +53,9 @@ class Agenda {
 
   // ---- what comes out ----
   void Do(Action action) { out_.actions.push_back(std::move(action)); }
-  void AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail = {});
+  // `operation`: what it came of; "": what the shard moves for, if it does.
+  void AddNote(NoteKind kind, ServerIndex server, ShardIndex shard, std::string detail = {},
+               std::string operation = {});
   Output<Action> TakeOutput();
   // Nothing but `last` comes out any more.
   void EndWith(Action last);

@@ -188,13 +188,16 @@ void Commander::AddDone(ReplicaIndex id) {
 
 void Commander::NoteMoved(const Replica& replica) {
   const auto begun = state_.moves.begun.find(replica.shard);
-  if (begun == state_.moves.begun.end()) return;
+  if (begun == state_.moves.begun.end() || begun->second.serves) return;
   const auto took =
-      std::chrono::duration_cast<std::chrono::milliseconds>(state_.now - begun->second);
-  state_.moves.begun.erase(begun);
+      std::chrono::duration_cast<std::chrono::milliseconds>(state_.now - begun->second.at);
   agenda_.AddNote(NoteKind::kMoveFinished, replica.server, replica.shard,
                   absl::StrCat("from ", state_.tables.name(replica.origin), ": it serves, ",
-                               took.count(), " ms after the move was planned"));
+                               took.count(), " ms after the move was planned"),
+                  begun->second.operation);
+  // What is left of the move: the old replica is to be dropped.
+  begun->second.serves = state_.tables.FindReplica(replica.shard, replica.origin).valid();
+  if (!begun->second.serves) state_.moves.begun.erase(begun);
 }
 
 void Commander::On(CommandResult& event) {

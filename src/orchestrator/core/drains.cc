@@ -67,14 +67,16 @@ void Drains::UpdateDrain(ServerIndex id) {
                                                       : "a container operation is to begin";
   agenda_.AddNote(draining ? NoteKind::kDrainStarted : NoteKind::kDrainEnded, id, ShardIndex(),
                   absl::StrCat(Counted(server.replicas.size(), "replica"), " there",
-                               reason.empty() ? "" : ": ", reason));
+                               reason.empty() ? "" : ": ", reason),
+                  OperationBehind(state_, id));
   NoteDrained(id);
 }
 
 void Drains::NoteDrained(ServerIndex id) {
   const Server& server = state_.tables.server(id);
   if (!server.draining || !server.replicas.empty()) return;
-  agenda_.AddNote(NoteKind::kDrained, id, ShardIndex(), "it is empty, and is given nothing");
+  agenda_.AddNote(NoteKind::kDrained, id, ShardIndex(), "it is empty, and is given nothing",
+                  OperationBehind(state_, id));
 }
 
 }  // namespace shardmanager::orchestrator

@@ -32,6 +32,10 @@ void MovesUnderWay::Settle(ReplicaIndex id) {
 }
 
 void MovesUnderWay::NoteLeft(ShardIndex shard, ServerIndex server) {
+  if (const auto begun = state_.moves.begun.find(shard);
+      begun != state_.moves.begun.end() && begun->second.serves && begun->second.from == server) {
+    state_.moves.begun.erase(begun);
+  }
   state_.tables.ForEach(shard, [&](ReplicaIndex, Replica& replica) {
     if (replica.origin != server || !std::exchange(replica.follows_loads, false)) return;
     state_.moves.left.Left(shard, server, state_.now);

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "orchestrator/decide/drains.h"
 #include "orchestrator/decide/failover.h"
 #include "orchestrator/decide/failures.h"
 #include "orchestrator/decide/pause.h"
@@ -140,10 +141,12 @@ void Planner::NoteSkipped(const allocator::Plan& plan) {
   agenda_.AddNote(NoteKind::kShardUnplaceable, ServerIndex(), first->shard, std::move(reason));
 }
 
-void Planner::AcceptMove(const allocator::Move& move) {
+void Planner::AcceptMove(const allocator::Move& move, std::string operation) {
   state_.moves.intents[move.shard].push_back({move.from, move.to, move.reason});
   if (move.from.valid()) {
-    state_.moves.begun[move.shard] = state_.now;
+    if (operation.empty()) operation = OperationBehind(state_, move.from);
+    state_.moves.begun[move.shard] = {
+        .at = state_.now, .from = move.from, .operation = std::move(operation)};
     agenda_.AddNote(NoteKind::kMoveStarted, move.to, move.shard,
                     absl::StrCat("from ", state_.tables.name(move.from), ": ",
                                  std::string(allocator::ToString(move.reason))));
@@ -191,7 +194,8 @@ void Planner::On(MoveAsked& event) {
   AcceptMove({.shard = move.shard,
               .from = move.from,
               .to = move.to,
-              .reason = allocator::MoveReason::kAsked});
+              .reason = allocator::MoveReason::kAsked},
+             std::move(event.operation));
 }
 
 void Planner::On(PlanReady& event) {

@@ -38,7 +38,8 @@ class Planner {
   void NoteSkipped(const allocator::Plan& plan);
   void PutHeavyFirst(allocator::Plan& plan);
   void PutUrgentFirst(allocator::Plan& plan);
-  void AcceptMove(const allocator::Move& move);
+  // `operation`: as ControlEvent has it; "": what the source is emptied for, if it is.
+  void AcceptMove(const allocator::Move& move, std::string operation = {});
 
   PartitionState& state_;
   Agenda& agenda_;

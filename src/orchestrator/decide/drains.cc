@@ -33,6 +33,21 @@ const v1::Drain* DrainOf(const PartitionState& state, ServerIndex id) {
   return found == drains.end() ? nullptr : &*found;
 }
 
+std::string OperationBehind(const PartitionState& state, ServerIndex from) {
+  const Server& server = state.tables.server(from);
+  if (!server.draining && !server.sheds_primaries) return "";
+  for (const v1::Drain& drain : state.ordered.drains) {
+    if (Covers(drain.scope(), state.tables.name(from), server.location.fault_domain)) {
+      return drain.operation();
+    }
+  }
+  if (const PlannedMaintenance* maintenance = MaintenanceOf(state, from)) {
+    return maintenance->notice.id();
+  }
+  const ServerOrder* order = OperationsOrder(state, from);
+  return order == nullptr ? "" : order->operation;
+}
+
 bool IsIn(const PartitionState& state, const PlannedMaintenance& maintenance, ServerIndex id) {
   return Covers(maintenance.notice.scope(), state.tables.name(id),
                 state.tables.server(id).location.fault_domain);

@@ -10,6 +10,10 @@ namespace shardmanager::orchestrator {
 
 // An operator's order to empty the server; null: there is none.
 const v1::Drain* DrainOf(const PartitionState& state, ServerIndex id);
+// What replicas, or the role of primary, would leave the server for, as ControlEvent.operation has
+// it: an operator's drain, a maintenance or a container operation. "": for nothing that somebody
+// asked for.
+std::string OperationBehind(const PartitionState& state, ServerIndex from);
 // The maintenance that is prepared there, or under way; of several the one that began, or begins,
 // first. Null: there is none.
 const PlannedMaintenance* MaintenanceOf(const PartitionState& state, ServerIndex id);

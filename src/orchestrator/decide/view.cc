@@ -3,8 +3,25 @@
 #include <algorithm>
 
 #include "base/defect.h"
+#include "orchestrator/decide/drains.h"
 
 namespace shardmanager::orchestrator {
+namespace {
+
+bool IsMoving(const PartitionState& state, ShardIndex id) {
+  if (const auto it = state.moves.intents.find(id); it != state.moves.intents.end()) {
+    const auto is_move = [](const Intent& intent) { return intent.from.valid(); };
+    if (std::any_of(it->second.begin(), it->second.end(), is_move)) return true;
+  }
+  bool moves = false;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    moves |= IsMove(replica.cause) && !replica.settled;
+  });
+  return moves;
+}
+
+}  // namespace
+
 bool MayProcess(const Replica& replica) {
   if (replica.phase == Phase::kForwarding || replica.phase == Phase::kDemoting) {
     return replica.contact != Contact::kDone;
@@ -18,6 +35,24 @@ Cause CauseOfMove(const PartitionState& state, ServerIndex from) {
 
 Cause CauseOfSwitchover(const PartitionState& state, ServerIndex from) {
   return state.tables.server(from).sheds_primaries ? Cause::kDrain : Cause::kBalance;
+}
+
+std::string OperationOf(const PartitionState& state, ShardIndex id) {
+  const auto begun = state.moves.begun.find(id);
+  if (begun != state.moves.begun.end() && (begun->second.serves || IsMoving(state, id))) {
+    return begun->second.operation;
+  }
+  // A planned change of its primary, until clients know of it.
+  const bool changes =
+      state.switchovers.under_way.contains(id) || state.tables.shard(id).primary_is_new;
+  if (!changes) return "";
+  std::string operation;
+  state.tables.ForEach(id, [&](ReplicaIndex, const Replica& replica) {
+    if (state.tables.server(replica.server).sheds_primaries) {
+      operation = OperationBehind(state, replica.server);
+    }
+  });
+  return operation;
 }
 
 ServerIndex SourceOfMove(const PartitionState& state, ShardIndex id) {

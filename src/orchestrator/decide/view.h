@@ -12,6 +12,9 @@ bool MayProcess(const Replica& replica);
 // Why a replica would leave the server; why its primaries would pass their role on.
 Cause CauseOfMove(const PartitionState& state, ServerIndex from);
 Cause CauseOfSwitchover(const PartitionState& state, ServerIndex from);
+// The operation that a move of the shard, or a planned change of its primary, is part of, as
+// ControlEvent has it; "": neither is planned or under way, or nobody asked for it.
+std::string OperationOf(const PartitionState& state, ShardIndex id);
 // Which server a secondary of the shard is being moved away from; invalid: none is.
 ServerIndex SourceOfMove(const PartitionState& state, ShardIndex id);
 // The one that has the right to serve and does; invalid: there is none now.

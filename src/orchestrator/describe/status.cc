@@ -407,6 +407,7 @@ v1::ControlEvent DescribeNote(const PartitionState& state, const Note& note) {
   if (note.server.valid()) event.set_server(state.tables.name(note.server));
   if (note.shard.valid()) event.set_shard(state.tables.name(note.shard));
   event.set_message(note.detail);
+  event.set_operation(note.operation);
   return event;
 }
 

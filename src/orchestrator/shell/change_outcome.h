@@ -25,10 +25,14 @@ class Wanted {
   template <std::predicate Waits>
   requires(!std::same_as<std::remove_cvref_t<Waits>, Wanted>)
       Wanted(Waits waits,  // NOLINT(google-explicit-constructor): a question is all that most have
-             std::shared_ptr<Difference> difference = nullptr)
-      : waits_(std::move(waits)), difference_(std::move(difference)) {}
+             std::shared_ptr<Difference> difference = nullptr, std::string operation = {})
+      : waits_(std::move(waits)),
+        difference_(std::move(difference)),
+        operation_(std::move(operation)) {}
 
   bool holds() const { return !waits_ || waits_(); }
+  // What follows from the change carries it (ControlEvent.operation); "": it has none.
+  const std::string& operation() const { return operation_; }
   // Where what the change comes to is written down, if anybody wants to know.
   void Note(const std::vector<std::string>& lines) const {
     if (difference_ != nullptr) difference_->Add(lines);
@@ -46,6 +50,7 @@ class Wanted {
  private:
   std::function<bool()> waits_;
   std::shared_ptr<Difference> difference_;
+  std::string operation_;
 };
 inline bool IsWanted(const Wanted& wanted) { return wanted.holds(); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
@@ -40,8 +41,9 @@ void EventLog::Record(const char* kind, const std::string& message, bool trouble
 void EventLog::RecordChange(AskedChange change) {
   v1::ControlEvent event;
   event.set_kind("AdminChange");
-  spdlog::info("{} {}{}by {}: {}", event.kind(), change.app, change.app.empty() ? "" : " ",
-               change.by, change.what);
+  spdlog::info("{} {}{}by {}, operation={}: {}", event.kind(), change.app,
+               change.app.empty() ? "" : " ", change.by, absl::CEscape(change.operation),
+               change.what);
   event.set_app(std::move(change.app));
   event.set_server(std::move(change.server));
   event.set_shard(std::move(change.shard));

@@ -2,8 +2,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
 #include "model/spec/spec_validation.h"
@@ -78,8 +80,12 @@ Duration WallOffset(const DriverContext& context) {
 void Record(EventLog& events, const AppName& app, spdlog::level::level_enum level,
             v1::ControlEvent event) {
   event.set_app(app.value());
-  spdlog::log(level, "{} app={} server={} shard={} {}", event.kind(), event.app(), event.server(),
-              event.shard(), event.message());
+  // What somebody asked for can be followed, however little it is otherwise.
+  const bool asked = !event.operation().empty();
+  if (asked) level = std::max(level, spdlog::level::info);
+  spdlog::log(level, "{} app={} server={} shard={}{}{} {}", event.kind(), event.app(),
+              event.server(), event.shard(), asked ? " operation=" : "",
+              absl::CEscape(event.operation()), event.message());
   events.Append(std::move(event));
 }
 

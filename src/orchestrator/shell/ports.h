@@ -35,6 +35,7 @@ struct NamedGrant {
   std::vector<ShardId> made_of = {};
   v1::KeyRange range = {};
   bool hash_keys = false;
+  std::string operation = {};  // as ShardGrant has it
 };
 
 // One command, for shards of one server.

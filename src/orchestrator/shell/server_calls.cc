@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/defect.h"
+#include "orchestrator/decide/view.h"
 #include "runtime/clock.h"
 
 namespace shardmanager::orchestrator {
@@ -49,6 +50,7 @@ std::vector<NamedGrant> ServerCalls::Named(const std::vector<Grant>& grants) con
   for (const Grant& g : grants) {
     named.push_back({ShardId(context_.state.tables.name(g.shard)), g.role, g.epoch, g.next_epoch});
     AddOrigin(g, named.back());
+    named.back().operation = OperationOf(context_.state, g.shard);
     if (g.members.empty()) continue;
     named.back().members = Named(g.members);
     named.back().members_version = g.members_version;

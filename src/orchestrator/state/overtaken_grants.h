@@ -14,8 +14,7 @@ namespace shardmanager::orchestrator {
 inline constexpr char kEpochsBehind[] =
     "this cell's epochs are lower than epochs that were seen before, so servers, their storage or "
     "clients refuse what they are told: was its ZooKeeper restored from a backup? Stop "
-    "shardmanagerd "
-    "everywhere, and run shardmanagerd --raise-epochs";
+    "shardmanagerd everywhere, and run shardctl cell raise-epochs";
 
 // A grant that was overtaken, as by a command that came late, is replaced by a newer one at once.
 // If that one is overtaken, too, this cell's epochs lie behind what was seen, as in one that was

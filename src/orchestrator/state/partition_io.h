@@ -225,6 +225,7 @@ struct MoveAsked {
   std::string shard;
   std::string from;
   std::string to;
+  std::string operation = {};  // as ControlEvent has it
 };
 
 // An operator says that a server which is quarantined is well. Repeats change nothing.
@@ -427,6 +428,7 @@ struct Note {
   ServerIndex server;  // may be invalid
   ShardIndex shard;    // may be invalid
   std::string detail;
+  std::string operation = {};  // as ControlEvent has it
 };
 
 // For metrics: what the app's requests came to, as of now.

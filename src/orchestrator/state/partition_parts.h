@@ -59,6 +59,14 @@ struct Change {
 inline constexpr uint8_t kMostFailures = 3;
 
 // What a plan wants for one shard; checked again when it is used.
+struct MoveBegun {
+  TimePoint at{};  // when it was planned
+  ServerIndex from;
+  std::string operation =
+      {};               // what it is part of, as ControlEvent has it; "": nobody asked for it
+  bool serves = false;  // the new replica does, and the old one is not gone yet
+};
+
 struct Intent {
   ServerIndex from;  // invalid: a missing replica
   ServerIndex to;

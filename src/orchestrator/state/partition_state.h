@@ -59,8 +59,9 @@ struct Moves {
   // What plans proposed, and is not written yet.
   absl::flat_hash_map<ShardIndex, absl::InlinedVector<Intent, 2>> intents;
   absl::flat_hash_map<ShardIndex, ServerIndex> from;  // of secondaries: the source
-  // When the last move of the shard was planned; for people, and not known to the next leader.
-  absl::flat_hash_map<ShardIndex, TimePoint> begun;
+  // Of shards that move (decide/view.h says whether they still do); for people, and not known to
+  // the next leader.
+  absl::flat_hash_map<ShardIndex, MoveBegun> begun;
   Budgets budgets;
   LeftServers left;
 };

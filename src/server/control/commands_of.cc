@@ -1,12 +1,17 @@
 #include "server/control/commands_of.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/keys/reshape.h"
 #include "model/proto_values.h"
 
@@ -16,6 +21,8 @@ namespace {
 // As documented on the requests.
 constexpr int kMaxShardsPerCommand = 10'000;
 constexpr int kMostMembers = 64;
+constexpr size_t kLongestOperation = 128;
+constexpr size_t kMostNamed = 5;  // shards, in a line of the log
 
 // What is wrong with the grants of a command.
 absl::Status CheckGrants(const google::protobuf::RepeatedPtrField<v1::ShardGrant>& grants,
@@ -115,12 +122,32 @@ absl::Status Missing(const char* what) {
   return absl::InvalidArgumentError(absl::StrCat("found nothing; required: ", what));
 }
 
+// As Command::operations has them.
+std::string OperationsOf(const google::protobuf::RepeatedPtrField<v1::ShardGrant>& grants) {
+  std::map<std::string, std::vector<std::string>> shards_of;
+  for (const v1::ShardGrant& grant : grants) {
+    if (grant.operation().empty()) continue;
+    shards_of[absl::CEscape(grant.operation().substr(0, kLongestOperation))].push_back(
+        absl::CEscape(grant.shard()));
+  }
+  return absl::StrJoin(shards_of, "; ", [](std::string* out, const auto& entry) {
+    const auto& [operation, shards] = entry;
+    const size_t named = std::min(shards.size(), kMostNamed);
+    absl::StrAppend(
+        out, operation, " (",
+        absl::StrJoin(shards.begin(), shards.begin() + static_cast<ptrdiff_t>(named), ", "));
+    if (named < shards.size()) absl::StrAppend(out, " and ", shards.size() - named, " more");
+    absl::StrAppend(out, ")");
+  });
+}
+
 // What all commands have.
 template <typename Request>
 absl::StatusOr<Command> Common(CommandKind kind, const Request& request) {
   if (absl::Status status = CheckGrants(request.shards(), kind); !status.ok()) return status;
   Command command = FromHeader(request.header());
   command.kind = kind;
+  command.operations = OperationsOf(request.shards());
   for (const v1::ShardGrant& grant : request.shards()) {
     const Role role = grant.role() == v1::SECONDARY ? Role::kSecondary : Role::kPrimary;
     command.grants.push_back({.shard = ShardId(grant.shard()),

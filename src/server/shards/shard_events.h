@@ -37,6 +37,9 @@ struct Command {
   std::string old_owner = {};  // of kPrepareAdd
   // Of kPrepareDrop, and of kChangeRole to secondary: one for each grant.
   std::vector<Successor> successors = {};
+  // For logs: what its shards move for, with their names; "": nobody asked for it.
+  // Example: "op-4f8a01c2 (users-1, users-2 and 3 more)".
+  std::string operations = {};
   // It came while this server, which serves on all the same, cannot prove its right to.
   bool cut_off = false;
 };

@@ -13,6 +13,8 @@ void Merge(const HeldOperations& held, std::map<std::string, ServerOrder>& order
     order.closed = true;
     order.leaving.primaries |= operation.leaving.primaries;
     order.leaving.secondaries |= operation.leaving.secondaries;
+    const bool leaves = operation.leaving.primaries || operation.leaving.secondaries;
+    if (leaves && order.operation.empty()) order.operation = key.id;
     const bool returns = operation.info.kind != v1::STOP;
     if (operation.stage == HeldStage::kBegun && returns) {
       order.away_until = std::max(order.away_until, operation.since + operation.info.expected);

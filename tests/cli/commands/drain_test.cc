@@ -31,7 +31,9 @@ v1::GetServersResponse OneServer(const std::string& state, const std::string& re
 TEST_F(DrainCommandTest, DrainsAServer) {
   AddDrained(admin_.drained);
   EXPECT_EQ(Run({"drain", "server", "kv-3", "--reason", "new disk"}), kOk);
-  EXPECT_EQ(out_, "kv: server kv-3 is to be emptied: 12 replicas on 1 server\n");
+  EXPECT_EQ(out_,
+            "kv: server kv-3 is to be emptied: 12 replicas on 1 server\n"
+            "what follows from it: shardctl history operation op-0000cafe\n");
   EXPECT_THAT(admin_.requests(),
               ElementsAre("Drain{drain { scope { server: \"kv-3\" } reason: \"new disk\" }}"));
 }
@@ -56,6 +58,7 @@ TEST_F(DrainCommandTest, WaitsUntilNothingIsLeftAndShowsTheProgress) {
   EXPECT_EQ(Run({"drain", "server", "kv-3", "--wait"}), kOk);
   EXPECT_EQ(out_,
             "kv: server kv-3 is to be emptied: 12 replicas on 1 server\n"
+            "what follows from it: shardctl history operation op-0000cafe\n"
             "kv: kv-3: 12 of 12 replicas left\n"
             "kv: kv-3: 5 of 12 replicas left, about 3 s to go\n"
             "nothing is left to move off server kv-3\n");

@@ -401,6 +401,7 @@ TEST_F(SessionsTest, Help) {
                               "cell credentials app",
                               "cell credentials server",
                               "cell secure",
+                              "cell raise-epochs",
                               "cell status",
                               "status",
                               "completion"}) {

@@ -74,9 +74,8 @@ class BackupTest : public ClusterTest {
       std::filesystem::copy(backup(), Data(i), std::filesystem::copy_options::recursive);
     }
     SM_ASSERT_OK(cluster_->zookeepers().Start());
-    const auto raised =
-        cluster_->Run("shardmanagerd", {"--cell", cluster_->options().cell, "--zookeeper",
-                                        cluster_->zookeeper_endpoint(), "--raise-epochs", "10000"});
+    const auto raised = cluster_->Shardctl({"cell", "raise-epochs", cluster_->options().cell,
+                                            "--zookeeper", cluster_->zookeeper_endpoint()});
     ASSERT_EQ(raised.exit_code, 0) << raised.output;
     SM_ASSERT_OK(cluster_->StartControlPlane());
     for (const char* name : kServers) SM_ASSERT_OK(cluster_->RestartServer(name));

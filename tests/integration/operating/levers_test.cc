@@ -69,6 +69,31 @@ TEST_F(LeversTest, AShardIsMovedWhereTheOperatorWantsIt) {
                                     Not(HasSubstr("Preview"))));
 }
 
+// One identifier, from the command through the leader to the servers, and back.
+TEST_F(LeversTest, AnOperationIsFollowedThroughAllLogsAndTheHistory) {
+  const std::vector<std::string> follow = {"history", "operation", "INC-4711"};
+  const auto drained =
+      cluster_->Shardctl({"drain", "server", "kv-3", "--operation-id", "INC-4711", "--wait"});
+  ASSERT_EQ(drained.exit_code, 0) << drained.output;
+  EXPECT_THAT(drained.output, HasSubstr("shardctl history operation INC-4711"));
+  EXPECT_THAT(cluster_->Shardctl(follow).output,
+              AllOf(HasSubstr("Drain {"), HasSubstr("DrainStarted"), HasSubstr("MoveStarted"),
+                    HasSubstr("MoveFinished"), HasSubstr("Drained")));
+  EXPECT_THAT(cluster_->control_plane().Log(),
+              AllOf(HasSubstr("operation=INC-4711: Drain"), HasSubstr("operation=INC-4711 from")));
+  EXPECT_THAT(cluster_->server("kv-3").Log(),
+              AllOf(HasSubstr(": prepare-drop for operation INC-4711 (shard-"),
+                    HasSubstr(": drop for operation INC-4711 (shard-")));
+  EXPECT_THAT(cluster_->server("kv-1").Log() + cluster_->server("kv-2").Log(),
+              HasSubstr(": add for operation INC-4711 (shard-"));
+
+  const auto wrong =
+      cluster_->Shardctl({"undrain", "server", "kv-3", "--operation-id", "my ticket"});
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.output;
+  EXPECT_THAT(wrong.output,
+              AllOf(HasSubstr("--operation-id"), HasSubstr("found \"my ticket\"; allowed: ")));
+}
+
 TEST_F(LeversTest, ADryRunOfADrainNamesWhatItIsAboutAndChangesNothing) {
   const auto preview = cluster_->Shardctl({"drain", "server", "kv-3", "--dry-run"});
   EXPECT_EQ(preview.exit_code, 0) << preview.output;

@@ -4,19 +4,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/decide/view.h"
 #include "tests/orchestrator/core/left_alone_fixture.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 v1::AppSpec TwoMovesAtATime() {
   v1::AppSpec spec = TestSpec(12);
@@ -54,6 +61,33 @@ TEST_F(AskedMoveTest, TheShardIsMovedAndTheReasonIsTold) {
   EXPECT_EQ(world.Served(), 12u);
   ASSERT_EQ(world.NoteCount(NoteKind::kMoveStarted), 1u);
   EXPECT_THAT(world.notes.front().detail, HasSubstr("from kv-0: an operator asked for it"));
+}
+
+TEST_F(AskedMoveTest, TheOperationFollowsItToItsEndAndNoFurther) {
+  const std::string shard = OneOn("kv-0");
+  const ShardIndex id = world.partition().tables().FindShard(shard);
+  // What commands are sent with.
+  std::vector<std::string> sent;
+  world.watcher.asks = [&](const Action& action) {
+    if (!std::holds_alternative<SendCommands>(action)) return;
+    sent.push_back(OperationOf(world.partition().state(), id));
+  };
+  world.Send(MoveAsked{shard, "kv-0", "kv-2", "op-1"});
+  world.Advance(Seconds(2));
+  ASSERT_THAT(world.Holders(shard), ElementsAre("kv-2"));
+  EXPECT_THAT(sent, AllOf(SizeIs(Ge(3u)), Each("op-1"))) << "the drop of the old replica, too";
+  for (const NoteKind kind : {NoteKind::kMoveStarted, NoteKind::kMoveFinished}) {
+    const auto note = std::find_if(world.notes.begin(), world.notes.end(),
+                                   [&](const Note& n) { return n.kind == kind; });
+    ASSERT_NE(note, world.notes.end());
+    EXPECT_EQ(note->operation, "op-1");
+  }
+  EXPECT_EQ(OperationOf(world.partition().state(), id), "");
+  world.notes.clear();
+  world.Die("kv-2");
+  world.Advance(Seconds(30));
+  EXPECT_EQ(world.Served(), 12u);
+  EXPECT_THAT(world.notes, Each(Field(&Note::operation, "")));
 }
 
 TEST_F(AskedMoveTest, WhatIsWrittenGoesOnUnderTheNextLeader) {

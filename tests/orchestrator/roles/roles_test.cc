@@ -2,14 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "model/map_reach.h"
+#include "orchestrator/decide/view.h"
 #include "tests/orchestrator/roles/roles_fixture.h"
 
 namespace shardmanager::orchestrator {
 namespace {
 
+using ::testing::_;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -200,6 +207,24 @@ TEST_F(RolesTest, APrimaryThatIsNewAndIsLostIsReplacedAtOnce) {
   world.Die("kv-1");
   world.Advance(Milliseconds(500));
   EXPECT_EQ(Primary(), "kv-2");
+}
+
+TEST_F(RolesTest, WhatADrainTellsServersOfRolesCarriesItsOperation) {
+  std::map<std::string, std::set<std::string>> told;  // operations, by "command shard"
+  world.watcher.asks = [&](const Action& action) {
+    const auto* send = std::get_if<SendCommands>(&action);
+    if (send == nullptr || send->kind != CommandKind::kChangeRole) return;
+    for (const Grant& grant : send->grants) {
+      told[world.Name(grant.shard)].insert(OperationOf(world.partition().state(), grant.shard));
+    }
+  };
+  v1::Drain drain = DrainOf("kv-0", /*primaries_only=*/true);
+  drain.set_operation("op-9");
+  world.ordered.drains = {drain};
+  world.Apply(spec);
+  world.Advance(Seconds(60));
+  EXPECT_THAT(told, Not(IsEmpty()));
+  EXPECT_THAT(told, Each(Pair(_, ElementsAre("op-9"))));
 }
 
 TEST_F(RolesTest, ADrainedServerLosesItsReplicasToo) {

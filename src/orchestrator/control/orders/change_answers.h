@@ -47,12 +47,13 @@ Response Already(int64_t since_ms, const std::string& by, const Wanted& wanted, 
   return response;
 }
 
-// But for who asks, and when.
+// But for who asks, when, and by which call.
 template <typename Order>
 bool SameOrder(Order one, Order other) {
   for (Order* order : {&one, &other}) {
     order->clear_who();
     order->clear_since_ms();
+    if constexpr (requires { order->clear_operation(); }) order->clear_operation();
   }
   return one.SerializeAsString() == other.SerializeAsString();
 }

@@ -58,7 +58,8 @@ absl::StatusOr<v1::MoveShardResponse> MoveAs(const MoveContext& context, Partiti
         absl::StrCat(response.verdict(), " for the goals of the placement: ", response.reason()));
     return response;
   }
-  driver.Hear(MoveAsked{request.shard(), response.from(), request.to()});
+  driver.Hear(
+      MoveAsked{request.shard(), response.from(), request.to(), context.wanted.operation()});
   return response;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/complete.h"
+#include "cli/completion/complete.h"
 
 #include <algorithm>
 #include <array>

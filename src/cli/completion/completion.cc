@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/completion/completion.h"
 
 namespace shardmanager::cli {
 namespace {

@@ -204,6 +204,11 @@ void Checkers::AskLeaders() {
         if (!answered(apps.status())) return;
         CheckShown([&](const auto& moment) { return shown_.LookAtApp(moment, apps->apps(0)); });
       });
+      const auto of_status = [this](const auto& status) {
+        if (!status.ok() || !status->leading() || status->cut_off_ms() > 0) return;
+        CheckShown([&](const auto& moment) { return shown_.LookAtStatus(moment, *status); });
+      };
+      control->controller().operations().GetStatus(of_status, /*with_problems=*/true);
     } else {
       control->controller().operations().GetShards(of_shards, [this, answered](const auto& shards) {
         if (!answered(shards.status())) return;

@@ -37,6 +37,7 @@ void ShownChecker::ForgetOtherLeaders(const Moment& moment) {
   if (moment.leader != leader_ || moment.now - answered_ > kSilence) {
     of_shards_.clear();
     of_app_.clear();
+    of_status_.clear();
     unserved_.clear();
   }
   leader_ = moment.leader;
@@ -82,17 +83,21 @@ std::string ShownChecker::LookAtShards(const Moment& moment, const v1::GetShards
   return Keep(moment, of_shards_, found);
 }
 
-std::string ShownChecker::LookAtApp(const Moment& moment, const v1::AppStatus& shown) {
-  ForgetOtherLeaders(moment);
+size_t ShownChecker::UnservedForLong(const Moment& moment) {
   std::set<std::string> found;
   for (const v1::Shard& shard : moment.spec.key_space().shards()) {
     if (!IsServed(moment.spec, Of(moment.admitting, shard.id()))) found.insert(shard.id());
   }
   Keep(moment, unserved_, found);
-  const auto unserved = std::count_if(unserved_.begin(), unserved_.end(), [&](const auto& shard) {
-    return moment.now - shard.second > moment.patience;
-  });
-  found.clear();
+  return static_cast<size_t>(std::count_if(
+      unserved_.begin(), unserved_.end(),
+      [&](const auto& shard) { return moment.now - shard.second > moment.patience; }));
+}
+
+std::string ShownChecker::LookAtApp(const Moment& moment, const v1::AppStatus& shown) {
+  ForgetOtherLeaders(moment);
+  const size_t unserved = UnservedForLong(moment);
+  std::set<std::string> found;
   // Of no shards speaks a leader that still reads its records, and says so.
   if (shown.shards() > 0 && shown.shards_served() + unserved > shown.shards()) {
     found.insert("more shards of the app are shown as served than somebody would serve");
@@ -101,6 +106,21 @@ std::string ShownChecker::LookAtApp(const Moment& moment, const v1::AppStatus& s
     found.insert("the app is shown without a condition, and nobody would serve some of its shards");
   }
   return Keep(moment, of_app_, found);
+}
+
+std::string ShownChecker::LookAtStatus(const Moment& moment, const v1::GetStatusResponse& shown) {
+  ForgetOtherLeaders(moment);
+  const size_t unserved = UnservedForLong(moment);
+  const bool named = std::any_of(
+      shown.problems().begin(), shown.problems().end(), [&](const v1::Problem& problem) {
+        const bool of_app = problem.app().empty() || problem.app() == moment.spec.name();
+        return of_app && problem.severity() == v1::Problem::CRITICAL;
+      });
+  std::set<std::string> found;
+  if (unserved > 0 && !named) {
+    found.insert("the status names no critical problem, and nobody would serve some shards");
+  }
+  return Keep(moment, of_status_, found);
 }
 
 }  // namespace shardmanager::simulation

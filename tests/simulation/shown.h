@@ -31,16 +31,22 @@ class ShownChecker {
   // Each returns what has been shown too long although it is not so; empty: nothing.
   std::string LookAtShards(const Moment& moment, const v1::GetShardsResponse& shown);
   std::string LookAtApp(const Moment& moment, const v1::AppStatus& shown);
+  // What is wrong in the cell. (An alarm for nothing is no lie: a leader that does not reach a
+  // server cannot know that it serves.)
+  std::string LookAtStatus(const Moment& moment, const v1::GetStatusResponse& shown);
 
  private:
   using Claims = std::map<std::string, TimePoint>;  // and since when
   void ForgetOtherLeaders(const Moment& moment);
+  // How many shards nobody has served for longer than `patience`.
+  size_t UnservedForLong(const Moment& moment);
   static std::string Keep(const Moment& moment, Claims& claims, const std::set<std::string>& found);
 
   int32_t leader_ = -1;
   TimePoint answered_{};  // last
   Claims of_shards_;      // that are false
   Claims of_app_;         // likewise
+  Claims of_status_;      // likewise
   Claims unserved_;       // shards that nobody serves
 };
 

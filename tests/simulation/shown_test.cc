@@ -42,6 +42,19 @@ class ShownTest : public testing::Test {
     return Ask(admitting, time,
                [&](const auto& moment) { return shown_.LookAtApp(moment, shown); });
   }
+  // Of the cell; "": nothing is wrong.
+  std::string ShowStatus(const std::string& reason, const Admitting& admitting, Duration time,
+                         v1::Problem::Severity severity = v1::Problem::CRITICAL) {
+    v1::GetStatusResponse shown;
+    if (!reason.empty()) {
+      v1::Problem& problem = *shown.add_problems();
+      problem.set_app(spec_.name());
+      problem.set_reason(reason);
+      problem.set_severity(severity);
+    }
+    return Ask(admitting, time,
+               [&](const auto& moment) { return shown_.LookAtStatus(moment, shown); });
+  }
   std::string Ask(const Admitting& admitting, Duration time,
                   const std::function<std::string(const ShownChecker::Moment&)>& look) {
     std::string lie;
@@ -70,6 +83,8 @@ TEST_F(ShownTest, NothingIsWrongWithWhatIsSo) {
   EXPECT_EQ(ShowShard("unserved", Without("kv-0"), Seconds(60)), "");
   EXPECT_EQ(ShowApp(2, "", Without("kv-1"), Seconds(60)), "");
   EXPECT_EQ(ShowApp(1, "1 shard without a primary", Without("kv-0"), Seconds(60)), "");
+  EXPECT_EQ(ShowStatus("", Without("kv-1"), Seconds(60)), "");
+  EXPECT_EQ(ShowStatus("ShardsUnserved", Without("kv-0"), Seconds(60)), "");
 }
 
 TEST_F(ShownTest, GreenForRedIsFound) {
@@ -92,6 +107,12 @@ TEST_F(ShownTest, AnAppWithTooManyServedShardsIsFound) {
 
 TEST_F(ShownTest, AnUnservedShardWithoutAConditionIsFound) {
   EXPECT_THAT(ShowApp(1, "", Without("kv-0"), Seconds(11)), HasSubstr("without a condition"));
+}
+
+TEST_F(ShownTest, AStatusThatNamesNoProblemOfAnUnservedShardIsFound) {
+  EXPECT_THAT(ShowStatus("", Without("kv-0"), Seconds(11)), HasSubstr("no critical problem"));
+  EXPECT_THAT(ShowStatus("ReplicasMissing", Without("kv-0"), Seconds(11), v1::Problem::WARNING),
+              HasSubstr("no critical problem"));
 }
 
 TEST_F(ShownTest, ALeaderMayTakeAWhileToHearOfIt) {

@@ -13,7 +13,8 @@ namespace shardmanager {
 inline double Ms(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 // REQUIRES: not empty.
-inline Duration Quantile(std::vector<Duration> values, double part) {
+template <typename T>
+T Quantile(std::vector<T> values, double part) {
   const auto at =
       values.begin() + static_cast<ptrdiff_t>(part * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());

@@ -1,14 +1,19 @@
-// scripts/bench roadef [--set a|b] [--seconds 60] [--steps 0] [--instances a1_1,a2_4] [--seed 1]: a
-// set of the ROADEF/EURO 2012 challenge through the generic specs, one core, so many seconds of
-// processor time or steps each, judged by a checker that knows nothing of the solver. The files are
-// read from SM_ROADEF_DIR or from
-// ../shared/data/roadef beside the source tree.
+// scripts/bench roadef [--set a|b] [--seconds 60] [--steps 0] [--instances a1_1,a2_4] [--seed 1]
+// [--curve 1,5,20]: a set of the ROADEF/EURO 2012 challenge through the generic specs, one core, so
+// many seconds of processor time or steps each, judged by a checker that knows nothing of the
+// solver. The files are read from SM_ROADEF_DIR or from ../shared/data/roadef beside the source
+// tree.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "allocator/roadef/challenge.h"
 #include "allocator/solver/anytime/improve.h"
 #include "tests/allocator/roadef_checker.h"
@@ -33,6 +38,8 @@ struct Options {
   std::string instances;  // of the set; "": all
   uint64_t seed = 1;
   uint64_t steps = 0;  // 0: `seconds` instead
+  // After so many seconds the best so far is judged, too, ascending.
+  std::vector<double> curve;
 };
 
 struct Result {
@@ -41,6 +48,38 @@ struct Result {
   double gap_pct = 0;
   double steps_per_s = 0;
   double seconds = 0;
+};
+
+double GapPct(int64_t cost, const Published& published) {
+  return 100.0 * static_cast<double>(cost - published.reference) /
+         static_cast<double>(published.original);
+}
+
+// Judges the best so far at the moments that are asked for. What that takes does not count.
+class Curve {
+ public:
+  using JudgeNow = std::function<Verdict()>;
+  Curve(const Published& published, std::vector<double> moments, JudgeNow judge)
+      : published_(published), moments_(std::move(moments)), judge_(std::move(judge)) {}
+
+  double seconds() const { return seconds_; }
+  void Look(double spent) {
+    if (next_ == moments_.size() || spent < moments_[next_]) return;
+    while (next_ < moments_.size() && spent >= moments_[next_]) ++next_;
+    const double start = Now();
+    const Verdict verdict = judge_();
+    std::printf("CURVE %-6s %6.1f s %8.3f %%%s\n", published_.name, spent,
+                GapPct(verdict.cost, published_), verdict.broken.empty() ? "" : "  broken");
+    std::fflush(stdout);
+    seconds_ += Now() - start;
+  }
+
+ private:
+  const Published& published_;
+  const std::vector<double> moments_;
+  const JudgeNow judge_;
+  size_t next_ = 0;
+  double seconds_ = 0;
 };
 
 Result RunOne(const Published& published, const std::string& folder, const Options& options) {
@@ -60,15 +99,20 @@ Result RunOne(const Published& published, const std::string& folder, const Optio
   } else {
     improve.budget.cpu_seconds = options.seconds;
   }
-  improve.clocks = [&] { return solver::Spent{.cpu_seconds = Now() - start}; };
+  const auto judge = [&] { return Judge(model, original, (*challenge)->ToText(search.Where())); };
+  Curve curve(published, options.curve, judge);
+  improve.clocks = [&] { return solver::Spent{.cpu_seconds = Now() - start - curve.seconds()}; };
+  improve.go_on = [&](const solver::Spent& spent, double) {
+    curve.Look(spent.cpu_seconds);
+    return true;
+  };
   solver::Improve(search, improve);
   Result result;
-  result.seconds = Now() - start;
-  const Verdict verdict = Judge(model, original, (*challenge)->ToText(search.Where()));
+  result.seconds = Now() - start - curve.seconds();
+  const Verdict verdict = judge();
   result.valid = verdict.broken.empty();
   result.cost = verdict.cost;
-  result.gap_pct = 100.0 * static_cast<double>(verdict.cost - published.reference) /
-                   static_cast<double>(published.original);
+  result.gap_pct = GapPct(verdict.cost, published);
   result.steps_per_s = static_cast<double>(search.steps()) / result.seconds;
   std::printf("%-6s %12ld %12ld %12ld %8.3f %6.2f %7.1f  %s%s\n", published.name,
               published.original, published.reference, result.cost, result.gap_pct,
@@ -118,7 +162,7 @@ int RunAll(const Options& options) {
 int Usage() {
   std::fprintf(stderr,
                "usage: bench_roadef [--set a|b] [--seconds 60] [--steps 0] [--instances a1_1,a2_4] "
-               "[--seed 1]\n");
+               "[--seed 1] [--curve 1,5,20]\n");
   return 2;
 }
 
@@ -139,6 +183,10 @@ int Main(int argc, char** argv) {
       options.seed = std::strtoull(value, nullptr, 10);
     } else if (flag == "--steps") {
       options.steps = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--curve") {
+      for (const std::string& second : std::vector<std::string>(absl::StrSplit(value, ','))) {
+        options.curve.push_back(std::atof(second.c_str()));
+      }
     } else {
       return Usage();
     }

@@ -105,6 +105,28 @@ const Case kCases[] = {
        Add(m, HeadroomRatioSpec{.metric = "cpu", .with = "memory", .ratio = 2});
        Add(m, HeadroomRatioSpec{.scope = "region", .metric = "memory", .with = "cpu"});
      }},
+    {"InUse",
+     [](Model& m, Random&) {
+       InUseSpec spec;
+       for (uint32_t c = 0; c < kContainers; ++c) spec.cost.push_back(c % 3);
+       Add(m, spec);
+     }},
+    {"LeastLoad",
+     [](Model& m, Random&) {
+       Add(m, LeastLoadSpec{.metric = "cpu", .least = 0.8});
+       Add(m, LeastLoadSpec{.scope = "region", .metric = "memory", .least = 0.9});
+     }},
+    {"Company",
+     [](Model& m, Random& random) {
+       CompanySpec spec{.scope = "rack", .limits = {}};
+       for (int i = 0; i < 40; ++i) {
+         const GroupId a(random.Below(m.problem().groups()));
+         const GroupId b(random.Below(m.problem().groups()));
+         if (a == b) continue;
+         spec.limits.push_back({a, b, static_cast<uint32_t>(random.Below(3))});
+       }
+       Add(m, spec);
+     }},
     {"Exclusion",
      [](Model& m, Random& random) {
        Add(m, ExclusionSpec{});
@@ -263,6 +285,32 @@ TEST_P(EverySpec, AnswersForMovesAndSwapsWithoutMakingThem) {
       ASSERT_NEAR(state.custom()[k]->Total() - before[k], swap[k], 1e-6)
           << state.custom()[k]->name();
     }
+  }
+}
+
+// Exact searches leave out branches for the sake of what such a rule says.
+TEST_P(EverySpec, NeverGetsCheaperByMoreObjectsIfItSaysSo) {
+  Random random(4);
+  const Problem problem = RandomProblem(random);
+  Model model(problem);
+  GetParam().add(model, random);
+  State state(model);
+  for (int i = 0; i < 3000; ++i) {
+    const ObjectId o(random.Below(kObjects));
+    const ObjectId other(random.Below(kObjects));
+    if (o == other) continue;
+    const ContainerId to(random.Below(kContainers));
+    const ContainerId from = state.Lift(o);
+    const ContainerId other_from = state.Lift(other);
+    std::vector<double> before;
+    for (const auto& rule : state.custom()) before.push_back(rule->Arrival(o, to));
+    state.Put(other, ContainerId(random.Below(kContainers)), other_from);
+    for (size_t k = 0; k < state.custom().size(); ++k) {
+      const CustomRule& rule = *state.custom()[k];
+      if (!rule.DearerWhenFuller()) continue;
+      ASSERT_GE(rule.Arrival(o, to), before[k] - 1e-9) << rule.name();
+    }
+    state.Put(o, to, from);
   }
 }
 

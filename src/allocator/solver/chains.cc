@@ -20,6 +20,9 @@ constexpr uint64_t kTimesForConstraints = 10;
 constexpr uint64_t kStepsForGoals = 200'000;
 constexpr uint64_t kTimesForGoals = 2;
 
+constexpr size_t kMostEmptied = 200;      // objects of a container that is emptied as a whole
+constexpr size_t kTargetsOfEmptied = 64;  // tried for each of them
+
 constexpr int kMostTrades = 32;  // tried for an object that is heavy
 
 }  // namespace
@@ -201,8 +204,95 @@ class Descent::Displacer {
   const GroupBoard& board_;
 };
 
+// Containers that cost something as long as anything stands there are emptied as a whole, those
+// first where an object less saves most: the moves before the last one save nothing.
+class Descent::Emptier {
+ public:
+  explicit Emptier(Descent& descent) : descent_(descent), state_(descent.state_) {}
+
+  bool Run() {
+    if (state_.custom().empty()) return false;
+    std::vector<std::pair<double, ContainerId>> order;  // by objects for each unit that is saved
+    for (uint32_t i = 0; i < state_.problem().containers; ++i) {
+      const ContainerId c(i);
+      const size_t objects = state_.On(c).size();
+      if (objects > 0 && !Closed(c)) in_use_.push_back(c);
+      const double saved = Saved(c);
+      if (saved <= 0 || objects > kMostEmptied) continue;
+      order.emplace_back(static_cast<double>(objects) / saved, c);
+    }
+    std::sort(order.begin(), order.end());
+    bool improved = false;
+    for (const auto& [rank, c] : order) {
+      if (descent_.OutOfSteps() || !descent_.MayChain(false)) break;
+      improved |= Empty(c);
+    }
+    return improved;
+  }
+
+ private:
+  bool Closed(ContainerId c) const {
+    return !state_.problem().closed.empty() && state_.problem().closed[c];
+  }
+  double Saved(ContainerId c) const {
+    double saved = 0;
+    for (const auto& rule : state_.custom()) saved += rule->SavedIfEmpty(c);
+    return saved;
+  }
+
+  bool Empty(ContainerId c) {
+    const size_t mark = descent_.log_.size();
+    Score change;
+    std::vector<ObjectId> objects(state_.On(c).begin(), state_.On(c).end());
+    std::stable_sort(objects.begin(), objects.end(), [&](ObjectId a, ObjectId b) {
+      return descent_.SizeOf(a) > descent_.SizeOf(b);
+    });
+    const bool all = std::all_of(objects.begin(), objects.end(),
+                                 [&](ObjectId o) { return SendAway(o, c, change); });
+    if (all && change.BetterThan(kNoChange)) {
+      descent_.log_.resize(mark);
+      return true;
+    }
+    descent_.RollBack(mark);
+    return false;
+  }
+
+  // To the best of some containers in use, and the fullest of equal ones.
+  bool SendAway(ObjectId o, ContainerId c, Score& change) {
+    if (!state_.MayMove(o)) return false;
+    const ContainerId from = state_.Lift(o);
+    const Score here = state_.Arrival(o, from);
+    Score best;
+    double fullest = 0;
+    ContainerId to;
+    const size_t tried = std::min(in_use_.size(), kTargetsOfEmptied);
+    for (size_t i = 0; i < tried; ++i) {
+      const ContainerId place =
+          in_use_[tried == in_use_.size() ? i : descent_.random_.Below(in_use_.size())];
+      if (place == c) continue;
+      const Score there = state_.Arrival(o, place);
+      if (to.valid() && best.BetterThan(there)) continue;
+      const double fill = state_.containers().Fill(DomainId(place.index()));
+      if (to.valid() && fill <= fullest && !there.BetterThan(best)) continue;
+      best = there;
+      fullest = fill;
+      to = place;
+    }
+    state_.Put(o, to.valid() ? to : from, from);
+    if (!to.valid()) return false;
+    descent_.log_.push_back({o, from});
+    change += best - here;
+    return true;
+  }
+
+  Descent& descent_;
+  State& state_;
+  std::vector<ContainerId> in_use_;
+};
+
 bool Descent::RepairByChains() {
   bool improved = Displacer(*this).Run();
+  improved |= Emptier(*this).Run();
   for (ContainerId c : HotContainers(kMovementLevel - 1)) {
     if (!MayChain(state_.LoadCost(c)[kConstraintLevel] > kTolerance)) break;
     for (int i = 0; i < kEjections && state_.Overloaded(c) && !OutOfSteps(); ++i) {

@@ -9,6 +9,8 @@ namespace {
 constexpr uint32_t kMostInVain = 64;   // containers in a row that no object can leave
 constexpr uint32_t kTriedOfFull = 16;  // one of so many is tried after that
 
+constexpr uint32_t kLargeGroup = 100;  // objects
+
 // Of looks at all places: so many steps, and a part of those before.
 constexpr uint64_t kStepsOfScans = 40'000;
 constexpr uint64_t kPartOfScans = 10;
@@ -154,11 +156,13 @@ bool Descent::RepairGroups(Reach reach) {
   return improved;
 }
 
-// Moves, one after another, the object of the group that gains most by it.
+// Moves, one after another, the object of the group that gains most by it; in a large group, where
+// it would take too long to look for that one, each that gains.
 bool Descent::ImproveGroup(GroupId g, Reach reach) {
   bool improved = false;
   const GroupBoard& board = state_.group_board();
   const uint32_t end = board.End(g).index();
+  const bool large = end - board.Begin(g).index() > kLargeGroup;
   for (uint32_t round = board.Begin(g).index(); round < end && !OutOfSteps(); ++round) {
     Candidate best{};
     // Who stands well need not go, unless one is missing elsewhere.
@@ -173,8 +177,14 @@ bool Descent::ImproveGroup(GroupId g, Reach reach) {
       state_.Put(o, from, from);
       const Score change = there - here;
       if (to != from && change.BetterThan(best.change)) best = {o, to, change};
+      if (!large) continue;
+      if (OutOfSteps()) break;
+      if (!best.object.valid()) continue;
+      state_.Move(best.object, best.to);
+      improved = true;
+      best = {};
     }
-    if (!best.object.valid()) break;
+    if (large || !best.object.valid()) break;
     state_.Move(best.object, best.to);
     improved = true;
     if (!board.Pays(g)) break;

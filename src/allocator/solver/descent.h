@@ -36,7 +36,8 @@ class Descent {
     ObjectId object;
     ContainerId from;
   };
-  class Displacer;  // of chains.cc
+  class Displacer;  // of chains.cc, as is the next
+  class Emptier;
 
   // Objects of a container for which no place was found, until it is left alone.
   static constexpr size_t kMostRefused = 16;

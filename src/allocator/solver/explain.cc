@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -174,6 +175,37 @@ void ListUnplaced(State& state, std::vector<Violation>& out) {
   out.push_back(std::move(v));
 }
 
+void ListCustom(const State& state, std::vector<Violation>& out) {
+  for (const auto& rule : state.custom()) {
+    const double total = rule->Total();
+    if (total <= kTolerance || rule->level() >= kMovementLevel) continue;
+    Payment payment = rule->WhoPays();
+    if (payment.objects.size() > kObjectsListed) payment.objects.resize(kObjectsListed);
+    out.push_back({.rule = rule->name(),
+                   .level = rule->level(),
+                   .amount = total,
+                   .places = payment.places,
+                   .worst = std::move(payment.worst),
+                   .help = std::move(payment.help),
+                   .objects = std::move(payment.objects)});
+  }
+}
+
+// Moves, where they are a goal.
+void ListMovement(const State& state, std::vector<Violation>& out) {
+  const int level = state.model().movement().rank.level;
+  if (level >= kMovementLevel) return;
+  Violation v{.rule = "move_cost", .level = level};
+  for (uint32_t i = 0; i < state.problem().objects; ++i) {
+    const ObjectId o(i);
+    if (!state.where(o).valid()) continue;
+    const double cost = state.MovementCost(o, state.where(o));
+    v.amount += cost;
+    v.places += cost > 0;
+  }
+  if (v.places > 0) out.push_back(std::move(v));
+}
+
 }  // namespace
 
 std::vector<Reason> Explain(State& state, ObjectId o, ContainerId at) {
@@ -204,12 +236,8 @@ std::vector<Violation> ListViolations(State& state) {
   ListUnplaced(state, violations);
   ListLoads(state, violations);
   ListGroups(state, violations);
-  for (const auto& rule : state.custom()) {
-    const double total = rule->Total();
-    if (total > kTolerance && rule->level() < kMovementLevel) {
-      violations.push_back({.rule = rule->name(), .level = rule->level(), .amount = total});
-    }
-  }
+  ListCustom(state, violations);
+  ListMovement(state, violations);
   for (const ContainerRule& rule : state.model().container_rules()) {
     Payers payers{{.rule = rule.name, .level = rule.level}};
     Violation& v = payers.violation;

@@ -48,7 +48,7 @@ struct Violation {
   std::string help;               // what would. Example: "all servers together lack 3 % of cpu"
   std::vector<ObjectId> objects;  // concerned ones, some
 };
-// Constraints first. Empty: nothing is broken. Movement is not listed.
+// Constraints first. Empty: nothing is broken. Movement is listed only where it is a goal.
 std::vector<Violation> ListViolations(State& state);
 
 // "region preference", or the like, is the caller's to say: this is "constraint",

@@ -96,6 +96,14 @@ struct Hinge {
   Table<ObjectId, double> load;  // any sign
 };
 
+// Who pays for a rule, for explanations.
+struct Payment {
+  uint32_t places = 0;            // so many domains, or groups
+  std::string worst;              // the one that pays most. Example: "rack r12"
+  std::string help;               // what would
+  std::vector<ObjectId> objects;  // concerned ones, some
+};
+
 // Anything else. It is told of every change and keeps what it needs to know.
 class CustomRule {
  public:
@@ -116,6 +124,11 @@ class CustomRule {
   // Adds objects that it is paid for, which a search then tries to move. OPTIONAL: a rule
   // without it only has a say in where objects go that move for other reasons.
   virtual void AddPayers(std::vector<ObjectId>& payers) const { static_cast<void>(payers); }
+  // OPTIONAL: without it people read only how much there is to pay.
+  virtual Payment WhoPays() const { return {}; }
+  // What is saved if nothing stands there any more. OPTIONAL: a search empties a container as a
+  // whole, by many moves of which only the last one saves something, only for rules that say this.
+  virtual double SavedIfEmpty(ContainerId c) const { return static_cast<void>(c), 0; }
 
   // For the annealer, which asks millions of times a second. OPTIONAL; the defaults
   // put and lift. All leave things as they were.

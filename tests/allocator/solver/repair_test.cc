@@ -67,6 +67,45 @@ Problem Lopsided() {
   return fleet.Make();
 }
 
+// Server 0 lacks load. What it has must be traded for two others together, as server 1 would lack
+// some otherwise.
+Problem Lacking() {
+  SmallFleet fleet;
+  fleet.Server(10).Server(8).Objects({{{6}, 0}, {{4}, 1}, {{4}, 1}});
+  return fleet.Make();
+}
+
+// Two of one group stand beside one of another, which must not go: both have to.
+Problem UnwantedCompany() {
+  return SmallFleet().Server(9).Server(9).Group({{{1}, 0}, {{1}, 0}}).Objects({{{1}, 0}}).Make();
+}
+
+// Server 0 costs something. Its object fits where two small ones make room for each other.
+Problem Dear() {
+  SmallFleet fleet;
+  fleet.Server(4).Server(4).Server(4).Objects({{{2}, 0}});
+  for (int i = 0; i < 6; ++i) fleet.Objects({{{1}, 1 + i / 3}});
+  return fleet.Make();
+}
+
+// The first group and the last one do not stand together.
+absl::Status AddCompany(Model& model) {
+  const GroupId last(model.problem().groups() - 1);
+  return model.AddConstraint(CompanySpec{.limits = {{.group = GroupId(0), .with = last}}});
+}
+
+absl::Status AddCompanyOfOneThatStays(Model& model) {
+  const absl::Status s = model.AddConstraint(PinSpec{.domains = {{2, {DomainId(0)}}}});
+  return s.ok() ? AddCompany(model) : s;
+}
+
+absl::Status AddInUse(Model& model) {
+  InUseSpec spec;
+  spec.cost.assign(model.problem().containers, 0);
+  spec.cost[ContainerId(0)] = 1;
+  return model.AddConstraint(spec);
+}
+
 std::vector<Broken> Cases() {
   const Problem pair = FullFleet({{{2, 2}, 0}, {{2, 2}, 0}}).Make();
   const auto pin = [](Model& m) {
@@ -101,6 +140,16 @@ std::vector<Broken> Cases() {
          m.AddConstraint(ExclusionSpec{}).IgnoreError();
          return m.AddConstraint(ParallelFailoverSpec{});
        }},
+      {"ExclusionOfOneGroup", pair,
+       [](Model& m) {
+         return m.AddConstraint(
+             ExclusionSpec{.most_of_group = OfFirst<uint32_t>(m.problem(), 1, 9)});
+       }},
+      {"LeastLoad", Lacking(),
+       [](Model& m) { return m.AddConstraint(LeastLoadSpec{.metric = "cpu", .least = 0.75}); }},
+      {"Company", FullFleet({{{2, 2}, 0}}).Objects({{{2, 2}, 0}}).Make(), AddCompany},
+      {"CompanyOfTwo", UnwantedCompany(), AddCompanyOfOneThatStays},
+      {"InUse", Dear(), AddInUse},
   };
 }
 

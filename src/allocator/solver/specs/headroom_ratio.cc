@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/solver/specs/domain_limits.h"
+#include "allocator/solver/specs/hinge_rule.h"
 
 namespace shardmanager::solver {
 namespace {
@@ -13,38 +14,6 @@ namespace {
 constexpr double kMostExact = 9007199254740992.0;  // 2^53
 
 // Usage shortens both kinds of room, so what is missing is linear in the load: a hinge.
-class HeadroomRatioRule final : public CustomRule {
- public:
-  HeadroomRatioRule(std::string name, int level, const Problem& problem, Hinge hinge)
-      : CustomRule(std::move(name), level),
-        problem_(problem),
-        hinge_(std::move(hinge)),
-        missing_(hinge_.base) {}
-
-  double Arrival(ObjectId o, ContainerId to) const override {
-    const double before = missing_[DomainOf(to)];
-    return hinge_.weight * (std::max(0.0, before + hinge_.load[o]) - std::max(0.0, before));
-  }
-  void Put(ObjectId o, ContainerId to) override { missing_[DomainOf(to)] += hinge_.load[o]; }
-  void Lift(ObjectId o, ContainerId from) override { missing_[DomainOf(from)] -= hinge_.load[o]; }
-  double Total() const override {
-    double sum = 0;
-    for (double m : missing_) sum += std::max(0.0, m);
-    return hinge_.weight * sum;
-  }
-  const Hinge* hinge() const override { return &hinge_; }
-
- private:
-  DomainId DomainOf(ContainerId c) const {
-    return hinge_.scope == kContainerScope ? DomainId(c.index())
-                                           : problem_.scopes[hinge_.scope.index() - 1].domain_of[c];
-  }
-
-  const Problem& problem_;
-  const Hinge hinge_;
-  Table<DomainId, double> missing_;
-};
-
 absl::StatusOr<Hinge> MakeHinge(const Model& model, ScopeId scope, MetricId metric, MetricId with,
                                 int64_t ratio) {
   const Problem& p = model.problem();
@@ -103,7 +72,7 @@ absl::Status HeadroomRatioSpec::AddTo(Model& model, Rank rank) const {
   AddBase(model, *m, *w, ratio, *hinge);
   const std::string name = absl::StrCat("headroom_ratio(", scope, ", ", metric, ", ", with, ")");
   model.Add([hinge = *std::move(hinge), name, level = rank.level](const Problem& problem) {
-    return std::make_unique<HeadroomRatioRule>(name, level, problem, hinge);
+    return std::make_unique<HingeRule>(name, level, problem, hinge);
   });
   return absl::OkStatus();
 }

@@ -48,6 +48,13 @@ RULES = """
   goals { balance { metric: "cpu" tolerance: 0.05 } priority: 4 }
   goals { utilization { metric: "cpu" scope: "region" threshold: 0.8 } priority: 5 }
 """
+LANGUAGE = """
+  shards { name: "s3" replicas: 2 most_per_server: 2 move_cost: 2.5 }
+  no_goals: true
+  constraints { company { scope: "rack" limits { shard: "s1" with: "s2" most: 1 } } }
+  constraints { servers_in_use {} }
+  constraints { exclusion {} }
+"""
 PLACEMENT_YAML = """metrics: [cpu, memory]
 servers:
 - {name: a, region: east, rack: r1, capacity: [{metric: cpu, amount: 8}]}
@@ -65,6 +72,25 @@ goals:
 - {drain: {}, priority: 2}
 - {balance: {metric: cpu}, priority: 3, weight: 2}
 - {headroom_ratio: {metric: cpu, with: memory}, priority: 4}
+"""
+LANGUAGE_YAML = """metrics: [cpu]
+servers:
+- {name: a, cost: 3, capacity: [{metric: cpu, amount: 8}]}
+- {name: b, cost: 0, capacity: [{metric: cpu, amount: 8}]}
+shards:
+- {name: s1, replicas: 2, most_per_server: 2, move_cost: 7, servers: [a],
+   load: [{metric: cpu, amount: 1}]}
+- {name: s2, load: [{metric: cpu, amount: 2}], servers: [a]}
+constraints:
+- exclusion: {}
+- company: {scope: rack, limits: [{shard: s1, with: s2, most: 1}]}
+- least_load: {metric: cpu, scope: region, least: 0.25}
+goals:
+- {servers_in_use: {}, priority: 5}
+- {move_cost: {}, priority: 5, weight: 0.5}
+"""
+NONE_YAML = """constraints: []
+goals: []
 """
 ROADEF = """2
 0 10
@@ -200,7 +226,9 @@ def main():
           encode("app_spec", "AppSpec", SPLIT))
     write("placement_yaml", "defaults", PLACEMENT_YAML)
     write("placement_yaml", "rules", PLACEMENT_YAML + RULES_YAML)
-    for name, rules in {"defaults": "", "rules": RULES}.items():
+    write("placement_yaml", "language", LANGUAGE_YAML)
+    write("placement_yaml", "none", PLACEMENT_YAML + NONE_YAML)
+    for name, rules in {"defaults": "", "rules": RULES, "language": LANGUAGE}.items():
         write("placement_message", name, encode("placer", "PlaceRequest", PLACEMENT % rules))
     write("roadef", "small", ROADEF)
     write("map_stream", "deltas", stream(

@@ -109,6 +109,8 @@ absl::Status Amounts::Fill(const v1::PlacementProblem& message,
   }
   amounts.ChooseUnits(message);
   std::vector<solver::Amount> row;
+  problem.capacity.reserve(size_t{problem.containers} * problem.metrics.size());
+  problem.load.reserve(size_t{problem.objects} * problem.metrics.size());
   for (const v1::PlacerServer& server : message.servers()) {
     amounts.Row(server.capacity(), false, solver::kUnlimited, row);
     problem.capacity.insert(problem.capacity.end(), row.begin(), row.end());

@@ -15,11 +15,14 @@ using solver::ContainerId;
 using solver::DomainId;
 using solver::ObjectId;
 
-constexpr int kMostMetrics = 16;
+constexpr int kMostMetrics = 1000;
 constexpr int kMostServers = 100'000;
 constexpr int kMostShards = 1'000'000;
-constexpr uint32_t kMostReplicas = 100;
+constexpr uint32_t kMostReplicas = 10'000;
 constexpr size_t kMostReplicasInAll = 3'000'000;
+// Of tables: metrics times replicas, metrics times servers.
+constexpr size_t kMostLoads = 50'000'000;
+constexpr size_t kMostCapacities = 5'000'000;
 
 using Names = std::unordered_map<std::string, uint32_t>;
 
@@ -91,6 +94,9 @@ class Reader {
     if (!names.ok()) return names.status();
     servers_ = *std::move(names);
     problem_.containers = static_cast<uint32_t>(message_.servers_size());
+    if (absl::Status s = CheckTable(problem_.containers, "servers", kMostCapacities); !s.ok()) {
+      return s;
+    }
     for (const v1::PlacerServer& server : message_.servers()) {
       problem_.container_names.push_back(server.name());
       problem_.closed.push_back(server.draining());
@@ -135,7 +141,15 @@ class Reader {
       if (absl::Status s = ReadShard(i); !s.ok()) return s;
     }
     problem_.objects = static_cast<uint32_t>(problem_.start.size());
-    return absl::OkStatus();
+    return CheckTable(problem_.objects, "replicas", kMostLoads);
+  }
+
+  // Before the table of as many rows is made.
+  absl::Status CheckTable(uint32_t rows, const std::string& of, size_t most) const {
+    const size_t metrics = problem_.metrics.size();
+    if (rows * metrics <= most) return absl::OkStatus();
+    return Wrong("metrics", absl::StrCat(metrics, " of them and ", rows, " ", of),
+                 absl::StrCat("at most ", most, " as the product of the two"));
   }
 
   absl::Status ReadShard(int i) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,7 +121,10 @@ ExitCode ShowPlan(const PlaceCommand& command, const v1::PlacementProblem& probl
     *terminal.out << (command.output == "json" ? ToJson(plan) : ToYaml(plan));
     return code;
   }
-  *terminal.out << PlanText(plan, terminal.colour) << OutcomeText(placer.outcome());
+  const bool moves_priced =
+      std::any_of(problem.shards().begin(), problem.shards().end(),
+                  [](const v1::PlacerShard& shard) { return shard.has_move_cost(); });
+  *terminal.out << PlanText(plan, terminal.colour) << OutcomeText(placer.outcome(), moves_priced);
   if (command.dry_run) *terminal.out << MovesText(plan, terminal.colour);
   if (!IsFile(command) || command.dry_run) return code;
   const absl::Status written = WriteTextFile(command.output, ToYaml(After(problem, plan)));
@@ -181,7 +185,7 @@ absl::StatusOr<Solved> Solve(const std::string& model, const std::string& assign
     options.descent_steps = kRoadefDescentSteps;
     outcome = solver::Improve(search, options);
   });
-  solved.said = OutcomeText(outcome);
+  solved.said = OutcomeText(outcome, true);
   solved.assignment = (*challenge)->ToText(search.Where());
   solved.after = roadef::Challenge::CostOf(search.BestScore());
   solved.valid = search.BestScore()[solver::kConstraintLevel] <= solver::kTolerance;

@@ -54,8 +54,10 @@ void Curve::Show(const solver::Spent& spent, double part, const PlanSoFar& plan)
   part_ = part;
 }
 
-std::string OutcomeText(const solver::Outcome& outcome) {
-  if (outcome.fewest_moves) return "No plan has fewer moves.\n";
+std::string OutcomeText(const solver::Outcome& outcome, bool moves_priced) {
+  if (outcome.fewest_moves) {
+    return moves_priced ? "No plan has moves that cost less.\n" : "No plan has fewer moves.\n";
+  }
   std::string text;
   for (const solver::Phase& phase : outcome.phases) {
     if (phase.improved) continue;

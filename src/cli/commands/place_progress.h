@@ -42,7 +42,7 @@ class Curve {
 };
 
 // What is to be said of a search beside its plan: that a part of it found nothing, or that there
-// are no fewer moves. A line for each, or "".
-std::string OutcomeText(const solver::Outcome& outcome);
+// are no fewer moves (`moves_priced`: none that cost less). A line for each, or "".
+std::string OutcomeText(const solver::Outcome& outcome, bool moves_priced);
 
 }  // namespace shardmanager::cli

@@ -55,8 +55,10 @@ std::string Reasons(const v1::PlaceResponse& plan) {
   std::string text;
   for (const auto& rule : plan.rules()) {
     if (rule.after() <= 0 || rule.level().rfind("goal", 0) == 0) continue;
-    absl::StrAppend(&text, "  ", Shown(rule.rule()), " is broken at ", rule.places(),
-                    rule.places() == 1 ? " place" : " places");
+    absl::StrAppend(&text, "  ", Shown(rule.rule()), " is broken");
+    if (rule.places() > 0) {
+      absl::StrAppend(&text, " at ", rule.places(), rule.places() == 1 ? " place" : " places");
+    }
     if (!rule.worst().empty()) absl::StrAppend(&text, ", most at ", Shown(rule.worst()));
     if (rule.shards_size() > 0) {
       absl::StrAppend(&text, "; shards: ", Shown(absl::StrJoin(rule.shards(), ", ")));

@@ -129,7 +129,19 @@ class MessageReader : public YamlEvents {
     frames_.push_back(std::move(frame));
   }
 
-  void OnEnd() override { frames_.pop_back(); }
+  void OnEnd() override {
+    const Frame& top = frames_.back();
+    if (top.kind == Kind::kList && top.message != nullptr && top.items == 0) NoteEmptyList(top);
+    frames_.pop_back();
+  }
+
+  // Where "goals: []" means something else than no "goals", the message has a field "no_goals".
+  static void NoteEmptyList(const Frame& list) {
+    const FieldDescriptor* none =
+        list.message->GetDescriptor()->FindFieldByName(absl::StrCat("no_", list.field->name()));
+    if (none == nullptr || none->cpp_type() != FieldDescriptor::CPPTYPE_BOOL) return;
+    list.message->GetReflection()->SetBool(list.message, none, true);
+  }
 
   // Points the frame to what it fills. False: such a thing must not stand here.
   bool Open(const Slot& slot, Frame* frame) {

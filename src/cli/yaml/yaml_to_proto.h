@@ -2,6 +2,7 @@
 // names, and errors that say where, what was found and what is allowed.
 //
 // Enum values are written in any case, with dashes or underscores ("primary-only").
+// An empty list (`goals: []`) sets the message's field "no_goals" where it has one.
 // Left out of YAML on purpose: aliases (a short file could grow without bound) and
 // fields of protobuf's map type. yaml-cpp's exceptions do not leave this file.
 #pragma once

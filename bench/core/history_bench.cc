@@ -76,6 +76,12 @@ int Run() {
     const auto answer = history.Read(query);
     std::printf("FIGURE history_shard_query_ms %.2f ms\n", SecondsSince(asking) * 1e3);
     if (!answer.ok() || answer->events_size() != 1) return 1;
+    query.clear_shard();
+    query.set_limit(100);
+    const auto asking_app = Clock::now();
+    const auto of_app = history.Read(query);
+    std::printf("FIGURE history_app_query_ms %.2f ms\n", SecondsSince(asking_app) * 1e3);
+    if (!of_app.ok() || of_app->events_size() != 100) return 1;
   }
   std::filesystem::remove_all(folder);
   return 0;

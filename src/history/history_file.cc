@@ -61,6 +61,9 @@ constexpr char kNoteDeleted[] =
     "seq = CASE WHEN excluded.epoch > epoch THEN excluded.seq WHEN excluded.epoch = epoch "
     "THEN max(seq, excluded.seq) ELSE seq END, epoch = max(epoch, excluded.epoch)";
 
+// Of an app and a kind each; SQLite allows 500.
+constexpr size_t kMostMerged = 400;
+
 constexpr int64_t kDeleteOldEveryMs = 3'600'000;
 
 // The same as kRowBytes.
@@ -105,6 +108,11 @@ struct Conditions {
   std::vector<std::string> all;
   std::vector<std::string> texts;
 
+  void Is(const char* column, const std::string& value) {
+    texts.push_back(value);
+    all.push_back(absl::StrCat(column, " = ?", texts.size()));
+  }
+  // Empty: no condition.
   void Equals(const char* column, const std::string& value) {
     if (value.empty()) return;
     // That it is not empty, SQLite must be able to see: so it uses the index of those.
@@ -393,15 +401,32 @@ absl::Status HistoryFile::NoteDeleted(const std::string& app, const std::string&
 
 // ---- questions ----
 
+std::vector<std::pair<std::string, std::string>> HistoryFile::GroupsOf(
+    const v1::GetHistoryRequest& query) const {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& [key, group] : groups_) {
+    const auto& [app, kind] = key;
+    const bool is_wanted =
+        query.kinds().empty() ||
+        std::find(query.kinds().begin(), query.kinds().end(), kind) != query.kinds().end();
+    if (group.rows > 0 && is_wanted && (query.app().empty() || query.app() == app)) {
+      found.push_back(key);
+    }
+  }
+  return found;
+}
+
+// An index has the rows of each app and kind in the order of time: SQLite merges these, and stops
+// when it has enough. Asked for all kinds of an app at once, it would sort all rows of the app;
+// for a kind of all apps, it would look at all rows.
 absl::StatusOr<std::vector<v1::ControlEvent>> HistoryFile::Read(const v1::GetHistoryRequest& query,
                                                                 const std::optional<Place>& before,
                                                                 size_t most) {
   Conditions where;
-  where.Equals("app", query.app());
   where.Equals("server", query.server());
   where.Equals("shard", query.shard());
   where.Equals("operation", query.operation());
-  where.OneOf("kind", query.kinds());
+  const bool merges = where.all.empty() && (!query.app().empty() || query.kinds_size() > 0);
   if (query.since_ms() > 0) {
     where.all.push_back(absl::StrCat("last_ms >= ", query.since_ms()));
     // (A row may have begun before: but not long.)
@@ -413,8 +438,27 @@ absl::StatusOr<std::vector<v1::ControlEvent>> HistoryFile::Read(const v1::GetHis
     where.all.push_back(absl::StrCat("(time_ms, epoch, seq) < (", before->time_ms, ", ",
                                      before->position.epoch, ", ", before->position.sequence, ")"));
   }
+  const auto select = [&] {
+    return absl::StrCat("SELECT ", kColumns, " FROM events", where.ToString());
+  };
+  std::vector<std::string> parts;
+  const auto groups = GroupsOf(query);
+  if (merges && groups.size() <= kMostMerged) {
+    for (const auto& [app, kind] : groups) {
+      const size_t shared = where.all.size();
+      where.Is("app", app);
+      where.Is("kind", kind);
+      parts.push_back(select());
+      where.all.resize(shared);
+    }
+    if (parts.empty()) return std::vector<v1::ControlEvent>();
+  } else {
+    where.Equals("app", query.app());
+    where.OneOf("kind", query.kinds());
+    parts.push_back(select());
+  }
   auto statement = Statement::Prepare(
-      db_.get(), absl::StrCat("SELECT ", kColumns, " FROM events", where.ToString(),
+      db_.get(), absl::StrCat(absl::StrJoin(parts, " UNION ALL "),
                               " ORDER BY time_ms DESC, epoch DESC, seq DESC LIMIT ", most));
   if (!statement.ok()) return statement.status();
   where.Bind(*statement);

@@ -79,6 +79,9 @@ class HistoryFile {
   absl::Status Keep(v1::ControlEvent event, Source source);
   absl::Status Insert(const v1::ControlEvent& event);
   absl::StatusOr<bool> Fold(const v1::ControlEvent& event, Position row);
+  // By app and kind: those that have rows that may fit.
+  std::vector<std::pair<std::string, std::string>> GroupsOf(
+      const v1::GetHistoryRequest& query) const;
   absl::Status DeleteOld(int64_t now_ms);
   absl::Status MakeRoom();
   absl::Status DeleteOldestOf(const std::string& app, const std::string& kind, Group& group);

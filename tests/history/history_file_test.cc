@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "tests/history/events.h"
 #include "tests/security/scratch_folder.h"
 
@@ -29,6 +31,20 @@ class HistoryFileTest : public ::testing::Test {
     std::vector<std::string> kinds;
     for (const v1::ControlEvent& event : *of) kinds.push_back(event.kind());
     return kinds;
+  }
+
+  // The sequences of all that is found, page by page, oldest first.
+  static std::vector<uint64_t> AllPages(HistoryFile& file, const v1::GetHistoryRequest& query) {
+    std::vector<uint64_t> all;
+    for (std::optional<HistoryFile::Place> before;;) {
+      const auto page = file.Read(query, before, 17);
+      EXPECT_TRUE(page.ok()) << page.status();
+      if (!page.ok() || page->empty()) return all;
+      std::vector<uint64_t> more;
+      for (const v1::ControlEvent& event : *page) more.push_back(event.position().sequence());
+      all.insert(all.begin(), more.begin(), more.end());
+      before = {page->front().time_ms(), ToPosition(page->front().position())};
+    }
   }
 
   testing::ScratchFolder folder_;
@@ -214,6 +230,36 @@ TEST_F(HistoryFileTest, PagesGoBackWithoutAGapOrARepeat) {
     before = {read->front().time_ms(), ToPosition(read->front().position())};
   }
   EXPECT_EQ(seen.size(), 10u);
+}
+
+// By app, by kind and by both, also where there are more of these than are merged at once.
+TEST_F(HistoryFileTest, PagesOfAppsAndKindsHaveWhatAllHas) {
+  for (const int apps : {3, 500}) {
+    const auto file = Open();
+    std::vector<v1::ControlEvent> events;
+    const auto app = [&](uint64_t i) { return absl::StrCat("app-", i * 7 % apps); };
+    const std::string kinds[] = {"AdminChange", "MoveStarted", "ShardServing", "ChangeDenied"};
+    for (uint64_t i = 1; i <= 1'000; ++i) {
+      events.push_back(Event(1, i, kinds[i * i % 11 % 4], app(i), absl::StrCat("kv-", i)));
+    }
+    ASSERT_TRUE(file->Append(events, Source::kSelf, kNowMs).ok());
+    for (const bool of_app : {true, false}) {
+      for (const bool of_kinds : {true, false}) {
+        v1::GetHistoryRequest query;
+        if (of_app) query.set_app("app-1");
+        if (of_kinds) query.mutable_kinds()->Add(kinds, kinds + 2);
+        std::vector<uint64_t> wanted;
+        for (const v1::ControlEvent& event : events) {
+          const bool is_kind = event.kind() == kinds[0] || event.kind() == kinds[1];
+          if ((!of_app || event.app() == "app-1") && (!of_kinds || is_kind)) {
+            wanted.push_back(event.position().sequence());
+          }
+        }
+        EXPECT_EQ(AllPages(*file, query), wanted) << apps << of_app << of_kinds;
+      }
+    }
+    std::filesystem::remove(path());
+  }
 }
 
 TEST_F(HistoryFileTest, RefusesAFileOfANewerVersionAndOneOfAnotherCell) {

@@ -108,6 +108,14 @@ def what_if_answers(browser, cell):
     browser.wait("document.querySelector('#what-if-scope').options.length > 6")
     browser.run("document.querySelector('#what-if-ask').click()")
     browser.wait("document.querySelector('#what-if-served')?.innerText.startsWith('All 120 shards would be served')")
+    browser.run("document.querySelector('#what-if-scope').value = 'region eu-west'; document.querySelector('#what-if-ask').click()")
+    browser.wait("document.querySelector('main h2')?.innerText === 'What would follow if we lose all of region eu-west'", 'what was asked')
+    rows = browser.run("[...document.querySelectorAll('main tbody tr')].map((row) => row.innerText.split('\\t').join(' '))")
+    expect('eu-west: servers live 2 0 -2' in rows, f'the region that is lost is said to be empty: {rows}')
+    expect('as soon as the loss is noticed' in text(browser, '#what-if-served') or 'after the loss is noticed' in text(browser, '#what-if-served'), 'it takes a while')
+    browser.run("document.querySelector('#what-if-kind').value = 'drain'; document.querySelector('#what-if-ask').click()")
+    browser.wait("document.querySelector('main h2')?.innerText.startsWith('What would follow if we drain')")
+    expect('loss' not in text(browser, '#what-if-served'), 'a drain loses nothing')
 
 
 def hidden_pages_ask_nothing(browser, cell):

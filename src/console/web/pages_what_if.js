@@ -1,43 +1,72 @@
 // What would follow from a change that is only imagined.
 import {get, post} from '/api.js';
 import {fill, h, section, table} from '/dom.js';
-import {age, number} from '/format.js';
+import {age, number, plural} from '/format.js';
 
 const change = (before, after) => {
   const d = Math.round(10 * (after - before)) / 10;
   return d === 0 ? '' : d > 0 ? `+${number(d)}` : number(d);
 };
 
-function compared(report) {
-  const {before, after} = report;
+// All names of both, in the order of the first: a region that is lost has a row, too.
+const namesOf = (before, after, key) => [...new Set([...before, ...after].map((one) => one[key]))];
+
+function compared({before, after}) {
   const rows = [];
   const add = (name, b, a) => rows.push([name, number(b ?? 0), number(a ?? 0), change(b ?? 0, a ?? 0)]);
   add('servers live', before.serversLive, after.serversLive);
   add('shards served', before.shardsServed, after.shardsServed);
   add('shards with too few replicas', before.shardsDegraded, after.shardsDegraded);
   add('replicas serving', before.replicasServing, after.replicasServing);
-  for (const now of after.metrics) {
-    const was = before.metrics.find((m) => m.metric === now.metric) ?? {};
-    add(`${now.metric} of a server: mean`, was.mean, now.mean);
-    add(`${now.metric} of a server: most`, was.most, now.most);
-    if (now.mostPct > 0) add(`${now.metric} of a server: % of capacity at most`, was.mostPct, now.mostPct);
+  if (after.preferences > 0) add('shards in the region that they prefer', before.preferencesMet, after.preferencesMet);
+  for (const metric of namesOf(before.metrics, after.metrics, 'metric')) {
+    const [was = {}, now = {}] = [before, after].map((o) => o.metrics.find((m) => m.metric === metric));
+    add(`${metric} of a server: mean`, was.mean, now.mean);
+    add(`${metric} of a server: most`, was.most, now.most);
+    if (was.mostPct > 0 || now.mostPct > 0) {
+      add(`${metric} of a server: % of capacity at most`, was.mostPct, now.mostPct);
+      add(`servers above the threshold of ${metric}`, was.serversOver, now.serversOver);
+    }
   }
-  for (const now of after.regions) {
-    add(`${now.region || 'no region'}: replicas`, before.regions.find((r) => r.region === now.region)?.replicasServing, now.replicasServing);
+  for (const region of namesOf(before.regions, after.regions, 'region')) {
+    const [was = {}, now = {}] = [before, after].map((o) => o.regions.find((r) => r.region === region));
+    add(`${region || 'no region'}: servers live`, was.serversLive, now.serversLive);
+    add(`${region || 'no region'}: replicas`, was.replicasServing, now.replicasServing);
   }
   return table('Before and after', ['Measure', '#Before', '#After', '#Change'], rows);
 }
 
-function result(report) {
-  const unserved = report.after.shards - report.after.shardsServed;
-  return section('What would follow',
-    h('p', {class: unserved > 0 ? 'box bad' : 'box', id: 'what-if-served'},
-      unserved > 0 ? `${number(unserved)} of ${number(report.after.shards)} shards would not be served at the end.`
-        : `All ${number(report.after.shards)} shards would be served, ${Number(report.servedAfterMs) > 0 ? `after ${age(report.servedAfterMs)} (and the detection of a loss)` : 'without a break but for the detection of a loss'}.`),
-    h('p', {}, `${number(report.loadsBegun)} loads of shards, ${number(report.replicasAdded)} replicas elsewhere or new, ${number(report.primariesChanged)} primaries changed; `,
-      report.atRest ? `at rest after ${age(report.atRestAfterMs)}.` : 'not at rest after a day.'),
-    compared(report),
-    report.after.conditions.length > 0 ? h('div', {class: 'box warn'}, h('ul', {}, report.after.conditions.map((c) => h('li', {}, c)))) : null);
+// A primary that was lost is missed until that is noticed; how long that takes is not in the report.
+function whenServed(report, loses) {
+  const {before, after} = report;
+  const unserved = after.shards - after.shardsServed;
+  if (unserved > 0) {
+    const already = before.shards - before.shardsServed;
+    return `${number(unserved)} of ${number(after.shards)} shards would not be served at the end${already > 0 ? ` (now: ${number(already)})` : ''}.`;
+  }
+  const when = Number(report.servedAfterMs) > 0 ? `${age(report.servedAfterMs)} after ${loses ? 'the loss is noticed' : 'it begins'}`
+    : loses && report.primariesChanged > 0 ? 'as soon as the loss is noticed' : 'without a break';
+  return `All ${number(after.shards)} shards would be served, ${when}.`;
+}
+
+function whatMoves(report) {
+  const moves = report.loadsBegun + report.primariesChanged + report.replicasAdded + report.replicasGone;
+  if (moves === 0) return 'Nothing would move.';
+  return `${plural(report.loadsBegun, 'load')} of shards, ${plural(report.replicasAdded, 'replica')} elsewhere or new, ` +
+    `${report.primariesChanged === 1 ? '1 primary' : `${number(report.primariesChanged)} primaries`} elsewhere; ` +
+    (report.atRest ? `at rest after ${age(report.atRestAfterMs)}.` : 'not at rest after a day.') +
+    (report.loadsBegunAnyway > 0 ? ` Without the change there would be ${plural(report.loadsBegunAnyway, 'load')} all the same: the app is not at rest.` : '');
+}
+
+// `asked`: "lose all of region eu-west".
+function result(report, asked, loses) {
+  const isBad = report.after.shardsServed < report.after.shards;
+  return section(`What would follow if we ${asked}`,
+    h('p', {class: isBad ? 'box bad' : 'box', id: 'what-if-served'}, whenServed(report, loses)),
+    h('p', {}, whatMoves(report)),
+    report.after.conditions.length > 0 ? h('div', {class: 'box warn'}, 'Then the app is not as wanted:',
+      h('ul', {}, report.after.conditions.map((c) => h('li', {}, c)))) : null,
+    compared(report));
 }
 
 function scopesOf(servers) {
@@ -59,10 +88,12 @@ export function whatIfPage(app) {
   const answer = h('div', {'aria-live': 'polite'});
   const button = h('button', {id: 'what-if-ask', onclick: async () => {
     button.disabled = true;
+    const asked = `${kind.value} all of ${what.value}${Number(factor.value || 1) === 1 ? '' : `, with loads times ${factor.value}`}`;
+    const loses = kind.value === 'lose';
     fill(answer, h('p', {class: 'dim'}, 'The control plane’s own rules play it; this takes a few seconds ...'));
     try {
       const {report} = await post('whatif', {app}, {[kind.value]: [scopes.get(what.value)], loadFactor: Number(factor.value)});
-      fill(answer, result(report));
+      fill(answer, result(report, asked, loses));
     } catch (error) {
       fill(answer, h('p', {class: 'box bad'}, error.message));
     }

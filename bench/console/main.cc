@@ -113,7 +113,9 @@ class CoreSource final : public console::Source {
   absl::StatusOr<v1::GetMaintenancesResponse> Maintenances(const std::string&) override {
     return v1::GetMaintenancesResponse();
   }
-  std::vector<v1::ControlEvent> Events(uint64_t*) override { return {}; }
+  absl::StatusOr<v1::GetHistoryResponse> History(const v1::GetHistoryRequest&) override {
+    return v1::GetHistoryResponse();
+  }
 
  private:
   const PartitionState& state() { return world_.partition().state(); }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "console/json.h"
+#include "history/folding.h"
 
 namespace shardmanager::console {
 namespace {
@@ -15,6 +16,9 @@ namespace json = google::protobuf::util;
 
 constexpr size_t kMostRows = 1'000;
 constexpr size_t kMostServers = 10'000;
+constexpr size_t kMostEvents = 200;
+constexpr size_t kUsualEvents = 100;
+constexpr int64_t kHourMs = 3'600'000;
 
 std::string JsonOf(const google::protobuf::Message& message) {
   json::JsonPrintOptions options;
@@ -39,6 +43,9 @@ int HttpStatusOf(const absl::Status& status) {
   }
 }
 
+// So that who asks again within it asks the same.
+int64_t MinuteOf(int64_t ms) { return ms / 60'000 * 60'000; }
+
 // {"takenMs": ..., ..., and open.
 Json Begun(int64_t taken_ms) {
   Json json;
@@ -50,12 +57,6 @@ void WriteAll(const google::protobuf::RepeatedPtrField<v1::AppStatus>& apps, Jso
   json.Begin('[');
   for (const v1::AppStatus& app : apps) json.Raw(JsonOf(app));
   json.End(']');
-}
-
-bool Concerns(const v1::ControlEvent& event, const std::string& app, const std::string& server,
-              const std::string& shard) {
-  return (app.empty() || event.app().empty() || event.app() == app) &&
-         (server.empty() || event.server() == server) && (shard.empty() || event.shard() == shard);
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ HttpResponse ConsoleApi::Get(const std::string& name, const HttpRequest& request
       {"apps", &ConsoleApi::Apps},       {"app", &ConsoleApi::App},
       {"servers", &ConsoleApi::Servers}, {"shards", &ConsoleApi::Shards},
       {"shard", &ConsoleApi::Shard},     {"operations", &ConsoleApi::Operations},
-      {"events", &ConsoleApi::Events}};
+      {"history", &ConsoleApi::History}};
   const auto method = kMethods.find(name);
   if (method == kMethods.end()) {
     return Respond(absl::NotFoundError(absl::StrCat("nothing is at /api/v1/", name)));
@@ -215,24 +216,27 @@ ConsoleApi::Answer ConsoleApi::Operations(Parameters& parameters) {
   return json.End(']').End('}').Take();
 }
 
-// The newest ones that fit, oldest first. What is kept is the log of this process in memory.
-ConsoleApi::Answer ConsoleApi::Events(Parameters& parameters) {
-  const std::string app = parameters.Text("app");
-  const std::string server = parameters.Text("server");
-  const std::string shard = parameters.Text("shard");
-  uint64_t cursor = parameters.Number("after", 0, SIZE_MAX, 0);
-  const size_t limit = parameters.Number("limit", 1, kMostRows, 100);
+ConsoleApi::Answer ConsoleApi::History(Parameters& parameters) {
+  v1::GetHistoryRequest request;
+  request.set_app(parameters.Text("app"));
+  request.set_server(parameters.Text("server"));
+  request.set_shard(parameters.Text("shard"));
+  request.set_operation(parameters.Text("operation"));
+  if (parameters.OneOf("kind", {"all", "changes"}) == "changes") {
+    request.add_kinds(std::string(history::kChangeKind));
+    request.add_kinds(std::string(history::kDeniedKind));
+  }
+  const std::string since = parameters.OneOf("since", {"hour", "day", "all"});
+  if (since == "hour") request.set_since_ms(MinuteOf(wall_ms_() - kHourMs));
+  if (since == "day") request.set_since_ms(MinuteOf(wall_ms_() - 24 * kHourMs));
+  request.set_limit(
+      static_cast<uint32_t>(parameters.Number("limit", 1, kMostEvents, kUsualEvents)));
+  request.set_page_token(parameters.Text("page_token"));
   if (absl::Status wrong = parameters.Done(); !wrong.ok()) return wrong;
-  std::vector<v1::ControlEvent> found;
-  for (v1::ControlEvent& event : source_.Events(&cursor)) {
-    if (Concerns(event, app, server, shard)) found.push_back(std::move(event));
-  }
-  Json json = Begun(wall_ms_());
-  json.Key("after").Number(static_cast<double>(cursor)).Key("events").Begin('[');
-  for (size_t i = found.size() - std::min(found.size(), limit); i < found.size(); ++i) {
-    json.Raw(JsonOf(found[i]));
-  }
-  return json.End(']').End('}').Take();
+  const auto history = views_.HistoryOf(request);
+  if (!history.ok()) return history.status();
+  Json json = Begun((*history)->taken_ms);
+  return json.Key("history").Raw(JsonOf((*history)->history)).End('}').Take();
 }
 
 ConsoleApi::Answer ConsoleApi::WhatIf(Parameters& parameters, const std::string& body) {

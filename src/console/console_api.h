@@ -7,7 +7,9 @@
 //   shards?app=&filter=&state=&server=&region=&sort=&order=&offset=&limit=   rows (shard_rows.h)
 //   shard?app=&shard=               ExplainShardResponse
 //   operations?app=                 container operations, rollouts and maintenances
-//   events?app=&server=&shard=&after=&limit=
+//   history?app=&server=&shard=&operation=&kind=&since=&limit=&page_token=
+//                                   GetHistoryResponse: the newest that fit, the newest last.
+//                                   kind: all, changes; since: hour, day, all; page_token: as there
 //   whatif?app=                     POST: ImaginedChange; answers WhatIfReport without the
 //   placement
 //
@@ -53,7 +55,7 @@ class ConsoleApi {
   Answer Shards(Parameters& parameters);
   Answer Shard(Parameters& parameters);
   Answer Operations(Parameters& parameters);
-  Answer Events(Parameters& parameters);
+  Answer History(Parameters& parameters);
   Answer WhatIf(Parameters& parameters, const std::string& body);
 
   Source& source_;

@@ -82,8 +82,9 @@ absl::StatusOr<v1::GetMaintenancesResponse> ControllerSource::Maintenances(const
              &orchestrator::Operations::GetMaintenances);
 }
 
-std::vector<v1::ControlEvent> ControllerSource::Events(uint64_t* cursor) {
-  return controller_.events().Read(cursor, Duration(0));
+absl::StatusOr<v1::GetHistoryResponse> ControllerSource::History(
+    const v1::GetHistoryRequest& request) {
+  return history::Answer(history_, request, controller_.process(), controller_.leads());
 }
 
 }  // namespace shardmanager::console

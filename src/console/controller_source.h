@@ -3,18 +3,20 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "console/source.h"
+#include "history/history.h"
 #include "orchestrator/control/controller.h"
 
 namespace shardmanager::console {
 
 class ControllerSource final : public Source {
  public:
-  // `controller` must outlive this. `version`: of the program.
-  ControllerSource(orchestrator::Controller& controller, std::string version)
-      : controller_(controller), version_(std::move(version)) {}
+  // `controller` and `history` must outlive this. `history`: null, none is kept. `version`: of the
+  // program.
+  ControllerSource(orchestrator::Controller& controller, history::History* history,
+                   std::string version)
+      : controller_(controller), history_(history), version_(std::move(version)) {}
 
   absl::StatusOr<v1::GetStatusResponse> Status() override;
   absl::StatusOr<v1::GetAppsResponse> Apps(const std::string& app) override;
@@ -25,10 +27,11 @@ class ControllerSource final : public Source {
   absl::StatusOr<v1::GetOperationsResponse> Operations(const std::string& app) override;
   absl::StatusOr<v1::GetRolloutsResponse> Rollouts(const std::string& app) override;
   absl::StatusOr<v1::GetMaintenancesResponse> Maintenances(const std::string& app) override;
-  std::vector<v1::ControlEvent> Events(uint64_t* cursor) override;
+  absl::StatusOr<v1::GetHistoryResponse> History(const v1::GetHistoryRequest& request) override;
 
  private:
   orchestrator::Controller& controller_;
+  history::History* const history_;
   const std::string version_;
 };
 

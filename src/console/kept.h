@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,14 +17,16 @@ namespace shardmanager::console {
 
 // Values by name, made when they are asked for, and made anew at most once a second, and seldom
 // enough that this takes a tenth of the time at most. Errors are not kept. Those that nobody asked
-// for for a minute go. Thread-safe: who asks for a value that is being made waits for it.
+// for for a minute go, and of more than `most` the one that was not asked for for longest.
+// Thread-safe: who asks for a value that is being made waits for it.
 template <typename Value>
 class Kept {
  public:
   using Make = std::function<absl::StatusOr<Value>(const std::string& name)>;
   using Now = std::function<TimePoint()>;
 
-  Kept(Make make, Now now) : make_(std::move(make)), now_(std::move(now)) {}
+  Kept(Make make, Now now, size_t most = 10'000)
+      : make_(std::move(make)), now_(std::move(now)), most_(most) {}
 
   absl::StatusOr<std::shared_ptr<const Value>> Get(const std::string& name) {
     const std::shared_ptr<Entry> entry = Find(name);
@@ -56,6 +59,11 @@ class Kept {
     const TimePoint now = now_();
     std::erase_if(entries_,
                   [&](const auto& entry) { return entry.second->asked_at + kForget < now; });
+    if (entries_.size() >= most_ && !entries_.contains(name)) {
+      entries_.erase(std::min_element(
+          entries_.begin(), entries_.end(),
+          [](const auto& a, const auto& b) { return a.second->asked_at < b.second->asked_at; }));
+    }
     auto& entry = entries_[name];
     if (entry == nullptr) entry = std::make_shared<Entry>();
     entry->asked_at = now;
@@ -64,6 +72,7 @@ class Kept {
 
   const Make make_;
   const Now now_;
+  const size_t most_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
 };

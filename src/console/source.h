@@ -1,9 +1,7 @@
 // Where the console's figures come from.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "shardmanager/v1/admin.pb.h"
@@ -28,9 +26,8 @@ class Source {
   virtual absl::StatusOr<v1::GetOperationsResponse> Operations(const std::string& app) = 0;
   virtual absl::StatusOr<v1::GetRolloutsResponse> Rollouts(const std::string& app) = 0;
   virtual absl::StatusOr<v1::GetMaintenancesResponse> Maintenances(const std::string& app) = 0;
-  // Those that are kept, from `*cursor` on (0: the oldest); moves the cursor past them. As
-  // orchestrator::EventLog::Read.
-  virtual std::vector<v1::ControlEvent> Events(uint64_t* cursor) = 0;
+  // Not asked of the thread that decides: the history stands beside it.
+  virtual absl::StatusOr<v1::GetHistoryResponse> History(const v1::GetHistoryRequest& request) = 0;
 };
 
 }  // namespace shardmanager::console

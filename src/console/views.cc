@@ -5,6 +5,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace shardmanager::console {
+namespace {
+
+// Of questions to the history: each page that somebody looks at is one.
+constexpr size_t kMostHistories = 64;
+
+}  // namespace
 
 Views::Views(Source& source, std::function<TimePoint()> now, std::function<int64_t()> wall_ms)
     : source_(source),
@@ -28,7 +34,16 @@ Views::Views(Source& source, std::function<TimePoint()> now, std::function<int64
             return Servers{wall_ms_(), *std::move(answer)};
           },
           now_),
-      shards_([this](const std::string& app) { return MakeShards(app); }, now_) {}
+      shards_([this](const std::string& app) { return MakeShards(app); }, now_),
+      histories_(
+          [this](const std::string& question) -> absl::StatusOr<History> {
+            v1::GetHistoryRequest request;
+            request.ParseFromString(question);
+            auto answer = source_.History(request);
+            if (!answer.ok()) return answer.status();
+            return History{wall_ms_(), *std::move(answer)};
+          },
+          now_, kMostHistories) {}
 
 absl::StatusOr<Views::Shards> Views::MakeShards(const std::string& app) {
   const auto servers = ServersOf(app);

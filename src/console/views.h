@@ -29,6 +29,11 @@ class Views {
     v1::GetAppsResponse apps;  // without the shards of their specs
   };
 
+  struct History {
+    int64_t taken_ms = 0;
+    v1::GetHistoryResponse history;
+  };
+
   // `source` must outlive this.
   Views(Source& source, std::function<TimePoint()> now, std::function<int64_t()> wall_ms);
 
@@ -44,6 +49,9 @@ class Views {
   absl::StatusOr<std::shared_ptr<const Shards>> ShardsOf(const std::string& app) {
     return shards_.Get(app);
   }
+  absl::StatusOr<std::shared_ptr<const History>> HistoryOf(const v1::GetHistoryRequest& request) {
+    return histories_.Get(request.SerializeAsString());
+  }
 
  private:
   absl::StatusOr<Shards> MakeShards(const std::string& app);
@@ -55,6 +63,7 @@ class Views {
   Kept<Apps> apps_;
   Kept<Servers> servers_;
   Kept<Shards> shards_;
+  Kept<History> histories_;
 };
 
 }  // namespace shardmanager::console

@@ -33,9 +33,11 @@ void AddConsoleFlags(CLI::App& cli, ConsoleFlags& flags) {
 
 absl::StatusOr<std::unique_ptr<OwnConsole>> OwnConsole::Start(const ConsoleFlags& flags, bool dev,
                                                               orchestrator::Controller& controller,
+                                                              HistoryKeeper* history,
                                                               const std::string& version) {
   if (flags.listen == kOff || (flags.listen.empty() && !dev)) return nullptr;
-  std::unique_ptr<OwnConsole> own(new OwnConsole(controller, version));
+  std::unique_ptr<OwnConsole> own(
+      new OwnConsole(controller, history == nullptr ? nullptr : &history->history(), version));
   console::Console::Options options{.listen = flags.listen.empty() ? kDevListen : flags.listen,
                                     .hosts = flags.hosts,
                                     .open_to_network = flags.open_to_network};

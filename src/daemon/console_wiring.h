@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "console/console.h"
 #include "console/controller_source.h"
+#include "daemon/history_keeper.h"
+#include "history/history.h"
 #include "orchestrator/control/controller.h"
 
 namespace shardmanager::daemon {
@@ -21,17 +23,19 @@ struct ConsoleFlags {
 
 void AddConsoleFlags(CLI::App& cli, ConsoleFlags& flags);
 
-// The console of this process. Goes before the controller.
+// The console of this process. Goes before the controller and the history, which may be null.
 class OwnConsole {
  public:
   // Null: there is to be none. Errors: as of console::Console::Start.
   static absl::StatusOr<std::unique_ptr<OwnConsole>> Start(const ConsoleFlags& flags, bool dev,
                                                            orchestrator::Controller& controller,
+                                                           HistoryKeeper* history,
                                                            const std::string& version);
 
  private:
-  OwnConsole(orchestrator::Controller& controller, const std::string& version)
-      : source_(controller, version) {}
+  OwnConsole(orchestrator::Controller& controller, history::History* history,
+             const std::string& version)
+      : source_(controller, history, version) {}
 
   console::ControllerSource source_;
   std::unique_ptr<console::Console> console_;

@@ -302,8 +302,8 @@ int Serve(ControlFlags flags, std::shared_ptr<StoreAccess> access,
   int port = 0;
   const auto serving = Listen(*transport, flags.listen, services.all(), &port);
   if (!serving.ok()) return Fail(serving.status());
-  auto console =
-      daemon::OwnConsole::Start(flags.console, flags.dev, *controller, SHARDMANAGER_VERSION_TEXT);
+  auto console = daemon::OwnConsole::Start(flags.console, flags.dev, *controller, history.get(),
+                                           SHARDMANAGER_VERSION_TEXT);
   if (!console.ok()) return Fail(console.status());
   spdlog::info("cell {}: serving admin, task control and discovery on port {}, ZooKeeper at {}",
                flags.cell, port, flags.zookeeper);

@@ -14,6 +14,8 @@ namespace shardmanager::history {
 
 // Changes that people asked for: never folded, and the last to be deleted.
 inline constexpr std::string_view kChangeKind = "AdminChange";
+// One that was refused.
+inline constexpr std::string_view kDeniedKind = "ChangeDenied";
 // Some events are not known: the message says which.
 inline constexpr std::string_view kLostKind = "EventsLost";
 

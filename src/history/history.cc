@@ -371,6 +371,20 @@ absl::StatusOr<v1::GetHistoryResponse> History::ReadFile(
   });
 }
 
+absl::StatusOr<v1::GetHistoryResponse> Answer(History* history,
+                                              const v1::GetHistoryRequest& request,
+                                              const std::string& process, bool leading) {
+  if (history == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(process, " keeps no history: shardmanagerd --history names a folder for it"));
+  }
+  auto kept = history->Read(request);
+  if (!kept.ok()) return kept;
+  kept->set_process(process);
+  kept->set_leading(leading);
+  return kept;
+}
+
 absl::StatusOr<std::vector<v1::ControlEvent>> History::After(Position after, size_t most) {
   return WithFile([&](HistoryFile& file) { return file.ReadAfter(after, most); });
 }

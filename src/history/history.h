@@ -118,4 +118,9 @@ class History {
   std::thread writer_;
 };
 
+// As Admin.GetHistory answers, asked of `process`. `history`: null, none is kept.
+absl::StatusOr<v1::GetHistoryResponse> Answer(History* history,
+                                              const v1::GetHistoryRequest& request,
+                                              const std::string& process, bool leading);
+
 }  // namespace shardmanager::history

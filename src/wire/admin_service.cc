@@ -289,16 +289,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                           v1::GetHistoryResponse* response) override {
     const auto checked = calls_.Check(context, *request);
     if (!checked.ok()) return checked.status;
-    if (around_.history == nullptr) {
-      return {grpc::StatusCode::FAILED_PRECONDITION,
-              absl::StrCat(controller_.process(),
-                           " keeps no history: shardmanagerd --history names a folder for it")};
-    }
-    auto kept = around_.history->Read(*request);
+    auto kept =
+        history::Answer(around_.history, *request, controller_.process(), controller_.leads());
     if (!kept.ok()) return ToGrpc(kept.status());
     *response = *std::move(kept);
-    response->set_process(controller_.process());
-    response->set_leading(controller_.leads());
     return grpc::Status::OK;
   }
 

@@ -118,9 +118,97 @@ def what_if_answers(browser, cell):
     expect('loss' not in text(browser, '#what-if-served'), 'a drain loses nothing')
 
 
+def history_says_who_asked_and_why(browser, cell):
+    browser.open(cell.url + '/#/history?kind=changes')
+    browser.wait("document.querySelector('.history tbody tr') !== null", 'the app was made by somebody')
+    cell.shardctl('drain', 'server', 'kv-2', '--reason', 'new disks')
+    browser.wait("document.querySelector('.history tbody tr').innerText.includes('new disks')", 'the newest is first')
+    row = text(browser, '.history tbody tr')
+    for part in ('AdminChange', 'server kv-2', 'unknown (insecure)', '+ drains'):
+        expect(part in row, f'{part} is said: {row}')
+    kinds = browser.run("[...document.querySelectorAll('.history tr td:nth-child(2)')].map((e) => e.innerText)")
+    expect(set(kinds) == {'AdminChange'}, f'only changes are shown: {kinds}')
+
+    browser.run("document.querySelector('.history details').open = false; document.querySelector('.history summary').focus()")
+    cell.shardctl('undrain', 'server', 'kv-2')
+    browser.wait("document.querySelectorAll('.history tbody tr')[1].innerText.includes('new disks')", 'another is the newest')
+    expect(browser.run("document.querySelectorAll('.history details')[1].open") is False, 'what was folded up stays so')
+    expect(browser.run("document.activeElement === document.querySelectorAll('.history summary')[1]"), 'the focus stays')
+    browser.open(cell.url + '/#/apps/kv')
+    browser.wait("document.querySelectorAll('.history tbody tr').length === 20", 'the newest of the app')
+    browser.open(cell.url + '/#/apps/kv/servers/kv-2')
+    browser.wait("document.querySelector('.history').innerText.includes('MoveFinished')", 'the newest of the server')
+    browser.run("document.querySelector('main a[data-key=history]').click()")
+    browser.wait("document.querySelector('h1').innerText === 'History'", 'and the way to all of it')
+    browser.run("(() => { const e = document.querySelector('#history-kind'); e.value = 'changes'; e.dispatchEvent(new Event('change')); })()")
+    browser.wait("document.querySelectorAll('.history tbody tr').length === 2", 'drain and undrain of that server')
+    expect(browser.run('location.hash') == '#/history?kind=changes&server=kv-2', 'the address says so: ' + browser.run('location.hash'))
+
+
+def history_is_filtered_and_paged(browser, cell):
+    browser.open(cell.url + '/#/history')
+    browser.wait("document.querySelectorAll('.history tbody tr').length === 100", 'so many at once')
+    last = browser.run("[...document.querySelectorAll('.history tbody time')].pop().dateTime")
+    browser.run("document.querySelector('#history-older').focus()")
+    browser.press('Enter')
+    browser.wait(f"document.querySelector('.history tbody time')?.dateTime <= '{last}'", 'older ones follow')
+    expect('page_token=' in browser.run('location.hash'), 'and have an address')
+    browser.open('about:blank')
+    browser.open(cell.url + '/#/history?since=hour')
+    browser.wait("document.querySelector('#history-since').value === 'hour' && document.querySelector('.history tbody tr') !== null")
+
+    def choose(name, value):
+        browser.run(f"(() => {{ const e = document.querySelector('#history-{name}'); e.focus(); e.value = '{value}'; e.dispatchEvent(new Event('change')); }})()")
+    complaints = list(browser.complaints)
+    choose('app', 'nobody')
+    browser.wait("document.querySelector('main .box.bad').innerText.includes('of these something is: kv')", 'there is none of that name')
+    choose('app', 'kv')
+    choose('kind', 'changes')
+    browser.wait("document.querySelector('main .box.bad') === null && document.querySelectorAll('.history tbody tr').length === 1", 'apply')
+    expect(browser.run('location.hash') == '#/history?kind=changes&since=hour&app=kv', 'the address says what is filtered: ' + browser.run('location.hash'))
+    expect(browser.run('document.activeElement.id') == 'history-kind', 'the focus stays in the filter')
+    browser.complaints[:] = complaints  # of the app that is not there
+    browser.run("document.querySelector('main a[data-key=cell]').click()")
+    browser.wait("document.querySelectorAll('.history tbody tr').length === 3", 'apply, drain, undrain')
+    everything_has_a_name(browser)
+
+
+def a_history_that_is_not_there_is_said_so(browser, cell):
+    browser.open(cell.url + '/#/apps/kv/servers/kv-2')
+    browser.wait("document.querySelector('.history tbody tr') !== null")
+    shard = browser.run("[...document.querySelectorAll('.history a')].map((a) => a.hash).find((hash) => hash.includes('/shards/'))")
+    browser.open(cell.url + '/' + shard)
+    browser.wait("document.querySelector('h1').innerText.startsWith('Shard ') && document.querySelector('.history tbody tr') !== null", 'moves of a shard')
+
+    def answer(status, body):
+        browser.run(f"""window.real ??= fetch; window.fetch = (url, ...more) => url.startsWith('/api/v1/history')
+            ? Promise.resolve(new Response({body!r}, {{status: {status}}})) : real(url, ...more)""")
+    answer(503, '{"error": "sm-1/4711 keeps no history"}')
+    browser.wait("document.querySelector('main').innerText.includes('The history cannot be read: sm-1/4711 keeps no history')")
+    expect(browser.run("document.querySelector('.history').hidden"), 'what was kept is not shown as if it were current')
+    expect(browser.run("document.querySelector('#banner').hidden"), 'all else is current')
+    answer(200, '{"history": {"events": [], "problem": "disk full", "process": "sm-1/4711", "reachesBackMs": "0", "olderPageToken": ""}}')
+    browser.wait("document.querySelector('main').innerText.includes('Entries may be missing: disk full')")
+    expect('Nothing of this is kept' in text(browser), 'and it is empty')
+    browser.run('window.fetch = real')
+    browser.wait("document.querySelector('.history tbody tr') !== null && !document.querySelector('main').innerText.includes('disk full')")
+
+
+def the_next_leader_has_the_history(browser, cell):
+    url, admin = cell.standby()
+    until = time.monotonic() + 30
+    while 'new disks' not in cell.shardctl('history', 'changes', admin=admin, check=False):
+        expect(time.monotonic() < until, 'the standby follows:\n' + cell.log('standby'))
+    browser.open(url + '/#/history?kind=changes')
+    browser.wait("document.querySelector('#banner').innerText.startsWith('This process stands by')")
+    cell.send('shardmanagerd', signal.SIGSTOP)
+    browser.wait("document.querySelector('.history')?.innerText.includes('new disks')", 'what was before')
+    cell.send('shardmanagerd', signal.SIGCONT)
+
+
 def hidden_pages_ask_nothing(browser, cell):
-    browser.open(cell.url + '/#/apps/kv/servers')
-    browser.wait("document.querySelectorAll('#heat-map .rack .cell').length === 6")
+    browser.open(cell.url + '/#/apps/kv')  # which asks for most
+    browser.wait("document.querySelector('#verdict') !== null && document.querySelector('.history tbody tr') !== null")
     browser.run("window.asked = 0; const real = fetch; window.fetch = (...all) => { ++window.asked; return real(...all); }")
     browser.wait('window.asked > 0', 'a page in view asks')
     browser.hide(True)
@@ -170,7 +258,10 @@ def main():
             everything_has_a_name(browser)
             dark_is_dark(browser)
             what_if_answers(browser, cell)
+            history_says_who_asked_and_why(browser, cell)
+            history_is_filtered_and_paged(browser, cell)
             hidden_pages_ask_nothing(browser, cell)
+            a_history_that_is_not_there_is_said_so(browser, cell)
             half_an_answer_is_none(browser)
             silence_is_said(browser, cell)
             expect(browser.complaints == [], 'errors, or what the policy forbids:\n' + '\n'.join(browser.complaints))
@@ -178,6 +269,7 @@ def main():
             expect(browser.complaints == [], 'errors, or what the policy forbids:\n' + '\n'.join(browser.complaints))
             names_stay_names(browser, cell)  # 404s are logged as errors by the browser
             an_error_goes_with_its_cause(browser, cell)
+            the_next_leader_has_the_history(browser, cell)
         finally:
             browser.close()
     print('the console does what it promises')

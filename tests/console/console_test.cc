@@ -30,7 +30,9 @@ class ConsoleApiTest : public ::testing::Test {
 
   TimePoint now_{Seconds(1'000)};
   FakeSource source_{250, 6};
-  ConsoleApi api_{source_, {.now = [this] { return now_; }, .wall_ms = [] { return 5'000; }}};
+  int64_t wall_ms_ = 5'000;
+  ConsoleApi api_{source_,
+                  {.now = [this] { return now_; }, .wall_ms = [this] { return wall_ms_; }}};
   int last_status_ = 0;
 };
 
@@ -116,6 +118,9 @@ TEST_F(ConsoleApiTest, AStandbyShowsNoDataAndNamesTheLeader) {
   const std::string refused = Get("shards", "app=kv");
   EXPECT_EQ(last_status_, 503);
   EXPECT_THAT(refused, HasSubstr("\"leader\":\"sm-2:7400\""));
+  Get("history");
+  EXPECT_EQ(last_status_, 503);
+  EXPECT_EQ(source_.asked_history, 0);
   EXPECT_THAT(Get("status"), HasSubstr("\"leading\":false"));
   EXPECT_EQ(last_status_, 200);
   source_.status.set_cut_off_ms(3'000);
@@ -129,19 +134,92 @@ TEST_F(ConsoleApiTest, NamesCannotEndTheJson) {
               HasSubstr("[\"a\\\"]}\\u003c/script\\u003e\\n\",\"serving\""));
 }
 
-TEST_F(ConsoleApiTest, EventsAreTheNewestOfWhatTheyConcern) {
-  for (int i = 0; i < 30; ++i) {
-    v1::ControlEvent event;
-    event.set_app(i % 2 == 0 ? "kv" : "mail");
-    event.set_kind("ShardServing");
-    event.set_shard(absl::StrCat("s", i));
-    source_.events.push_back(event);
+TEST_F(ConsoleApiTest, AsksTheHistoryForWhatIsFiltered) {
+  wall_ms_ = 1'790'000'012'345;
+  Get("history",
+      "app=kv&server=kv-1&shard=s%201&operation=r/"
+      "1&kind=changes&since=hour&limit=7&page_token=1.2.3");
+  EXPECT_EQ(last_status_, 200);
+  EXPECT_EQ(source_.history_request.ShortDebugString(),
+            "app: \"kv\" server: \"kv-1\" shard: \"s 1\" operation: \"r/1\" kinds: \"AdminChange\" "
+            "kinds: \"ChangeDenied\" since_ms: 1789996380000 limit: 7 page_token: \"1.2.3\"");
+  Get("history", "since=day");
+  EXPECT_EQ(source_.history_request.ShortDebugString(), "since_ms: 1789913580000 limit: 100");
+  Get("history", "kind=all&since=all");
+  EXPECT_EQ(source_.history_request.ShortDebugString(), "limit: 100");
+}
+
+TEST_F(ConsoleApiTest, HistorySaysWhoKeptWhatAndWhereOlderEntriesAre) {
+  v1::ControlEvent& event = *source_.history->add_events();
+  event.set_kind("AdminChange");
+  event.set_by("operator/alice");
+  event.set_message("Drain: </script>");
+  event.add_changes("+ drains");
+  source_.history->set_older_page_token("7.1.2");
+  source_.history->set_process("sm-1/4711");
+  source_.history->set_reaches_back_ms(6);
+  source_.history->set_problem("disk full");
+  EXPECT_THAT(Get("history"),
+              AllOf(HasSubstr("\"by\":\"operator/alice\""), HasSubstr("\"changes\":[\"+ drains\"]"),
+                    Not(HasSubstr("</script>")), HasSubstr("\"olderPageToken\":\"7.1.2\""),
+                    HasSubstr("\"process\":\"sm-1/4711\""), HasSubstr("\"reachesBackMs\":\"6\""),
+                    HasSubstr("\"problem\":\"disk full\"")));
+}
+
+TEST_F(ConsoleApiTest, HistoryNamesWhatIsWrongAndWhatIsAllowed) {
+  EXPECT_EQ(Get("history", "kind=MoveStarted"),
+            "{\"error\":\"kind: found \\\"MoveStarted\\\"; allowed: all, changes\"}");
+  EXPECT_EQ(last_status_, 400);
+  EXPECT_THAT(Get("history", "since=2h"), HasSubstr("allowed: hour, day, all"));
+  EXPECT_THAT(Get("history", "limit=201"), HasSubstr("allowed: 1 to 200"));
+  EXPECT_THAT(Get("history", "limit=0"), HasSubstr("allowed: 1 to 200"));
+  EXPECT_THAT(Get("history", "before=1"), HasSubstr("parameter: found \\\"before\\\""));
+  EXPECT_EQ(source_.asked_history, 0) << "what is wrong is not asked";
+  source_.history =
+      absl::InvalidArgumentError("page_token: found \"x\"; allowed: one of an answer");
+  EXPECT_THAT(Get("history", "page_token=x"), HasSubstr("page_token: found"));
+  EXPECT_EQ(last_status_, 400);
+}
+
+TEST_F(ConsoleApiTest, AHistoryThatIsNotThereIsNoEmptyOne) {
+  source_.history = absl::FailedPreconditionError("sm-1/4711 keeps no history");
+  EXPECT_EQ(Get("history"), "{\"error\":\"sm-1/4711 keeps no history\"}");
+  EXPECT_EQ(last_status_, 503);
+  source_.history = absl::DataLossError("run: database disk image is malformed");
+  EXPECT_THAT(Get("history"), HasSubstr("malformed"));
+  EXPECT_EQ(last_status_, 500);
+  source_.history = absl::NotFoundError("nothing is kept of an app \"x\"");
+  Get("history", "app=x");
+  EXPECT_EQ(last_status_, 404);
+  source_.history = v1::GetHistoryResponse();
+  Get("history");
+  EXPECT_EQ(last_status_, 200) << "as soon as it is there";
+}
+
+TEST_F(ConsoleApiTest, AsksTheHistoryTheSameOnceASecondAtMost) {
+  wall_ms_ = 1'790'000'000'000;
+  for (int i = 0; i < 5; ++i) {
+    Get("history", "app=kv&since=hour");
+    wall_ms_ += 100;
   }
-  const std::string answer = Get("events", "app=kv&limit=2");
-  EXPECT_THAT(answer, AllOf(HasSubstr("\"after\":30"), HasSubstr("\"s26\""), HasSubstr("\"s28\""),
-                            Not(HasSubstr("\"s24\"")), Not(HasSubstr("\"s29\""))));
-  EXPECT_THAT(Get("events", "app=kv&after=30"), HasSubstr("\"events\":[]"));
-  EXPECT_THAT(Get("events", "shard=s3"), AllOf(HasSubstr("\"s3\""), Not(HasSubstr("\"s4\""))));
+  EXPECT_EQ(source_.asked_history, 1);
+  Get("history", "app=mail&since=hour");
+  EXPECT_EQ(source_.asked_history, 2);
+  now_ += Milliseconds(1'100);
+  Get("history", "app=kv&since=hour");
+  EXPECT_EQ(source_.asked_history, 3);
+}
+
+TEST_F(ConsoleApiTest, KeepsSoManyAnswersAtMost) {
+  int made = 0;
+  Kept<int> kept([&](const std::string&) { return ++made; }, [this] { return now_; }, /*most=*/2);
+  for (const char* name : {"a", "b", "a", "c", "a"}) {
+    ASSERT_TRUE(kept.Get(name).ok());
+    now_ += Milliseconds(1);
+  }
+  EXPECT_EQ(made, 3) << "what was asked for lately stays";
+  ASSERT_TRUE(kept.Get("b").ok());
+  EXPECT_EQ(made, 4) << "what was asked for before that went";
 }
 
 TEST_F(ConsoleApiTest, AWhatIfIsCheckedAndBounded) {

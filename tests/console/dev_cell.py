@@ -50,22 +50,29 @@ class DevCell:
         with open(self.folder / f'{name}.log', 'ab') as log:
             self._processes[name] = subprocess.Popen([str(c) for c in command], stdout=log, stderr=log)
 
+    def standby(self):
+        """Another process of the control plane, with a history of its own: (the address of its console, of its Admin API)."""
+        admin = f'127.0.0.1:{free_port()}'
+        self._start('standby', [BIN / 'shardmanagerd', '--insecure', '--listen', admin, '--zookeeper', self.zookeeper,
+                                '--history', self.folder / 'standby', '--console-listen', '127.0.0.1:0'])
+        return self.await_log(r'the console is at (http://\S+)', 'standby'), admin
+
     def log(self, name='shardmanagerd'):
         return (self.folder / f'{name}.log').read_text()
 
-    def await_log(self, pattern):
+    def await_log(self, pattern, name='shardmanagerd'):
         until = time.monotonic() + _PATIENCE_S
-        while not (found := re.search(pattern, self.log())):
-            if time.monotonic() > until or self._processes['shardmanagerd'].poll() is not None:
-                raise RuntimeError(f'no "{pattern}" in\n{self.log()}')
+        while not (found := re.search(pattern, self.log(name))):
+            if time.monotonic() > until or self._processes[name].poll() is not None:
+                raise RuntimeError(f'no "{pattern}" in\n{self.log(name)}')
             time.sleep(0.02)
         return found.group(1) if found.groups() else found.group(0)
 
     def send(self, name, which):
         self._processes[name].send_signal(which)
 
-    def shardctl(self, *arguments, check=True):
-        done = subprocess.run([BIN / 'shardctl', '--server', self.admin, '--insecure', *arguments],
+    def shardctl(self, *arguments, check=True, admin=None):
+        done = subprocess.run([BIN / 'shardctl', '--server', admin or self.admin, '--insecure', *arguments],
                               capture_output=True, text=True, timeout=_PATIENCE_S)
         if check and done.returncode != 0:
             raise RuntimeError(f'shardctl {arguments}: {done.stdout}{done.stderr}')

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -66,19 +65,21 @@ class FakeSource final : public Source {
   absl::StatusOr<v1::GetMaintenancesResponse> Maintenances(const std::string&) override {
     return v1::GetMaintenancesResponse();
   }
-  std::vector<v1::ControlEvent> Events(uint64_t* cursor) override {
-    std::vector<v1::ControlEvent> more;
-    for (; *cursor < events.size(); ++*cursor) more.push_back(events[*cursor]);
-    return more;
+  absl::StatusOr<v1::GetHistoryResponse> History(const v1::GetHistoryRequest& request) override {
+    ++asked_history;
+    history_request = request;
+    return history;
   }
 
   v1::ShardStatus& shard(int i) { return *shards_.mutable_shards(i); }
 
   v1::GetStatusResponse status;
   v1::GetAppsResponse apps;
-  std::vector<v1::ControlEvent> events;
+  absl::StatusOr<v1::GetHistoryResponse> history = v1::GetHistoryResponse();
+  v1::GetHistoryRequest history_request;  // the last one
   std::atomic<int> asked{0};
   std::atomic<int> asked_shards{0};
+  std::atomic<int> asked_history{0};
 
  private:
   static absl::Status NoSuch(const std::string& app) {

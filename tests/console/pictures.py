@@ -1,7 +1,9 @@
-"""pictures.py: makes docs/images/console-*.png anew: a region is lost, and servers restart one after the other."""
+"""pictures.py [NAME...]: makes docs/images/console-*.png anew: a region is lost (region_lost), servers restart one after the
+other (rollout), people change things (history)."""
 import pathlib
 import signal
 import subprocess
+import sys
 
 from browser import Browser
 from dev_cell import BIN, DevCell, SOURCE
@@ -60,7 +62,28 @@ def rollout():
             manager.wait(60)
 
 
+def history():
+    with DevCell() as cell:
+        spec = (SOURCE / 'examples/kvstore/kv.yaml').read_text()
+        cell.apply(spec)
+        for i in range(6):
+            cell.server(f'kv-{i + 1}', _REGIONS[i % 3])
+        browser = Browser()
+        browser.size(1100, 640)
+        browser.open(cell.url + '/#/apps/kv')
+        browser.wait("document.querySelector('#verdict')?.innerText === 'all served'")
+        cell.shardctl('drain', 'server', 'kv-2', '--reason', 'new disks')
+        cell.shardctl('pause', 'app', 'kv', '--reason', 'we look at the storage first')
+        cell.shardctl('resume', 'app', 'kv')
+        cell.shardctl('undrain', 'server', 'kv-2')
+        browser.open(cell.url + '/#/history?kind=changes&since=day')
+        browser.wait("document.querySelectorAll('.history tbody tr').length === 5")
+        browser.picture(_FOLDER / 'console-history.png')
+        browser.close()
+
+
 if __name__ == '__main__':
     _FOLDER.mkdir(exist_ok=True)
-    region_lost()
-    rollout()
+    makers = {'region_lost': region_lost, 'rollout': rollout, 'history': history}
+    for name in sys.argv[1:] or makers:
+        makers[name]()

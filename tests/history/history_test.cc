@@ -18,6 +18,7 @@ namespace shardmanager::history {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -227,6 +228,19 @@ TEST_F(HistoryTest, AnswersWithPagesAndRefusesWhatItCannotMean) {
   const absl::Status nothing = history.Read(Query("nope")).status();
   EXPECT_EQ(nothing.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(nothing.message(), HasSubstr("of these something is: kv"));
+}
+
+TEST_F(HistoryTest, WhoKeepsNoneSaysSoAndHowToKeepOne) {
+  const auto none = Answer(nullptr, Query(), "sm-1/4711", /*leading=*/true);
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(none.status().message()),
+              AllOf(HasSubstr("sm-1/4711 keeps no history"), HasSubstr("--history")));
+  History history(Options());
+  history.Flush();
+  const auto empty = Answer(&history, Query(), "sm-1/4711", /*leading=*/true);
+  ASSERT_TRUE(empty.ok()) << empty.status();
+  EXPECT_EQ(empty->process(), "sm-1/4711");
+  EXPECT_TRUE(empty->leading());
 }
 
 }  // namespace

@@ -3,7 +3,8 @@ import {ApiError, Loop, get} from '/api.js';
 import {fill, h, link} from '/dom.js';
 import {age, at, clock} from '/format.js';
 import {appPage, serversPage, shardsPage} from '/pages_app.js';
-import {eventsPage, overviewPage} from '/pages_cell.js';
+import {overviewPage} from '/pages_cell.js';
+import {historyPage} from '/pages_history.js';
 import {serverPage, shardPage} from '/pages_one.js';
 import {whatIfPage} from '/pages_what_if.js';
 
@@ -25,12 +26,12 @@ function where() {
 function choose({parts, query}) {
   const [kind, app, tab, name] = parts;
   if (parts.length === 0) return overviewPage();
-  if (kind === 'events') return eventsPage('', query);
+  if (kind === 'history') return historyPage('', query);
   if (kind === 'apps' && app !== undefined) {
     if (tab === undefined) return appPage(app);
     if (tab === 'shards') return name === undefined ? shardsPage(app, query) : shardPage(app, name);
     if (tab === 'servers') return name === undefined ? serversPage(app, query) : serverPage(app, name, query);
-    if (tab === 'events') return eventsPage(app, query);
+    if (tab === 'history') return historyPage(app, query);
     if (tab === 'what-if') return whatIfPage(app, query);
   }
   return {title: 'No such page', element: h('p', {}, `Nothing is at ${location.hash}.`), refresh: async () => {}};
@@ -38,9 +39,9 @@ function choose({parts, query}) {
 
 function showTabs({parts}) {
   const tabs = parts[0] === 'apps' && parts[1] !== undefined
-    ? [['App', ''], ['Shards', 'shards'], ['Servers', 'servers'], ['Events', 'events'], ['What if', 'what-if']]
+    ? [['App', ''], ['Shards', 'shards'], ['Servers', 'servers'], ['History', 'history'], ['What if', 'what-if']]
         .map(([text, tab]) => [text, tab === '' ? at('apps', parts[1]) : at('apps', parts[1], tab), (parts[2] ?? '') === tab])
-    : [['Overview', '#/', parts.length === 0], ['Events', '#/events', parts[0] === 'events']];
+    : [['Overview', '#/', parts.length === 0], ['History', '#/history', parts[0] === 'history']];
   fill(document.getElementById('tabs'), tabs.map(([text, href, now]) =>
     link(href, text, {'aria-current': now ? 'page' : null})));
 }

@@ -4,6 +4,9 @@ export const number = (n) => thousands.format(Number(n));
 export const plural = (n, one) => `${number(n)} ${one}${Number(n) === 1 ? '' : 's'}`;
 export const clock = (ms) => new Date(Number(ms)).toLocaleTimeString('en-GB');
 
+// Of another day, perhaps.
+export const moment = (ms) => new Date(Number(ms)).toLocaleString('sv-SE');
+
 export function age(ms) {
   const s = Math.max(0, Math.round(Number(ms) / 1000));
   if (s < 100) return `${s} s`;

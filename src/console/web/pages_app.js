@@ -4,6 +4,7 @@ import {figures, fill, h, link, section, table} from '/dom.js';
 import {age, at, clock, domain, number, plural, scope, tone} from '/format.js';
 import {heatMap, metricsOf} from '/heat_map.js';
 import {conditions, verdict} from '/pages_cell.js';
+import {historyAt, historySection} from '/pages_history.js';
 import {ShardList} from '/shard_list.js';
 
 function orders(app) {
@@ -31,7 +32,7 @@ function rollouts(list) {
 
 function operations(app, list, total) {
   return section(`Operations (${number(total)})`, table('Operations', ['Operation', 'Kind', 'Server', 'State', 'For', 'Waits for'], list.slice(0, 200).map((o) => [
-    o.id, o.kind.replace('OPERATION_KIND_', '').toLowerCase(), link(at('apps', app, 'servers', o.server), o.server),
+    link(historyAt({app, operation: o.id}), o.id), o.kind.replace('OPERATION_KIND_', '').toLowerCase(), link(at('apps', app, 'servers', o.server), o.server),
     o.state, age(o.sinceMs), o.delays.map((d) => h('div', {}, d.message))])));
 }
 
@@ -41,15 +42,16 @@ function maintenances(list) {
 }
 
 export function appPage(name) {
-  const element = h('div', {}, h('p', {class: 'dim'}, 'asking ...'));
+  const facts = h('div', {}, h('p', {class: 'dim'}, 'asking ...'));
+  const past = historySection({app: name});
   return {
-    title: name, element,
+    title: name, element: h('div', {}, facts, past.section),
     async refresh(signal) {
       const [{app, takenMs}, under, moving] = await Promise.all([
         get('app', {app: name}, signal), get('operations', {app: name}, signal),
-        get('shards', {app: name, state: 'moving', limit: 50}, signal)]);
+        get('shards', {app: name, state: 'moving', limit: 50}, signal), past.refresh(signal)]);
       const [text, is] = verdict(app);
-      fill(element,
+      fill(facts,
         h('p', {class: is, id: 'verdict'}, text),
         conditions(app),
         figures([['Shards served', `${number(app.shardsServed)} of ${number(app.shards)}`, app.shardsServed < app.shards ? 'bad' : ''],

@@ -1,4 +1,4 @@
-// The whole cell: its apps, its events.
+// The whole cell: its apps.
 import {get} from '/api.js';
 import {fill, h, link, table} from '/dom.js';
 import {at, clock, number, plural} from '/format.js';
@@ -35,29 +35,6 @@ export function overviewPage() {
           })),
         apps.filter((app) => app.conditions.length > 0).map((app) => [h('h2', {}, app.spec.name), conditions(app)]),
         h('p', {class: 'dim'}, `as of ${clock(takenMs)}`));
-    },
-  };
-}
-
-// The one place that knows where events come from.
-export const newestEvents = (of, signal) => get('events', {limit: 200, ...of}, signal).then((a) => a.events.reverse());
-
-export function eventTable(events, app = '') {
-  if (events.length === 0) return h('p', {class: 'dim'}, 'No event is known here. A leader knows those since it was started.');
-  return table('Events, the newest first', ['Time', 'Kind', 'App', 'Server', 'Shard', 'What happened'], events.map((e) => [
-    clock(e.timeMs), e.kind, e.app,
-    e.server && (e.app || app) ? link(at('apps', e.app || app, 'servers', e.server), e.server) : e.server,
-    e.shard && (e.app || app) ? link(at('apps', e.app || app, 'shards', e.shard), e.shard) : e.shard,
-    e.by ? `${e.message} (by ${e.by})` : e.message]));
-}
-
-export function eventsPage(app) {
-  const element = h('div', {}, h('p', {class: 'dim'}, 'asking ...'));
-  return {
-    title: app ? `Events of ${app}` : 'Events', element,
-    async refresh(signal) {
-      const events = await newestEvents({app}, signal);
-      fill(element, eventTable(events, app));
     },
   };
 }

@@ -41,6 +41,8 @@ struct AnnealOptions {
   // 0 (hot) to 1 (cold).
   double progress = 0;
   double progress_after = 1;
+  // Another annealing begins, with prices and temperatures of its own.
+  bool anew = false;
   // Temperatures as parts of what all goals cost at a bad time. 0: those that follow from what the
   // goals cost for each object, and from the steps that there are for it.
   double hot = 0;

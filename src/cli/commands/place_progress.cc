@@ -59,11 +59,13 @@ std::string OutcomeText(const solver::Outcome& outcome, bool moves_priced) {
     return moves_priced ? "No plan has moves that cost less.\n" : "No plan has fewer moves.\n";
   }
   std::string text;
+  const char* before = "the descent";
   for (const solver::Phase& phase : outcome.phases) {
+    if (phase.improved && phase.name == solver::kQuickPhase) before = "a quick one before it";
     if (phase.improved) continue;
     if (phase.name == solver::kAnnealingPhase) {
-      absl::StrAppend(&text, "The annealing (", phase.steps,
-                      " steps) found nothing better than the descent.\n");
+      absl::StrAppend(&text, "The annealing (", phase.steps, " steps) found nothing better than ",
+                      before, ".\n");
     } else if (phase.name == solver::kFewerMovesPhase) {
       absl::StrAppend(&text, "Fewer moves were looked for (", phase.steps,
                       " steps) and not found.\n");

@@ -226,6 +226,7 @@ void Annealer::Prepare(const AnnealOptions& options) {
   energy_ = course_.Energy(now);
   meter_.emplace(state_, course_.weights, std::max(course_.Energy(bad_), 1e-6));
   gone_back_ = false;
+  progress_ = options.progress;
   kept_at_ = options.progress;
   note_at_ = favour_at_ = 0;
   repairing_ = best_->score()[kConstraintLevel] > kTolerance;
@@ -257,6 +258,7 @@ void Annealer::TurnTo(const AnnealOptions& options, double progress, uint64_t st
 
 void Annealer::Run(const AnnealOptions& options, Best& best) {
   best_ = &best;
+  if (options.anew) meter_.reset();
   Prepare(options);
   if (movable_.empty() || state_.problem().containers < 2) return;
   const uint64_t begin = AllStepsSoFar();

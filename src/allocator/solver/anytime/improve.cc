@@ -1,6 +1,7 @@
 #include "allocator/solver/anytime/improve.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "allocator/solver/anytime/least_moves.h"
@@ -10,6 +11,9 @@ namespace {
 
 // What is left when the descent ends is for the annealing.
 constexpr double kDescentPart = 0.5;
+// A quick annealing comes first, with this part of what is left: whoever stops early has most of
+// what there is to gain, and it is a second start for the other one, which then begins anew.
+constexpr double kQuickPart = 0.1;
 // However late it is, a descent takes so many steps (some 20 ms): an answer has something to say,
 // also where the clock has run on while the problem was read.
 constexpr uint64_t kLeastDescentSteps = 20'000;
@@ -75,25 +79,37 @@ class Run {
 
   void Anneal() {
     if (ended_ || pace_.Part(Now()) >= 1) return;
-    Do(search_.BestScore().OnlyMovement() ? kFewerMovesPhase : kAnnealingPhase, [this] {
-      search_.Anneal({.steps = 0});  // what must be set up before the first step takes time, too
-      while (const auto stretch = pace_.Next(Now())) {
-        const uint64_t before = search_.steps();
-        search_.Anneal({.steps = stretch->steps,
-                        .progress = stretch->progress,
-                        .progress_after = stretch->progress_after});
-        // (Without a step nothing can move, however long it is tried.)
-        if (Perfect() || search_.steps() == before) return true;
-        if (!GoesOn()) break;
-      }
-      return false;
-    });
+    if (search_.BestScore().OnlyMovement())
+      return Do(kFewerMovesPhase, [&] { return Course(0, 1); });
+    Do(kQuickPhase, [&] { return Course(0, kQuickPart); });
+    if (!ended_ && !Perfect()) Do(kAnnealingPhase, [&] { return Course(kQuickPart, 1); });
+  }
+
+  // From hot to cold, between these parts of what was left of the budget at first. True: it ended
+  // by itself.
+  bool Course(double begin, double end) {
+    search_.Anneal(
+        {.steps = 0, .anew = true});  // what must be set up before the first step takes time, too
+    while (stretch_ || (stretch_ = pace_.Next(Now()))) {
+      if (stretch_->progress >= end) return false;
+      const auto part = [&](double of_all) { return (of_all - begin) / (end - begin); };
+      const uint64_t before = search_.steps();
+      search_.Anneal({.steps = stretch_->steps,
+                      .progress = part(stretch_->progress),
+                      .progress_after = std::min(1.0, part(stretch_->progress_after))});
+      stretch_.reset();
+      // (Without a step nothing can move, however long it is tried.)
+      if (Perfect() || search_.steps() == before) return true;
+      if (!GoesOn()) break;
+    }
+    return false;
   }
 
   Search& search_;
   const ImproveOptions& options_;
   Pace pace_;
   const double least_movement_;
+  std::optional<Pace::Stretch> stretch_;  // that the next course begins with
   bool ended_ = false;
   std::vector<Phase> phases_;
 };

@@ -26,6 +26,7 @@ struct ImproveOptions {
 };
 
 inline constexpr char kDescentPhase[] = "descent";
+inline constexpr char kQuickPhase[] = "quick annealing";
 inline constexpr char kAnnealingPhase[] = "annealing";
 inline constexpr char kFewerMovesPhase[] = "fewer moves";
 

@@ -1,7 +1,6 @@
 #include "allocator/solver/anytime/improve.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "allocator/solver/anytime/least_moves.h"
@@ -79,25 +78,33 @@ class Run {
 
   void Anneal() {
     if (ended_ || pace_.Part(Now()) >= 1) return;
-    if (search_.BestScore().OnlyMovement())
-      return Do(kFewerMovesPhase, [&] { return Course(0, 1); });
-    Do(kQuickPhase, [&] { return Course(0, kQuickPart); });
-    if (!ended_ && !Perfect()) Do(kAnnealingPhase, [&] { return Course(kQuickPart, 1); });
+    const bool saves = search_.BestScore().OnlyMovement();
+    const double quick = saves || IsShort() ? 0 : kQuickPart;
+    if (quick > 0) Do(kQuickPhase, [&] { return Course(0, quick); });
+    if (ended_ || Perfect()) return;
+    Do(saves ? kFewerMovesPhase : kAnnealingPhase, [&] { return Course(quick, 1); });
+  }
+
+  // A part of what is left is too little for anything.
+  bool IsShort() const {
+    return static_cast<double>(options_.budget.steps - Now().steps) * kQuickPart <
+           kLeastDescentSteps;
   }
 
   // From hot to cold, between these parts of what was left of the budget at first. True: it ended
   // by itself.
   bool Course(double begin, double end) {
-    search_.Anneal(
-        {.steps = 0, .anew = true});  // what must be set up before the first step takes time, too
-    while (stretch_ || (stretch_ = pace_.Next(Now()))) {
-      if (stretch_->progress >= end) return false;
-      const auto part = [&](double of_all) { return (of_all - begin) / (end - begin); };
+    search_.Anneal({.steps = 0, .anew = true});  // what must be set up takes time, too
+    const auto part = [&](double of_all) {
+      return std::clamp((of_all - begin) / (end - begin), 0.0, 1.0);
+    };
+    while (pace_.Progress(Now()) < end) {
+      const auto stretch = pace_.Next(Now());
+      if (!stretch) break;
       const uint64_t before = search_.steps();
-      search_.Anneal({.steps = stretch_->steps,
-                      .progress = part(stretch_->progress),
-                      .progress_after = std::min(1.0, part(stretch_->progress_after))});
-      stretch_.reset();
+      search_.Anneal({.steps = stretch->steps,
+                      .progress = part(stretch->progress),
+                      .progress_after = part(stretch->progress_after)});
       // (Without a step nothing can move, however long it is tried.)
       if (Perfect() || search_.steps() == before) return true;
       if (!GoesOn()) break;
@@ -109,7 +116,6 @@ class Run {
   const ImproveOptions& options_;
   Pace pace_;
   const double least_movement_;
-  std::optional<Pace::Stretch> stretch_;  // that the next course begins with
   bool ended_ = false;
   std::vector<Phase> phases_;
 };

@@ -31,6 +31,11 @@ class Pace {
   // The part of the budget that is spent: 0 to 1; 1: no more.
   double Part(const Spent& spent) const;
 
+  // The part that is spent of what was left at the first stretch; 0: there was none yet.
+  double Progress(const Spent& spent) const {
+    return begin_ ? (Part(spent) - *begin_) / (1 - *begin_) : 0;
+  }
+
   struct Stretch {
     uint64_t steps = 0;
     // Of what was left of the budget at the first stretch: 0 to 1.

@@ -175,8 +175,9 @@ def history_is_filtered_and_paged(browser, cell):
 
 def a_history_that_is_not_there_is_said_so(browser, cell):
     browser.open(cell.url + '/#/apps/kv/servers/kv-2')
-    browser.wait("document.querySelector('.history tbody tr') !== null")
-    shard = browser.run("[...document.querySelectorAll('.history a')].map((a) => a.hash).find((hash) => hash.includes('/shards/'))")
+    of_shard = "[...document.querySelectorAll('.history a')].map((a) => a.hash).find((hash) => hash.includes('/shards/'))"
+    browser.wait(f"document.querySelector('h1').innerText.startsWith('Server ') && {of_shard} !== undefined", 'what happened to its shards')
+    shard = browser.run(of_shard)
     browser.open(cell.url + '/' + shard)
     browser.wait("document.querySelector('h1').innerText.startsWith('Shard ') && document.querySelector('.history tbody tr') !== null", 'moves of a shard')
 

@@ -121,7 +121,7 @@ def what_if_answers(browser, cell):
 def history_says_who_asked_and_why(browser, cell):
     browser.open(cell.url + '/#/history?kind=changes')
     browser.wait("document.querySelector('.history tbody tr') !== null", 'the app was made by somebody')
-    cell.shardctl('drain', 'server', 'kv-2', '--reason', 'new disks')
+    cell.shardctl('drain', 'server', 'kv-2', '--reason', 'new disks', '--wait')  # so that shards move back to it
     browser.wait("document.querySelector('.history tbody tr').innerText.includes('new disks')", 'the newest is first')
     row = text(browser, '.history tbody tr')
     for part in ('AdminChange', 'server kv-2', 'unknown (insecure)', '+ drains'):

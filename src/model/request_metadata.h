@@ -54,6 +54,8 @@ inline constexpr char kYesAndKnowsTo[] = "2";
 // history (runtime/operation_id.h). Without it the leader makes one up. Trailing, in the answer:
 // the same.
 inline constexpr char kOperation[] = "sm-operation";
+// Of such an id, or that of a container operation, in a command to a server (ShardGrant.operation).
+inline constexpr size_t kLongestOperation = 128;
 
 // Trailing, with a standby's FAILED_PRECONDITION to an admin call: the "host:port" of
 // the control-plane process that leads.

@@ -16,8 +16,8 @@
 #include "base/time.h"
 #include "model/request_metadata.h"
 #include "orchestrator/control/controller.h"
-#include "runtime/operation_id.h"
 #include "wire/access/gate.h"
+#include "wire/audit.h"
 #include "wire/grpc_status.h"
 
 namespace shardmanager::wire {
@@ -55,7 +55,9 @@ class ControllerCalls {
     // Each change is an event that says who asked for it.
     bool record = true;
   };
-  explicit ControllerCalls(Context context) : context_(std::move(context)) {}
+  explicit ControllerCalls(Context context)
+      : context_(std::move(context)),
+        audit_(context_.record ? &context_.controller.events() : nullptr) {}
 
   const Gate& gate() const { return context_.gate; }
 
@@ -120,7 +122,7 @@ class ControllerCalls {
     const std::string who = gate().WhoCalls(context);
     if (!checked.ok()) {
       if (checked.status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
-        RecordDenied(*request, who);
+        audit_.Denied(*request, who);
       }
       return checked.status;
     }
@@ -135,7 +137,7 @@ class ControllerCalls {
     // Of a leader, UNAVAILABLE: the change may have happened, or may still happen.
     const bool may_be = leads && status.error_code() == grpc::StatusCode::UNAVAILABLE;
     if (status.ok() || may_be) {
-      Record(by_somebody, {who, *operation}, status, *difference);
+      audit_.Changed(by_somebody, {who, *operation}, status, *difference);
     }
     return status;
   }
@@ -202,78 +204,6 @@ class ControllerCalls {
     return status;
   }
 
-  // By which id the change is followed: the caller's, or a new one; the answer names it.
-  static absl::StatusOr<std::string> OperationOf(grpc::ServerContext* context) {
-    const auto found = context->client_metadata().find(request_metadata::kOperation);
-    std::string id = found == context->client_metadata().end()
-                         ? MakeOperationId()
-                         : std::string(found->second.data(), found->second.size());
-    if (absl::Status valid = CheckOperationId(id); !valid.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(request_metadata::kOperation, ": ", valid.message()));
-    }
-    context->AddTrailingMetadata(request_metadata::kOperation, id);
-    return id;
-  }
-
-  struct Asked {
-    const std::string& who;
-    const std::string& operation;
-  };
-  // Who changed what; also of a change that may still happen.
-  template <typename Request>
-  void Record(const Request& request, Asked by, const grpc::Status& status,
-              const orchestrator::Difference& difference) {
-    if constexpr (requires { request.dry_run(); }) {
-      if (request.dry_run()) return;
-    }
-    if (!context_.record || difference.is_none()) return;
-    orchestrator::AskedChange change = AskedBy(request, by.who);
-    if (change.operation.empty()) change.operation = by.operation;
-    if (!status.ok()) absl::StrAppend(&change.what, ": ", status.error_message());
-    change.changes = difference.lines();
-    context_.controller.events().RecordChange(std::move(change));
-  }
-
-  // Somebody asked for what is not theirs to change. (The gate logs it.)
-  template <typename Request>
-  void RecordDenied(const Request& request, const std::string& who) {
-    if (!context_.record) return;
-    const orchestrator::AskedChange change = AskedBy(request, who);
-    v1::ControlEvent event;
-    event.set_kind("ChangeDenied");
-    event.set_app(change.app);
-    event.set_message(change.what);
-    event.set_by(change.by);
-    context_.controller.events().Append(std::move(event));
-  }
-
-  template <typename Request>
-  static orchestrator::AskedChange AskedBy(const Request& request, const std::string& who) {
-    const security::Rule* rule = RuleFor<Request>();
-    orchestrator::AskedChange change;
-    change.app = AppOf(request);
-    change.by = who;
-    change.what =
-        absl::StrCat(rule == nullptr ? Request::descriptor()->name() : std::string(rule->method),
-                     " { ", request.ShortDebugString().substr(0, kLongestChange), " }");
-    if constexpr (requires { request.server(); }) change.server = request.server();
-    if constexpr (requires { request.to(); }) change.server = request.to();
-    if constexpr (requires { request.shard(); }) change.shard = request.shard();
-    if constexpr (requires { request.pin().shard(); }) change.shard = request.pin().shard();
-    if constexpr (requires { request.scope().server(); }) change.server = request.scope().server();
-    if constexpr (requires { request.drain().scope().server(); }) {
-      change.server = request.drain().scope().server();
-    }
-    if constexpr (requires {
-                    request.id();
-                    request.manager();
-                  }) {
-      change.operation = request.id();
-    }
-    return change;
-  }
-
   // One call: whether somebody waits for it. Outlives the call in what the controller was asked.
   class Caller {
    public:
@@ -312,10 +242,8 @@ class ControllerCalls {
   // How often to look whether the client has gone.
   static constexpr std::chrono::milliseconds kLook{100};
 
-  // Of a request, in an event: bytes of its text.
-  static constexpr size_t kLongestChange = 300;
-
   const Context context_;
+  const Audit audit_;
   std::atomic<bool> ending_{false};
 };
 

@@ -44,8 +44,6 @@ constexpr size_t kMostEntries = 64;
 constexpr size_t kMostBusyShards = 16;
 constexpr size_t kMostKeys = 8;
 constexpr uint32_t kMostOneIn = 1'000'000;
-// Of an operation's id, in a command (ShardGrant.operation).
-constexpr size_t kLongestOperation = 128;
 constexpr uint64_t kMostCountedMs = 24 * 3'600'000;
 
 void FillHeader(const ServerAddress& to, v1::CommandHeader* header) {
@@ -67,7 +65,7 @@ void FillCommand(const ServerAddress& to, const std::vector<NamedGrant>& grants,
     for (const ShardId& shard : grant.made_of) out->add_made_of(shard.value());
     if (!grant.made_of.empty()) *out->mutable_range() = grant.range;
     out->set_hash_keys(grant.hash_keys);
-    out->set_operation(grant.operation.substr(0, kLongestOperation));
+    out->set_operation(grant.operation.substr(0, request_metadata::kLongestOperation));
     if (!grant.members) continue;
     out->mutable_members()->set_version(grant.members_version);
     for (const Peer& peer : *grant.members) {

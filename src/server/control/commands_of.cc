@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "model/keys/reshape.h"
 #include "model/proto_values.h"
+#include "model/request_metadata.h"
 
 namespace shardmanager::server {
 namespace {
@@ -21,7 +22,6 @@ namespace {
 // As documented on the requests.
 constexpr int kMaxShardsPerCommand = 10'000;
 constexpr int kMostMembers = 64;
-constexpr size_t kLongestOperation = 128;
 constexpr size_t kMostNamed = 5;  // shards, in a line of the log
 
 // What is wrong with the grants of a command.
@@ -127,8 +127,8 @@ std::string OperationsOf(const google::protobuf::RepeatedPtrField<v1::ShardGrant
   std::map<std::string, std::vector<std::string>> shards_of;
   for (const v1::ShardGrant& grant : grants) {
     if (grant.operation().empty()) continue;
-    shards_of[absl::CEscape(grant.operation().substr(0, kLongestOperation))].push_back(
-        absl::CEscape(grant.shard()));
+    shards_of[absl::CEscape(grant.operation().substr(0, request_metadata::kLongestOperation))]
+        .push_back(absl::CEscape(grant.shard()));
   }
   return absl::StrJoin(shards_of, "; ", [](std::string* out, const auto& entry) {
     const auto& [operation, shards] = entry;

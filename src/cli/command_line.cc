@@ -10,7 +10,6 @@
 #include "cli/command_tree.h"
 #include "cli/suggest.h"
 #include "cli/time_text.h"
-#include "runtime/operation_id.h"
 
 namespace shardmanager::cli {
 namespace {
@@ -150,8 +149,7 @@ bool SetOffline(const std::string& command, Words& words, CommandLine& line) {
 CommandLine ToCommandLine(const std::string& command, Words words) {
   CommandLine line{.server = words.connection.server,
                    .timeout = *ParseAge(words.connection.timeout),
-                   .operation = words.connection.operation.empty() ? MakeOperationId()
-                                                                   : words.connection.operation,
+                   .operation = words.connection.operation,
                    .security = words.connection.security};
   const Format format = kFormats.at(words.format);
   if (command == "apply") {

@@ -261,7 +261,7 @@ struct CommandLine {
   std::string server;
   // For one call.
   std::chrono::milliseconds timeout{0};
-  // By which id what is changed is followed.
+  // By which id what is changed is followed; "": by a new one.
   std::string operation;
   // How the control plane is connected to.
   Security security;

@@ -16,6 +16,7 @@
 #include "cli/levers/levers.h"
 #include "cli/roles/roles.h"
 #include "cli/status/status.h"
+#include "runtime/operation_id.h"
 #include "shardmanager/version.h"
 #include "wire/transport.h"
 
@@ -55,7 +56,8 @@ ExitCode Run(const CommandLine& line, Terminal& terminal) {
     *terminal.err << "error: " << transport.status().message() << "\n";
     return kUsage;
   }
-  AdminClient client({line.server, line.timeout, line.operation}, *transport);
+  const std::string operation = line.operation.empty() ? MakeOperationId() : line.operation;
+  AdminClient client({line.server, line.timeout, operation}, *transport);
   return std::visit(
       Overloaded{
           [&](const ApplyCommand& command) { return Apply(command, client, terminal); },

@@ -98,8 +98,8 @@ ExitCode Drain(const DrainCommand& command, AdminClient& client, Terminal& termi
   const auto response = client.Drain(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
   ShowApps(response->apps(), *scope, "is to be emptied", terminal);
-  *terminal.out << AlreadyText(*response);
-  if (AlreadyText(*response).empty()) *terminal.out << FollowText(client);
+  const std::string already = AlreadyText(*response);
+  *terminal.out << (already.empty() ? FollowText(client) : already);
   return command.wait ? Await(*response, *scope, client, terminal) : kOk;
 }
 

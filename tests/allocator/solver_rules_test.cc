@@ -212,6 +212,21 @@ const Case kCases[] = {
 
 class EverySpec : public testing::TestWithParam<Case> {};
 
+// A random problem with that spec.
+struct Drawn {
+  Drawn(uint64_t seed, const Case& spec)
+      : random(seed), problem(RandomProblem(random)), model(problem), state(With(spec)) {}
+  const Model& With(const Case& spec) {
+    spec.add(model, random);
+    return model;
+  }
+
+  Random random;
+  const Problem problem;
+  Model model;
+  State state;
+};
+
 void ExpectSame(const Score& a, const Score& b) {
   for (int l = 0; l < kLevels; ++l) ASSERT_NEAR(a[l], b[l], 1e-6) << "level " << l;
 }
@@ -241,11 +256,8 @@ TEST_P(EverySpec, ChargesForAMoveExactlyWhatItChanges) {
 }
 
 TEST_P(EverySpec, IsNotFreeForEver) {
-  Random random(1);
-  const Problem problem = RandomProblem(random);
-  Model model(problem);
-  GetParam().add(model, random);
-  State state(model);
+  Drawn drawn(1, GetParam());
+  auto& [random, problem, model, state] = drawn;
   double most = 0;
   for (int i = 0; i < 300; ++i) {
     state.Move(ObjectId(random.Below(kObjects)), ContainerId(random.Below(kContainers)));
@@ -256,11 +268,8 @@ TEST_P(EverySpec, IsNotFreeForEver) {
 
 // The annealer's questions, of the rules that answer them.
 TEST_P(EverySpec, AnswersForMovesAndSwapsWithoutMakingThem) {
-  Random random(3);
-  const Problem problem = RandomProblem(random);
-  Model model(problem);
-  GetParam().add(model, random);
-  State state(model);
+  Drawn drawn(3, GetParam());
+  auto& [random, problem, model, state] = drawn;
   for (uint32_t o = 0; o < kObjects; ++o) {
     if (!state.where(ObjectId(o)).valid()) state.Move(ObjectId(o), ContainerId(0));
   }
@@ -290,11 +299,8 @@ TEST_P(EverySpec, AnswersForMovesAndSwapsWithoutMakingThem) {
 
 // Exact searches leave out branches for the sake of what such a rule says.
 TEST_P(EverySpec, NeverGetsCheaperByMoreObjectsIfItSaysSo) {
-  Random random(4);
-  const Problem problem = RandomProblem(random);
-  Model model(problem);
-  GetParam().add(model, random);
-  State state(model);
+  Drawn drawn(4, GetParam());
+  auto& [random, problem, model, state] = drawn;
   for (int i = 0; i < 3000; ++i) {
     const ObjectId o(random.Below(kObjects));
     const ObjectId other(random.Below(kObjects));

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands/place_progress.h"
 #include "cli/commands/place_report.h"
 #include "cli/shardctl.h"
@@ -206,17 +207,23 @@ goals: []
   EXPECT_EQ(Run({"-"}, problem), kUsage) << "no exclusion reads most_per_server";
 }
 
-TEST_F(PlaceTest, SaysThatNoPlanHasCheaperMoves) {
-  EXPECT_EQ(Run({"-"}, R"(metrics: [cpu]
+// Two shards on one of two servers. `one`, `other`: what else is said of them.
+std::string TwoWhereOneFits(const std::string& one, const std::string& other) {
+  return absl::StrCat(R"(metrics: [cpu]
 servers:
 - {name: a, capacity: [{metric: cpu, amount: 8}]}
 - {name: b, capacity: [{metric: cpu, amount: 8}]}
 shards:
-- {name: s1, move_cost: 7, load: [{metric: cpu, amount: 5}], servers: [a]}
-- {name: s2, move_cost: 3, load: [{metric: cpu, amount: 5}], servers: [a]}
+- {name: s1, )",
+                      one, R"(load: [{metric: cpu, amount: 5}], servers: [a]}
+- {name: s2, )",
+                      other, R"(load: [{metric: cpu, amount: 5}], servers: [a]}
 goals: []
-)"),
-            kOk);
+)");
+}
+
+TEST_F(PlaceTest, SaysThatNoPlanHasCheaperMoves) {
+  EXPECT_EQ(Run({"-"}, TwoWhereOneFits("move_cost: 7, ", "move_cost: 3, ")), kOk);
   EXPECT_THAT(out_.str(), HasSubstr("1 move; every constraint holds.\n"
                                     "No plan has moves that cost less.\n"));
 }
@@ -228,16 +235,7 @@ TEST_F(PlaceTest, AnEmptyListOfGoalsIsNone) {
 }
 
 TEST_F(PlaceTest, SaysThatNoPlanHasFewerMoves) {
-  EXPECT_EQ(Run({"-"}, R"(metrics: [cpu]
-servers:
-- {name: a, capacity: [{metric: cpu, amount: 8}]}
-- {name: b, capacity: [{metric: cpu, amount: 8}]}
-shards:
-- {name: s1, load: [{metric: cpu, amount: 5}], servers: [a]}
-- {name: s2, load: [{metric: cpu, amount: 5}], servers: [a]}
-goals: []
-)"),
-            kOk);
+  EXPECT_EQ(Run({"-"}, TwoWhereOneFits("", "")), kOk);
   EXPECT_THAT(out_.str(), HasSubstr("1 move; every constraint holds.\nNo plan has fewer moves.\n"));
 }
 

@@ -159,32 +159,42 @@ bool Descent::RepairGroups(Reach reach) {
 // Moves, one after another, the object of the group that gains most by it; in a large group, where
 // it would take too long to look for that one, each that gains.
 bool Descent::ImproveGroup(GroupId g, Reach reach) {
-  bool improved = false;
   const GroupBoard& board = state_.group_board();
+  // The best move of the object; none that improves anything: an invalid object. `wishes`: who
+  // stands well need not go, unless one is missing elsewhere.
+  const auto best_of = [&](ObjectId o, bool wishes) -> Candidate {
+    if (!state_.MayMove(o) || !state_.where(o).valid()) return {};
+    const ContainerId from = state_.Lift(o);
+    const Score here = state_.Arrival(o, from);
+    Score there = here;
+    const bool worth_it = wishes || board.Pays(o, from);
+    const ContainerId to = worth_it ? BestPlace(o, from, there, reach) : from;
+    state_.Put(o, from, from);
+    const Score change = there - here;
+    return to != from && change.BetterThan(kNoChange) ? Candidate{o, to, change} : Candidate{};
+  };
+  const uint32_t begin = board.Begin(g).index();
   const uint32_t end = board.End(g).index();
-  const bool large = end - board.Begin(g).index() > kLargeGroup;
-  for (uint32_t round = board.Begin(g).index(); round < end && !OutOfSteps(); ++round) {
-    Candidate best{};
-    // Who stands well need not go, unless one is missing elsewhere.
+  bool improved = false;
+  if (end - begin > kLargeGroup) {
     const bool wishes = board.Lacks(g);
-    for (ObjectId o = board.Begin(g); o < board.End(g); o = ObjectId(o.index() + 1)) {
-      if (!state_.MayMove(o) || !state_.where(o).valid()) continue;
-      const ContainerId from = state_.Lift(o);
-      const Score here = state_.Arrival(o, from);
-      Score there = here;
-      const bool worth_it = wishes || board.Pays(o, from);
-      const ContainerId to = worth_it ? BestPlace(o, from, there, reach) : from;
-      state_.Put(o, from, from);
-      const Score change = there - here;
-      if (to != from && change.BetterThan(best.change)) best = {o, to, change};
-      if (!large) continue;
+    for (uint32_t o = begin; o < end && !OutOfSteps(); ++o) {
+      const Candidate best = best_of(ObjectId(o), wishes);
       if (OutOfSteps()) break;
       if (!best.object.valid()) continue;
       state_.Move(best.object, best.to);
       improved = true;
-      best = {};
     }
-    if (large || !best.object.valid()) break;
+    return improved;
+  }
+  for (uint32_t round = begin; round < end && !OutOfSteps(); ++round) {
+    Candidate best{};
+    const bool wishes = board.Lacks(g);
+    for (uint32_t o = begin; o < end; ++o) {
+      const Candidate one = best_of(ObjectId(o), wishes);
+      if (one.object.valid() && one.change.BetterThan(best.change)) best = one;
+    }
+    if (!best.object.valid()) break;
     state_.Move(best.object, best.to);
     improved = true;
     if (!board.Pays(g)) break;

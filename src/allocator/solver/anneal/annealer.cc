@@ -258,7 +258,7 @@ void Annealer::TurnTo(const AnnealOptions& options, double progress, uint64_t st
 
 void Annealer::Run(const AnnealOptions& options, Best& best) {
   best_ = &best;
-  if (options.anew) meter_.reset();
+  if (options.anew) Forget();
   Prepare(options);
   if (movable_.empty() || state_.problem().containers < 2) return;
   const uint64_t begin = AllStepsSoFar();

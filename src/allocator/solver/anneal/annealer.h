@@ -19,7 +19,7 @@ class Annealer {
 
   // Notes in `best`, which is not empty, what is better than it.
   void Run(const AnnealOptions& options, Best& best);
-  // To be called when anybody else changed the state.
+  // To be called when anybody else changed the state, or another annealing begins.
   void Forget() { meter_.reset(); }
 
   uint64_t steps() const { return steps_; }

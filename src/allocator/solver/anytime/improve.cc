@@ -80,12 +80,12 @@ class Run {
     if (ended_ || pace_.Part(Now()) >= 1) return;
     const bool saves = search_.BestScore().OnlyMovement();
     const double quick = saves || IsShort() ? 0 : kQuickPart;
-    if (quick > 0) Do(kQuickPhase, [&] { return Course(0, quick); });
+    if (quick > 0) Do(kQuickPhase, [&] { return AnnealBetween(0, quick); });
     if (ended_ || Perfect()) return;
-    Do(saves ? kFewerMovesPhase : kAnnealingPhase, [&] { return Course(quick, 1); });
+    Do(saves ? kFewerMovesPhase : kAnnealingPhase, [&] { return AnnealBetween(quick, 1); });
   }
 
-  // A part of what is left is too little for anything.
+  // A quick annealing would have fewer steps than even a descent has at least.
   bool IsShort() const {
     return static_cast<double>(options_.budget.steps - Now().steps) * kQuickPart <
            kLeastDescentSteps;
@@ -93,7 +93,7 @@ class Run {
 
   // From hot to cold, between these parts of what was left of the budget at first. True: it ended
   // by itself.
-  bool Course(double begin, double end) {
+  bool AnnealBetween(double begin, double end) {
     search_.Anneal({.steps = 0, .anew = true});  // what must be set up takes time, too
     const auto part = [&](double of_all) {
       return std::clamp((of_all - begin) / (end - begin), 0.0, 1.0);

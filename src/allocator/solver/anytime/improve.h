@@ -1,5 +1,5 @@
-// What a search does with a budget: it descends, then anneals until the budget is spent. Where
-// nothing costs anything but moves, that is a search for fewer of them.
+// What a search does with a budget: it descends, anneals quickly, and then slowly until the budget
+// is spent. Where nothing costs anything but moves, one annealing looks for fewer of them.
 #pragma once
 
 #include <cstdint>

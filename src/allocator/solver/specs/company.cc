@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/solver/specs/domain_limits.h"
 
 namespace shardmanager::solver {
 namespace {
@@ -229,11 +230,7 @@ absl::Status CompanySpec::AddTo(Model& model, Rank rank) const {
         absl::StrCat("company.limits: found ", rows.bounds.size(), " groups, in ", domains,
                      " domains; allowed: at most ", kMostCounts, " pairs of the two"));
   }
-  Table<ContainerId, DomainId> domain_of;
-  for (uint32_t c = 0; c < problem.containers; ++c) {
-    domain_of.push_back(model.DomainOf(*s, ContainerId(c)));
-  }
-  model.Add([rows = std::move(rows), domain_of = std::move(domain_of), domains, rank, id = *s,
+  model.Add([rows = std::move(rows), domain_of = DomainOfEach(model, *s), domains, rank, id = *s,
              name = scope](const Problem& p) {
     return std::make_unique<CompanyRule>(p, id, name, rank, rows, domain_of, domains);
   });

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/solver/specs/domain_limits.h"
 
 namespace shardmanager::solver {
 namespace {
@@ -146,11 +147,7 @@ absl::Status DependencySpec::AddTo(Model& model, Rank rank) const {
                                                    " groups in ", domains,
                                                    " domains; allowed: ", kMostCells, " pairs"));
   }
-  Table<ContainerId, DomainId> domain_of;
-  for (uint32_t c = 0; c < problem.containers; ++c) {
-    domain_of.push_back(model.DomainOf(*s, ContainerId(c)));
-  }
-  model.Add([needs = std::move(needs), domain_of = std::move(domain_of), domains, rank,
+  model.Add([needs = std::move(needs), domain_of = DomainOfEach(model, *s), domains, rank,
              name = scope](const Problem&) {
     return std::make_unique<DependencyRule>(name, rank, needs, domain_of, domains);
   });

@@ -19,6 +19,14 @@ Table<DomainId, Amount> DomainCapacities(const Model& model, ScopeId scope, Metr
   return capacity;
 }
 
+Table<ContainerId, DomainId> DomainOfEach(const Model& model, ScopeId scope) {
+  Table<ContainerId, DomainId> domains;
+  for (uint32_t c = 0; c < model.problem().containers; ++c) {
+    domains.push_back(model.DomainOf(scope, ContainerId(c)));
+  }
+  return domains;
+}
+
 LoadRule FractionalRule(const Model& model, ScopeId scope, MetricId metric, Rank rank,
                         std::string name,
                         const std::function<Amount(DomainId, Amount capacity)>& limit_of) {

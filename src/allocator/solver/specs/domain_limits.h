@@ -12,6 +12,9 @@ namespace shardmanager::solver {
 // limit. Closed containers count for nothing.
 Table<DomainId, Amount> DomainCapacities(const Model& model, ScopeId scope, MetricId metric);
 
+// The domain of each container.
+Table<ContainerId, DomainId> DomainOfEach(const Model& model, ScopeId scope);
+
 // A rule with the limit that `limit_of` gives for each domain and its capacity; what
 // is above counts as a fraction of the capacity.
 LoadRule FractionalRule(const Model& model, ScopeId scope, MetricId metric, Rank rank,

@@ -48,7 +48,6 @@ class HingeRule : public CustomRule {
   }
   // The sum of the hinge, before max(0, ...).
   double Above(DomainId d) const { return above_[d]; }
-  const Problem& problem() const { return problem_; }
 
  private:
   const Problem& problem_;

@@ -134,6 +134,11 @@ def history_says_who_asked_and_why(browser, cell):
     browser.wait("document.querySelectorAll('.history tbody tr')[1].innerText.includes('new disks')", 'another is the newest')
     expect(browser.run("document.querySelectorAll('.history details')[1].open") is False, 'what was folded up stays so')
     expect(browser.run("document.activeElement === document.querySelectorAll('.history summary')[1]"), 'the focus stays')
+    browser.run("document.querySelectorAll('.history tbody tr')[1].querySelector('a[href*=operation]').click()")
+    browser.wait("['AdminChange', 'DrainStarted', 'MoveFinished'].every((kind) => document.querySelector('.history').innerText.includes(kind))",
+                 'an operation leads to the change and to all that followed')
+    browser.run("[...document.querySelectorAll('.history tbody tr')].find((row) => row.innerText.includes('MoveFinished')).querySelector('a[href*=operation]').click()")
+    expect(browser.run('location.hash').startswith('#/history?operation='), 'from what followed in one app, too: the change is of none')
     browser.open(cell.url + '/#/apps/kv')
     browser.wait("document.querySelectorAll('.history tbody tr').length === 20", 'the newest of the app')
     browser.open(cell.url + '/#/apps/kv/servers/kv-2')

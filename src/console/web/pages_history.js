@@ -21,7 +21,7 @@ function places(e) {
     app ? link(at('apps', app), app) : server || shard || operation ? null : 'the cell',
     server ? ['server ', app ? link(at('apps', app, 'servers', server), server) : server] : null,
     shard ? ['shard ', app ? link(at('apps', app, 'shards', shard), shard) : shard] : null,
-    operation ? ['operation ', link(historyAt({app, operation}), operation)] : null,
+    operation ? ['operation ', link(historyAt({operation}), operation)] : null,  // which may be of several apps
   ].filter((place) => place !== null).map((place) => h('div', {}, place));
 }
 

@@ -77,7 +77,7 @@ void FewestMoves(const std::string& write_to, double seconds) {
     if (!model.AddConstraint(solver::CapacitySpec{.metric = "load"}).ok()) return;
     solver::Search first(model, {});
     first.Descend();
-    solver::Search search(model, {});
+    solver::Portfolio search(model, {});
     const double least = solver::LeastMovement(search.state());
     const double begin = ThreadSeconds();
     solver::Improve(search, {.budget = {.cpu_seconds = seconds}, .clocks = [&] {

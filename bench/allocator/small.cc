@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "allocator/solver/anytime/improve.h"
 #include "problems.h"
 #include "solve.h"
 
@@ -20,6 +21,8 @@ struct Proof {
 constexpr Proof kProofs[] = {
 #include "small_proofs.inc"
 };
+
+constexpr uint64_t kStepsOfImprovement = 10'000'000;  // two seconds
 
 allocator::PlacementInput MakeProblem(uint64_t seed, double skew) {
   return RandomStart({.servers = 50, .shards = 1'000, .regions = 1, .skew = skew, .seed = seed});
@@ -56,10 +59,20 @@ void Write(const allocator::PlacementInput& in, const std::string& path) {
   out << "\n";
 }
 
+// Moves after a search for fewer of them, as `shardctl place` goes on where the descent ends.
+uint32_t MovesWithTime(const allocator::PlacementInput& in) {
+  const auto placement = allocator::PlacementModel::Make(in);
+  if (!placement.ok()) return UINT32_MAX;
+  solver::Portfolio portfolio((*placement)->model(), {});
+  solver::Improve(portfolio, {.budget = {.steps = kStepsOfImprovement}});
+  return portfolio.Moves();
+}
+
 }  // namespace
 
 void SmallProblems(const std::string& write_to) {
   double worst = 0;
+  double worst_improved = 0;
   double sum = 0;
   uint32_t violations = 0;
   for (const Proof& proof : kProofs) {
@@ -72,10 +85,12 @@ void SmallProblems(const std::string& write_to) {
         static_cast<unsigned long long>(proof.seed), r.moves, r.total_s() * 1e3, proof.moves,
         static_cast<unsigned long long>(LeastMoves(in)), ratio, r.violations);
     worst = std::max(worst, ratio);
+    worst_improved = std::max(worst_improved, static_cast<double>(MovesWithTime(in)) / proof.moves);
     sum += ratio;
     violations += r.violations;
   }
   std::printf("FIGURE alloc_small_ratio %.4f x\n", worst);
+  std::printf("FIGURE alloc_small_improved_ratio %.4f x\n", worst_improved);
   std::printf("FIGURE alloc_small_mean_ratio %.4f x\n", sum / std::size(kProofs));
   std::printf("FIGURE alloc_small_skewed_ratio %.4f x\n", WorstOfSkewed());
   std::printf("FIGURE alloc_small_violations %u\n", violations);

@@ -4,6 +4,7 @@
 
 #include "allocator/move_chains.h"
 #include "allocator/snapshot_tables.h"
+#include "allocator/solver/anneal/seating.h"
 #include "allocator/solver/explain.h"
 #include "allocator/solver/search.h"
 
@@ -54,6 +55,25 @@ SkipReason WhySkipped(solver::State& state, ObjectId o) {
   }
   if (full > 0) return SkipReason::kNoCapacity;
   return avoided > 0 ? SkipReason::kAvoided : SkipReason::kNoFaultDomain;
+}
+
+// A tight fleet: single moves do not mend it, or use up the moves that there are.
+bool NeedsRepair(const solver::Search& search) {
+  const solver::Score best = search.BestScore();
+  return best[solver::kConstraintLevel] > solver::kTolerance ||
+         best[solver::kUnplacedLevel] > solver::kTolerance;
+}
+
+// What the descent left broken or without a place is repaired by annealing, if that is possible.
+// Two attempts, as the second one is about fewer of what has no place.
+void Repair(solver::Search& search, const Options& options, uint64_t replicas) {
+  const uint64_t steps =
+      std::min(options.repair_steps_per_replica * replicas, options.most_repair_steps / 2);
+  for (int i = 0; i < 2 && steps > 0 && NeedsRepair(search); ++i) {
+    if (!solver::CanRepair(search.mutable_state())) break;
+    search.Anneal({.steps = steps, .anew = true});
+    search.GoOnFrom(search.Where());
+  }
 }
 
 Plan ToPlan(const SnapshotTables& tables, solver::Search& search) {
@@ -140,6 +160,7 @@ Plan Solve(const Snapshot& snapshot, const Options& options) {
   }
   solver::Search search((*placement)->model(), search_options);
   search.Descend();
+  if (options.mode == Mode::kPeriodic) Repair(search, options, tables.input().replicas());
   return ToPlan(tables, search);
 }
 

@@ -107,6 +107,12 @@ struct Options {
   Mode mode = Mode::kPeriodic;
   uint64_t seed = 1;
   uint64_t step_budget = 100'000'000;
+  // Of a periodic plan that leaves a limit broken or a replica without a place, though the fleet
+  // has room enough in sum: further steps for a search that repairs by several moves together, for
+  // each replica in each of two attempts, and most in all (some 0.15 s: an emergency may be
+  // waiting). 0: none.
+  uint64_t repair_steps_per_replica = 5'000;
+  uint64_t most_repair_steps = 1'000'000;
   // Of a periodic plan.
   MoveLimits moves;
   MoveLimits drain_moves;  // off servers that an operator ordered to be emptied

@@ -214,6 +214,7 @@ struct PlaceCommand {
   std::chrono::milliseconds cpu_time{0};
   uint64_t steps = 0;
   uint64_t seed = 1;
+  uint32_t threads = 0;  // 0: one a core where only `time` ends the search, else one
   bool progress = false;
   bool dry_run = false;
 };

@@ -26,6 +26,7 @@ namespace {
 
 // Nobody waits for more; and the numbers that follow from it fit.
 constexpr uint64_t kMostPlaceSteps = 1'000'000'000'000'000;
+constexpr uint32_t kMostPlaceThreads = 64;
 
 std::string CheckMoment(const std::string& text) {
   if (ParseMoment(text).has_value()) return "";
@@ -492,6 +493,12 @@ void CommandTree::AddPlace() {
   command.add_option("--seed", words_.offline.place.seed, "Of the search's random choices")
       ->type_name("NUMBER")
       ->capture_default_str();
+  command
+      .add_option("--threads", words_.offline.place.threads,
+                  "Searches side by side, the best of which counts (one a core, up to 8; with "
+                  "--steps or --cpu-time, which they share, one)")
+      ->check(CLI::Range(uint32_t{1}, kMostPlaceThreads))
+      ->type_name("NUMBER");
   command.add_flag("--progress", words_.offline.place.progress,
                    "Tell cost and moves of the best plan so far, on the standard error");
   command.add_flag("--dry-run", words_.offline.place.dry_run, "Show every move; write no file");

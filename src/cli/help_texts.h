@@ -296,6 +296,7 @@ Examples:
   shardctl place problem.yaml -o new.yaml        the problem after the plan
   shardctl place problem.yaml -o json | jq '.moves | length'
   shardctl place problem.yaml --steps 50000000   the same plan each time, on any machine
+  shardctl place problem.yaml --time 5m --threads 16
   shardctl place problem.yaml --progress         what the best plan costs, second by second
   shardctl place --format=roadef model.txt assignment.txt -o new.txt --time 300s
 Exit code 1: no plan was found that keeps all constraints; the best one is shown.)";

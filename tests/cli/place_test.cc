@@ -121,6 +121,18 @@ TEST_F(PlaceTest, RepeatsExactlyForABudgetOfSteps) {
   EXPECT_EQ(out_.str(), first);
 }
 
+TEST_F(PlaceTest, ThreadsShareTheStepsAndRepeatExactly) {
+  EXPECT_EQ(Run({"-", "-o", "json", "--steps", "200000", "--threads", "3"}, Unbalanced()), kOk);
+  const std::string first = out_.str();
+  EXPECT_THAT(first, HasSubstr("\"steps\": \"200000\""));
+  EXPECT_EQ(Run({"-", "-o", "json", "--steps", "200000", "--threads", "3"}, Unbalanced()), kOk);
+  EXPECT_EQ(out_.str(), first);
+  for (const char* wrong : {"0", "65", "-1", "two"}) {
+    EXPECT_EQ(Run({"-", "--threads", wrong}, kProblem), kUsage);
+    EXPECT_THAT(err_.str(), HasSubstr("--threads"));
+  }
+}
+
 TEST_F(PlaceTest, EndsWithItsProcessorTime) {
   EXPECT_EQ(Run({"-", "--cpu-time", "20ms"}, Unbalanced()), kOk) << err_.str();
   EXPECT_EQ(Run({"-", "--steps", "0"}, kProblem), kUsage);

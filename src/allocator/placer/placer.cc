@@ -45,27 +45,28 @@ Use UseOf(const State& state, MetricId metric) {
 }  // namespace
 
 Placer::Placer(std::unique_ptr<ReadProblem> read, const v1::PlacementProblem& message,
-               const PlacerOptions& options)
+               const solver::PortfolioOptions& options)
     : read_(std::move(read)),
       start_score_(State(*read_->model).Total()),
-      search_(*read_->model, {.seed = options.seed}) {
+      portfolio_(*read_->model, options) {
   shards_.reserve(static_cast<size_t>(message.shards_size()));
   for (const v1::PlacerShard& shard : message.shards()) shards_.push_back(shard.name());
 }
 
 absl::StatusOr<std::unique_ptr<Placer>> Placer::Make(const v1::PlacementProblem& message,
-                                                     const PlacerOptions& options) {
+                                                     const solver::PortfolioOptions& options) {
   auto read = Read(message);
   if (!read.ok()) return read.status();
   return std::unique_ptr<Placer>(new Placer(*std::move(read), message, options));
 }
 
 void Placer::Improve(const solver::ImproveOptions& options) {
-  outcome_ = solver::Improve(search_, options);
+  outcome_ = solver::Improve(portfolio_, options);
 }
 
 Placer::Placement Placer::Best() const {
-  return start_score_.BetterThan(search_.BestScore()) ? read_->problem.start : search_.Where();
+  return start_score_.BetterThan(portfolio_.BestScore()) ? read_->problem.start
+                                                         : portfolio_.Where();
 }
 
 const std::string& Placer::ShardName(ObjectId o) const {
@@ -147,7 +148,7 @@ v1::PlaceResponse Placer::Answer() const {
   AddShards(where, answer);
   AddRules(before, after, answer);
   AddMetrics(before, after, answer);
-  answer.set_steps(search_.steps());
+  answer.set_steps(portfolio_.steps());
   answer.set_finished(!outcome_.phases.empty() && outcome_.phases.front().finished);
   answer.set_fewest_moves(outcome_.fewest_moves);
   for (const solver::Phase& phase : outcome_.phases) {

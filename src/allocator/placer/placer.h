@@ -11,36 +11,31 @@
 #include "absl/status/statusor.h"
 #include "allocator/placer/problem_reader.h"
 #include "allocator/solver/anytime/improve.h"
-#include "allocator/solver/search.h"
 
 namespace shardmanager::placer {
-
-struct PlacerOptions {
-  uint64_t seed = 1;
-};
 
 class Placer {
  public:
   // INVALID_ARGUMENT: as Read().
   static absl::StatusOr<std::unique_ptr<Placer>> Make(const v1::PlacementProblem& message,
-                                                      const PlacerOptions& options);
+                                                      const solver::PortfolioOptions& options);
 
   // Looks for a better plan until the budget is spent, or there is nothing left to look for. Once.
   void Improve(const solver::ImproveOptions& options);
   // The best seen; never worse than what stood.
   v1::PlaceResponse Answer() const;
 
-  uint64_t steps() const { return search_.steps(); }
-  const solver::Search& search() const { return search_; }
+  uint64_t steps() const { return portfolio_.steps(); }
+  const solver::Portfolio& portfolio() const { return portfolio_; }
   const solver::Outcome& outcome() const { return outcome_; }
   const solver::Score& start_score() const { return start_score_; }
-  solver::Score best_score() const { return search_.BestScore(); }
+  solver::Score best_score() const { return portfolio_.BestScore(); }
 
  private:
   using Placement = solver::Table<solver::ObjectId, solver::ContainerId>;
 
   Placer(std::unique_ptr<ReadProblem> read, const v1::PlacementProblem& message,
-         const PlacerOptions& options);
+         const solver::PortfolioOptions& options);
   Placement Best() const;
   void AddShards(const Placement& where, v1::PlaceResponse& answer) const;
   void AddRules(solver::State& before, solver::State& after, v1::PlaceResponse& answer) const;
@@ -52,7 +47,7 @@ class Placer {
   const std::unique_ptr<ReadProblem> read_;
   std::vector<std::string> shards_;  // names
   const solver::Score start_score_;
-  solver::Search search_;
+  solver::Portfolio portfolio_;
   solver::Outcome outcome_;
 };
 

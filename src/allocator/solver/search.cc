@@ -25,10 +25,19 @@ class Search::Impl {
   }
 
   void BackToBest() {
-    if (best_.empty()) return;
+    if (!best_.empty()) MoveTo(best_.where());
+  }
+
+  void GoOnFrom(const Table<ObjectId, ContainerId>& where) {
+    MoveTo(where);
+    annealer_.Forget();
+    best_.Forget();
+  }
+
+  void MoveTo(const Table<ObjectId, ContainerId>& where) {
     for (uint32_t i = 0; i < state_.problem().objects; ++i) {
-      const ContainerId to = best_.where()[ObjectId(i)];
-      if (state_.where(ObjectId(i)) != to) state_.Move(ObjectId(i), to);
+      const ObjectId o(i);
+      if (state_.where(o) != where[o]) state_.Move(o, where[o]);
     }
   }
 
@@ -44,6 +53,7 @@ Search::~Search() = default;
 
 bool Search::Descend(const Patience& patience) { return impl_->Descend(patience); }
 void Search::Anneal(const AnnealOptions& options) { impl_->Anneal(options); }
+void Search::GoOnFrom(const Table<ObjectId, ContainerId>& where) { impl_->GoOnFrom(where); }
 Table<ObjectId, ContainerId> Search::Where() const {
   return impl_->best_.empty() ? Best::Placement(impl_->state_) : impl_->best_.where();
 }

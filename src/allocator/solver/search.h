@@ -67,6 +67,9 @@ class Search {
   // the search goes on from there.
   void Anneal(const AnnealOptions& options);
 
+  // Stands on that from now on, whatever it has seen before.
+  void GoOnFrom(const Table<ObjectId, ContainerId>& where);
+
   // The best placement seen, and its score.
   Table<ObjectId, ContainerId> Where() const;
   Score BestScore() const;

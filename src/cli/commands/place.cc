@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/text_file.h"
 #include "cli/yaml/proto_to_text.h"
 #include "cli/yaml/yaml_to_proto.h"
+#include "runtime/fork_join.h"
 #include "runtime/stopwatch.h"
 
 namespace shardmanager::cli {
@@ -54,6 +56,20 @@ solver::Budget BudgetOf(const PlaceCommand& command) {
   return budget;
 }
 
+// Where the machine's cores decide nobody relies on them: only if the clock does, too.
+constexpr uint32_t kMostThreadsUnasked = 8;
+
+solver::PortfolioOptions SearchesOf(const PlaceCommand& command) {
+  solver::PortfolioOptions options{
+      .seed = command.seed, .searches = command.threads, .do_all = ForkJoin};
+  const bool only_time = command.steps == 0 && command.cpu_time.count() == 0;
+  if (options.searches == 0) {
+    options.searches =
+        only_time ? std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreadsUnasked) : 1;
+  }
+  return options;
+}
+
 // Runs a search within the command's budget, and shows how far it is.
 class Watched {
  public:
@@ -65,27 +81,27 @@ class Watched {
 
   // `improve` is told what the search is to be told.
   template <typename ImproveWith>
-  void Run(const solver::Search& search, ImproveWith improve) {
-    levels_ = solver::LevelsInUse(search.state());
+  void Run(const solver::Portfolio& portfolio, ImproveWith improve) {
+    levels_ = solver::LevelsInUse(portfolio.state());
     improve(solver::ImproveOptions{
         .budget = BudgetOf(command_),
         .clocks = [this] { return Now(); },
         .go_on =
             [&](const solver::Spent& spent, double part) {
               bar_.Show(part);
-              if (curve_.Due(spent, part)) curve_.Show(spent, part, PlanOf(search));
+              if (curve_.Due(spent, part)) curve_.Show(spent, part, PlanOf(portfolio));
               return true;
             },
     });
-    curve_.Show(Now(), 1, PlanOf(search));
+    curve_.Show(Now(), 1, PlanOf(portfolio));
   }
 
  private:
   solver::Spent Now() const {
     return {.seconds = watch_.seconds(), .cpu_seconds = watch_.cpu_seconds()};
   }
-  PlanSoFar PlanOf(const solver::Search& search) const {
-    return {.score = search.BestScore(), .levels = levels_, .moves = search.Moves()};
+  PlanSoFar PlanOf(const solver::Portfolio& portfolio) const {
+    return {.score = portfolio.BestScore(), .levels = levels_, .moves = portfolio.Moves()};
   }
 
   const PlaceCommand& command_;
@@ -148,13 +164,13 @@ ExitCode PlaceYaml(const PlaceCommand& command, Terminal& terminal) {
     *terminal.err << std::string(problem.status().message()) << "\n";
     return kUsage;
   }
-  auto placer = placer::Placer::Make(*problem, {.seed = command.seed});
+  auto placer = placer::Placer::Make(*problem, SearchesOf(command));
   if (!placer.ok()) {
     *terminal.err << WithPlaces(std::string(placer.status().message()), file->text, file->name,
                                 v1::PlacementProblem(), document);
     return kUsage;
   }
-  Watched(command, watch, terminal).Run((*placer)->search(), [&](const auto& options) {
+  Watched(command, watch, terminal).Run((*placer)->portfolio(), [&](const auto& options) {
     (*placer)->Improve(options);
   });
   return ShowPlan(command, *problem, **placer, terminal);
@@ -179,16 +195,16 @@ absl::StatusOr<Solved> Solve(const std::string& model, const std::string& assign
   if (!challenge.ok()) return challenge.status();
   Solved solved;
   solved.before = roadef::Challenge::CostOf(solver::State((*challenge)->model()).Total());
-  solver::Search search((*challenge)->model(), {.seed = command.seed});
+  solver::Portfolio portfolio((*challenge)->model(), SearchesOf(command));
   solver::Outcome outcome;
-  Watched(command, watch, terminal).Run(search, [&](solver::ImproveOptions options) {
+  Watched(command, watch, terminal).Run(portfolio, [&](solver::ImproveOptions options) {
     options.descent_steps = kRoadefDescentSteps;
-    outcome = solver::Improve(search, options);
+    outcome = solver::Improve(portfolio, options);
   });
   solved.said = OutcomeText(outcome, true);
-  solved.assignment = (*challenge)->ToText(search.Where());
-  solved.after = roadef::Challenge::CostOf(search.BestScore());
-  solved.valid = search.BestScore()[solver::kConstraintLevel] <= solver::kTolerance;
+  solved.assignment = (*challenge)->ToText(portfolio.Where());
+  solved.after = roadef::Challenge::CostOf(portfolio.BestScore());
+  solved.valid = portfolio.BestScore()[solver::kConstraintLevel] <= solver::kTolerance;
   return solved;
 }
 

@@ -7,6 +7,7 @@
 #include "allocator/solver/anytime/least_moves.h"
 #include "allocator/solver/specs/all.h"
 #include "base/random.h"
+#include "runtime/fork_join.h"
 #include "tests/allocator/solver/small_fleet.h"
 
 namespace shardmanager::solver {
@@ -28,7 +29,7 @@ class ImproveTest : public testing::Test {
   };
   // A clock that shows `step_s` more after each step.
   Result Run(const Budget& budget, double step_s, uint64_t seed = 1) const {
-    Search search(model_, {.seed = seed});
+    Portfolio search(model_, {.seed = seed, .searches = searches_, .do_all = do_all_});
     const auto clocks = [&] {
       const double now = step_s * static_cast<double>(search.steps());
       return Spent{.seconds = now, .cpu_seconds = now / 2};
@@ -42,6 +43,8 @@ class ImproveTest : public testing::Test {
 
   const Problem problem_;
   Model model_;
+  uint32_t searches_ = 1;
+  decltype(PortfolioOptions::do_all) do_all_;
 };
 
 TEST_F(ImproveTest, RepeatsExactlyForASeedAndABudgetOfSteps) {
@@ -91,7 +94,7 @@ TEST_F(ImproveTest, AQuickAnnealingComesFirstForThoseWhoStopEarly) {
   const double annealed = static_cast<double>(result.phases[1].steps + result.phases[2].steps);
   EXPECT_NEAR(static_cast<double>(result.phases[1].steps), annealed / 10, annealed / 20);
   // Of what there is to gain, most was gained by then.
-  Search search(model_, {.seed = 1});
+  Portfolio search(model_, {.seed = 1});
   std::vector<Score> best;
   const auto look = [&](const Spent&, double part) {
     if (best.empty() || (best.size() == 1 && part >= 0.6)) best.push_back(search.BestScore());
@@ -108,12 +111,52 @@ TEST_F(ImproveTest, AQuickAnnealingComesFirstForThoseWhoStopEarly) {
   EXPECT_LT(cost(best[1]) - cost(best[2]), 0.2 * (cost(best[0]) - cost(best[2])));
 }
 
+TEST_F(ImproveTest, SearchesSideBySideShareTheBudget) {
+  searches_ = 3;
+  for (uint64_t steps : {100'000, 300'000}) {
+    EXPECT_NEAR(static_cast<double>(Run({.steps = steps}, 0).steps), static_cast<double>(steps),
+                kExact * static_cast<double>(steps));
+  }
+  EXPECT_NEAR(1e-5 * static_cast<double>(Run({.seconds = 3}, 1e-5).steps), 3, 3 * kExact);
+}
+
+TEST_F(ImproveTest, SearchesSideBySideRepeatExactlyOnHoweverManyThreads) {
+  searches_ = 4;
+  const Result in_turn = Run({.steps = 400'000}, 0);
+  do_all_ = ForkJoin;
+  const Result at_once = Run({.steps = 400'000}, 0);
+  EXPECT_EQ(in_turn.steps, at_once.steps);
+  EXPECT_TRUE(std::equal(in_turn.where.begin(), in_turn.where.end(), at_once.where.begin()));
+  searches_ = 3;
+  const Result fewer = Run({.steps = 300'000}, 0);
+  EXPECT_FALSE(std::equal(in_turn.where.begin(), in_turn.where.end(), fewer.where.begin()));
+}
+
+// Each has as many steps as the one that is alone, which is one of them.
+TEST_F(ImproveTest, TheBestOfSeveralSearchesIsAsGoodAsTheFirstAndOftenBetter) {
+  const auto best = [&](uint64_t seed, uint32_t searches) {
+    Portfolio portfolio(model_, {.seed = seed, .searches = searches});
+    portfolio.Descend(Patience());
+    constexpr uint64_t kSteps = 100'000;
+    portfolio.Anneal({.steps = kSteps * searches});
+    return portfolio.BestScore();
+  };
+  int better = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const Score alone = best(seed, 1);
+    const Score of_four = best(seed, 4);
+    EXPECT_FALSE(alone.BetterThan(of_four)) << "seed " << seed;
+    better += of_four.BetterThan(alone);
+  }
+  EXPECT_GE(better, 5);
+}
+
 TEST_F(ImproveTest, EndsWhenItIsTold) {
-  Search search(model_, {});
+  Portfolio search(model_, {});
   int asked = 0;
   Improve(search, {.go_on = [&](const Spent&, double) { return ++asked < 9; }});
   EXPECT_EQ(asked, 9);
-  Search none(model_, {});
+  Portfolio none(model_, {});
   EXPECT_TRUE(Improve(none, {.go_on = [](const Spent&, double) { return false; }}).phases.empty());
 }
 
@@ -137,7 +180,7 @@ TEST(FewestMovesTest, LooksForFewerUntilThereAreProvedToBeNone) {
     Search descent(model, {});
     descent.Descend();
     ASSERT_EQ(descent.BestScore()[kConstraintLevel], 0);
-    Search search(model, {});
+    Portfolio search(model, {});
     const double least = LeastMovement(search.state());
     const Outcome outcome = Improve(search, {.budget = {.steps = 500'000}});
     EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);

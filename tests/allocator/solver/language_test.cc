@@ -243,7 +243,7 @@ TEST(LanguageTest, TheSearchFindsTheBestPlan) {
     const Drawn drawn = Draw(seed);
     Model model(drawn.problem);
     AddWishes(drawn, model);
-    Search search(model, {.seed = seed});
+    Portfolio search(model, {.seed = seed});
     const Outcome outcome = Improve(search, {.budget = {.steps = 30'000}});
     const Score found = search.BestScore();
     const Score best = Cheapest(Pricer(drawn));

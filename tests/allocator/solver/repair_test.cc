@@ -196,6 +196,87 @@ TEST(RepairTest, RepairsWhatOnlySeveralStepsTogetherRepair) {
   }
 }
 
+// A large object stands nowhere; where it would fit, two small ones have to make room, which fit
+// where the third server has room for one each.
+SmallFleet FleetWithoutAPlace(int large) {
+  SmallFleet fleet;
+  fleet.Server(4).Server(5).Server(5);
+  for (int i = 0; i < large; ++i) fleet.Objects({{{4}, -1}});
+  fleet.Objects({{{2}, 0}, {{2}, 0}, {{3}, 1}, {{3}, 2}});
+  return fleet;
+}
+
+TEST(RepairTest, MakesRoomForWhatStandsNowhere) {
+  const Problem problem = FleetWithoutAPlace(1).Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Search search(model, {.seed = seed});
+    search.Anneal({.steps = 100'000});
+    EXPECT_EQ(search.BestScore()[kConstraintLevel], 0) << "seed " << seed;
+    EXPECT_EQ(search.BestScore()[kUnplacedLevel], 0) << "seed " << seed;
+    search.GoOnFrom(search.Where());
+    EXPECT_EQ(search.state().where(ObjectId(0)), ContainerId(0)) << "seed " << seed;
+  }
+}
+
+// There is room for one of two in sum: nothing is given up for the other one.
+TEST(RepairTest, WhatFindsNoRoomStandsUpAgain) {
+  const Problem problem = FleetWithoutAPlace(2).Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Search search(model, {.seed = seed});
+    search.Anneal({.steps = 100'000});
+    search.GoOnFrom(search.Where());
+    EXPECT_EQ(search.BestScore()[kConstraintLevel], 0) << "seed " << seed;
+    EXPECT_EQ(search.BestScore()[kUnplacedLevel], 1) << "seed " << seed;
+  }
+}
+
+TEST(RepairTest, LivesWithNothingThatHasAPlace) {
+  const Problem problem = SmallFleet().Server(2).Server(2).Objects({{{3}, -1}}).Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  Search search(model, {});
+  search.Anneal({.steps = 20'000});
+  EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);
+  EXPECT_EQ(search.BestScore()[kUnplacedLevel], 1);
+}
+
+TEST(RepairTest, ARepairThatWasBrokenOffCanGoOn) {
+  const Problem problem = FleetWithoutAPlace(2).Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  Search search(model, {});
+  search.Anneal({.steps = 1, .progress_after = 0.1});
+  EXPECT_EQ(search.BestScore()[kUnplacedLevel], 2);
+  for (int i = 0; i < 3; ++i) search.Anneal({.steps = 50'000, .anew = true});
+  EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);
+  EXPECT_EQ(search.BestScore()[kUnplacedLevel], 1);
+  EXPECT_TRUE(search.Descend());
+  EXPECT_EQ(search.BestScore()[kUnplacedLevel], 1);
+}
+
+// Room in sum for three, and places for two at most: a second annealing tries fewer.
+TEST(RepairTest, AfterInVainAnotherAnnealingTriesFewer) {
+  SmallFleet fleet;
+  fleet.Server(6).Server(6).Server(6).Server(6);
+  for (int i = 0; i < 3; ++i) fleet.Objects({{{5}, -1}});
+  for (int i = 0; i < 4; ++i) fleet.Objects({{{2}, i}});
+  const Problem problem = fleet.Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Search search(model, {.seed = seed});
+    search.Anneal({.steps = 100'000});
+    EXPECT_EQ(search.BestScore()[kUnplacedLevel], 3) << "seed " << seed;
+    search.Anneal({.steps = 100'000, .anew = true});
+    EXPECT_EQ(search.BestScore()[kConstraintLevel], 0) << "seed " << seed;
+    EXPECT_EQ(search.BestScore()[kUnplacedLevel], 2) << "seed " << seed;
+  }
+}
+
 // Sums of a server's loads with either sign have their repair in the same way.
 TEST(RepairTest, RepairsAHeadroomThatTwoOthersMustMakeUpFor) {
   const Problem problem = Lopsided();

@@ -342,7 +342,7 @@ TEST(SearchTest, AnnealsOnFromWhatADescentFound) {
   Model model(p);
   ASSERT_TRUE(model.AddGoal(BalanceSpec{.metric = "cpu", .tolerance = 0}, {}).ok());
   Search search(model, {.emergency = true});
-  search.Anneal({.steps = 1});
+  search.Anneal({.steps = 0, .progress_after = 0.5});
   search.Descend();
   EXPECT_EQ(search.BestScore()[kUnplacedLevel], 0);
   EXPECT_GT(search.BestScore()[GoalLevel(1)], 0);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allocator/solver/anneal/seating.h"
+
 namespace shardmanager::solver {
 namespace {
 
@@ -88,7 +90,7 @@ Price::Policy Annealer::Policy(const AnnealOptions& options) const {
   return policy;
 }
 
-// Objects without a place are the descent's business.
+// (Those that even seating found no place for are left alone.)
 void Annealer::Collect() {
   movable_.clear();
   for (uint32_t i = 0; i < state_.problem().objects; ++i) {
@@ -188,12 +190,39 @@ void Annealer::TrySwap() {
 }
 
 void Annealer::BackToBest() {
+  const auto& where = best_->where();
+  // Objects that were seated in vain stand up again.
+  const bool unseats =
+      std::any_of(movable_.begin(), movable_.end(), [&](ObjectId o) { return !where[o].valid(); });
   for (ObjectId o : movable_) {
-    const ContainerId to = best_->where()[o];
-    if (state_.where(o) != to) meter_->Move(o, to);
+    if (state_.where(o) == where[o]) continue;
+    if (unseats) {
+      state_.Move(o, where[o]);
+    } else {
+      meter_->Move(o, where[o]);
+    }
+  }
+  if (unseats) {
+    Collect();
+    favoured_.clear();
+    favour_at_ = 0;
+    MakeMeter();
   }
   energy_ = best_energy_ = course_.Energy(best_->score());
   kept_at_ = progress_;
+}
+
+bool Annealer::Repaired() const {
+  const Score& best = best_->score();
+  return best[kConstraintLevel] <= kTolerance && best[kUnplacedLevel] <= unplaced_ + kTolerance;
+}
+
+// With or without success.
+void Annealer::EndRepair() {
+  repairing_ = false;
+  // For so many there was no room: the next annealing tries fewer.
+  if (!Repaired() && seated_ > 0) most_seated_ = std::max(1U, seated_ / 2);
+  BackToBest();
 }
 
 void Annealer::Try(uint64_t steps) {
@@ -209,10 +238,21 @@ void Annealer::Try(uint64_t steps) {
 
 // Most of it once, and not for each stretch of an annealing: it looks at all objects.
 void Annealer::Prepare(const AnnealOptions& options) {
-  if (!meter_) Collect();
+  const bool first = !meter_;
+  if (first) {
+    seated_ = SeatUnplaced(state_, most_seated_);
+    Collect();
+  }
   const double objects = std::max<double>(1, static_cast<double>(movable_.size()));
   steps_per_object_ = AllSteps(options) / objects;
-  if (meter_ || movable_.empty()) return;
+  if (first && !movable_.empty()) Begin(options);
+}
+
+void Annealer::MakeMeter() {
+  meter_.emplace(state_, course_.weights, std::max(course_.Energy(bad_), 1e-6));
+}
+
+void Annealer::Begin(const AnnealOptions& options) {
   const Score now = state_.Total();
   for (int l = 0; l < kLevels; ++l) bad_[l] = std::max(bad_[l], now[l]);
   course_ = CourseFor(state_, bad_, random_);
@@ -224,12 +264,13 @@ void Annealer::Prepare(const AnnealOptions& options) {
   }
   best_energy_ = course_.Energy(best_->score());
   energy_ = course_.Energy(now);
-  meter_.emplace(state_, course_.weights, std::max(course_.Energy(bad_), 1e-6));
+  MakeMeter();
   gone_back_ = false;
   progress_ = options.progress;
   kept_at_ = options.progress;
   note_at_ = favour_at_ = 0;
-  repairing_ = best_->score()[kConstraintLevel] > kTolerance;
+  unplaced_ = now[kUnplacedLevel];
+  repairing_ = !Repaired();
   saving_ = best_->score().OnlyMovement();
 }
 
@@ -242,8 +283,7 @@ void Annealer::TurnTo(const AnnealOptions& options, double progress, uint64_t st
   const bool back = progress - kept_at_ > kLasts || (!kept && progress >= kLastTurn) ||
                     (passes(kQuench) && energy_ > kNear * best_energy_);
   if (repairing_) {
-    repairing_ = best_->score()[kConstraintLevel] > kTolerance && progress < kRepairEnds;
-    if (!repairing_) BackToBest();
+    if (Repaired() || progress >= kRepairEnds) EndRepair();
   } else if (back) {
     BackToBest();
     gone_back_ = true;
@@ -267,6 +307,7 @@ void Annealer::Run(const AnnealOptions& options, Best& best) {
     TurnTo(options, options.progress + (options.progress_after - options.progress) * part,
            options.steps - done);
     done = AllStepsSoFar() - begin;
+    if (movable_.empty()) return;  // none of those that were seated had a place
     if (done < options.steps) Try(std::min(kStride, options.steps - done));
     meter_->AdjustPrices(Policy(options));
   }

@@ -28,11 +28,16 @@ class Annealer {
   // Of all kinds: proposals, and looks at the state in between.
   uint64_t AllStepsSoFar() const { return steps_ + state_.steps(); }
   void Prepare(const AnnealOptions& options);
+  void Begin(const AnnealOptions& options);
+  void MakeMeter();
   void Collect();
   // Those that constraints which are broken are about; if only moves cost anything, those that
   // moved.
   void CollectFavoured();
   void CollectBlamed();
+  // The best keeps every constraint, and all that were seated have a place in it.
+  bool Repaired() const;
+  void EndRepair();
   // What is to be done before a stride: see the constants in annealer.cc.
   void TurnTo(const AnnealOptions& options, double progress, uint64_t steps_left);
   void Try(uint64_t steps);
@@ -48,6 +53,8 @@ class Annealer {
   void NoteBest(double margin);
   void BackToBest();
 
+  static constexpr uint32_t kMostSeated = 64;
+
   State& state_;
   Random random_;
   std::array<float, 1024> draws_;  // quantiles of the exponential distribution
@@ -61,7 +68,10 @@ class Annealer {
   double steps_per_object_ = 0;  // in the whole annealing
   bool gone_back_ = false;       // from a placement that stayed broken
   bool repairing_ = false;
-  bool saving_ = false;  // nothing costs anything but moves
+  uint32_t seated_ = 0;                 // objects, by this annealing
+  uint32_t most_seated_ = kMostSeated;  // by the next one
+  double unplaced_ = 0;                 // objects, when those were seated
+  bool saving_ = false;                 // nothing costs anything but moves
   double temperature_ = 0;
   double energy_ = 0;
   double best_energy_ = 0;

@@ -13,17 +13,21 @@ constexpr double kDescentPart = 0.5;
 // A quick annealing comes first, with this part of what is left: whoever stops early has most of
 // what there is to gain, and it is a second start for the other one, which then begins anew.
 constexpr double kQuickPart = 0.1;
+// What an annealing finds depends on its seed. With more than so many steps for each object it
+// depends less on their number: the same time is better spent on another annealing (decision 0062).
+constexpr double kStepsOfStart = 100'000;
+constexpr double kMostStarts = 100;
 // However late it is, a descent takes so many steps (some 20 ms): an answer has something to say,
 // also where the clock has run on while the problem was read.
 constexpr uint64_t kLeastDescentSteps = 20'000;
 
 class Run {
  public:
-  Run(Search& search, const ImproveOptions& options)
-      : search_(search),
+  Run(Portfolio& portfolio, const ImproveOptions& options)
+      : portfolio_(portfolio),
         options_(options),
-        pace_(options.budget),
-        least_movement_(LeastMovement(search.state())) {}
+        pace_(options.budget, portfolio.searches()),
+        least_movement_(LeastMovement(portfolio.state())) {}
 
   Outcome All() {
     if (!GoesOn()) return {};
@@ -35,7 +39,7 @@ class Run {
  private:
   Spent Now() const {
     Spent spent = options_.clocks ? options_.clocks() : Spent();
-    spent.steps = search_.steps();
+    spent.steps = portfolio_.steps();
     return spent;
   }
   bool GoesOn() {
@@ -47,7 +51,7 @@ class Run {
 
   // Nothing is left to look for.
   bool Perfect() const {
-    const Score best = search_.BestScore();
+    const Score best = portfolio_.BestScore();
     if (best.OnlyMovement()) return best[kMovementLevel] <= least_movement_ + kTolerance;
     return !Score().BetterThan(best);
   }
@@ -55,12 +59,12 @@ class Run {
   // `work` does it, and says whether it ended by itself.
   template <typename Work>
   void Do(const std::string& name, Work work) {
-    const Score before = search_.BestScore();
-    const uint64_t steps = search_.steps();
+    const Score before = portfolio_.BestScore();
+    const uint64_t steps = portfolio_.steps();
     const bool finished = work();
     phases_.push_back({.name = name,
-                       .steps = search_.steps() - steps,
-                       .improved = search_.BestScore().BetterThan(before),
+                       .steps = portfolio_.steps() - steps,
+                       .improved = portfolio_.BestScore().BetterThan(before),
                        .finished = finished});
     GoesOn();
   }
@@ -71,18 +75,35 @@ class Run {
     const uint64_t end = std::min(options_.descent_steps, half);
     const auto enough = [this] {
       return !GoesOn() ||
-             (search_.steps() >= kLeastDescentSteps && pace_.Part(Now()) >= kDescentPart);
+             (portfolio_.steps() >= kLeastDescentSteps && pace_.Part(Now()) >= kDescentPart);
     };
-    Do(kDescentPhase, [&] { return search_.Descend(Patience(end, enough)); });
+    Do(kDescentPhase, [&] { return portfolio_.Descend(Patience(end, enough)); });
   }
 
   void Anneal() {
     if (ended_ || pace_.Part(Now()) >= 1) return;
-    const bool saves = search_.BestScore().OnlyMovement();
+    const bool saves = portfolio_.BestScore().OnlyMovement();
     const double quick = saves || IsShort() ? 0 : kQuickPart;
     if (quick > 0) Do(kQuickPhase, [&] { return AnnealBetween(0, quick); });
     if (ended_ || Perfect()) return;
-    Do(saves ? kFewerMovesPhase : kAnnealingPhase, [&] { return AnnealBetween(quick, 1); });
+    Do(saves ? kFewerMovesPhase : kAnnealingPhase, [&] { return AnnealInStarts(quick); });
+  }
+
+  // As many annealings as there are steps for, of equal length, each anew.
+  bool AnnealInStarts(double begin) {
+    const double length = (1 - begin) / Starts();
+    while (begin < 1) {
+      const double end = begin + length < 1 - length / 2 ? begin + length : 1;
+      if (AnnealBetween(begin, end)) return true;
+      if (ended_ || Perfect()) break;
+      begin = end;
+    }
+    return false;
+  }
+  int Starts() const {
+    const double steps = pace_.StepsLeft(Now()) / portfolio_.searches();
+    const double objects = std::max<uint32_t>(1, portfolio_.state().problem().objects);
+    return static_cast<int>(std::clamp(steps / objects / kStepsOfStart, 1.0, kMostStarts));
   }
 
   // A quick annealing would have fewer steps than even a descent has at least.
@@ -94,25 +115,25 @@ class Run {
   // From hot to cold, between these parts of what was left of the budget at first. True: it ended
   // by itself.
   bool AnnealBetween(double begin, double end) {
-    search_.Anneal({.steps = 0, .anew = true});  // what must be set up takes time, too
+    portfolio_.Anneal({.steps = 0, .anew = true});  // what must be set up takes time, too
     const auto part = [&](double of_all) {
       return std::clamp((of_all - begin) / (end - begin), 0.0, 1.0);
     };
     while (pace_.Progress(Now()) < end) {
       const auto stretch = pace_.Next(Now());
       if (!stretch) break;
-      const uint64_t before = search_.steps();
-      search_.Anneal({.steps = stretch->steps,
-                      .progress = part(stretch->progress),
-                      .progress_after = part(stretch->progress_after)});
+      const uint64_t before = portfolio_.steps();
+      portfolio_.Anneal({.steps = stretch->steps,
+                         .progress = part(stretch->progress),
+                         .progress_after = part(stretch->progress_after)});
       // (Without a step nothing can move, however long it is tried.)
-      if (Perfect() || search_.steps() == before) return true;
+      if (Perfect() || portfolio_.steps() == before) return true;
       if (!GoesOn()) break;
     }
     return false;
   }
 
-  Search& search_;
+  Portfolio& portfolio_;
   const ImproveOptions& options_;
   Pace pace_;
   const double least_movement_;
@@ -122,8 +143,8 @@ class Run {
 
 }  // namespace
 
-Outcome Improve(Search& search, const ImproveOptions& options) {
-  return Run(search, options).All();
+Outcome Improve(Portfolio& portfolio, const ImproveOptions& options) {
+  return Run(portfolio, options).All();
 }
 
 }  // namespace shardmanager::solver

@@ -1,5 +1,6 @@
-// What a search does with a budget: it descends, anneals quickly, and then slowly until the budget
-// is spent. Where nothing costs anything but moves, one annealing looks for fewer of them.
+// What a portfolio of searches does with a budget: it descends, anneals quickly, and then slowly,
+// once or, if there are steps for it, several times, until the budget is spent. Where nothing costs
+// anything but moves, it looks for fewer of them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "allocator/solver/anytime/pace.h"
-#include "allocator/solver/search.h"
+#include "allocator/solver/anytime/portfolio.h"
 
 namespace shardmanager::solver {
 
@@ -46,7 +47,7 @@ struct Outcome {
   bool fewest_moves = false;
 };
 
-// REQUIRES: the search has not begun.
-Outcome Improve(Search& search, const ImproveOptions& options);
+// REQUIRES: the searches have not begun.
+Outcome Improve(Portfolio& portfolio, const ImproveOptions& options);
 
 }  // namespace shardmanager::solver

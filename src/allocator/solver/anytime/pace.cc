@@ -14,7 +14,7 @@ constexpr uint64_t kFirstSteps = 512;
 constexpr uint64_t kLeastSteps = 64;
 constexpr uint64_t kMostSteps = uint64_t{1} << 20;
 constexpr uint64_t kMostGrowth = 4;  // from one stretch to the next
-// Without a clock, so that a search repeats whatever the machine does.
+// Of each search, without a clock, so that it repeats whatever the machine does.
 constexpr uint64_t kStepsWithoutClock = 16'384;
 
 }  // namespace
@@ -26,6 +26,11 @@ double Pace::Part(const Spent& spent) const {
   part = std::max(part, spent.seconds / budget_.seconds);
   part = std::max(part, spent.cpu_seconds / budget_.cpu_seconds);
   return std::min(1.0, part);
+}
+
+double Pace::StepsLeft(const Spent& spent) const {
+  const double part_of_step = HasClock() ? part_of_step_ : 1 / static_cast<double>(budget_.steps);
+  return part_of_step > 0 ? (1 - Part(spent)) / part_of_step : 0;
 }
 
 void Pace::Learn(const Spent& spent, double part) {
@@ -50,7 +55,7 @@ std::optional<Pace::Stretch> Pace::Next(const Spent& spent) {
   if (HasClock()) {
     Learn(spent, part);
   } else {
-    steps_ = std::min(kStepsWithoutClock, budget_.steps - spent.steps);
+    steps_ = std::min(kStepsWithoutClock * searches_, budget_.steps - spent.steps);
     part_of_step_ = 1 / static_cast<double>(budget_.steps);
   }
   part_ = part;

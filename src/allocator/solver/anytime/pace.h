@@ -26,7 +26,9 @@ struct Spent {
 
 class Pace {
  public:
-  explicit Pace(const Budget& budget) : budget_(budget) {}
+  // `searches`: so many share the steps of a stretch.
+  explicit Pace(const Budget& budget, uint32_t searches = 1)
+      : budget_(budget), searches_(searches) {}
 
   // The part of the budget that is spent: 0 to 1; 1: no more.
   double Part(const Spent& spent) const;
@@ -35,6 +37,10 @@ class Pace {
   double Progress(const Spent& spent) const {
     return begin_ ? (Part(spent) - *begin_) / (1 - *begin_) : 0;
   }
+
+  // So many steps will be taken until the budget is spent. 0: nobody knows yet how long a step
+  // takes.
+  double StepsLeft(const Spent& spent) const;
 
   struct Stretch {
     uint64_t steps = 0;
@@ -53,6 +59,7 @@ class Pace {
   void Learn(const Spent& spent, double part);
 
   const Budget budget_;
+  const uint32_t searches_;
   std::optional<double> begin_;  // the part that was spent at the first stretch
   // The last stretch.
   uint64_t steps_ = 0;

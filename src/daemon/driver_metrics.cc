@@ -34,39 +34,30 @@ DriverMetrics::DriverMetrics(Metrics& metrics)
   }
 }
 
-const Histogram& DriverMetrics::Writes(WriteOutcome outcome) {
+Histogram DriverMetrics::Writes(WriteOutcome outcome) {
   const auto row = static_cast<size_t>(outcome);
-  std::optional<Histogram>& found = writes_[row];
-  if (!found) {
-    found = metrics_.AddHistogram("shardmanager_write_duration_seconds",
-                                  "Writes of assignments to ZooKeeper, from sent to answered.", {},
-                                  {{"outcome", std::string(kWrites[row])}});
-  }
-  return *found;
+  return writes_[row].GetOr([&] {
+    return metrics_.AddHistogram("shardmanager_write_duration_seconds",
+                                 "Writes of assignments to ZooKeeper, from sent to answered.", {},
+                                 {{"outcome", std::string(kWrites[row])}});
+  });
 }
 
-const Histogram& DriverMetrics::Commands(CommandKind kind, CommandOutcome outcome) {
+Histogram DriverMetrics::Commands(CommandKind kind, CommandOutcome outcome) {
   const auto column = static_cast<size_t>(outcome);
-  std::optional<Histogram>& found =
-      commands_[static_cast<size_t>(kind) * kCommandOutcomes + column];
-  if (!found) {
-    found = metrics_.AddHistogram(
+  return commands_[static_cast<size_t>(kind) * kCommandOutcomes + column].GetOr([&] {
+    return metrics_.AddHistogram(
         "shardmanager_command_duration_seconds",
         "Commands to servers, one for each shard, from sent to its final answer.", {},
         {{"command", std::string(ToString(kind))}, {"outcome", std::string(kCommands[column])}});
-  }
-  return *found;
+  });
 }
 
 void DriverMetrics::Planned(Duration took) { plans_.Observe(took); }
 
-void DriverMetrics::Wrote(WriteOutcome outcome, Duration took) {
-  const std::scoped_lock lock(mutex_);
-  Writes(outcome).Observe(took);
-}
+void DriverMetrics::Wrote(WriteOutcome outcome, Duration took) { Writes(outcome).Observe(took); }
 
 void DriverMetrics::Commanded(CommandKind kind, CommandOutcome outcome, Duration took) {
-  const std::scoped_lock lock(mutex_);
   Commands(kind, outcome).Observe(took);
 }
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <array>
-#include <mutex>
-#include <optional>
+#include <atomic>
 
 #include "orchestrator/shell/ports.h"
 #include "runtime/metrics.h"
@@ -27,17 +26,31 @@ class DriverMetrics final : public orchestrator::Meter {
       static_cast<size_t>(orchestrator::CommandOutcome::kDeposed) + 1;
   static constexpr size_t kCommandKinds = static_cast<size_t>(CommandKind::kSetMembers) + 1;
 
-  // REQUIRES: mutex_ is held.
-  const Histogram& Writes(orchestrator::WriteOutcome outcome);
-  const Histogram& Commands(CommandKind kind, orchestrator::CommandOutcome outcome);
+  // Made when the first such thing happens, as a histogram has many series; which it is, is looked
+  // up by its labels only once.
+  class Lazy {
+   public:
+    template <typename Make>
+    Histogram GetOr(Make make) {
+      Histogram histogram = made_.load(std::memory_order_acquire);
+      if (histogram.counts()) return histogram;
+      histogram = make();  // the same, if two do this at once
+      made_.store(histogram, std::memory_order_release);
+      return histogram;
+    }
+
+   private:
+    std::atomic<Histogram> made_ = Histogram();
+  };
+
+  Histogram Writes(orchestrator::WriteOutcome outcome);
+  Histogram Commands(CommandKind kind, orchestrator::CommandOutcome outcome);
 
   Metrics& metrics_;
   const Histogram plans_;
   const Histogram takeovers_;
-  std::mutex mutex_;
-  // Made when the first such thing happens: a histogram is looked up by its labels only once.
-  std::array<std::optional<Histogram>, kWriteOutcomes> writes_;
-  std::array<std::optional<Histogram>, kCommandKinds * kCommandOutcomes> commands_;
+  std::array<Lazy, kWriteOutcomes> writes_;
+  std::array<Lazy, kCommandKinds * kCommandOutcomes> commands_;
 };
 
 }  // namespace shardmanager::daemon

@@ -6,6 +6,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -55,8 +57,36 @@ void Gauge::Set(double value) const {
 }
 double Gauge::value() const { return impl_ != nullptr ? impl_->Value() : 0; }
 
+// What was observed since the last scrape. The library's histogram takes a lock for each value, so
+// it gets them together, before it is read.
+class Histogram::Observations {
+ public:
+  Observations(prometheus::Histogram* kept, std::vector<double> bounds)
+      : kept_(kept), bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
+
+  void Add(double value) {
+    const auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
+    counts_[static_cast<size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
+    sum_.fetch_add(value, std::memory_order_relaxed);
+  }
+
+  void Flush() {
+    std::vector<double> counts;
+    for (std::atomic<uint64_t>& count : counts_) {
+      counts.push_back(static_cast<double>(count.exchange(0, std::memory_order_relaxed)));
+    }
+    kept_->ObserveMultiple(counts, sum_.exchange(0, std::memory_order_relaxed));
+  }
+
+ private:
+  prometheus::Histogram* const kept_;
+  const std::vector<double> bounds_;
+  std::vector<std::atomic<uint64_t>> counts_;  // the last one: above all bounds
+  std::atomic<double> sum_ = 0;
+};
+
 void Histogram::Observe(double value) const {
-  if (impl_ != nullptr) impl_->Observe(value);
+  if (impl_ != nullptr) impl_->Add(value);
 }
 void Histogram::Observe(Duration value) const { Observe(InSeconds(value)); }
 
@@ -76,9 +106,18 @@ class Metrics::Collected final : public prometheus::Collectable {
     sources_.erase(id);
   }
 
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    std::vector<prometheus::MetricFamily> all = registry_->Collect();
+  Histogram::Observations* ObservationsOf(prometheus::Histogram* kept,
+                                          const std::vector<double>& bounds) {
     std::lock_guard lock(mutex_);
+    auto& found = observations_[kept];
+    if (!found) found = std::make_unique<Histogram::Observations>(kept, bounds);
+    return found.get();
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    std::lock_guard lock(mutex_);
+    for (const auto& [kept, observations] : observations_) observations->Flush();
+    std::vector<prometheus::MetricFamily> all = registry_->Collect();
     for (const auto& [id, source] : sources_) {
       for (MetricFamily& family : source()) all.push_back(Converted(std::move(family)));
     }
@@ -101,6 +140,7 @@ class Metrics::Collected final : public prometheus::Collectable {
 
   const std::shared_ptr<prometheus::Registry> registry_;
   mutable std::mutex mutex_;
+  std::map<prometheus::Histogram*, std::unique_ptr<Histogram::Observations>> observations_;
   std::map<uint64_t, std::function<std::vector<MetricFamily>()>> sources_;  // in order of Add()
   uint64_t next_ = 0;
 };
@@ -125,7 +165,8 @@ Histogram Metrics::AddHistogram(const std::string& name, const std::string& help
                                 const std::vector<double>& bounds, const Labels& labels) {
   RequireName(name, {"_seconds", "_bytes"});
   const std::vector<double> used = bounds.empty() ? DefaultBounds() : bounds;
-  return Histogram(Build(prometheus::BuildHistogram(), *registry_, name, help, labels, used));
+  return Histogram(collected_->ObservationsOf(
+      Build(prometheus::BuildHistogram(), *registry_, name, help, labels, used), used));
 }
 
 std::string Metrics::Text() const {

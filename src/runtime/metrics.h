@@ -18,7 +18,6 @@
 namespace prometheus {
 class Counter;
 class Gauge;
-class Histogram;
 class Registry;
 }  // namespace prometheus
 
@@ -53,14 +52,18 @@ class Gauge {
 class Histogram {
  public:
   Histogram() = default;
+  // Takes no lock.
   void Observe(double value) const;
   // In seconds, the unit of every duration that Prometheus sees.
   void Observe(Duration value) const;
+  // False: no Metrics gave it.
+  bool counts() const { return impl_ != nullptr; }
 
  private:
   friend class Metrics;
-  explicit Histogram(prometheus::Histogram* impl) : impl_(impl) {}
-  prometheus::Histogram* impl_ = nullptr;
+  class Observations;
+  explicit Histogram(Observations* impl) : impl_(impl) {}
+  Observations* impl_ = nullptr;
 };
 
 // Values that are read when somebody asks, and not kept as metrics: what is gone shows no more.

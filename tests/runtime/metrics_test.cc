@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace shardmanager {
 namespace {
@@ -25,6 +27,31 @@ TEST(MetricsTest, RendersCountersGaugesAndHistograms) {
   EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_bucket{le=\"0.1\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_count 2\n"));
   EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_sum 0.55\n"));
+}
+
+TEST(MetricsTest, AHistogramCountsEachValueOnceWhoeverLooksMeanwhile) {
+  Metrics metrics;
+  const Histogram repair =
+      metrics.AddHistogram("shardmanager_repair_seconds", "Repairs.", {0.125, 1});
+  constexpr int kThreads = 4;
+  constexpr int kEach = 20'000;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < kEach; ++i) repair.Observe(i % 2 == 0 ? 0.125 : 1.5);
+      });
+    }
+    for (int i = 0; i < 100; ++i) metrics.Text();
+  }
+  for (int look = 0; look < 2; ++look) {
+    const std::string text = metrics.Text();
+    EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_bucket{le=\"0.125\"} 40000\n"));
+    EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_bucket{le=\"1\"} 40000\n"));
+    EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_bucket{le=\"+Inf\"} 80000\n"));
+    EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_count 80000\n"));
+    EXPECT_THAT(text, HasSubstr("shardmanager_repair_seconds_sum 65000"));
+  }
 }
 
 TEST(MetricsTest, OneNameAndLabelsAreOneMetric) {

@@ -7,6 +7,7 @@
 #include "allocator/solver/anneal/seating.h"
 #include "allocator/solver/explain.h"
 #include "allocator/solver/search.h"
+#include "allocator/solver/specs/place_specs.h"
 
 namespace shardmanager::allocator {
 namespace {
@@ -15,6 +16,8 @@ using solver::ContainerId;
 using solver::ObjectId;
 
 constexpr size_t kReasonsSought = 32;
+// Of a replica for each server: a small fleet has few places to try.
+constexpr uint64_t kRepairStepsOfPlace = 500;
 
 // The highest level at which the object stands better than at its start.
 MoveReason ReasonOf(const SnapshotTables& tables, solver::State& state, ObjectId o) {
@@ -64,15 +67,31 @@ bool NeedsRepair(const solver::Search& search) {
          best[solver::kUnplacedLevel] > solver::kTolerance;
 }
 
-// What the descent left broken or without a place is repaired by annealing, if that is possible.
-// Two attempts, as the second one is about fewer of what has no place.
+// By how much limits of moves are broken.
+double MovesAboveLimits(const solver::State& state) {
+  double sum = 0;
+  for (const auto& rule : state.custom()) {
+    if (rule->name() == solver::kMoveLimitRule) sum += rule->Total();
+  }
+  return sum;
+}
+
+// What the descent left broken or without a place is repaired by annealing, if that is possible. A
+// second attempt is about fewer of those without a place, if there are several.
 void Repair(solver::Search& search, const Options& options, uint64_t replicas) {
-  const uint64_t steps =
-      std::min(options.repair_steps_per_replica * replicas, options.most_repair_steps / 2);
+  if (options.moves.total == 0) return;
+  const uint64_t of_replica = std::min(options.repair_steps_per_replica,
+                                       kRepairStepsOfPlace * search.state().problem().containers);
+  const uint64_t steps = std::min(of_replica * replicas, options.most_repair_steps / 2);
   for (int i = 0; i < 2 && steps > 0 && NeedsRepair(search); ++i) {
+    if (i > 0 && search.BestScore()[solver::kUnplacedLevel] < 2) break;
     if (!solver::CanRepair(search.mutable_state())) break;
+    const auto before = search.Where();
+    const double above = MovesAboveLimits(search.state());
     search.Anneal({.steps = steps, .anew = true});
     search.GoOnFrom(search.Where());
+    // (One constraint is as good as another to the search, but no limit is to be passed for it.)
+    if (MovesAboveLimits(search.state()) > above + solver::kTolerance) search.GoOnFrom(before);
   }
 }
 

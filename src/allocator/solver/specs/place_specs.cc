@@ -15,7 +15,7 @@ absl::Status OutOfRange(const std::string& field, size_t found, size_t end) {
 class MoveLimitRule final : public CustomRule {
  public:
   MoveLimitRule(const Problem& problem, const MoveLimitSpec& spec, Rank rank)
-      : CustomRule("move limit", rank.level),
+      : CustomRule(kMoveLimitRule, rank.level),
         problem_(problem),
         spec_(spec),
         weight_(rank.weight),

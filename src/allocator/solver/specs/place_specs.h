@@ -38,6 +38,8 @@ struct MoveCostSpec {
   absl::Status AddTo(Model& model, Rank rank) const;
 };
 
+inline constexpr char kMoveLimitRule[] = "move limit";
+
 // Most objects that may be away from their starts. Each above a limit costs 1. Objects
 // that start nowhere do not count: they have to be put somewhere in any case.
 struct MoveLimitSpec {

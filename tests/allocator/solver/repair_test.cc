@@ -234,6 +234,21 @@ TEST(RepairTest, WhatFindsNoRoomStandsUpAgain) {
   }
 }
 
+// The first one may stand nowhere, so the room is there for the second one.
+TEST(RepairTest, WhatIsKeptOutTakesNoRoom) {
+  const Problem problem = FleetWithoutAPlace(2).Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  ASSERT_TRUE(model
+                  .AddConstraint(PinSpec{.domains = {{0, {DomainId(0), DomainId(1), DomainId(2)}}},
+                                         .avoid = true})
+                  .ok());
+  Search search(model, {});
+  search.Anneal({.steps = 100'000});
+  EXPECT_EQ(search.BestScore()[kConstraintLevel], 0);
+  EXPECT_EQ(search.BestScore()[kUnplacedLevel], 1);
+}
+
 TEST(RepairTest, LivesWithNothingThatHasAPlace) {
   const Problem problem = SmallFleet().Server(2).Server(2).Objects({{{3}, -1}}).Make();
   Model model(problem);

@@ -33,12 +33,12 @@ class RoomInSum {
   bool enough() const {
     return std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.left >= 0; });
   }
-  // Takes room for a load. False: there is not enough, and nothing is taken.
-  bool Take(std::span<const Load> load) {
-    const auto fits = [&](const Row& row) { return load[row.metric.index()] <= row.left; };
-    if (!std::all_of(rows_.begin(), rows_.end(), fits)) return false;
+  bool Fits(std::span<const Load> load) const {
+    return std::all_of(rows_.begin(), rows_.end(),
+                       [&](const Row& row) { return load[row.metric.index()] <= row.left; });
+  }
+  void Take(std::span<const Load> load) {
     for (Row& row : rows_) row.left -= load[row.metric.index()];
-    return true;
   }
 
  private:
@@ -78,9 +78,12 @@ void ForEachSeat(State& state, RoomInSum& room, Visit visit) {
     const ObjectId o(i);
     if (state.where(o).valid() || !state.MayMove(o)) continue;
     ++looks;
-    if (!room.Take(state.problem().LoadOf(o))) continue;
+    const auto load = state.problem().LoadOf(o);
+    if (!room.Fits(load)) continue;
     const Seat seat = LeastBroken(state, o);
-    if (seat.place.valid() && !visit(o, seat)) return;
+    if (!seat.place.valid()) continue;
+    room.Take(load);
+    if (!visit(o, seat)) return;
   }
 }
 

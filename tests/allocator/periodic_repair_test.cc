@@ -92,6 +92,24 @@ TEST(PeriodicRepairTest, RepairsATightFleetByMovesThatOnlyTogetherHelp) {
   EXPECT_EQ(repaired, 40);
 }
 
+// Eight servers have ten times what they may hold, and the ninth one has room for all. To the
+// search, one constraint is as good as another: each shard that leaves saves more than a move too
+// many costs.
+TEST(PeriodicRepairTest, PassesNoLimitOfMovesToMendAnotherLimit) {
+  Snapshot snapshot = Fleet(9, 1);
+  AddShards(snapshot, 8);
+  snapshot.metrics = {{.name = "cpu"}};
+  snapshot.capacity = {1, 1, 1, 1, 1, 1, 1, 1, 1'000};
+  snapshot.other_load.assign(9, 0);
+  for (size_t s = 0; s < 8; ++s) {
+    snapshot.shards[s].replicas.push_back({ServerIndex(s), Role::kPrimary});
+    snapshot.load.insert(snapshot.load.end(), {10, 10});
+  }
+  for (const uint32_t total : {1U, 2U, 4U}) {
+    EXPECT_EQ(Solve(snapshot, {.moves = {.total = total, .per_server = 8}}).moves.size(), total);
+  }
+}
+
 TEST(PeriodicRepairTest, WhatCannotBeRepairedTakesNoTime) {
   const auto steps_of_repair = [](const Snapshot& snapshot) {
     return Solve(snapshot, {}).steps - Solve(snapshot, {.repair_steps_per_replica = 0}).steps;
@@ -104,6 +122,11 @@ TEST(PeriodicRepairTest, WhatCannotBeRepairedTakesNoTime) {
   Snapshot empty = Fleet(4, 1);
   AddShards(empty, 100);
   EXPECT_LT(steps_of_repair(empty), 1'000u) << "what has no place yet lacks only moves";
+  const Snapshot tight = TightFleet(1);
+  const MoveLimits none{.total = 0};
+  EXPECT_EQ(Solve(tight, {.moves = none}).steps,
+            Solve(tight, {.repair_steps_per_replica = 0, .moves = none}).steps)
+      << "nothing may move";
   Snapshot full = Fleet(4, 1);
   for (ServerInfo& server : full.servers) server.capacity = 10;
   AddShards(full, 50);

@@ -56,7 +56,8 @@ solver::Budget BudgetOf(const PlaceCommand& command) {
   return budget;
 }
 
-// Where the machine's cores decide nobody relies on them: only if the clock does, too.
+// The number of cores decides only where the clock ends the search: such a plan differs from
+// machine to machine in any case.
 constexpr uint32_t kMostThreadsUnasked = 8;
 
 solver::PortfolioOptions SearchesOf(const PlaceCommand& command) {

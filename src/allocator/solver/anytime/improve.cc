@@ -13,8 +13,8 @@ constexpr double kDescentPart = 0.5;
 // A quick annealing comes first, with this part of what is left: whoever stops early has most of
 // what there is to gain, and it is a second start for the other one, which then begins anew.
 constexpr double kQuickPart = 0.1;
-// What an annealing finds depends on its seed. With more than so many steps for each object it
-// depends less on their number: the same time is better spent on another annealing (decision 0062).
+// What an annealing finds depends on its seed. From so many steps for each object on, another
+// annealing is worth as much as a longer one, or more (decision 0062).
 constexpr double kStepsOfStart = 100'000;
 constexpr double kMostStarts = 100;
 // However late it is, a descent takes so many steps (some 20 ms): an answer has something to say,

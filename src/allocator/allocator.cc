@@ -4,7 +4,6 @@
 
 #include "allocator/move_chains.h"
 #include "allocator/snapshot_tables.h"
-#include "allocator/solver/anneal/seating.h"
 #include "allocator/solver/explain.h"
 #include "allocator/solver/search.h"
 #include "allocator/solver/specs/place_specs.h"
@@ -17,7 +16,7 @@ using solver::ObjectId;
 
 constexpr size_t kReasonsSought = 32;
 // Of a replica for each server: a small fleet has few places to try.
-constexpr uint64_t kRepairStepsOfPlace = 500;
+constexpr uint64_t kAnnealingStepsOfPlace = 500;
 
 // The highest level at which the object stands better than at its start.
 MoveReason ReasonOf(const SnapshotTables& tables, solver::State& state, ObjectId o) {
@@ -76,23 +75,32 @@ double MovesAboveLimits(const solver::State& state) {
   return sum;
 }
 
-// What the descent left broken or without a place is repaired by annealing, if that is possible. A
-// second attempt is about fewer of those without a place, if there are several.
+// Does `work`, and takes it back if it passes a limit of moves: one constraint is as good as
+// another to the search, but no such limit is to be passed for it.
+template <typename Work>
+void KeepingLimitsOfMoves(solver::Search& search, Work work) {
+  const auto before = search.Where();
+  const double above = MovesAboveLimits(search.state());
+  work();
+  search.GoOnFrom(search.Where());
+  if (MovesAboveLimits(search.state()) > above + solver::kTolerance) search.GoOnFrom(before);
+}
+
+// What the descent left broken or without a place is repaired, if that is possible: by moves and
+// trades that mend one server after another; and what these do not mend, in a fleet that is not too
+// large for it, by annealing.
 void Repair(solver::Search& search, const Options& options, uint64_t replicas) {
-  if (options.moves.total == 0) return;
-  const uint64_t of_replica = std::min(options.repair_steps_per_replica,
-                                       kRepairStepsOfPlace * search.state().problem().containers);
-  const uint64_t steps = std::min(of_replica * replicas, options.most_repair_steps / 2);
-  for (int i = 0; i < 2 && steps > 0 && NeedsRepair(search); ++i) {
-    if (i > 0 && search.BestScore()[solver::kUnplacedLevel] < 2) break;
-    if (!solver::CanRepair(search.mutable_state())) break;
-    const auto before = search.Where();
-    const double above = MovesAboveLimits(search.state());
-    search.Anneal({.steps = steps, .anew = true});
-    search.GoOnFrom(search.Where());
-    // (One constraint is as good as another to the search, but no limit is to be passed for it.)
-    if (MovesAboveLimits(search.state()) > above + solver::kTolerance) search.GoOnFrom(before);
-  }
+  const uint64_t half = options.most_repair_steps / 2;
+  if (half == 0 || options.moves.total == 0 || !NeedsRepair(search)) return;
+  const solver::Patience patience(search.state().steps() + half);
+  bool possible = false;
+  KeepingLimitsOfMoves(search, [&] { possible = search.Mend(patience); });
+  const uint64_t of_replica =
+      std::min(options.annealing_steps_per_replica,
+               kAnnealingStepsOfPlace * search.state().problem().containers);
+  const uint64_t steps = std::min(of_replica * replicas, half);
+  if (!possible || steps == 0 || !NeedsRepair(search)) return;
+  KeepingLimitsOfMoves(search, [&] { search.Anneal({.steps = steps, .anew = true}); });
 }
 
 Plan ToPlan(const SnapshotTables& tables, solver::Search& search) {

@@ -108,11 +108,11 @@ struct Options {
   uint64_t seed = 1;
   uint64_t step_budget = 100'000'000;
   // Of a periodic plan that leaves a limit broken or a replica without a place, though the fleet
-  // has room enough in sum: further steps for a search that repairs by several moves together, for
-  // each replica in each of two attempts, and most in all (some 0.15 s: an emergency may be
-  // waiting). 0: none.
-  uint64_t repair_steps_per_replica = 5'000;
+  // has room enough in sum: most further steps to repair it (some 0.1 s: an emergency may be
+  // waiting). 0: it is not repaired. Half of them are for moves and trades that each mend a server,
+  // the other half for annealing, with so many steps at most for each replica.
   uint64_t most_repair_steps = 1'000'000;
+  uint64_t annealing_steps_per_replica = 5'000;
   // Of a periodic plan.
   MoveLimits moves;
   MoveLimits drain_moves;  // off servers that an operator ordered to be emptied

@@ -13,31 +13,30 @@
 namespace shardmanager::allocator {
 namespace {
 
-// Twelve servers of eight replicas in two metrics, with a twentieth to spare. Four pairs of
-// replicas have traded places since all had room, and one of each pair has no place any more.
-Snapshot TightFleet(uint64_t seed) {
-  constexpr uint32_t kServers = 12;
-  constexpr uint32_t kShards = kServers * 8;
+// Servers of eight replicas in two metrics, with a twentieth to spare. Four pairs of replicas have
+// traded places since all had room, and one of each pair has no place any more.
+Snapshot TightFleet(uint64_t seed, uint32_t servers = 12) {
+  const uint32_t shards = servers * 8;
   Random random(seed);
-  Snapshot snapshot = Fleet(kServers, 1);
-  AddShards(snapshot, kShards);
+  Snapshot snapshot = Fleet(servers, 1);
+  AddShards(snapshot, shards);
   snapshot.metrics = {{.name = "cpu"}, {.name = "memory"}};
-  snapshot.other_load.assign(size_t{kServers} * 2, 0);
-  snapshot.capacity.assign(size_t{kServers} * 2, 0);
-  std::vector<std::array<float, 2>> load(kShards);
-  for (uint32_t s = 0; s < kShards; ++s) {
-    snapshot.shards[s].replicas.push_back({ServerIndex(s % kServers), Role::kPrimary});
+  snapshot.other_load.assign(size_t{servers} * 2, 0);
+  snapshot.capacity.assign(size_t{servers} * 2, 0);
+  std::vector<std::array<float, 2>> load(shards);
+  for (uint32_t s = 0; s < shards; ++s) {
+    snapshot.shards[s].replicas.push_back({ServerIndex(s % servers), Role::kPrimary});
     for (uint32_t m = 0; m < 2; ++m) {
       load[s][m] = static_cast<float>(1 + 9 * random.Fraction());
-      snapshot.capacity[s % kServers * 2 + m] += load[s][m] * 1.05;
+      snapshot.capacity[s % servers * 2 + m] += load[s][m] * 1.05;
     }
   }
   for (int pair = 0; pair < 4; ++pair) {
-    auto& a = snapshot.shards[random.Below(kShards)].replicas;
-    std::swap(a, snapshot.shards[random.Below(kShards)].replicas);
+    auto& a = snapshot.shards[random.Below(shards)].replicas;
+    std::swap(a, snapshot.shards[random.Below(shards)].replicas);
     a.clear();
   }
-  for (uint32_t s = 0; s < kShards; ++s) {
+  for (uint32_t s = 0; s < shards; ++s) {
     // A row for each replica, and one for what is missing.
     for (size_t row = 0; row <= snapshot.shards[s].replicas.size(); ++row) {
       snapshot.load.insert(snapshot.load.end(), load[s].begin(), load[s].end());
@@ -65,31 +64,33 @@ double MostUsed(const Snapshot& before, const Snapshot& after) {
 
 TEST(PeriodicRepairTest, RepairsATightFleetByMovesThatOnlyTogetherHelp) {
   constexpr MoveLimits kLimits{.total = 20, .per_server = 5};
-  int by_descent = 0;
-  int repaired = 0;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
-    const Snapshot before = TightFleet(seed);
-    const auto repairs = [&](uint64_t steps) {
-      const Plan plan = Solve(before, {.repair_steps_per_replica = steps, .moves = kLimits});
-      std::map<uint32_t, uint32_t> touched;
-      uint32_t moves = 0;
-      for (const Move& move : plan.moves) {
-        if (!move.from.valid()) continue;
-        ++moves;
-        ++touched[move.from.index()];
-        ++touched[move.to.index()];
-      }
-      EXPECT_LE(moves, kLimits.total) << "seed " << seed;
-      for (const auto& [server, n] : touched) EXPECT_LE(n, kLimits.per_server) << "seed " << seed;
-      Snapshot after = before;
-      Apply(after, plan);
-      return plan.skipped.empty() && MostUsed(before, after) <= 1 + 1e-6;
-    };
-    by_descent += repairs(0);
-    repaired += repairs(Options().repair_steps_per_replica);
+  for (const uint32_t servers : {12U, 100U}) {
+    int by_descent = 0;
+    int repaired = 0;
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      const Snapshot before = TightFleet(seed, servers);
+      const auto repairs = [&](uint64_t steps) {
+        const Plan plan = Solve(before, {.most_repair_steps = steps, .moves = kLimits});
+        std::map<uint32_t, uint32_t> touched;
+        uint32_t moves = 0;
+        for (const Move& move : plan.moves) {
+          if (!move.from.valid()) continue;
+          ++moves;
+          ++touched[move.from.index()];
+          ++touched[move.to.index()];
+        }
+        EXPECT_LE(moves, kLimits.total) << "seed " << seed;
+        for (const auto& [server, n] : touched) EXPECT_LE(n, kLimits.per_server) << "seed " << seed;
+        Snapshot after = before;
+        Apply(after, plan);
+        return plan.skipped.empty() && MostUsed(before, after) <= 1 + 1e-6;
+      };
+      by_descent += repairs(0);
+      repaired += repairs(Options().most_repair_steps);
+    }
+    EXPECT_LE(by_descent, 36) << "the problems are too easy";
+    EXPECT_EQ(repaired, 40) << servers << " servers";
   }
-  EXPECT_LE(by_descent, 36) << "the problems are too easy";
-  EXPECT_EQ(repaired, 40);
 }
 
 // Eight servers have ten times what they may hold, and the ninth one has room for all. To the
@@ -112,7 +113,7 @@ TEST(PeriodicRepairTest, PassesNoLimitOfMovesToMendAnotherLimit) {
 
 TEST(PeriodicRepairTest, WhatCannotBeRepairedTakesNoTime) {
   const auto steps_of_repair = [](const Snapshot& snapshot) {
-    return Solve(snapshot, {}).steps - Solve(snapshot, {.repair_steps_per_replica = 0}).steps;
+    return Solve(snapshot, {}).steps - Solve(snapshot, {.most_repair_steps = 0}).steps;
   };
   Snapshot apart = Fleet(8, 2);
   apart.spread = Spread::kRegion;
@@ -125,7 +126,7 @@ TEST(PeriodicRepairTest, WhatCannotBeRepairedTakesNoTime) {
   const Snapshot tight = TightFleet(1);
   const MoveLimits none{.total = 0};
   EXPECT_EQ(Solve(tight, {.moves = none}).steps,
-            Solve(tight, {.repair_steps_per_replica = 0, .moves = none}).steps)
+            Solve(tight, {.most_repair_steps = 0, .moves = none}).steps)
       << "nothing may move";
   Snapshot full = Fleet(4, 1);
   for (ServerInfo& server : full.servers) server.capacity = 10;

@@ -216,7 +216,7 @@ class Descent::Emptier {
     for (uint32_t i = 0; i < state_.problem().containers; ++i) {
       const ContainerId c(i);
       const size_t objects = state_.On(c).size();
-      if (objects > 0 && !Closed(c)) in_use_.push_back(c);
+      if (objects > 0 && state_.problem().Open(c)) in_use_.push_back(c);
       const double saved = Saved(c);
       if (saved <= 0 || objects > kMostEmptied) continue;
       order.emplace_back(static_cast<double>(objects) / saved, c);
@@ -231,9 +231,6 @@ class Descent::Emptier {
   }
 
  private:
-  bool Closed(ContainerId c) const {
-    return !state_.problem().closed.empty() && state_.problem().closed[c];
-  }
   double Saved(ContainerId c) const {
     double saved = 0;
     for (const auto& rule : state_.custom()) saved += rule->SavedIfEmpty(c);

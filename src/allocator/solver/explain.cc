@@ -21,7 +21,7 @@ std::vector<Reason> ReasonsAt(State& state, ObjectId o, ContainerId at) {
   const Model& model = state.model();
   const Problem& problem = state.problem();
   const bool home = problem.start[o] == at;
-  if (!home && !problem.closed.empty() && problem.closed[at]) {
+  if (!home && !problem.Open(at)) {
     add(RuleFamily::kClosed, "closed", kConstraintLevel, 1);
   }
   const Load* load = state.LoadAt(o, at);

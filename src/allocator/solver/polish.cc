@@ -34,7 +34,7 @@ Polish::Polish(State& state, uint64_t seed)
     : state_(state), window_(state), random_(seed ^ 0x9015) {
   for (uint32_t i = 0; i < state.problem().containers; ++i) {
     const ContainerId c(i);
-    if (state.problem().closed.empty() || !state.problem().closed[c]) open_.push_back(c);
+    if (state.problem().Open(c)) open_.push_back(c);
   }
 }
 

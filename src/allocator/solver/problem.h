@@ -60,6 +60,7 @@ struct Problem {
   // OPTIONAL. These stay where they start.
   Table<ObjectId, bool> pinned;
 
+  bool Open(ContainerId c) const { return closed.empty() || !closed[c]; }
   uint32_t groups() const { return static_cast<uint32_t>(group_begin.size()) - 1; }
   uint32_t scope_count() const { return static_cast<uint32_t>(scopes.size()) + 1; }
   std::span<const Load> LoadOf(ObjectId o) const {

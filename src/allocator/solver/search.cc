@@ -1,8 +1,10 @@
 #include "allocator/solver/search.h"
 
 #include "allocator/solver/anneal/annealer.h"
+#include "allocator/solver/anneal/seating.h"
 #include "allocator/solver/best.h"
 #include "allocator/solver/descent.h"
+#include "allocator/solver/mending.h"
 
 namespace shardmanager::solver {
 
@@ -19,6 +21,21 @@ class Search::Impl {
     return finished;
   }
 
+  bool Mend(const Patience& patience) {
+    BackToBest();
+    annealer_.Forget();
+    best_.Forget();
+    if (!CanRepair(state_)) return false;
+    const Score before = state_.Total();
+    const auto where = Best::Placement(state_);
+    GoHome();
+    SeatUnplaced(state_, kMostSeated);
+    MendLoads(state_, patience);
+    descent_.Run(patience);
+    if (!state_.Total().BetterThan(before)) MoveTo(where);
+    return true;
+  }
+
   void Anneal(const AnnealOptions& options) {
     if (best_.empty()) best_.Note(state_);
     annealer_.Run(options, best_);
@@ -32,6 +49,16 @@ class Search::Impl {
     MoveTo(where);
     annealer_.Forget();
     best_.Forget();
+  }
+
+  // (Whatever starts nowhere stays where it stands.)
+  void GoHome() {
+    for (uint32_t i = 0; i < state_.problem().objects; ++i) {
+      const ObjectId o(i);
+      if (state_.Moved(o) && state_.problem().start[o].valid()) {
+        state_.Move(o, state_.problem().start[o]);
+      }
+    }
   }
 
   void MoveTo(const Table<ObjectId, ContainerId>& where) {
@@ -52,6 +79,7 @@ Search::Search(const Model& model, const SearchOptions& options)
 Search::~Search() = default;
 
 bool Search::Descend(const Patience& patience) { return impl_->Descend(patience); }
+bool Search::Mend(const Patience& patience) { return impl_->Mend(patience); }
 void Search::Anneal(const AnnealOptions& options) { impl_->Anneal(options); }
 void Search::GoOnFrom(const Table<ObjectId, ContainerId>& where) { impl_->GoOnFrom(where); }
 Table<ObjectId, ContainerId> Search::Where() const {

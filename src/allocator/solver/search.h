@@ -61,6 +61,12 @@ class Search {
   // The same; no longer than `patience` lasts.
   bool Descend(const Patience& patience);
 
+  // Another way to repair what a descent left broken for want of room, or without a place: not from
+  // what stands but from the start, by moves and trades that each mend a container (mending.h), and
+  // by a descent from there. Stands on the better of both. False: it did not try, as nothing is to
+  // be repaired, or all containers together have too little room.
+  bool Mend(const Patience& patience);
+
   // Simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983) with single moves and swaps
   // on the sum of all goals. Constraints may be broken on the way, less and less; the best
   // seen, which is kept, breaks no more than the start. Towards the end of the annealing

@@ -68,7 +68,7 @@ class State {
 
   // True: nothing may be put there, but what starts there.
   bool ClosedTo(ObjectId o, ContainerId c) const {
-    return !problem_.closed.empty() && problem_.closed[c] && problem_.start[o] != c;
+    return !problem_.Open(c) && problem_.start[o] != c;
   }
 
   // The load of `o` in each dimension as it counts on `c`. Valid until the next call.

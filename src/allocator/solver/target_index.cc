@@ -16,7 +16,7 @@ TargetIndex::TargetIndex(const State& state, bool grouped, uint64_t seed)
     : state_(state), grouped_(grouped), random_(seed), scope_(kContainerScope) {
   const Problem& p = state.problem();
   for (uint32_t c = 0; c < p.containers; ++c) {
-    if (p.closed.empty() || !p.closed[ContainerId(c)]) open_.push_back(ContainerId(c));
+    if (p.Open(ContainerId(c))) open_.push_back(ContainerId(c));
   }
   PickScope();
   buckets_.resize(scope_ == kContainerScope ? 1 : state.model().DomainCount(scope_));

@@ -111,6 +111,25 @@ TEST_F(ImproveTest, AQuickAnnealingComesFirstForThoseWhoStopEarly) {
   EXPECT_LT(cost(best[1]) - cost(best[2]), 0.2 * (cost(best[0]) - cost(best[2])));
 }
 
+// All servers are full, and the first one is above its limit. No object fits anywhere, and a
+// descent looks at moves, and at trades with few others.
+TEST(ImproveBrokenTest, WhatTheDescentLeavesBrokenIsMendedBeforeAnythingIsAnnealed) {
+  SmallFleet fleet;
+  fleet.Server(100).Objects({{{51}, 0}, {{50}, 0}});
+  for (int server = 1; server < 2'000; ++server) {
+    fleet.Server(100).Objects({{{server == 1'000 ? 49 : 52}, server}, {{48}, server}});
+  }
+  const Problem problem = fleet.Make();
+  Model model(problem);
+  ASSERT_TRUE(model.AddConstraint(CapacitySpec{.metric = "cpu"}).ok());
+  Portfolio portfolio(model, {});
+  const Outcome outcome = Improve(portfolio, {.budget = {.steps = 10'000'000}});
+  EXPECT_LE(portfolio.BestScore()[kConstraintLevel], kTolerance);
+  ASSERT_GE(outcome.phases.size(), 2u);
+  EXPECT_EQ(outcome.phases[1].name, kMendingPhase);
+  EXPECT_TRUE(outcome.phases[1].improved);
+}
+
 TEST_F(ImproveTest, SearchesSideBySideShareTheBudget) {
   searches_ = 3;
   for (uint64_t steps : {100'000, 300'000}) {

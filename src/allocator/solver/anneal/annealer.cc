@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "allocator/solver/anneal/seating.h"
-
 namespace shardmanager::solver {
 namespace {
 

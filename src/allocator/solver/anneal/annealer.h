@@ -7,6 +7,7 @@
 
 #include "allocator/solver/anneal/change_meter.h"
 #include "allocator/solver/anneal/course.h"
+#include "allocator/solver/anneal/seating.h"
 #include "allocator/solver/best.h"
 #include "allocator/solver/search.h"
 #include "base/random.h"
@@ -52,8 +53,6 @@ class Annealer {
   Price::Policy Policy(const AnnealOptions& options) const;
   void NoteBest(double margin);
   void BackToBest();
-
-  static constexpr uint32_t kMostSeated = 64;
 
   State& state_;
   Random random_;

@@ -8,11 +8,6 @@ namespace {
 
 constexpr uint32_t kMostLooks = 256;  // at objects without a place
 
-bool IsOpen(const State& state, ContainerId c) {
-  const auto& closed = state.problem().closed;
-  return closed.empty() || !closed[c];
-}
-
 // What all containers have left under their limits together, less what some are above them.
 class RoomInSum {
  public:
@@ -23,7 +18,7 @@ class RoomInSum {
       for (uint32_t c = 0; c < state.problem().containers; ++c) {
         const Amount left =
             rule.limit[DomainId(c)] - state.containers().usage(DomainId(c), rule.dimension);
-        if (left < 0 || IsOpen(state, ContainerId(c))) row.left += left;
+        if (left < 0 || state.problem().Open(ContainerId(c))) row.left += left;
         row.left = std::min(row.left, kUnlimited);
       }
       rows_.push_back(row);

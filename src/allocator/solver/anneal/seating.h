@@ -12,6 +12,9 @@ namespace shardmanager::solver {
 // would need, or nothing is broken, and no object lacks a place for want of room alone.
 bool CanRepair(State& state);
 
+// A repair is hopeless sooner or later with too many of them at once.
+inline constexpr uint32_t kMostSeated = 64;
+
 // Puts up to `most` objects that stand nowhere somewhere, as far as there is room for them in sum,
 // and only where nothing but room is in their way. Those come first that are first in the problem;
 // where there are very many, not all are looked at. Returns how many.

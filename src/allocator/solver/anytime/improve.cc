@@ -10,6 +10,10 @@ namespace {
 
 // What is left when the descent ends is for the annealing.
 constexpr double kDescentPart = 0.5;
+// Mending takes as many steps as the descent, or as these, and no more than up to this part of the
+// budget.
+constexpr uint64_t kLeastMendingSteps = 1'000'000;
+constexpr double kMendingEnds = 0.6;
 // A quick annealing comes first, with this part of what is left: whoever stops early has most of
 // what there is to gain, and it is a second start for the other one, which then begins anew.
 constexpr double kQuickPart = 0.1;
@@ -32,6 +36,7 @@ class Run {
   Outcome All() {
     if (!GoesOn()) return {};
     Descend();
+    if (!ended_ && phases_.front().finished && Broken()) Mend();
     if (!Perfect()) Anneal();
     return {.phases = std::move(phases_), .fewest_moves = Perfect()};
   }
@@ -70,14 +75,33 @@ class Run {
   }
 
   void Descend() {
-    const auto half =
-        static_cast<uint64_t>(kDescentPart * static_cast<double>(options_.budget.steps));
-    const uint64_t end = std::min(options_.descent_steps, half);
     const auto enough = [this] {
       return !GoesOn() ||
              (portfolio_.steps() >= kLeastDescentSteps && pace_.Part(Now()) >= kDescentPart);
     };
+    const uint64_t end = std::min(options_.descent_steps, PartOfSteps(kDescentPart));
     Do(kDescentPhase, [&] { return portfolio_.Descend(Patience(end, enough)); });
+  }
+
+  // A constraint, or something has no place.
+  bool Broken() const {
+    const Score best = portfolio_.BestScore();
+    return best[kConstraintLevel] > kTolerance || best[kUnplacedLevel] > kTolerance;
+  }
+
+  void Mend() {
+    const uint64_t begin = portfolio_.steps();
+    const Patience patience(
+        std::min(begin + std::max(kLeastMendingSteps, begin), PartOfSteps(kMendingEnds)),
+        [this] { return !GoesOn() || pace_.Part(Now()) >= kMendingEnds; });
+    Do(kMendingPhase, [&] {
+      portfolio_.Mend(patience);
+      return !patience.Over(portfolio_.steps());
+    });
+  }
+
+  uint64_t PartOfSteps(double part) const {
+    return static_cast<uint64_t>(part * static_cast<double>(options_.budget.steps));
   }
 
   void Anneal() {

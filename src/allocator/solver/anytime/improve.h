@@ -1,6 +1,6 @@
-// What a portfolio of searches does with a budget: it descends, anneals quickly, and then slowly,
-// once or, if there are steps for it, several times, until the budget is spent. Where nothing costs
-// anything but moves, it looks for fewer of them.
+// What a portfolio of searches does with a budget: it descends, mends what that leaves broken,
+// anneals quickly, and then slowly, once or, if there are steps for it, several times, until the
+// budget is spent. Where nothing costs anything but moves, it looks for fewer of them.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct ImproveOptions {
 };
 
 inline constexpr char kDescentPhase[] = "descent";
+inline constexpr char kMendingPhase[] = "mending";
 inline constexpr char kQuickPhase[] = "quick annealing";
 inline constexpr char kAnnealingPhase[] = "annealing";
 inline constexpr char kFewerMovesPhase[] = "fewer moves";

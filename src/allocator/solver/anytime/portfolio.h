@@ -36,6 +36,8 @@ class Portfolio {
 
   // As Search::Descend(). One search does it; the others go on from what it finds.
   bool Descend(const Patience& patience) { return searches_.front()->Descend(patience); }
+  // As Search::Mend(). REQUIRES: nothing was annealed yet.
+  void Mend(const Patience& patience) { searches_.front()->Mend(patience); }
   // As Search::Anneal(), with an equal share of the steps for each.
   void Anneal(const AnnealOptions& options);
 

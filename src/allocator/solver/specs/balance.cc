@@ -16,10 +16,6 @@ struct Pool {
   uint32_t open_domains = 0;
 };
 
-bool Closed(const Problem& problem, ContainerId c) {
-  return !problem.closed.empty() && problem.closed[c];
-}
-
 // The load that starts in each pool, closed containers' included: it is to be shared
 // by the open ones.
 std::vector<Pool> Pools(const Model& model, MetricId metric, ScopeId within, bool all) {
@@ -30,7 +26,7 @@ std::vector<Pool> Pools(const Model& model, MetricId metric, ScopeId within, boo
   for (uint32_t i = 0; i < p.containers; ++i) {
     Pool& pool = pools[pool_of(ContainerId(i))];
     if (!p.base_usage.empty()) pool.load += p.base_usage[i * metrics + metric.index()];
-    if (Closed(p, ContainerId(i))) continue;
+    if (!p.Open(ContainerId(i))) continue;
     pool.capacity = std::min(kUnlimited, pool.capacity + p.CapacityOf(ContainerId(i), metric));
     ++pool.open_domains;
   }
@@ -88,7 +84,7 @@ absl::Status BalanceSpec::AddTo(Model& model, Rank rank) const {
   const auto add = [&](const std::function<Amount(const Pool&, Amount)>& share) {
     LoadRule rule =
         FractionalRule(model, *s, *m, rank, name, [&](DomainId d, Amount capacity) -> Amount {
-          if (*s == kContainerScope && Closed(problem, ContainerId(d.index()))) return 0;
+          if (*s == kContainerScope && !problem.Open(ContainerId(d.index()))) return 0;
           const Pool& pool =
               pools[within.empty() ? 0 : model.DomainOf(*w, ContainerId(d.index())).index()];
           return share(pool, capacity);

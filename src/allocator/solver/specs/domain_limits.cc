@@ -11,8 +11,7 @@ Table<DomainId, Amount> DomainCapacities(const Model& model, ScopeId scope, Metr
   Table<DomainId, Amount> capacity(model.DomainCount(scope), 0);
   for (uint32_t i = 0; i < problem.containers; ++i) {
     const ContainerId c(i);
-    const bool closed = !problem.closed.empty() && problem.closed[c];
-    if (closed && scope != kContainerScope) continue;
+    if (!problem.Open(c) && scope != kContainerScope) continue;
     Amount& sum = capacity[model.DomainOf(scope, c)];
     sum = std::min(kUnlimited, sum + problem.CapacityOf(c, metric));
   }

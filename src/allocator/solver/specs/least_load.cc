@@ -72,7 +72,7 @@ Table<DomainId, double> Wanted(const Model& model, ScopeId scope, MetricId metri
   Table<DomainId, double> wanted(model.DomainCount(scope), 0);
   for (uint32_t i = 0; i < p.containers; ++i) {
     const ContainerId c(i);
-    if (!p.closed.empty() && p.closed[c]) continue;
+    if (!p.Open(c)) continue;
     wanted[model.DomainOf(scope, c)] += least * static_cast<double>(p.CapacityOf(c, metric));
   }
   for (double& w : wanted) w = std::ceil(w - kRounding);

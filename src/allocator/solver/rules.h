@@ -139,6 +139,17 @@ class CustomRule {
   // What a move or a swap saves at the most, if nothing is saved that Total() does not
   // hold. OPTIONAL: the tighter, the sooner hopeless moves are left out.
   virtual double MostSaved() const { return std::numeric_limits<double>::infinity(); }
+  // Where Total() changes only by several steps together: what a move, or a trade, changes of a sum
+  // that slopes towards placements where Total() is less, and is about as large. The annealer
+  // follows it while it is warm, and counts it for nothing. OPTIONAL: without it the way is found
+  // by chance.
+  virtual double MoveSlope(ObjectId o, ContainerId from, ContainerId to) const {
+    return static_cast<void>(o), static_cast<void>(from), static_cast<void>(to), 0;
+  }
+  virtual double SwapSlope(ObjectId a, ContainerId at_a, ObjectId b, ContainerId at_b) const {
+    return static_cast<void>(a), static_cast<void>(at_a), static_cast<void>(b),
+           static_cast<void>(at_b), 0;
+  }
   // Not null: the rule is no more than this. Valid as long as the rule.
   virtual const Hinge* hinge() const { return nullptr; }
 

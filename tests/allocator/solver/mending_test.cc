@@ -61,21 +61,30 @@ TEST(MendingTest, WhatATradeBreaksHasItsTurn) {
   EXPECT_EQ(state.Total()[kConstraintLevel], 0) << testing::PrintToString(Places(state));
 }
 
-TEST(MendingTest, WhatIsPinnedStaysAndWhatIsClosedTakesNothing) {
+TEST(MendingTest, WhatIsPinnedStays) {
   const Problem problem = SmallFleet()
                               .Server(10)
-                              .Server(20)
-                              .Closed()
                               .Server(10)
-                              .Objects({{{6}, 0}, {{5}, 0}})
-                              .Objects({{{5}, 2}})
-                              .Objects({{{4}, 2}})
+                              .Objects({{{1}, 0}})
                               .Pinned()
+                              .Objects({{{6}, 0}, {{4}, 0}, {{5}, 1}})
+                              .Pinned()
+                              .Objects({{{4}, 1}})
                               .Make();
   const Model model = WithCapacity(problem);
   State state(model);
   MendLoads(state, Patience());
-  EXPECT_EQ(Places(state), (std::vector<uint32_t>{2, 0, 0, 2}));
+  EXPECT_EQ(Places(state), (std::vector<uint32_t>{0, 0, 0, 1, 1}));
+}
+
+// What stands where nothing may be costs less, to the score, than a server so far above its limit.
+TEST(MendingTest, WhatIsClosedTakesNothing) {
+  const Problem problem =
+      SmallFleet().Server(10).Server(100).Closed().Objects({{{6}, 0}, {{60}, 0}}).Make();
+  const Model model = WithCapacity(problem);
+  State state(model);
+  MendLoads(state, Patience());
+  EXPECT_EQ(state.moved(), 0u);
 }
 
 // To the score, a move too many would cost less than a server that is so far above its limit.

@@ -42,6 +42,10 @@ constexpr double kQuenched = 1e-3;  // temperature at its end, as a part of the 
 // From then on nothing but what keeps every constraint is of use any more.
 constexpr double kLastTurn = 0.95;
 
+// What a goal's slope (rules.h) counts beside the goal: more, as a single object is little of what
+// a container holds.
+constexpr double kSlope = 3;
+
 // So many moves of an object that is away from its start go back there. Where moves are
 // dear, or bound to what is left at both ends, most objects stay, and the art is which ones
 // do not.
@@ -141,11 +145,23 @@ ObjectId Annealer::Draw() {
 void Annealer::NoteBest(double margin) {
   if (steps_ < note_at_) return;
   if (!repairing_ && (energy_ >= best_energy_ - margin || !meter_->Keeps())) return;
+  NoteIfBetter();
+}
+
+void Annealer::NoteIfBetter() {
   note_at_ = steps_ + movable_.size();
   if (!best_->Note(state_)) return;
   // Exact again: sums of many changes are not.
   energy_ = best_energy_ = course_.Energy(best_->score());
   if (repairing_) meter_->Settle();
+}
+
+void Annealer::FollowSlopes() {
+  LevelWeights parts{};
+  for (size_t l = 0; l < parts.size(); ++l) {
+    parts[l] = temperature_ > course_.frozen[l] ? kSlope : 0;
+  }
+  meter_->FollowSlopes(parts);
 }
 
 void Annealer::TryMove() {
@@ -278,6 +294,7 @@ void Annealer::TurnTo(const AnnealOptions& options, double progress, uint64_t st
   const auto passes = [&](double at) { return before < at && progress >= at; };
   const bool kept = meter_->Keeps();
   if (kept || progress < kSlackEnds) kept_at_ = progress;
+  if (passes(kQuench) && kept) NoteIfBetter();
   const bool back = progress - kept_at_ > kLasts || (!kept && progress >= kLastTurn) ||
                     (passes(kQuench) && energy_ > kNear * best_energy_);
   if (repairing_) {
@@ -292,6 +309,7 @@ void Annealer::TurnTo(const AnnealOptions& options, double progress, uint64_t st
   const double steps_for_ties = kStepsForTies * static_cast<double>(movable_.size());
   meter_->KeepTies(!repairing_ && (gone_back_ || steps_per_object_ < steps_for_ties));
   temperature_ = Temperature(options);
+  FollowSlopes();
 }
 
 void Annealer::Run(const AnnealOptions& options, Best& best) {

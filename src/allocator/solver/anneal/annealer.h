@@ -52,6 +52,10 @@ class Annealer {
   double Temperature(const AnnealOptions& options) const;
   Price::Policy Policy(const AnnealOptions& options) const;
   void NoteBest(double margin);
+  // Whatever the energy says: of two levels the higher one decides alone, and in the energy it only
+  // counts for more.
+  void NoteIfBetter();
+  void FollowSlopes();
   void BackToBest();
 
   State& state_;

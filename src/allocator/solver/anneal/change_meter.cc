@@ -49,7 +49,7 @@ void ChangeMeter::SetMostSaved() {
   for (const Custom& c : customs_) {
     // No more is saved of a constraint than is broken.
     const double saved = c.hard ? c.price.broken() : c.rule->MostSaved();
-    if (saved > 0) most_saved_ += saved * c.Factor();
+    if (saved > 0) most_saved_ += saved * (c.Factor() + c.slope);
   }
 }
 
@@ -66,6 +66,13 @@ void ChangeMeter::Settle() {
   for (HingeBoard& board : boards_) board.Settle();
   groups_.Settle();
   for (Custom& c : customs_) c.price.Settle();
+}
+
+void ChangeMeter::FollowSlopes(const LevelWeights& parts) {
+  for (Custom& c : customs_) {
+    if (!c.hard) c.slope = parts[static_cast<size_t>(c.rule->level())] * c.weight;
+  }
+  SetMostSaved();
 }
 
 bool ChangeMeter::Keeps() const {
@@ -152,7 +159,10 @@ double ChangeMeter::OfMove(ObjectId o, ContainerId to, double limit) const {
   double rise = OwnRise(o, from, to) + groups_.Rise(o, from, to);
   rise += LoadRise(o, ObjectId(), from, to, limit + most_saved_ - rise);
   if (rise > limit + most_saved_) return rise;
-  for (const Custom& c : customs_) rise += CustomRise(c, c.rule->MoveChange(o, from, to));
+  for (const Custom& c : customs_) {
+    rise += CustomRise(c, c.rule->MoveChange(o, from, to));
+    if (c.slope > 0) rise += c.slope * c.rule->MoveSlope(o, from, to);
+  }
   return rise;
 }
 
@@ -169,6 +179,7 @@ double ChangeMeter::OfSwap(ObjectId a, ObjectId b, double limit) const {
   if (rise > limit + most_saved_) return rise;
   for (const Custom& c : customs_) {
     rise += CustomRise(c, c.rule->SwapChange(a, at_a, b, at_b));
+    if (c.slope > 0) rise += c.slope * c.rule->SwapSlope(a, at_a, b, at_b);
   }
   return rise;
 }

@@ -40,13 +40,17 @@ class ChangeMeter {
   // Custom constraints that bind groups to one another are hardest to repair: single steps often
   // cannot. From now on what would break one by more than it may be is forbidden, at any price.
   void KeepTies(bool keep) { ties_kept_ = keep; }
+  // From now on slopes of goals (rules.h) count beside the goals, by level so much: what moves and
+  // swaps seem to add is more or less by them.
+  void FollowSlopes(const LevelWeights& parts);
 
  private:
   struct Custom {
     CustomRule* rule;
     bool hard;
-    double weight;  // of a goal
-    Price price;    // of a constraint
+    double weight;     // of a goal
+    Price price;       // of a constraint
+    double slope = 0;  // of a goal: what one unit of its slope counts
 
     double Factor() const { return hard ? price.now() : weight; }
   };

@@ -61,6 +61,8 @@ Course CourseFor(State& state, const Score& bad, Random& random) {
   const std::vector<bool> used = LevelsInUse(state);
   const Score change = MeanChange(state, random);
   const Score now = state.Total();
+  int top = kFirstGoalLevel;  // the first that costs anything
+  while (top < kLevels - 1 && now[top] <= kTolerance) ++top;
   const auto levels =
       static_cast<double>(std::count(used.begin() + kFirstGoalLevel, used.end(), true));
   const double factor = std::min(kLevelFactor, std::pow(kMostFactor, 1 / std::max(1.0, levels)));
@@ -71,8 +73,11 @@ Course CourseFor(State& state, const Score& bad, Random& random) {
   course.cold = kCold;
   for (int l = kLevels - 1; l >= kFirstGoalLevel; --l) {
     if (!used[static_cast<size_t>(l)]) continue;
-    const double share = bad[l] > kTolerance ? bad[l] / objects : change[l];
+    double share = bad[l] > kTolerance ? bad[l] / objects : change[l];
+    // However little it costs now: it is to be given up for levels above it.
+    if (l > top) share = std::max(share, change[l]);
     course.weights[static_cast<size_t>(l)] = share > 0 ? worth / share : worth;
+    course.frozen[static_cast<size_t>(l)] = kCold * worth;
     if (now[l] > kTolerance) course.hot = kHot * worth;
     worth *= factor;
   }

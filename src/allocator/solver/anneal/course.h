@@ -17,6 +17,8 @@ struct Course {
   LevelWeights weights{};
   double hot = 1;
   double cold = 1;
+  // By level: it is frozen when it is colder than that.
+  LevelWeights frozen{};
 
   // Where to begin with so many steps for each object.
   double HotFor(double steps) const;

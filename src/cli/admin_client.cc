@@ -289,6 +289,7 @@ auto MethodOf(const v1::CanIRequest&) { return &AccessStub::CanI; }
 auto MethodOf(const v1::RetryShardRequest&) { return &v1::Admin::Stub::RetryShard; }
 auto MethodOf(const v1::MoveShardRequest&) { return &v1::Admin::Stub::MoveShard; }
 auto MethodOf(const v1::LiftQuarantineRequest&) { return &v1::Admin::Stub::LiftQuarantine; }
+auto MethodOf(const v1::ForgetServerRequest&) { return &v1::Admin::Stub::ForgetServer; }
 auto MethodOf(const v1::PreviewRequest&) { return &v1::Admin::Stub::Preview; }
 auto MethodOf(const v1::GetHistoryRequest&) { return &v1::Admin::Stub::GetHistory; }
 
@@ -297,7 +298,8 @@ constexpr bool IsChange() {
   return requires(const Request& request) { request.who(); }
   || std::is_same_v<Request, v1::RetryShardRequest> ||
       std::is_same_v<Request, v1::MoveShardRequest> ||
-      std::is_same_v<Request, v1::LiftQuarantineRequest>;
+      std::is_same_v<Request, v1::LiftQuarantineRequest> ||
+      std::is_same_v<Request, v1::ForgetServerRequest>;
 }
 
 }  // namespace
@@ -318,6 +320,7 @@ template absl::StatusOr<v1::RetryShardResponse> AdminClient::Send(const v1::Retr
 template absl::StatusOr<v1::MoveShardResponse> AdminClient::Send(const v1::MoveShardRequest&);
 template absl::StatusOr<v1::LiftQuarantineResponse> AdminClient::Send(
     const v1::LiftQuarantineRequest&);
+template absl::StatusOr<v1::ForgetServerResponse> AdminClient::Send(const v1::ForgetServerRequest&);
 template absl::StatusOr<v1::PreviewResponse> AdminClient::Send(const v1::PreviewRequest&);
 template absl::StatusOr<v1::GetHistoryResponse> AdminClient::Send(const v1::GetHistoryRequest&);
 

@@ -125,6 +125,8 @@ bool SetLever(const std::string& command, Words& words, CommandLine& line) {
     words.lever.kind = Kind::kMove;
   } else if (command == "unquarantine") {
     words.lever.kind = Kind::kUnquarantine;
+  } else if (command == "forget") {
+    words.lever.kind = Kind::kForget;
   } else {
     return false;
   }

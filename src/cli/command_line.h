@@ -73,9 +73,9 @@ struct ReleaseCommand {
   std::string app;
 };
 struct LeverCommand {
-  enum class Kind : uint8_t { kRetry, kMove, kUnquarantine };
+  enum class Kind : uint8_t { kRetry, kMove, kUnquarantine, kForget };
   Kind kind = Kind::kRetry;
-  std::string name;  // of the shard; with kUnquarantine: of the server
+  std::string name;  // of the shard; with kUnquarantine and kForget: of the server
   std::string app;   // "": the only one that there is
   std::string to;    // with kMove
   std::string from;  // likewise; "": any of those that have the shard

@@ -46,6 +46,7 @@ constexpr std::array kTable = {
     Rule{"Admin", "RetryShard", kKeepers, kNamed, false},
     Rule{"Admin", "MoveShard", kKeepers, kNamed, false},
     Rule{"Admin", "LiftQuarantine", kKeepers, kNamed, false},
+    Rule{"Admin", "ForgetServer", kKeepers, kNamed, false},
     // As the change that it is of, for which the caller is checked, too.
     Rule{"Admin", "Preview", kKeepers, kNamed, false},
     Rule{"Admin", "ReleaseServer", kKeepers, kNamed, false},

@@ -81,87 +81,14 @@ grpc::Status MayWatch(const v1::WatchEventsRequest& request, const orchestrator:
                        "\"; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", "))};
 }
 
-}  // namespace
-
-class AdminService::Impl final : public v1::Admin::Service {
+// What operators do by hand about one shard or server, and what a change would come to.
+class LeverService : public v1::Admin::Service {
  public:
-  Impl(Controller& controller, std::string version, Gate gate, Around around)
-      : controller_(controller),
-        calls_({.controller = controller,
+  LeverService(Controller& controller, Gate gate)
+      : calls_({.controller = controller,
                 .gate = std::move(gate),
-                .advice = "Ask with `shardctl get apps` and `shardctl describe app`"}),
-        version_(std::move(version)),
-        around_(std::move(around)) {}
+                .advice = "Ask with `shardctl get apps` and `shardctl describe app`"}) {}
 
-  void EndStreams() { calls_.End(); }
-
-  grpc::Status ApplyApp(grpc::ServerContext* context, const v1::ApplyAppRequest* request,
-                        v1::ApplyAppResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::ApplyApp);
-  }
-  grpc::Status DeleteApp(grpc::ServerContext* context, const v1::DeleteAppRequest* request,
-                         v1::DeleteAppResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::DeleteApp);
-  }
-  grpc::Status GetApps(grpc::ServerContext* context, const v1::GetAppsRequest* request,
-                       v1::GetAppsResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::GetApps);
-  }
-  grpc::Status GetServers(grpc::ServerContext* context, const v1::GetServersRequest* request,
-                          v1::GetServersResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::GetServers);
-  }
-  grpc::Status GetShards(grpc::ServerContext* context, const v1::GetShardsRequest* request,
-                         v1::GetShardsResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::GetShards);
-  }
-  grpc::Status PauseApp(grpc::ServerContext* context, const v1::PauseAppRequest* request,
-                        v1::PauseAppResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::PauseApp);
-  }
-  grpc::Status ResumeApp(grpc::ServerContext* context, const v1::ResumeAppRequest* request,
-                         v1::ResumeAppResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::ResumeApp);
-  }
-  grpc::Status PinShard(grpc::ServerContext* context, const v1::PinShardRequest* request,
-                        v1::PinShardResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::PinShard);
-  }
-  grpc::Status UnpinShard(grpc::ServerContext* context, const v1::UnpinShardRequest* request,
-                          v1::UnpinShardResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::UnpinShard);
-  }
-  grpc::Status PreferRegions(grpc::ServerContext* context, const v1::PreferRegionsRequest* request,
-                             v1::PreferRegionsResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::PreferRegions);
-  }
-  grpc::Status ReshapeShards(grpc::ServerContext* context, const v1::ReshapeShardsRequest* request,
-                             v1::ReshapeShardsResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::ReshapeShards);
-  }
-  grpc::Status AddMaintenance(grpc::ServerContext* context,
-                              const v1::AddMaintenanceRequest* request,
-                              v1::AddMaintenanceResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::AddMaintenance);
-  }
-  grpc::Status GetMaintenances(grpc::ServerContext* context,
-                               const v1::GetMaintenancesRequest* request,
-                               v1::GetMaintenancesResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::GetMaintenances);
-  }
-  grpc::Status CancelMaintenance(grpc::ServerContext* context,
-                                 const v1::CancelMaintenanceRequest* request,
-                                 v1::CancelMaintenanceResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::CancelMaintenance);
-  }
-  grpc::Status EndOperation(grpc::ServerContext* context, const v1::EndOperationRequest* request,
-                            v1::EndOperationResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::EndOperation);
-  }
-  grpc::Status ReleaseServer(grpc::ServerContext* context, const v1::ReleaseServerRequest* request,
-                             v1::ReleaseServerResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::ReleaseServer);
-  }
   grpc::Status RetryShard(grpc::ServerContext* context, const v1::RetryShardRequest* request,
                           v1::RetryShardResponse* response) override {
     return calls_.Change(context, request, response, &Levers::RetryShard);
@@ -174,6 +101,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                               const v1::LiftQuarantineRequest* request,
                               v1::LiftQuarantineResponse* response) override {
     return calls_.Change(context, request, response, &Levers::LiftQuarantine);
+  }
+  grpc::Status ForgetServer(grpc::ServerContext* context, const v1::ForgetServerRequest* request,
+                            v1::ForgetServerResponse* response) override {
+    return calls_.Change(context, request, response, &Levers::ForgetServer);
   }
   grpc::Status Preview(grpc::ServerContext* context, const v1::PreviewRequest* request,
                        v1::PreviewResponse* response) override {
@@ -200,6 +131,8 @@ class AdminService::Impl final : public v1::Admin::Service {
         return preview(request->move(), &Levers::MoveShard);
       case kLiftQuarantine:
         return preview(request->lift_quarantine(), &Levers::LiftQuarantine);
+      case kForget:
+        return preview(request->forget(), &Levers::ForgetServer);
       case CHANGE_NOT_SET:
         break;
     }
@@ -207,43 +140,130 @@ class AdminService::Impl final : public v1::Admin::Service {
     if (!checked.ok()) return checked.status;
     return {grpc::StatusCode::INVALID_ARGUMENT,
             "change: nothing that this version knows is set; allowed: drain, undrain, pause, "
-            "resume, pin, unpin, retry, move, lift_quarantine"};
+            "resume, pin, unpin, retry, move, lift_quarantine, forget"};
+  }
+
+ protected:
+  ControllerCalls& calls() { return calls_; }
+
+ private:
+  ControllerCalls calls_;
+};
+
+}  // namespace
+
+class AdminService::Impl final : public LeverService {
+ public:
+  Impl(Controller& controller, std::string version, Gate gate, Around around)
+      : LeverService(controller, std::move(gate)),
+        controller_(controller),
+        version_(std::move(version)),
+        around_(std::move(around)) {}
+
+  void EndStreams() { calls().End(); }
+
+  grpc::Status ApplyApp(grpc::ServerContext* context, const v1::ApplyAppRequest* request,
+                        v1::ApplyAppResponse* response) override {
+    return calls().Change(context, request, response, &Operations::ApplyApp);
+  }
+  grpc::Status DeleteApp(grpc::ServerContext* context, const v1::DeleteAppRequest* request,
+                         v1::DeleteAppResponse* response) override {
+    return calls().Change(context, request, response, &Operations::DeleteApp);
+  }
+  grpc::Status GetApps(grpc::ServerContext* context, const v1::GetAppsRequest* request,
+                       v1::GetAppsResponse* response) override {
+    return calls().Ask(context, request, response, &Operations::GetApps);
+  }
+  grpc::Status GetServers(grpc::ServerContext* context, const v1::GetServersRequest* request,
+                          v1::GetServersResponse* response) override {
+    return calls().Ask(context, request, response, &Operations::GetServers);
+  }
+  grpc::Status GetShards(grpc::ServerContext* context, const v1::GetShardsRequest* request,
+                         v1::GetShardsResponse* response) override {
+    return calls().Ask(context, request, response, &Operations::GetShards);
+  }
+  grpc::Status PauseApp(grpc::ServerContext* context, const v1::PauseAppRequest* request,
+                        v1::PauseAppResponse* response) override {
+    return calls().Change(context, request, response, &Operations::PauseApp);
+  }
+  grpc::Status ResumeApp(grpc::ServerContext* context, const v1::ResumeAppRequest* request,
+                         v1::ResumeAppResponse* response) override {
+    return calls().Change(context, request, response, &Operations::ResumeApp);
+  }
+  grpc::Status PinShard(grpc::ServerContext* context, const v1::PinShardRequest* request,
+                        v1::PinShardResponse* response) override {
+    return calls().Change(context, request, response, &Operations::PinShard);
+  }
+  grpc::Status UnpinShard(grpc::ServerContext* context, const v1::UnpinShardRequest* request,
+                          v1::UnpinShardResponse* response) override {
+    return calls().Change(context, request, response, &Operations::UnpinShard);
+  }
+  grpc::Status PreferRegions(grpc::ServerContext* context, const v1::PreferRegionsRequest* request,
+                             v1::PreferRegionsResponse* response) override {
+    return calls().Change(context, request, response, &Operations::PreferRegions);
+  }
+  grpc::Status ReshapeShards(grpc::ServerContext* context, const v1::ReshapeShardsRequest* request,
+                             v1::ReshapeShardsResponse* response) override {
+    return calls().Change(context, request, response, &Operations::ReshapeShards);
+  }
+  grpc::Status AddMaintenance(grpc::ServerContext* context,
+                              const v1::AddMaintenanceRequest* request,
+                              v1::AddMaintenanceResponse* response) override {
+    return calls().Change(context, request, response, &Operations::AddMaintenance);
+  }
+  grpc::Status GetMaintenances(grpc::ServerContext* context,
+                               const v1::GetMaintenancesRequest* request,
+                               v1::GetMaintenancesResponse* response) override {
+    return calls().Ask(context, request, response, &Operations::GetMaintenances);
+  }
+  grpc::Status CancelMaintenance(grpc::ServerContext* context,
+                                 const v1::CancelMaintenanceRequest* request,
+                                 v1::CancelMaintenanceResponse* response) override {
+    return calls().Change(context, request, response, &Operations::CancelMaintenance);
+  }
+  grpc::Status EndOperation(grpc::ServerContext* context, const v1::EndOperationRequest* request,
+                            v1::EndOperationResponse* response) override {
+    return calls().Change(context, request, response, &Operations::EndOperation);
+  }
+  grpc::Status ReleaseServer(grpc::ServerContext* context, const v1::ReleaseServerRequest* request,
+                             v1::ReleaseServerResponse* response) override {
+    return calls().Change(context, request, response, &Operations::ReleaseServer);
   }
   grpc::Status GetOperations(grpc::ServerContext* context, const v1::GetOperationsRequest* request,
                              v1::GetOperationsResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::GetOperations);
+    return calls().Ask(context, request, response, &Operations::GetOperations);
   }
   grpc::Status GetRollouts(grpc::ServerContext* context, const v1::GetRolloutsRequest* request,
                            v1::GetRolloutsResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::GetRollouts);
+    return calls().Ask(context, request, response, &Operations::GetRollouts);
   }
   grpc::Status ApproveOperation(grpc::ServerContext* context,
                                 const v1::ApproveOperationRequest* request,
                                 v1::ApproveOperationResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::ApproveOperation);
+    return calls().Change(context, request, response, &Operations::ApproveOperation);
   }
   grpc::Status ExplainShard(grpc::ServerContext* context, const v1::ExplainShardRequest* request,
                             v1::ExplainShardResponse* response) override {
-    return calls_.Ask(context, request, response, &Operations::ExplainShard);
+    return calls().Ask(context, request, response, &Operations::ExplainShard);
   }
 
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::Drain);
+    return calls().Change(context, request, response, &Operations::Drain);
   }
   grpc::Status Undrain(grpc::ServerContext* context, const v1::UndrainRequest* request,
                        v1::UndrainResponse* response) override {
-    return calls_.Change(context, request, response, &Operations::Undrain);
+    return calls().Change(context, request, response, &Operations::Undrain);
   }
 
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override {
-    const auto checked = calls_.Check(context, *request);
+    const auto checked = calls().Check(context, *request);
     if (!checked.ok()) return checked.status;
     auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetStatusResponse>>>();
     controller_.operations().GetStatus(
         [answer](auto result) { answer->set_value(std::move(result)); }, /*with_problems=*/true);
-    grpc::Status status = calls_.Await(*context, *answer, response);
+    grpc::Status status = calls().Await(*context, *answer, response);
     response->set_version(version_);
     if (around_.relays) AssignTo(*response->mutable_relays(), around_.relays());
     if (around_.zookeeper) AssignTo(*response->mutable_zookeeper(), around_.zookeeper());
@@ -253,17 +273,17 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::ControlEvent>* writer) override {
-    const auto checked = calls_.Check(context, *request);
+    const auto checked = calls().Check(context, *request);
     if (!checked.ok()) return checked.status;
     if (!controller_.leads()) {
-      calls_.NameLeader(context);
+      calls().NameLeader(context);
       return {grpc::StatusCode::FAILED_PRECONDITION, "this process does not lead"};
     }
     const auto get_apps = [&](v1::GetAppsResponse* apps) {
       auto answer = std::make_shared<std::promise<absl::StatusOr<v1::GetAppsResponse>>>();
       controller_.operations().GetApps(
           {}, [answer](auto result) { answer->set_value(std::move(result)); });
-      return calls_.Await(*context, *answer, apps);
+      return calls().Await(*context, *answer, apps);
     };
     const grpc::Status may = MayWatch(*request, controller_.events(), around_.history, get_apps);
     if (!may.ok()) return may;
@@ -271,7 +291,7 @@ class AdminService::Impl final : public v1::Admin::Service {
                        history::ToPosition(request->after()));
     if (request->has_after() && request->after().leader_epoch() == 0) stream.FromTheBeginning();
     const Duration patience = request->no_follow() ? Duration(0) : Milliseconds(200);
-    while (!context->IsCancelled() && !calls_.ending()) {
+    while (!context->IsCancelled() && !calls().ending()) {
       const bool leads = controller_.leads();  // before the last events are read
       for (const v1::ControlEvent& event : stream.Next(patience)) {
         // Who changed what is of no app at times, as grants: it is for who may watch all.
@@ -287,7 +307,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status GetHistory(grpc::ServerContext* context, const v1::GetHistoryRequest* request,
                           v1::GetHistoryResponse* response) override {
-    const auto checked = calls_.Check(context, *request);
+    const auto checked = calls().Check(context, *request);
     if (!checked.ok()) return checked.status;
     auto kept =
         history::Answer(around_.history, *request, controller_.process(), controller_.leads());
@@ -298,7 +318,6 @@ class AdminService::Impl final : public v1::Admin::Service {
 
  private:
   Controller& controller_;
-  ControllerCalls calls_;
   const std::string version_;
   const Around around_;
 };

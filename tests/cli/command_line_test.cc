@@ -126,17 +126,18 @@ TEST(CommandLineTest, AnswersNothingWithTheManual) {
 TEST(CommandLineTest, SuggestsTheCommandThatWasMeant) {
   const Answer answer = Answered({"-s", "h:1", "aply", "-f", "x"});
   EXPECT_EQ(answer.code, kUsage);
-  EXPECT_EQ(answer.text,
-            "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
-            "describe, explain, drain, undrain, delete, release, retry, move, unquarantine, "
-            "approve, end, "
-            "pause, resume, pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, "
-            "simulate, capacity, "
-            "top, watch, history, grant, revoke, whoami, can-i, place, cell, certs, "
-            "status, "
-            "completion, "
-            "version\nSee `shardctl "
-            "--help`.\n");
+  EXPECT_EQ(
+      answer.text,
+      "error: unknown command \"aply\" (did you mean \"apply\"?); allowed: apply, get, "
+      "describe, explain, drain, undrain, delete, release, retry, move, unquarantine, forget, "
+      "approve, end, "
+      "pause, resume, pin, unpin, prefer, split, merge, maintenance, rollout, snapshot, "
+      "simulate, capacity, "
+      "top, watch, history, grant, revoke, whoami, can-i, place, cell, certs, "
+      "status, "
+      "completion, "
+      "version\nSee `shardctl "
+      "--help`.\n");
 }
 
 TEST(CommandLineTest, SuggestsTheResourceThatWasMeant) {

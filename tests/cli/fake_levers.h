@@ -11,6 +11,7 @@ class FakeLevers : public FakeEvents {
  public:
   v1::MoveShardResponse moved;
   v1::PreviewResponse previewed;
+  v1::ForgetServerResponse forgotten;
 
  private:
   template <typename Response>
@@ -33,6 +34,10 @@ class FakeLevers : public FakeEvents {
                               const v1::LiftQuarantineRequest* request,
                               v1::LiftQuarantineResponse* response) override {
     return Give(context, "LiftQuarantine", *request, {}, response);
+  }
+  grpc::Status ForgetServer(grpc::ServerContext* context, const v1::ForgetServerRequest* request,
+                            v1::ForgetServerResponse* response) override {
+    return Give(context, "ForgetServer", *request, forgotten, response);
   }
   grpc::Status Preview(grpc::ServerContext* context, const v1::PreviewRequest* request,
                        v1::PreviewResponse* response) override {

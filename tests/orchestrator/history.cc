@@ -190,8 +190,11 @@ void History::PullALever() {
       const std::string from = AnyServer();
       return world_.Send(MoveAsked{AnyShard(), from, AnyServer()});
     }
-    default:
-      return world_.Send(QuarantineLifted{AnyServer()});
+    default: {
+      const std::string server = AnyServer();
+      world_.Send(QuarantineLifted{server});
+      return Forget(world_, server);
+    }
   }
 }
 

@@ -72,6 +72,7 @@ void World::Start() {
     StoredServer stored{.name = name,
                         .registration_version = static_cast<int32_t>(server.incarnation.value()),
                         .departed = server.departed,
+                        .forgotten = server.forgotten,
                         .last_life = server.incarnation,
                         .last_place = server.at,
                         .unread = server.record_damaged};
@@ -123,6 +124,7 @@ void World::JoinAt(const std::string& name, const FaultDomain& at, uint32_t capa
   server.incarnation = Incarnation(server.incarnation.value() + 1);
   server.live = true;
   server.departed = false;
+  server.forgotten = false;
   server.at = at;
   server.capacity = capacity;
   server.held.clear();
@@ -149,6 +151,13 @@ void World::Depart(const std::string& name) {
   server.held.clear();
   Send(ServerDown{name, server.incarnation, static_cast<int32_t>(server.incarnation.value()),
                   /*departed=*/true});
+}
+
+void Forget(World& world, const std::string& name) {
+  const auto found = world.servers.find(name);
+  if (found == world.servers.end() || found->second.live) return;
+  found->second.forgotten = true;
+  world.Send(ServerForgotten{name, static_cast<int32_t>(found->second.incarnation.value())});
 }
 
 void World::Apply(v1::AppSpec spec, bool deleting) {

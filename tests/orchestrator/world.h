@@ -27,6 +27,7 @@ class World {
     Incarnation incarnation;
     bool live = false;
     bool departed = false;
+    bool forgotten = false;
     FaultDomain at;
     uint32_t capacity = 0;
     std::map<std::string, Held> held;    // what the process serves
@@ -190,5 +191,8 @@ size_t HeldByAll(const World& world);
 // An app "kv" with `shards` shards "s-0".. and all defaults filled in.
 v1::AppSpec TestSpec(int shards, v1::ReplicationStrategy strategy = v1::PRIMARY_ONLY,
                      uint32_t replicas = 1);
+
+// An operator says that it does not come back. Nothing, while it lives.
+void Forget(World& world, const std::string& server);
 
 }  // namespace shardmanager::orchestrator

@@ -181,7 +181,7 @@ TEST(AccessTest, AViewerChangesNothing) {
 TEST(AccessTest, AnOperatorChangesNoSpec) {
   const Caller op = Of("operator/bob", {{Role::kOperator}});
   for (const char* method : {"Drain", "PauseApp", "PinShard", "AddMaintenance", "RetryShard",
-                             "MoveShard", "LiftQuarantine", "Preview"}) {
+                             "MoveShard", "LiftQuarantine", "ForgetServer", "Preview"}) {
     EXPECT_TRUE(May(op, "Admin", method, "")) << method;
   }
   for (const char* method : {"ApplyApp", "DeleteApp", "ReshapeShards"}) {

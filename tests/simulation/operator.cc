@@ -230,6 +230,10 @@ void Operator::PullSomeLever() {
       request.set_app(kApp);
       request.set_server(server);
       levers.LiftQuarantine(request, whatever_comes);
+      v1::ForgetServerRequest forget;
+      forget.set_app(kApp);
+      forget.set_server(server);
+      levers.ForgetServer(forget, whatever_comes);
     }
   }
 }

@@ -31,6 +31,15 @@ Examples:
   shardctl describe server kv-3               why is it quarantined, until when?
   shardctl unquarantine server kv-3 --app kv  when that is mended)";
 
+constexpr char kForgetFooter[] = R"(
+For a server that does not come back: it is listed, counted and looked for no more. It must be
+down, and what it had with other servers: drain it, stop it, take the drain back. Should a server
+of that name register again, it is a server like any other, and its life has a later number.
+Examples:
+  shardctl drain server kv-3 --wait           it is empty; stop it then
+  shardctl undrain server kv-3                the order went with the server
+  shardctl forget server kv-3 --app kv)";
+
 void AddName(CLI::App& command, const LeverWords& words, const std::string& resource) {
   words.add_resource(command, {resource});
   command.add_option("NAME", words.command.name, "Which one")->required()->type_name("");
@@ -60,6 +69,9 @@ void AddLevers(CLI::App& cli, const LeverWords& words) {
       *cli.add_subcommand("unquarantine", "Give a server shards again, when its cause is mended");
   unquarantine.footer(kUnquarantineFooter);
   AddName(unquarantine, words, "server");
+  CLI::App& forget = *cli.add_subcommand("forget", "List a server no more that does not come back");
+  forget.footer(kForgetFooter);
+  AddName(forget, words, "server");
 }
 
 }  // namespace shardmanager::cli

@@ -1,4 +1,4 @@
-// The words of `shardctl move`, `retry` and `unquarantine`.
+// The words of `shardctl move`, `retry`, `unquarantine` and `forget`.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -42,6 +42,18 @@ ExitCode Unquarantine(const v1::LiftQuarantineRequest& request, AdminClient& cli
   return kOk;
 }
 
+ExitCode Forget(const v1::ForgetServerRequest& request, AdminClient& client, Terminal& terminal) {
+  const auto response = client.Send<v1::ForgetServerResponse>(request);
+  if (!response.ok()) return Fail(response.status(), client, terminal);
+  *terminal.out << Shown(request.server())
+                << (response->already() ? " was forgotten before; nothing was changed\n"
+                                        : " is forgotten; what it did: shardctl history server ");
+  if (!response->already()) {
+    *terminal.out << Shown(request.server()) << " --app " << request.app() << "\n";
+  }
+  return kOk;
+}
+
 }  // namespace
 
 ExitCode PullLever(const LeverCommand& command, AdminClient& client, Terminal& terminal) {
@@ -70,6 +82,13 @@ ExitCode PullLever(const LeverCommand& command, AdminClient& client, Terminal& t
       request.set_server(command.name);
       return command.dry_run ? ShowPreview(request, client, terminal)
                              : Unquarantine(request, client, terminal);
+    }
+    case LeverCommand::Kind::kForget: {
+      v1::ForgetServerRequest request;
+      request.set_app(*app);
+      request.set_server(command.name);
+      return command.dry_run ? ShowPreview(request, client, terminal)
+                             : Forget(request, client, terminal);
     }
   }
   return kUsage;  // there is no other one

@@ -1,5 +1,5 @@
-// What operators do by hand about one shard, or one server: `shardctl move`, `retry` and
-// `unquarantine`.
+// What operators do by hand about one shard, or one server: `shardctl move`, `retry`,
+// `unquarantine` and `forget`.
 #pragma once
 
 #include "cli/admin_client.h"

@@ -41,6 +41,7 @@ constexpr std::array kVerbs = {
     Verb{"undrain", "Admin.Undrain"},
     Verb{"unpin", "Admin.UnpinShard"},
     Verb{"unquarantine", "Admin.LiftQuarantine"},
+    Verb{"forget", "Admin.ForgetServer"},
     Verb{"watch", "Admin.WatchEvents"},
     Verb{"watch-maps", "Discovery.Watch"},
 };

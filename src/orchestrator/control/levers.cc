@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/control/orders/forgetting.h"
 #include "orchestrator/control/orders/moves.h"
 #include "orchestrator/describe/explain_status.h"
 
@@ -48,6 +49,13 @@ void Levers::LiftQuarantine(v1::LiftQuarantineRequest request,
     const absl::Status done = OrderQuarantineLifted(context_.apps, request, wanted);
     if (!done.ok()) return reply(done);
     reply(v1::LiftQuarantineResponse());
+  });
+}
+
+void Levers::ForgetServer(v1::ForgetServerRequest request, Reply<v1::ForgetServerResponse> reply,
+                          Wanted wanted) {
+  thread_.ToChange(reply, wanted, [this, request = std::move(request), reply, wanted] {
+    OrderForgotten(context_.apps, context_.executor.Now(), request, reply, wanted);
   });
 }
 

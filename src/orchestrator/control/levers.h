@@ -31,6 +31,9 @@ class Levers {
                  Wanted wanted = {});
   void LiftQuarantine(v1::LiftQuarantineRequest request, Reply<v1::LiftQuarantineResponse> reply,
                       Wanted wanted = {});
+  // Not answered if this process loses its lead meanwhile: callers need a deadline.
+  void ForgetServer(v1::ForgetServerRequest request, Reply<v1::ForgetServerResponse> reply,
+                    Wanted wanted = {});
 
  private:
   const Context context_;

@@ -33,6 +33,7 @@ void Fleet::AdoptLife(ServerIndex id, const ServerLife& life) {
   server.location.endpoint = life.endpoint;
   server.location.process = life.process;
   server.life_unread = life.unread;
+  server.planned.forgotten = false;
   AwaitSteadiness(id);
   server.capacity = life.capacity;
   load_book_.AdoptCapacities(id, life.metric_capacity);
@@ -86,6 +87,7 @@ void Fleet::BecomeSteady(ServerIndex id) {
 void Fleet::AdoptLastLife(ServerIndex id, const StoredServer& stored) {
   Server& server = state_.tables.server(id);
   server.incarnation = stored.last_life;
+  server.planned.forgotten = stored.forgotten;
   const bool known = !stored.last_place.region.empty();
   if (known && !Planted(Defect::kForgetsWhereTheyStood)) Place(server, stored.last_place);
 }
@@ -95,6 +97,19 @@ void Fleet::Place(Server& server, const FaultDomain& at) {
   server.region = DomainNumber(at.region);
   server.datacenter = DomainNumber(at.region, at.datacenter);
   server.rack = DomainNumber(at.region, at.datacenter, at.rack);
+}
+
+void Fleet::On(ServerForgotten& event) {
+  const ServerIndex id = state_.tables.FindServer(event.server);
+  if (!id.valid()) return;
+  Server& server = state_.tables.server(id);
+  if (server.state == ServerState::kLive || !server.replicas.empty()) return;
+  server.planned.forgotten = true;
+  server.registration_version = event.registration_version;
+  state_.failures.quarantine.Restarted(id);
+  state_.failures.holds.Restarted(id);
+  agenda_.AddNote(NoteKind::kServerForgotten, id, ShardIndex(),
+                  "an operator says that it does not come back");
 }
 
 void Fleet::LoseServer(ServerIndex id, bool departed) {

@@ -61,6 +61,7 @@ class Fleet {
   }
   void On(ServerUp& event);
   void On(ServerDown& event);
+  void On(ServerForgotten& event);
   // False: the report is of no use, as it is not of the server's present life, or has no answer.
   bool On(ServerReport& event);
 

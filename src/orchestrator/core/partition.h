@@ -17,6 +17,7 @@
 //   * One batch is out at a time; what comes up meanwhile goes into the next one (group commit).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "base/state_machine.h"
@@ -98,7 +99,16 @@ class Partition {
   template <typename ForCommander>
   requires requires(Commander& commander, ForCommander& event) { commander.On(event); }
   void On(ForCommander& event) { commander_.On(event); }
-  void On(QuarantineLifted& event) { sick_servers_.On(event); }
+  // What an operator says of one server.
+  template <typename OfServer>
+  requires std::same_as<OfServer, QuarantineLifted> || std::same_as<OfServer, ServerForgotten>
+  void On(OfServer& event) {
+    if constexpr (std::same_as<OfServer, QuarantineLifted>) {
+      sick_servers_.On(event);
+    } else {
+      fleet_.On(event);
+    }
+  }
   void On(OrdersChanged& event);
   void On(MapSupplied& event);
   void RecoverServer(StoredServer& stored);

@@ -26,9 +26,10 @@ inline bool IsNewer(const SuppliedMap& map, const Supply& known) {
   return std::pair(map.life, map.sequence) > std::pair(known.life, known.sequence);
 }
 
-// False: it was, once, in a map.
+// False: it was, once, in a map; or an operator said that it does not come back.
 inline bool IsListed(const PartitionState& state, const Server& server) {
-  return !Mirrors(state) || server.state != ServerState::kDown;
+  return Mirrors(state) ? server.state != ServerState::kDown
+                        : !server.planned.forgotten || !server.replicas.empty();
 }
 
 // There is no map, or it is too old.

@@ -90,6 +90,9 @@ class PartitionDriver {
   // thread, or never if the driver has gone.
   void Release(const std::string& server, std::function<void(absl::StatusOr<std::string>)> done,
                Wanted wanted);
+  // For writes beside those that the partition decides. What is posted is dropped once the driver
+  // has gone.
+  WriterOptions MakeWriterOptions();
   // To its servers. REQUIRES: the state was read.
   ServerCalls* calls() { return &*calls_; }
   // Its container operations. Null until the state was read.
@@ -115,7 +118,6 @@ class PartitionDriver {
   void Do(StepDown&) { callbacks_.deposed(); }
   // Tasks that it posts are dropped once the owner of `alive` has gone.
   PostFn MakePost(std::weak_ptr<int> alive) const;
-  WriterOptions MakeWriterOptions();
 
   const DriverContext context_;
   const AppName app_;

@@ -69,8 +69,9 @@ class Run : public std::enable_shared_from_this<Run> {
       absl::Status status = OpenServer(node.node.data, ServerName(name), &record);
       if (status.ok()) {
         server.departed = record.departed();
-        server.last_life =
-            Incarnation(static_cast<uint64_t>(node.node.stat.version) - record.departed());
+        server.forgotten = record.forgotten();
+        server.last_life = Incarnation(static_cast<uint64_t>(node.node.stat.version) -
+                                       record.departed() - record.forgotten());
         const v1::FaultDomain& at = record.fault_domain();
         server.last_place = {at.region(), at.datacenter(), at.rack()};
       } else {

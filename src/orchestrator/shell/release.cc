@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordination/access/store_access.h"
 #include "coordination/election.h"
 #include "orchestrator/shell/change_outcome.h"
+#include "orchestrator/shell/gone_server.h"
 
 namespace shardmanager::orchestrator {
 namespace {
@@ -38,49 +38,24 @@ class Release : public std::enable_shared_from_this<Release> {
         done_(std::move(done)),
         wanted_(std::move(wanted)) {}
 
-  // The registration first, the live nodes second: if none is there then, the life that
-  // was counted is over, and a newer one makes the write fail.
   void Start() {
-    options_.store->Sync([self = shared_from_this()](const absl::Status& synced) {
-      if (!synced.ok()) return self->done_(NothingWasChanged());
-      self->options_.store->Get(self->Registration(), [self](const absl::StatusOr<Node>& node) {
-        if (node.ok()) self->registered_ = node->stat.version;
-        if (!node.ok() && !absl::IsNotFound(node.status())) {
-          return self->done_(NothingWasChanged());
-        }
-        self->LookForLife();
-      });
-    });
+    FindGone(options_, server_,
+             [self = shared_from_this()](const absl::StatusOr<Registration>& registration) {
+               if (!registration.ok()) return self->done_(registration.status());
+               if (registration->has_value()) self->registered_ = (*registration)->stat.version;
+               if (!IsWanted(self->wanted_)) return self->done_(NobodyWaits());
+               self->Delete();
+             });
   }
 
  private:
-  std::string Registration() const {
+  std::string RegistrationPath() const {
     return options_.paths.server(options_.app, server_, options_.buckets);
-  }
-
-  void LookForLife() {
-    const std::string folder = Paths::bucket(options_.paths.live(options_.app),
-                                             BucketOf(server_.value(), options_.buckets));
-    options_.store->GetChildren(
-        folder, [self = shared_from_this()](const absl::StatusOr<std::vector<std::string>>& lives) {
-          if (!lives.ok()) return self->done_(NothingWasChanged());
-          for (const std::string& child : *lives) {
-            const auto name = ParseLiveName(child);
-            if (!name || name->server != self->server_) continue;
-            const StoreAccess* access = self->options_.store->access();
-            if (access != nullptr && !access->Counts(self->options_.app, *name)) continue;
-            return self->done_(absl::FailedPreconditionError(absl::StrCat(
-                "server \"", self->server_.value(), "\" is live (life ", name->incarnation.value(),
-                ") and may serve what its record granted: stop it first")));
-          }
-          if (!IsWanted(self->wanted_)) return self->done_(NobodyWaits());
-          self->Delete();
-        });
   }
 
   void Delete() {
     std::vector<WriteOp> ops{LeaderFence(options_.paths, options_.leader_epoch)};
-    if (registered_) ops.push_back(CheckVersion{Registration(), *registered_});
+    if (registered_) ops.push_back(CheckVersion{RegistrationPath(), *registered_});
     ops.push_back(DeleteNode{path_, version_});
     options_.store->Multi(std::move(ops), [self = shared_from_this()](const WriteResult& result) {
       if (absl::IsUnavailable(result.status)) return self->ReadBack();

@@ -62,6 +62,7 @@ struct StoredServer {
   std::string name;
   int32_t registration_version = 0;  // of the server's znode
   bool departed = false;
+  bool forgotten = false;
   std::optional<ServerLife> live;
   // Its last life, and where that stood, as far as they are known; 0: not.
   Incarnation last_life = Incarnation(0);
@@ -233,6 +234,13 @@ struct QuarantineLifted {
   std::string server;
 };
 
+// What an operator says of a server that does not come back is durable. Of one that lives, or has
+// replicas, it changes nothing: it came back meanwhile.
+struct ServerForgotten {
+  std::string server;
+  int32_t registration_version = 0;  // of the server's znode, since then
+};
+
 // What container operations ask for servers: all orders that hold, those before are void. May come
 // before Recovered, so that they hold from the first decision on. Repeats change nothing.
 struct OrdersChanged {
@@ -247,7 +255,7 @@ struct MapSupplied {
 
 using Event = std::variant<Recovered, SpecChanged, ServerUp, ServerDown, WriteDone, CommandResult,
                            ServerReport, PlanReady, LaterLeaderSeen, RetryAsked, MoveAsked,
-                           QuarantineLifted, OrdersChanged, MapSupplied>;
+                           QuarantineLifted, ServerForgotten, OrdersChanged, MapSupplied>;
 
 // ---- actions ----
 
@@ -320,6 +328,7 @@ enum class NoteKind : uint8_t {
   kServerLost,
   kServerUnsteady,
   kServerDeparted,
+  kServerForgotten,
   kFailoverStarted,
   kFailoverFinished,
   kShardServing,
@@ -373,6 +382,7 @@ constexpr std::string_view NameOf(NoteKind kind) {
                                                            "ServerLost",
                                                            "ServerUnsteady",
                                                            "ServerDeparted",
+                                                           "ServerForgotten",
                                                            "FailoverStarted",
                                                            "FailoverFinished",
                                                            "ShardServing",

@@ -87,10 +87,12 @@ enum class ServerState : uint8_t {
   kDeparted,  // it said good-bye
 };
 
-// What container operations and maintenances ask for a server (model/server_order.h).
+// What container operations and maintenances ask for a server (model/server_order.h), and what an
+// operator says of it.
 struct PlannedStop {
-  bool closed = false;   // given nothing: an operation is under way
-  bool avoided = false;  // an operation is pending: what leaves others goes elsewhere
+  bool forgotten = false;  // it does not come back
+  bool closed = false;     // given nothing: an operation is under way
+  bool avoided = false;    // an operation is pending: what leaves others goes elsewhere
   TimePoint away_until = TimePoint::min();  // away as planned
 };
 

@@ -189,6 +189,9 @@ TEST_F(SessionsTest, Levers) {
   Session("move shard shard-1 --to kv-3 -a kv");
   Session("move shard shard-1 -a kv");
   Session("unquarantine server kv-3 -a kv");
+  Session("forget server kv-3 -a kv");
+  admin_.forgotten.set_already(true);
+  Session("forget server kv-3 -a kv");
   Session("retry shard shard-1 -a kv");
   Session("pause app kv --only-balance");
 }
@@ -202,7 +205,8 @@ TEST_F(SessionsTest, DryRuns) {
         "pause app kv --failover --dry-run", "resume app kv --dry-run",
         "pin shard shard-1 -a kv --dry-run", "unpin shard shard-1 -a kv --dry-run",
         "retry shard shard-1 -a kv --dry-run", "move shard shard-1 --to kv-3 -a kv --dry-run",
-        "unquarantine server kv-3 -a kv --dry-run", "drain server kv-3 --dry-run --wait"}) {
+        "unquarantine server kv-3 -a kv --dry-run", "forget server kv-3 -a kv --dry-run",
+        "drain server kv-3 --dry-run --wait"}) {
     Session(line);
   }
   admin_.previewed.Clear();
@@ -344,6 +348,7 @@ TEST_F(SessionsTest, ARefusalIsSaidByEachCommandOnItsStandardError) {
                            "retry shard s -a kv",
                            "move shard s --to kv-1 -a kv",
                            "unquarantine server kv-1 -a kv",
+                           "forget server kv-1 -a kv",
                            "drain server kv-1 --dry-run",
                            "release server kv-3 -a kv",
                            "approve operation o -a kv --force",
@@ -376,6 +381,7 @@ TEST_F(SessionsTest, Help) {
                               "retry",
                               "move",
                               "unquarantine",
+                              "forget",
                               "approve",
                               "end",
                               "pause",

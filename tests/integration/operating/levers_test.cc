@@ -12,6 +12,7 @@ namespace shardmanager::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -114,6 +115,46 @@ TEST_F(LeversTest, WithItsBalancePausedAnAppIsDrainedAndNotBalanced) {
   ASSERT_EQ(cluster_->Shardctl({"resume", "app", "kv"}).exit_code, 0);
   EXPECT_TRUE(map_->WaitFor([](const local::MapView& map) { return map.balanced(3); }, kPatience))
       << map_->view().Describe();
+}
+
+TEST_F(LeversTest, AServerThatDoesNotComeBackIsForgottenAndItsLivesAreCountedOn) {
+  const std::vector<std::string> forget = {"forget", "server", "kv-3", "--app", "kv"};
+  const auto live = cluster_->Shardctl(forget);
+  EXPECT_EQ(live.exit_code, 1) << live.output;
+  EXPECT_THAT(live.output, HasSubstr("server \"kv-3\" is live (life 1): stop it first"));
+  const auto unknown = cluster_->Shardctl({"forget", "server", "kv-9", "--app", "kv"});
+  EXPECT_EQ(unknown.exit_code, 4) << unknown.output;
+
+  ASSERT_EQ(cluster_->Shardctl({"drain", "server", "kv-3", "--wait"}).exit_code, 0);
+  ASSERT_EQ(cluster_->server("kv-3").Stop(), 0);
+  const auto drained = cluster_->Shardctl(forget);
+  EXPECT_EQ(drained.exit_code, 1) << drained.output;
+  EXPECT_THAT(drained.output, HasSubstr("`shardctl undrain server kv-3` first"));
+  ASSERT_EQ(cluster_->Shardctl({"undrain", "server", "kv-3"}).exit_code, 0);
+
+  std::vector<std::string> dry_run = forget;
+  dry_run.emplace_back("--dry-run");
+  const auto preview = cluster_->Shardctl(dry_run);
+  EXPECT_EQ(preview.exit_code, 0) << preview.output;
+  EXPECT_THAT(preview.output,
+              AllOf(HasSubstr("+ registration.forgotten: true"), HasSubstr("nothing was changed")));
+  const std::vector<std::string> servers = {"get", "servers", "--app", "kv"};
+  EXPECT_THAT(cluster_->Shardctl(servers).output, HasSubstr("kv-3"));
+
+  const auto forgotten = cluster_->Shardctl(forget);
+  EXPECT_EQ(forgotten.exit_code, 0) << forgotten.output;
+  EXPECT_THAT(forgotten.output, HasSubstr("kv-3 is forgotten"));
+  EXPECT_THAT(cluster_->Shardctl(servers).output, Not(HasSubstr("kv-3")));
+  EXPECT_THAT(cluster_->Shardctl(forget).output, HasSubstr("was forgotten before"));
+  EXPECT_THAT(cluster_->Shardctl({"history", "server", "kv-3", "--app", "kv"}).output,
+              HasSubstr("ServerForgotten"));
+
+  SM_ASSERT_OK(cluster_->RestartServer("kv-3"));
+  EXPECT_TRUE(map_->WaitFor([](const local::MapView& map) { return map.balanced(3); }, kPatience))
+      << map_->view().Describe();
+  EXPECT_THAT(cluster_->Shardctl({"describe", "server", "kv-3", "--app", "kv"}).output,
+              ContainsRegex("Incarnation: +4"))
+      << "one for its good-bye, and one for having been forgotten";
 }
 
 TEST_F(LeversTest, WhatIsNotQuarantinedIsSaidNotToBe) {

@@ -157,6 +157,9 @@ struct EventText {
   std::string operator()(const QuarantineLifted& e) const {
     return "an operator lifts the quarantine of " + e.server;
   }
+  std::string operator()(const ServerForgotten& e) const {
+    return "an operator says that " + e.server + " does not come back";
+  }
   std::string operator()(const MapSupplied& e) const {
     return absl::StrCat("the app supplies map ", e.map.life, "/", e.map.sequence);
   }

@@ -29,6 +29,7 @@ void AddKnownScopes(const PartitionState& state, const v1::DrainScope& scope,
                     std::set<std::string>& known) {
   const Tables& tables = state.tables;
   for (const ServerIndex id : tables.servers()) {
+    if (!IsListed(state, tables.server(id))) continue;
     const FaultDomain& at = tables.server(id).location.fault_domain;
     v1::DrainScope same_level;
     if (!scope.has_domain()) {

@@ -8,6 +8,7 @@
 
 #include "coordination/envelope.h"
 #include "coordination/records.h"
+#include "orchestrator/shell/recovery.h"
 #include "tests/orchestrator/shell/one_server_store.h"
 
 namespace shardmanager::orchestrator {
@@ -55,6 +56,28 @@ TEST_F(ForgetTest, TheRecordStaysAndSaysSo) {
   EXPECT_TRUE(Record().forgotten());
   EXPECT_TRUE(Record().departed());
   EXPECT_EQ(Record().fault_domain().region(), "r1");
+}
+
+// Two writes since its life: its good-bye, and this one.
+TEST_F(ForgetTest, TheNextLeaderReadsThatItIsForgottenAndWhichLifeWasItsLast) {
+  v1::ServerRecord departed;
+  departed.set_server(server_.value());
+  departed.set_departed(true);
+  Write({SetNode{Registration(), Seal(departed)}});
+  ensemble_.RunUntilIdle();
+  const auto last_life = static_cast<uint64_t>(Version()) - 1;
+  ASSERT_TRUE(Forget().ok());
+  ServerWatch watch(Options(), [](const Event&) {});
+  std::optional<RecoveredState> state;
+  Recover(Options(), watch, [&](absl::StatusOr<RecoveredState> read) {
+    ASSERT_TRUE(read.ok()) << read.status();
+    state = *std::move(read);
+  });
+  ensemble_.RunUntilIdle();
+  ASSERT_TRUE(state.has_value());
+  ASSERT_EQ(state->event.servers.size(), 1u);
+  EXPECT_TRUE(state->event.servers[0].forgotten);
+  EXPECT_EQ(state->event.servers[0].last_life, Incarnation(last_life));
 }
 
 TEST_F(ForgetTest, ASecondTimeWritesNothing) {

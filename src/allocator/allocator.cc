@@ -59,13 +59,6 @@ SkipReason WhySkipped(solver::State& state, ObjectId o) {
   return avoided > 0 ? SkipReason::kAvoided : SkipReason::kNoFaultDomain;
 }
 
-// A tight fleet: single moves do not mend it, or use up the moves that there are.
-bool NeedsRepair(const solver::Search& search) {
-  const solver::Score best = search.BestScore();
-  return best[solver::kConstraintLevel] > solver::kTolerance ||
-         best[solver::kUnplacedLevel] > solver::kTolerance;
-}
-
 // By how much limits of moves are broken.
 double MovesAboveLimits(const solver::State& state) {
   double sum = 0;
@@ -86,12 +79,12 @@ void KeepingLimitsOfMoves(solver::Search& search, Work work) {
   if (MovesAboveLimits(search.state()) > above + solver::kTolerance) search.GoOnFrom(before);
 }
 
-// What the descent left broken or without a place is repaired, if that is possible: by moves and
-// trades that mend one server after another; and what these do not mend, in a fleet that is not too
-// large for it, by annealing.
+// What the descent left broken or without a place, as single moves do not mend it or use up the
+// moves that there are, is repaired, if that is possible: by moves and trades that mend one server
+// after another; and what these do not mend, in a fleet that is not too large for it, by annealing.
 void Repair(solver::Search& search, const Options& options, uint64_t replicas) {
   const uint64_t half = options.most_repair_steps / 2;
-  if (half == 0 || options.moves.total == 0 || !NeedsRepair(search)) return;
+  if (half == 0 || options.moves.total == 0 || !search.BestScore().Invalid()) return;
   const solver::Patience patience(search.state().steps() + half);
   bool possible = false;
   KeepingLimitsOfMoves(search, [&] { possible = search.Mend(patience); });
@@ -99,7 +92,7 @@ void Repair(solver::Search& search, const Options& options, uint64_t replicas) {
       std::min(options.annealing_steps_per_replica,
                kAnnealingStepsOfPlace * search.state().problem().containers);
   const uint64_t steps = std::min(of_replica * replicas, half);
-  if (!possible || steps == 0 || !NeedsRepair(search)) return;
+  if (!possible || steps == 0 || !search.BestScore().Invalid()) return;
   KeepingLimitsOfMoves(search, [&] { search.Anneal({.steps = steps, .anew = true}); });
 }
 

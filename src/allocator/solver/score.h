@@ -42,6 +42,11 @@ struct Score {
     return false;
   }
 
+  // True: a constraint is broken, or something has no place.
+  bool Invalid() const {
+    return (*this)[kConstraintLevel] > kTolerance || (*this)[kUnplacedLevel] > kTolerance;
+  }
+
   // True: nothing costs anything but moves, which do.
   bool OnlyMovement() const {
     for (int l = 0; l < kMovementLevel; ++l) {

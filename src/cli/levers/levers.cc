@@ -45,13 +45,22 @@ ExitCode Unquarantine(const v1::LiftQuarantineRequest& request, AdminClient& cli
 ExitCode Forget(const v1::ForgetServerRequest& request, AdminClient& client, Terminal& terminal) {
   const auto response = client.Send<v1::ForgetServerResponse>(request);
   if (!response.ok()) return Fail(response.status(), client, terminal);
-  *terminal.out << Shown(request.server())
-                << (response->already() ? " was forgotten before; nothing was changed\n"
-                                        : " is forgotten; what it did: shardctl history server ");
-  if (!response->already()) {
-    *terminal.out << Shown(request.server()) << " --app " << request.app() << "\n";
+  const std::string server = Shown(request.server());
+  if (response->already()) {
+    *terminal.out << server << " was forgotten before; nothing was changed\n";
+  } else {
+    *terminal.out << server << " is forgotten; what it did: shardctl history server " << server
+                  << " --app " << request.app() << "\n";
   }
   return kOk;
+}
+
+template <typename Request>
+Request OfServer(const std::string& app, const std::string& server) {
+  Request request;
+  request.set_app(app);
+  request.set_server(server);
+  return request;
 }
 
 }  // namespace
@@ -59,13 +68,16 @@ ExitCode Forget(const v1::ForgetServerRequest& request, AdminClient& client, Ter
 ExitCode PullLever(const LeverCommand& command, AdminClient& client, Terminal& terminal) {
   const auto app = ChooseApp(command.app, client);
   if (!app.ok()) return Fail(app.status(), client, terminal);
+  const auto pull = [&](const auto& request, auto change) {
+    return command.dry_run ? ShowPreview(request, client, terminal)
+                           : change(request, client, terminal);
+  };
   switch (command.kind) {
     case LeverCommand::Kind::kRetry: {
       v1::RetryShardRequest request;
       request.set_app(*app);
       request.set_shard(command.name);
-      return command.dry_run ? ShowPreview(request, client, terminal)
-                             : Retry(request, client, terminal);
+      return pull(request, Retry);
     }
     case LeverCommand::Kind::kMove: {
       v1::MoveShardRequest request;
@@ -73,23 +85,12 @@ ExitCode PullLever(const LeverCommand& command, AdminClient& client, Terminal& t
       request.set_shard(command.name);
       request.set_to(command.to);
       request.set_from(command.from);
-      return command.dry_run ? ShowPreview(request, client, terminal)
-                             : Move(request, client, terminal);
+      return pull(request, Move);
     }
-    case LeverCommand::Kind::kUnquarantine: {
-      v1::LiftQuarantineRequest request;
-      request.set_app(*app);
-      request.set_server(command.name);
-      return command.dry_run ? ShowPreview(request, client, terminal)
-                             : Unquarantine(request, client, terminal);
-    }
-    case LeverCommand::Kind::kForget: {
-      v1::ForgetServerRequest request;
-      request.set_app(*app);
-      request.set_server(command.name);
-      return command.dry_run ? ShowPreview(request, client, terminal)
-                             : Forget(request, client, terminal);
-    }
+    case LeverCommand::Kind::kUnquarantine:
+      return pull(OfServer<v1::LiftQuarantineRequest>(*app, command.name), Unquarantine);
+    case LeverCommand::Kind::kForget:
+      return pull(OfServer<v1::ForgetServerRequest>(*app, command.name), Forget);
   }
   return kUsage;  // there is no other one
 }

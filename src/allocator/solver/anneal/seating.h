@@ -12,7 +12,7 @@ namespace shardmanager::solver {
 // would need, or nothing is broken, and no object lacks a place for want of room alone.
 bool CanRepair(State& state);
 
-// A repair is hopeless sooner or later with too many of them at once.
+// So many at once: with more of them a repair hardly ever succeeds.
 inline constexpr uint32_t kMostSeated = 64;
 
 // Puts up to `most` objects that stand nowhere somewhere, as far as there is room for them in sum,

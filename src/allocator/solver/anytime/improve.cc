@@ -36,7 +36,7 @@ class Run {
   Outcome All() {
     if (!GoesOn()) return {};
     Descend();
-    if (!ended_ && phases_.front().finished && Broken()) Mend();
+    if (!ended_ && phases_.front().finished && portfolio_.BestScore().Invalid()) Mend();
     if (!Perfect()) Anneal();
     return {.phases = std::move(phases_), .fewest_moves = Perfect()};
   }
@@ -81,12 +81,6 @@ class Run {
     };
     const uint64_t end = std::min(options_.descent_steps, PartOfSteps(kDescentPart));
     Do(kDescentPhase, [&] { return portfolio_.Descend(Patience(end, enough)); });
-  }
-
-  // A constraint, or something has no place.
-  bool Broken() const {
-    const Score best = portfolio_.BestScore();
-    return best[kConstraintLevel] > kTolerance || best[kUnplacedLevel] > kTolerance;
   }
 
   void Mend() {
